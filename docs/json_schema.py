@@ -21,6 +21,7 @@ from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.info import CorpusInfo
 from speedproof.corpus.model import CorpusModels
+from speedproof.data.notes import Note
 from speedproof.history.alarms import ExportedAlarms
 from speedproof.history.result import ExportedHistory
 from speedproof.history.rows import Added, QueriedSample
@@ -99,6 +100,8 @@ RESULTS: dict[str, list[Any]] = {
                 ("advice", str),
                 ("modes", ModeComparison | None),
                 ("conclusion", str | None),
+                ("caveats", tuple[Note, ...]),
+                ("machine", MachineSpeeds | None),
             ],
         )
     ],

@@ -51,7 +51,7 @@ def test_three_versions_have_no_states_compared(pair: list[str], tmp_path: Path)
     code, out, _ = speedproof("rank", *pair, third)
     assert code == 0
     assert "Modes:" not in out
-    assert "each of the 2 others" in out
+    assert "a run of it is the best of 3, one of each version, in " in " ".join(out.split())
 
 
 def test_too_few_resamples_and_one_version_are_refused(pair: list[str]) -> None:
@@ -93,6 +93,60 @@ def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> Non
     _, out, _ = speedproof("rank", *files, "--json")
     versions = json.loads(out)["results"][0]["ranking"]["versions"]
     assert [(v["n"], v["units"], v["repeated"]) for v in versions] == 2 * [(30, 3, "process")]
+
+
+def processes_file(path: Path, medians: npt.NDArray[np.float64]) -> str:
+    """What pyperf writes of processes with three values each: the median twice, and one far above."""
+    runs = [{"values": [value, value, 9 * value]} for value in medians.tolist()]
+    made = {"metadata": {"name": "b", "unit": "second"}, "benchmarks": [{"runs": runs}], "version": "1.0"}
+    path.write_text(json.dumps(made), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("factor", [0.85, 1.0, 1.2])
+def test_the_chance_of_two_versions_is_that_of_their_comparison(tmp_path: Path, factor: float) -> None:
+    """Counted by hand in medians of processes; compare and rank give it with the same bounds, to the digit."""
+    old = np.random.default_rng(8).normal(1.0, 0.1, 20)
+    new = np.random.default_rng(9).normal(factor, 0.1, 7)
+    files = [processes_file(tmp_path / "old.json", old), processes_file(tmp_path / "new.json", new)]
+    (compared,) = sp.compare_suite(sp.read(*files)).results[0].headlines
+    ranked = sp.rank(sp.read(*files), mixtures=False)
+    chance = {v.version: v.chance for v in ranked.versions}["new"]
+    assert chance == compared.chance
+    assert chance.value == pytest.approx((new < old[:, None]).mean())
+    best = max(chance.value, 1 - chance.value)
+    out = " ".join(speedproof("rank", *files)[1].split())
+    rival = "old" if chance.value > 0.5 else "new"
+    assert f"a process of it beats a process of {rival} in {100 * best:.0f} % of cases (" in out
+    assert f"  {100 * best:.0f} % [" in speedproof("rank", *files)[1]
+
+
+def test_what_undermines_a_comparison_undermines_a_ranking(tmp_path: Path) -> None:
+    """Every line that `compare` has of order and machine, word for word; what is not proven is no imperative."""
+    rng = np.random.default_rng(2)
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    for path, level in ((old, 1.0), (new, 0.5)):
+        rows = {}
+        for i in range(12):
+            slow = np.where(rng.permutation(np.arange(12) < 4), 1.3, 1.0)
+            rows[f"b{i}"] = (level * slow * np.exp(0.01 * rng.standard_normal(12))).tolist()
+        write_scores(path, rows)
+    files = [str(new), str(old), "--unit", "s", "--reference", "old"]
+    for chosen in ([], ["--only", "b1"]):
+        said = [speedproof(command, *files, *chosen)[1] for command in ("compare", "rank", "hpt")]
+        lines = said[0].splitlines()
+        at = next(i for i, line in enumerate(lines) if "ran at one of two speeds" in line)
+        assert all("\n".join(lines[at : at + 2]) in text for text in said)
+    assert said[1].startswith("If the runs were independent and steady: run new: ")
+    (found,) = json.loads(speedproof("rank", *files, *chosen, "--json")[1])["results"]
+    assert found["machine"]["benchmarks"] == 12
+    assert found["advice"].startswith("If ")
+    examples = Path(__file__).parents[2] / "examples" / "gcc"
+    gcc = [str(examples / f"{name}.json") for name in ("O2", "O3")]
+    for command in ("compare", "rank", "hpt"):
+        assert "Measured in two sessions, which may differ. Interleave:" in speedproof(command, *gcc)[1]
+    results = json.loads(speedproof("rank", *gcc, "--json")[1])["results"]
+    assert {note["kind"] for one in results for note in one["caveats"]} == {"one session"}
 
 
 def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
@@ -286,3 +340,14 @@ def test_benchmark_without_a_rival_is_left_out(tmp_path: Path) -> None:
     assert code == 0
     assert "left out: b: only x to rank" in err
     assert "place  a " in out
+
+
+def test_the_factor_of_a_row_of_hpt_is_said_to_be_of_scores(tmp_path: Path) -> None:
+    """Of six times at two speeds the median score is no ratio of medians: the middle of the scores is another."""
+    old, new = np.full(6, 8.0), np.array([2.0, 2.0, 2.0, 4.0, 4.0, 4.0])
+    _, out, _ = speedproof("hpt", write(tmp_path / "old.txt", old), write(tmp_path / "new.txt", new))
+    scores = np.median(np.median(old) / new)
+    assert scores != np.median(old) / np.median(new)
+    title, row = out.split("\n\n")[1].splitlines()
+    assert "better score" in title
+    assert f"new {scores:.2f}x" in row

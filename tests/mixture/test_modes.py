@@ -8,6 +8,7 @@ import studies.modes as study
 from scipy import stats
 
 import speedproof as sp
+from speedproof.data.sample import Sample
 from speedproof.mixture.analysis import analyse
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
@@ -47,6 +48,15 @@ def test_shallow_modes_are_no_states() -> None:
     for apart, modes in ((2.1, 1), (4.0, 2)):
         two = MixtureModel([0.5, 0.5], [0.0, apart], [1.0, 1.0])
         assert clear_modes(fit(two.ppf((np.arange(400) + 0.5) / 400))).count == modes
+
+
+def test_every_run_belongs_to_a_mode() -> None:
+    """Peaks of three runs and of one beside two modes of ten and five: these hold all runs between them."""
+    peaks = {117.8: 10, 119.6: 3, 234.8: 5, 236.9: 1, 242.5: 1}
+    values = [at + 0.3 * z for at, n in peaks.items() for z in stats.norm.ppf((np.arange(n) + 0.5) / n)]
+    modes = analyse(Sample(np.array(values), unit="s"), N=0).modes
+    assert [round(mode.place) for mode in modes] == [118, 235]
+    assert [mode.share for mode in modes] == [13 / 20, 7 / 20]
 
 
 @pytest.mark.parametrize("n", [20, 50, 200])

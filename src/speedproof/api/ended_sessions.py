@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -20,10 +19,9 @@ from speedproof.formats import read
 from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
 from speedproof.options import UNNAMED
-from speedproof.protocols.in_blocks import share_of_runs
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
-from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.results import SEQUENTIAL, Comparison
 from speedproof.protocols.sequential import WITHHELD, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import summaries_of, summarise
@@ -127,28 +125,12 @@ class EndedSession:
             self.question,
             self.comparisons,
             spent=of_session.spent_of(spent),
-            by_cpu=self._by_cpu(spent),
             file=file,
             absent=self.outcome.measured.absent,
             builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
             undecided_fails=undecided_fails,
         )
-
-    def _by_cpu(self, spent: Suite) -> float:
-        """What share of the runs a decision by processor time would take; NaN where that is not known."""
-        open_ = [f for f in self.findings if f.verdict is Verdict.UNDECIDED and not f.outcome]
-        if len(self.findings) != 1 or not open_ or self.question.metric != "time":
-            return math.nan
-        f = open_[0]
-        sides = (f.reference, f.candidate)
-        if not set(sides) <= {*self.suite.versions} & {*spent.versions}:
-            return math.nan
-        pairs = [p for suite in (self.suite, spent) for p in suite.pair(*sides).pairs]
-        by_metric = {pair.key.metric: pair for pair in pairs}
-        if not {"time", "cpu"} <= by_metric.keys():
-            return math.nan
-        return share_of_runs(by_metric["time"], by_metric["cpu"])
 
     def alone(self) -> list[str]:
         """A line for each benchmark of a session of one version."""
@@ -180,7 +162,7 @@ class EndedSession:
         )
         extra = [result for result in (self.calibration, self.plan) if result is not None]
         sides = summaries_of(self.suite, self.question.metric)
-        answers = [f.answer(sides, rules.alpha) for f in self.findings]
+        answers = [f.answer(sides) for f in self.findings]
         return to_json("run", [*answers, *extra], session=how, **more)
 
     def to_hyperfine(self) -> str:

@@ -12,11 +12,13 @@ from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, Parameter, UsageError
+from speedproof.options import HEADLINE
 from speedproof.protocols.modes import compare_modes
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import rank_suite
-from speedproof.protocols.results import SuiteRanking
+from speedproof.protocols.results import Comparison, SuiteRanking
 from speedproof.protocols.run_ranking import RankedRun, rank_runs
+from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.ranking import BenchmarkRanking
@@ -32,6 +34,8 @@ class RankResult(Shown, Struct, frozen=True):
     ----------
     benchmarks : tuple of BenchmarkRanking
         By the chance that a single run beats one of every other version.
+    compared : tuple of SuiteComparison
+        Every other version against the reference.
     problems : tuple of str
         What could not be ranked, and why.
     suite : Suite
@@ -53,6 +57,7 @@ class RankResult(Shown, Struct, frozen=True):
     """
 
     benchmarks: tuple[BenchmarkRanking, ...]
+    compared: tuple[SuiteComparison, ...]
     problems: tuple[str, ...]
     suite: Suite
     reference: str
@@ -90,7 +95,9 @@ class RankResult(Shown, Struct, frozen=True):
         note = "The commands of one file are ranked as versions of one thing." if self.suite.commands else ""
         ranked = {v.version for one in self.benchmarks for v in one.ranking.versions}
         versions = [v for v in self.suite.versions if v in ranked]
-        yield words.report(self.benchmarks, versions, everything=everything, details=details, note=note)
+        yield words.report(
+            self.benchmarks, versions, self.compared, everything=everything, details=details, note=note
+        )
 
     def __repr__(self) -> str:
         return f"<RankResult: {len(self.benchmarks)} benchmarks, {len(self.suite.versions)} versions>"
@@ -178,6 +185,15 @@ def rank(
             Parameter("resamples", resamples), f": an interval needs at least {_LEAST_RESAMPLES}"
         )
     first, others = suite.sides(reference)
+    compared = tuple(
+        compare_suite(suite.pair(first, other), (first, other), metric, Rules(alpha), (HEADLINE,))
+        for other in others
+        for metric in suite.metrics
+    )
+    known: dict[Key, dict[tuple[str, str], Comparison]] = {}
+    for r in compared:
+        for c in r.comparisons:
+            known.setdefault(Key(c.benchmark, c.metric), {})[first, r.candidate] = c
     rankings: list[BenchmarkRanking] = []
     problems = []
     for key, rivals in by_benchmark(suite, (first, *others)).items():
@@ -189,16 +205,20 @@ def rank(
                 resamples=resamples if mixtures else 0,
                 seed=seed,
                 jobs=jobs,
+                known=known.get(key, {}),
             )
         except DataError as error:
             problems.append(f"left out: {key.benchmark}: {error}")
         else:
             samples = list(rivals.values())
+            alike = [r for r in compared if r.metric == key.metric]
+            caveats = dict.fromkeys(c for r in alike for c in r.caveats)
+            machine = next((r.machine for r in alike if r.machine), None)
             changes = None
             if mixtures and len(samples) == 2:
                 changes = compare_modes(Pair(key, *samples), alpha=alpha, K_max=max_components)
-            rankings.append(BenchmarkRanking(key, samples[0].unit, ranking, changes))
+            rankings.append(BenchmarkRanking(key, samples[0].unit, ranking, changes, tuple(caveats), machine))
         done()
     if not rankings:
         raise UsageError("\n  ".join(["no benchmark could be ranked", *problems]))
-    return RankResult(tuple(rankings), tuple(problems), suite, first, proportion(confidence))
+    return RankResult(tuple(rankings), compared, tuple(problems), suite, first, proportion(confidence))

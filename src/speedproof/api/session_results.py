@@ -170,7 +170,7 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
     def to_json(self) -> str:
         """Every finding, as the command line writes those of a session."""
         sides = summaries_of(self.suite, self.question.metric)
-        return to_json("run", [f.answer(sides, self.question.rules.alpha) for f in self.findings])
+        return to_json("run", [f.answer(sides) for f in self.findings])
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""

@@ -152,12 +152,12 @@ def _peaks(modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
 
 
 def _modes(fitted: MixtureFit, modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
-    """Those of five runs or more."""
-    label, counts = np.searchsorted(modes.valleys, x), runs_in(modes, x).tolist()
+    """Those of five runs or more; others belong to the mode on their side of the valley."""
+    shown = modes.among(np.flatnonzero(runs_in(modes, x) >= FEW_RUNS))
+    label = np.searchsorted(shown.valleys, x)
     return tuple(
         replace(mode, place=_place(fitted.model, mode.place, mode.share, x[label == k]))
-        for k, mode in enumerate(_peaks(modes, x))
-        if counts[k] >= FEW_RUNS
+        for k, mode in enumerate(_peaks(shown, x))
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, isfinite, log
 from reprlib import repr as shortened
 from typing import overload
@@ -70,6 +71,15 @@ class Modes(Struct, frozen=True, eq=False):
             np.concatenate([self.valleys[:mode], parts.valleys, self.valleys[mode:]]),
             np.concatenate([self.dips[:mode], parts.dips, self.dips[mode:]]),
         )
+
+    def among(self, kept: IntArray) -> Modes:
+        """Some of these; the lowest valley between two neighbours parts them."""
+        heights = self.log_densities
+        floors = np.minimum(heights[:-1], heights[1:]) - self.dips
+        at = np.array([a + int(floors[a:b].argmin()) for a, b in pairwise(kept.tolist())], dtype=np.int64)
+        heights = heights[kept]
+        dips = np.minimum(heights[:-1], heights[1:]) - floors[at]
+        return Modes(self.places[kept], heights, self.valleys[at], dips)
 
     def deeper_than(self, dip: float) -> Modes:
         """Join modes across valleys shallower than a log ratio, the shallowest first; lower peaks give way."""

@@ -6,26 +6,19 @@ the session itself looks at (:mod:`speedproof.stats.sequential`) gives verdict a
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
-from speedproof.data.suite import Pair
 from speedproof.options import WORTH_KNOWING, quantile_name
 from speedproof.protocols.figures import log_speedups, verdict_of
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.quantile import quantiles_of, slowest_begin
 from speedproof.protocols.results import CHANGED, SEQUENTIAL, AtMargin, Comparison, State, Verdict
 from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at
-from speedproof.protocols.units import blocks_of
-from speedproof.stats.betting import FORECAST_FROM, scale_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.ranks import tied_share
-from speedproof.stats.scaling import Resolution, coarse_step
+from speedproof.stats.scaling import Resolution
 from speedproof.stats.sequential import PairedSequence
 
 # What order and planning cannot do to a comparison within blocks that allows for looks.
@@ -43,20 +36,6 @@ _ALLOWED_FOR = frozenset(
 
 # Of these, what looking at one quantile of each side does not depend on.
 _LOOKS = frozenset({Assumption.PLANNED_SIZE, Assumption.RESOLUTION, Assumption.SEVERAL_RUNS})
-
-
-def share_of_runs(pair: Pair, steadier: Pair) -> float:
-    """What share of the runs another metric of the same runs would take to prove the same ratio.
-
-    Runs go with the variance of the log ratios of blocks. NaN where there are too few, or those are in steps.
-    """
-    scales = []
-    for metric in (pair, steadier):
-        blocks = blocks_of(metric)
-        if blocks is None or blocks[0].size < FORECAST_FROM or any(coarse_step(side) for side in blocks):
-            return math.nan
-        scales.append(scale_of(np.sort(np.log(blocks[0]) - np.log(blocks[1]))))
-    return (scales[1] / scales[0]) ** 2 if scales[0] > 0 else math.nan
 
 
 def in_blocks(

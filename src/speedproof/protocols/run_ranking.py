@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations, count
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +15,12 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
-from speedproof.options import HEADLINE
+from speedproof.options import HEADLINE, QuestionName
 from speedproof.protocols.checks import same_values, undermining
 from speedproof.protocols.pair import UNNAMED, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.ranking import Claims, open_pairs, places, tied_in, verdicts
-from speedproof.protocols.results import InOrder, PairVerdict, Placed
+from speedproof.protocols.ranking import open_pairs, places, tied_in, verdicts
+from speedproof.protocols.results import Comparison, InOrder, PairVerdict, Placed
 from speedproof.protocols.typical import ADJUSTED
 from speedproof.protocols.units import clusters_of, independent_units, matched, repeated_in
 from speedproof.stats.estimate import Estimate
@@ -46,11 +46,12 @@ class RankedRun(Placed, Struct, frozen=True):
     median: float
     # Peaks of its mixture told apart by a clear valley; None when no mixture could be fitted
     modes: int | None
-    # I3 of the samples: one run of this version beats one run of every other. Values nested in processes
-    # widen the interval as they must. Of three versions or more it is drawn towards their mean, as the best of
-    # several looks better than it is
+    # Of two versions that of a comparison: a run (process, session) of this one beats one of the other, ties
+    # counting half. Of more I3 of the samples: one run of this version beats one run of every other. Values nested
+    # in processes widen its interval as they must, and it is drawn towards the mean of all, as the best of several
+    # looks better than it is
     chance: Estimate
-    ties: float  # what ties would add to it
+    ties: float  # the share of ties of two versions; what ties would add to the chance of more
     mixture_chance: Estimate | None  # I3 of the mixtures; None when some version has none
     # 1 wins most single runs. Between them lies every rank that the proven verdicts allow
     best_rank: int
@@ -63,9 +64,9 @@ class RankedRun(Placed, Struct, frozen=True):
 class RunRanking(InOrder, Struct, frozen=True):
     """The versions of one benchmark, the most likely winner of a single run first."""
 
-    alpha: float  # the risk of all verdicts together, and of each interval by itself
+    alpha: float  # the risk of all verdicts together, of each interval by itself, of two versions each bound
     versions: tuple[RankedRun, ...]  # by descending chance; of equals the better median first
-    pairs: tuple[PairVerdict, ...]  # every two versions
+    pairs: tuple[PairVerdict, ...]  # every two versions, in the order given
     # Neighbours of which no two are told apart, as many as go together; they may overlap
     groups: tuple[tuple[str, ...], ...]
     # With fewer runs (processes or sessions, where values are nested) than this, no two versions can be told
@@ -103,12 +104,13 @@ def rank_runs(
     resamples: int,
     seed: int,
     jobs: int,
+    known: Mapping[tuple[str, str], Comparison] = MappingProxyType({}),
 ) -> RunRanking:
     """Rank the versions of one benchmark by the chance that a single run beats one run of every other.
 
     Two versions are compared by the headline's test, of :mod:`speedproof.protocols.typical`: does a run of one
     beat a run of the other more often than not? Of values nested in processes, or in four sessions of every
-    version or more, the median of each counts.
+    version or more, the median of each counts. ``known`` are answers of that test at this risk.
     """
     from speedproof.mixture.fitting import fit  # a ranking of suites need not load mixtures
     from speedproof.mixture.metrics import least_of_samples, sample_intervals
@@ -126,9 +128,15 @@ def rank_runs(
     shift = exponent(*(s.values for s in samples.values()))  # chances do not depend on the unit
     at_places = matched(list(samples.values()))
     values = [np.ldexp(-s.values if higher else s.values, shift) for s in at_places]
-    chances = sample_intervals(values, processes=clusters_of(at_places), alpha=alpha, ranked=True)
-    counted = least_of_samples(values)
-    ties_add = (counted.or_equal - counted.strict).tolist()
+    made = _duels(samples, alpha, known)
+    if len(values) == 2:
+        ((c, second),) = made.values()
+        first = Estimate(1 - second.value, 1 - second.high, 1 - second.low, second.confidence)
+        chances, ties = [first, second], [c.ties] * 2
+    else:
+        chances = [*sample_intervals(values, processes=clusters_of(at_places), alpha=alpha, ranked=True)]
+        counted = least_of_samples(values)
+        ties = (counted.or_equal - counted.strict).tolist()
     units = dict(zip(samples, independent_units(at_places, "median"), strict=True))
     means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
@@ -138,7 +146,10 @@ def rank_runs(
         with suppress(DataError):  # a single value, many times
             fits[i] = fit(v, K_max=K_max)
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
-    pairs = _duels(names, samples, alpha)
+    claims = {
+        duel: (chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower) for duel, (c, chance) in made.items()
+    }
+    pairs = verdicts(claims, alpha)
     groups = _groups(names, open_pairs(pairs))
     ranks, tied = places(names, pairs), tied_in(names, pairs)
     # Holm's first step holds the p-value of separated samples against all 2 k claims.
@@ -151,10 +162,10 @@ def rank_runs(
             RankedRun(
                 name, samples[name].n, units[name].n, repeated_in(samples[name], units[name].n),
                 means[name], medians[name], number_of_modes(f) if f else None,
-                chance, ties, by_mixture, *ranks[name], name in tied, _undermining(samples, units, name),
+                chance, tied_share, by_mixture, *ranks[name], name in tied, _undermining(samples, units, name),
             )
-            for name, f, chance, ties, by_mixture in (
-                (n, fits[i], chances[i], ties_add[i], by_mixtures[i]) for n, i in zip(names, order, strict=True)
+            for name, f, chance, tied_share, by_mixture in (
+                (n, fits[i], chances[i], ties[i], by_mixtures[i]) for n, i in zip(names, order, strict=True)
             )
         ),
         pairs=pairs,
@@ -183,15 +194,20 @@ def _of_mixtures(
     return intervals, least.error
 
 
-def _duels(names: Sequence[str], samples: Mapping[str, Sample], alpha: float) -> tuple[PairVerdict, ...]:
-    """Every pair by the headline's test, which allows for runs that are alike, drift or warm up."""
-    duels = list(combinations(names, 2))
-    pairs = [Pair(UNNAMED, samples[slow], samples[fast]) for slow, fast in duels]
-    claims: dict[tuple[str, str], Claims] = {}
-    for duel, c in zip(duels, answers(HEADLINE, PreparedPairs(pairs, Rules(alpha))), strict=True):
-        chance = c.chance or Estimate(math.nan, math.nan, math.nan, 1 - alpha)
-        claims[duel] = chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower
-    return verdicts(claims, alpha)
+def _duels(
+    samples: Mapping[str, Sample], alpha: float, known: Mapping[tuple[str, str], Comparison]
+) -> dict[tuple[str, str], tuple[Comparison, Estimate]]:
+    """Every pair by the headline's test, which allows for runs that are alike, drift or warm up; its chance."""
+    duels = list(combinations(samples, 2))
+    pairs = {duel: Pair(UNNAMED, *(samples[v] for v in duel)) for duel in duels}
+
+    def asked(question: QuestionName, of: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Comparison]:
+        prepared = PreparedPairs([pairs[duel] for duel in of], Rules(alpha))
+        return dict(zip(of, answers(question, prepared) if of else (), strict=True))
+
+    made = {**known, **asked(HEADLINE, [duel for duel in duels if duel not in known])}
+    single = asked("single run", [duel for duel in duels if made[duel].chance is None])
+    return {duel: (made[duel], made[duel].chance or single[duel].speedup) for duel in duels}
 
 
 def _undermining(

@@ -101,7 +101,7 @@ class CandidateResult(Struct, frozen=True):
         """What a policy asks of it and what contradicts that; None where no policy judges it."""
         return (self.required, self.contradicted) if self.required and self.contradicted else None
 
-    def comparison(self, sides: Mapping[tuple[str, str], Summary], alpha: float) -> Comparison | None:
+    def comparison(self, sides: Mapping[tuple[str, str], Summary]) -> Comparison | None:
         """The same as an answer about both versions, by their runs; None where one has none."""
         reference, candidate = (
             sides.get((self.benchmark, version)) for version in (self.reference, self.candidate)
@@ -113,7 +113,7 @@ class CandidateResult(Struct, frozen=True):
             metric=self.metric,
             protocol=self.protocol,
             question=f"is {'a typical run of ' * (self.protocol == HEADLINE)}{self.candidate} faster?",
-            alpha=alpha,
+            alpha=self.result.alpha,
             reference=reference,
             candidate=candidate,
             state=State.SIGNIFICANT if self.verdict in CHANGED else State.NOT_SIGNIFICANT,
@@ -125,9 +125,9 @@ class CandidateResult(Struct, frozen=True):
             needed=self._needed(),
         )
 
-    def answer(self, sides: Mapping[tuple[str, str], Summary], alpha: float) -> SessionAnswer:
+    def answer(self, sides: Mapping[tuple[str, str], Summary]) -> SessionAnswer:
         """The same for readers of JSON; what was seen against the assumptions are its checks."""
-        c = self.comparison(sides, alpha)
+        c = self.comparison(sides)
         return SessionAnswer(
             self.benchmark,
             self.reference,

@@ -132,7 +132,7 @@ def _benchmarks(result: Hpt, reference: str, candidate: str, medians: Medians, *
         )
         for b in ordered
     ]
-    columns = (column, *right(*names), Column("better"), *right("p", drop=1))
+    columns = (column, *right(*names), Column("better score"), *right("p", drop=1))
     clear = (shown[order[0]], shown[order[1]])
     return Table.of(columns, folded(rows, *clear, everything=not folds))
 

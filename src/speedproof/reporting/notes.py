@@ -6,13 +6,17 @@ import math
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
-from speedproof.reporting.names import level, nicknames, percent, plural
+from speedproof.reporting.names import called, level, nicknames, percent, plural
 from speedproof.reporting.words import interval
+
+if TYPE_CHECKING:
+    from speedproof.protocols.suite import SuiteComparison
 
 
 def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:
@@ -62,6 +66,18 @@ def two_speeds(
         return
     change = interval(machine.speedup, "faster", "slower")
     yield Text(f"{seen}: the machine, not the program. At equal speed {candidate} is {change}.", "warning")
+
+
+def unseen(results: Sequence[SuiteComparison], versions: Sequence[str]) -> Iterator[Text]:
+    """What no test on the runs of several candidates can see, and the speeds of the machine that one shows."""
+    yield from dict.fromkeys(caveats([c for r in results for c in r.caveats], versions))
+    for r in results:
+        if r.machine is not None:
+            names = called(versions)
+            old, new = names[r.reference], names[r.candidate]
+            both = "Both versions" if len(versions) == 2 else f"{old} and {new}"
+            yield from two_speeds(r.machine, old, new, both)
+            return
 
 
 def held_against(comparisons: Sequence[Comparison]) -> Iterator[Text]:

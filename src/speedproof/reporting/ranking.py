@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.notes import Assumption
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key
-from speedproof.protocols.run_ranking import RankedRun, RunRanking
+from speedproof.protocols.caveats import MachineSpeeds
+from speedproof.protocols.results import Verdict
+from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.units import outermost
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, case_share, labels, percent, plural, values
-from speedproof.reporting.notes import risk_of_many
-from speedproof.reporting.words import counted_runs, several
+from speedproof.reporting.notes import risk_of_many, unseen
+from speedproof.reporting.words import counted_runs, how_often, several
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from speedproof.protocols.modes import ModeComparison
+    from speedproof.protocols.suite import SuiteComparison
 
 _TITLE = 14
 
@@ -33,6 +36,9 @@ class BenchmarkRanking(Struct, frozen=True):
     unit: str
     ranking: RunRanking
     changes: ModeComparison | None  # for two versions, what became of their modes
+    # What the data of all benchmarks cannot know, as comparisons with the reference have it
+    caveats: tuple[Note, ...] = ()
+    machine: MachineSpeeds | None = None
 
     def __str__(self) -> str:
         return f"{self.ranking}\n{self.advice}"
@@ -44,7 +50,7 @@ class BenchmarkRanking(Struct, frozen=True):
     @property
     def advice(self) -> str:
         """Which version to run, in a sentence."""
-        return advice(self.ranking)
+        return advice(self.ranking, shaken=self.machine is not None)
 
     def as_record(self) -> dict[str, object]:
         """As in JSON."""
@@ -56,18 +62,24 @@ class BenchmarkRanking(Struct, frozen=True):
             "advice": self.advice,
             "modes": self.changes,
             "conclusion": self.changes.conclusion if self.changes else None,
+            "caveats": self.caveats,
+            "machine": self.machine,
         }
 
 
 def report(
     rankings: Sequence[BenchmarkRanking],
     versions: Sequence[str],
+    compared: Sequence[SuiteComparison],
     *,
     everything: bool = False,
     details: bool = False,
     note: str = "",
 ) -> Report:
-    """One benchmark: a row a version. Several: how often each comes first, then a row a benchmark."""
+    """One benchmark: a row a version. Several: how often each comes first, then a row a benchmark.
+
+    ``compared`` are the versions against the reference.
+    """
     if len({one.key.metric for one in rankings}) > 1:
         rankings = [
             replace(one, key=Key(f"{one.key.benchmark} ({one.key.metric})", one.key.metric))
@@ -77,6 +89,7 @@ def report(
     made = _benchmark(rankings[0]) if one else _suite(rankings, versions, everything=everything)
     return replace(
         made,
+        headline=(*made.headline, *unseen(compared, versions)),
         notes=(*([Text(note, "dim")] if note else []), *made.notes),
         hints=(
             *hint_of_all("benchmark", made.tables[-1]),
@@ -89,7 +102,7 @@ def report(
 
 
 def _benchmark(one: BenchmarkRanking) -> Report:
-    sure = one.ranking.winner and not one.ranking.undermined
+    sure = one.ranking.winner and not one.ranking.undermined and one.machine is None
     return Report(
         f"{one.key.benchmark}: {one.key.metric}",
         (Text(one.advice, "good" if sure else "warning"),),
@@ -111,7 +124,6 @@ def _places(one: BenchmarkRanking, title: str) -> Table:
         Column("best single run", right=True, brief="best run"),
         *right(_units(ranking), drop=2),
     )
-    wins = _wins if _bounded(ranking.versions[0], ranking) else lambda chance: case_share(chance.value)
     names, rows = _names(ranking), []
     for i, (v, median, mean) in enumerate(zip(ranking.versions, medians, means, strict=True)):
         cells = (
@@ -119,21 +131,11 @@ def _places(one: BenchmarkRanking, title: str) -> Table:
             Cell(names[v.version], "strong"),
             median,
             mean,
-            wins(v.chance),
+            _wins(v.chance),
             counted_runs(v.units, v.n),
         )
         rows.append(Row.of(*cells, name=v.version, kind="versions", folded=i >= 10))
     return Table.of(columns, rows)
-
-
-def _bounded(best: RankedRun, ranking: RunRanking) -> bool:
-    """Whether the interval of the chance says what the test behind the places says.
-
-    They are two procedures: among many versions a winner needs no majority, and of values nested in processes the
-    interval is the wider one.
-    """
-    decided = best.best_rank == best.worst_rank == 1
-    return len(ranking.versions) == 2 and (not decided or best.chance.low > 0.5)
 
 
 def _wins(chance: Estimate) -> Cell | str:
@@ -150,11 +152,13 @@ def _suite(rankings: Sequence[BenchmarkRanking], versions: Sequence[str], *, eve
     counts += [f"undecided in {firsts['']}"] if firsts[""] else []
     answer = f"Best single runs in {plural(len(rankings), 'benchmark')}: {', '.join(counts)}"
     many = len(versions) > 2
+    risk = f"risk {percent(rankings[0].ranking.alpha)} in each"
+    risk = "not proven" if any(one.machine for one in rankings) else risk
     # What comes first is never left out for want of room.
     matrix = _matrix(rankings, leading if many else versions, leading, everything=everything)
     return Report(
         f"Ranking of {len(versions)} versions",
-        (Text(answer, "strong", f"(risk {percent(rankings[0].ranking.alpha)} in each)"),),
+        (Text(answer, "strong", f"({risk})"),),
         (*([_standing(rankings, shown, firsts)] if many else []), matrix),
         tuple(_undermining([one.ranking for one in rankings])),
     )
@@ -194,8 +198,8 @@ def _matrix(
         wins, kind = Cell(f"~ undecided{mark}", "dim", (f"~{mark}",)), "undecided"
         if first:
             brief, kind = f"{names[first]} wins {case_share(best.chance.value)}", f"with {names[first]} first"
-            low = f" (at least {case_share(best.chance.low, -1)})" if _bounded(best, ranking) else ""
-            wins = Cell(f"{brief}{low}{mark}", "good", (f"{brief}{mark}",))
+            least = f"{brief} (at least {case_share(best.chance.low, -1)}){mark}"
+            wins = Cell(least, "good", (f"{brief}{mark}",))
         shown = values([medians.get(v, math.nan) for v in versions], one.unit)
         rows.append(Row.of(named(name), *shown, wins, name=name, message=wins.text, kind=kind))
     columns = (
@@ -219,7 +223,7 @@ def _details(one: BenchmarkRanking) -> Report:
         )
         for v in ranking.versions
     )
-    columns = (Column("version", names=True), *right("modes", "ties add", "by mixtures"))
+    columns = (Column("version", names=True), *right("modes", "ties", "by mixtures"))
     notes = [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
     notes += [Text(f"  {c.kind.value}: {c.message}.", "dim") for c in messages.values()]
@@ -235,7 +239,8 @@ def _separation(ranking: RunRanking) -> Iterator[Text]:
         names = _names(ranking)
         groups = [[names[name] for name in group] for group in ranking.groups]
         listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
-        yield Text(f"Undecided on single runs: {listed} ({risk}).", "warning")
+        alone = "; each limit holds alone" if len(ranking.versions) == 2 else ""
+        yield Text(f"Undecided on single runs: {listed} ({risk}{alone}).", "warning")
     else:
         yield Text(f"All neighbours differ on single runs ({risk}).")
     if not ranking.enough_runs:
@@ -275,19 +280,22 @@ def _undermining(rankings: Sequence[RunRanking]) -> Iterator[Text]:
         yield Text(f"! {listed[:1].upper()}{listed[1:]}: {risk}.", "warning")
 
 
-def advice(ranking: RunRanking) -> str:
+def advice(ranking: RunRanking, *, shaken: bool = False) -> str:
     """Which version to run often, and which rarely (section 8.3 of the report).
 
     A program that runs often is paid for by its mean or lived with by its median; one that runs rarely should win
-    the single run. An imperative only where the first place on a single run is proven.
+    the single run. An imperative only where the first place on a single run is proven, and no two speeds of the
+    machine have ``shaken`` that.
     """
     first, names = ranking.versions[0], _names(ranking)
     mean, median, rarely = (names[n] for n in (ranking.best_in_mean, ranking.best_in_median, first.version))
-    rivals = [names[v.version] for v in ranking.versions[1:]]
-    against = rivals[0] if len(rivals) == 1 else f"each of the {len(rivals)} others"
-    c = first.chance
-    limits = f" ({case_share(c.low, -1)} to {case_share(c.high, 1)})" if _bounded(first, ranking) else ""
-    beats = f"a run of it beats a run of {against} in {case_share(c.value)} of cases{limits}"
+    c, count = first.chance, len(ranking.versions)
+    if count == 2:
+        run, other = outermost(v.repeated for v in ranking.versions), names[ranking.versions[1].version]
+        verdict = Verdict.FASTER if ranking.winner else Verdict.UNDECIDED
+        beats = f"a {run} of it beats a {run} of {other} {how_often(c, verdict, first.ties)}"
+    else:
+        beats = f"a run of it is the best of {count}, one of each version, {how_often(c)}"
     agreed = mean == median == rarely
     leading = [names[v] for v in ranking.leading]  # none where they beat each other in a circle
     if leading != [rarely]:
@@ -303,6 +311,6 @@ def advice(ranking: RunRanking) -> str:
         text = f"Run {rarely} where single runs count: {beats}. {best}"
     return (
         f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
-        if ranking.undermined
+        if ranking.undermined or shaken
         else text
     )

@@ -47,7 +47,6 @@ def report(
     builds: tuple[int, bool] | None = None,
     absent: Mapping[str, Sequence[str]] | None = None,
     load: str = "",
-    by_cpu: float = math.nan,
     undecided_fails: bool = False,
 ) -> Report:
     """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
@@ -80,7 +79,6 @@ def report(
     notes += dict.fromkeys((*why, *_warnings(findings, said)))
     notes += _of_builds(findings, *builds) if builds and findings else []
     notes += _of_load(judged, load) if load else []
-    notes += _of_cpu(by_cpu)
     notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
     return replace(
         made,
@@ -115,7 +113,7 @@ def decision_of(
 
     metric, rows, absent = judged[0].metric if judged else "time", [], list[Absent]()
     for f in judged:
-        name, c, of_policy = named(f.benchmark, f.candidate), f.comparison(sides, rules.alpha), f.held
+        name, c, of_policy = named(f.benchmark, f.candidate), f.comparison(sides), f.held
         if of_policy is None:
             continue
         outcome = judge(*of_policy)
@@ -234,15 +232,6 @@ def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
         yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
-_PARTS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth", 20: "a twentieth"}
-
-
-def _of_cpu(share: float) -> Iterator[Text]:
-    """That processor time would prove the same sooner, where it varies less than the clock by so much."""
-    if part := next((word for parts, word in reversed(_PARTS.items()) if share <= 1 / parts), ""):
-        yield Text(f"--decide-by cpu would decide in about {part} of the runs.", "dim")
-
-
 def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, once: bool) -> str:
     """What the risk covers, and what it does not."""
     alpha, benchmarks = question.rules.alpha, len({f.benchmark for f in findings})
@@ -273,7 +262,7 @@ def results_of(
     """
     by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
     for f in findings:
-        if (c := f.comparison(sides, rules.alpha)) is not None:
+        if (c := f.comparison(sides)) is not None:
             by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(c)
     results = []
     for names, comparisons in by_candidate.items():

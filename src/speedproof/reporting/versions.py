@@ -27,7 +27,7 @@ from speedproof.reporting.names import (
     sparkline,
     values,
 )
-from speedproof.reporting.notes import caveats, two_speeds, undermining
+from speedproof.reporting.notes import undermining, unseen
 from speedproof.reporting.rows import OUTCOMES, Voice, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
@@ -109,8 +109,7 @@ def report(
         f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
         (
             answer,
-            *dict.fromkeys(caveats([c for r in results for c in r.caveats], of.names)),
-            *_two_speeds(of),
+            *unseen(results, of.names),
             *_line(of),
         ),
         tuple(tables),
@@ -136,15 +135,6 @@ def _line(of: _Versions) -> Iterator[Text]:
         answers = of.answers[of.first.benchmark]
         medians = [of.first.reference.median, *(c.candidate.median for c in answers.values())]
         yield Text(f"In this order: {sparkline(medians)}")
-
-
-def _two_speeds(of: _Versions) -> Iterator[Text]:
-    """That the machine had two speeds, of the first candidate that shows it."""
-    for r in of.results:
-        if r.machine is not None:
-            old, new = of.called[r.reference], of.called[r.candidate]
-            yield from two_speeds(r.machine, old, new, f"{old} and {new}")
-            return
 
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:

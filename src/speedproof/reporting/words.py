@@ -120,10 +120,8 @@ def marked(result: Comparison) -> str:
 
 
 def at_least(bound: float) -> str:
-    """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1."""
-    if math.isnan(bound):
-        return ""
-    return "size not proven" if bound <= ONE else factor(bound, -1)
+    """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1, or none is known."""
+    return factor(bound, -1) if bound > ONE else "size not proven"
 
 
 # Ratios up to it have no digit that tells them from 1.
@@ -281,13 +279,7 @@ def geometric_mean(estimate: Estimate, better: str, worse: str, known_of: tuple[
 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
     """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
-    run = result.repeated
-    low, high = case_share(estimate.low, -1), case_share(estimate.high, 1)
-    proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
-    limits = proven.get(result.verdict, f"{low} to {high}")
-    often = f"in {case_share(estimate.value)} of cases"
-    often += "" if math.isnan(estimate.low) else f" ({limits})"
-    often += ", ties counting half" if result.ties else ""
+    run, often = result.repeated, how_often(estimate, result.verdict, result.ties)
     sentence = f"A {run} of {new} beats a {run} of {old} {often}"
     return (
         sentence
@@ -297,6 +289,14 @@ def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
 
 
 _LINE = 80
+
+
+def how_often(chance: Estimate, verdict: Verdict = Verdict.UNDECIDED, ties: float = 0.0) -> str:
+    """A chance with its bounds: ``"in 92 % of cases (at least 57 %)"``."""
+    low, high = case_share(chance.low, -1), case_share(chance.high, 1)
+    proven = {Verdict.FASTER: f"at least {low}", Verdict.SLOWER: f"at most {high}"}
+    limits = "" if math.isnan(chance.low) else f" ({proven.get(verdict, f'{low} to {high}')})"
+    return f"in {case_share(chance.value)} of cases{limits}{', ties counting half' if ties else ''}"
 
 
 def wins(result: Comparison) -> str:
