@@ -283,19 +283,17 @@ def undermined(row: Mapping[str, Any]) -> bool:
 
 
 def test_a_failure_of_undermined_runs_is_not_proven() -> None:
-    """The sentence calls proven exactly the failures without a mark; all others are shown under a condition."""
+    """It is undecided in every report, and each says why."""
     old = hyperfine("old.json", {b: noise() for b in ("clean", "doubted", "same")})
     new = hyperfine("new.json", {"clean": 1.5 * noise(), "doubted": 1.5 * drift(), "same": noise()[::-1]})
     result, texts = gate(old, new)
-    # The premise: one failure of either kind.
     kinds = {r["comparison"]["benchmark"]: (r["outcome"], undermined(r)) for r in result["rows"]}
-    assert kinds == {"clean": ("fail", False), "doubted": ("fail", True), "same": ("pass", False)}
-    assert texts["terminal"].startswith("FAIL: 2 of 3 benchmarks are slower by more than 2 %")
-    marks = dict(re.findall(r"^(FAIL !|FAIL|pass) +(\w+) ", texts["terminal"], re.MULTILINE))
-    assert set(marks) >= {"FAIL", "FAIL !"}
-    assert "dependent neighbouring runs (1)" in " ".join(texts["terminal"].split())
+    assert kinds == {"clean": ("fail", False), "doubted": ("undecided", True), "same": ("pass", False)}
+    assert texts["terminal"].startswith("FAIL: 1 of 3 benchmarks is slower by more than 2 %, 1 undecided")
     assert "Proven: slower by more than 2 % (speedup" in texts["junit"]
-    assert "Shown, if the assumptions were met: slower by more than 2 % (speedup" in texts["junit"]
+    for text in texts.values():
+        assert "dependent neighbouring runs" in text
+        assert "!" not in re.sub(r"<[^>]*>|!\[|<!--", "", text) or "<" in text
 
 
 def test_what_is_equal_within_the_margin_may_be_faster() -> None:

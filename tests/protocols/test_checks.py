@@ -64,7 +64,7 @@ def test_one_unit_may_be_an_outlier(n: int, kept: int, found: bool) -> None:
 
 
 def test_one_measurement_given_twice() -> None:
-    """Equal, in order, and more than one value."""
+    """Equal, in order, and more than one value, or at one place of one file."""
     for x, y, same in (
         ([1.0, 2.0], [1.0, 2.0], True),
         ([1.0, 2.0], [2.0, 1.0], False),
@@ -74,8 +74,11 @@ def test_one_measurement_given_twice() -> None:
         ([1.0], [1.0], False),
         ([2.0, 2.0], [2.0, 2.0], False),
     ):
-        kinds = [check.kind for check in same_values(Sample(np.array(x)), Sample(np.array(y)))]
-        assert kinds == ([Assumption.TWO_MEASUREMENTS] if same else [])
+        for sources in (("", ""), ("a.txt", "b.txt"), ("a.txt", "a.txt")):
+            sides = (Sample(np.array(v), source=s) for v, s in zip((x, y), sources, strict=True))
+            kinds = [check.kind for check in same_values(*sides)]
+            at_one_place = x == y and sources == ("a.txt", "a.txt")
+            assert kinds == ([Assumption.TWO_MEASUREMENTS] if same or at_one_place else [])
 
 
 def naive_step(x: list[float], y: list[float]) -> float | None:

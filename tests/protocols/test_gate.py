@@ -14,7 +14,7 @@ from tests.protocols.asking import compare_samples
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample
+from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
 from speedproof.options import Location, Policy
@@ -147,7 +147,7 @@ def test_compare_and_gate_agree(protocol: Location, seed: int, margin: float, di
             for edge in (None, margin)
         )
         improvement, equivalence = by_policy[IMPROVEMENT][i], by_policy[EQUIVALENCE][i]
-        proven = not plain.by_separation  # of fewer than four runs it is shown
+        proven = plain.proven  # else it is shown
         assert improvement.required.proven == (proven and plain.verdict is Verdict.FASTER)
         assert improvement.contradicted.proven == (proven and plain.verdict is Verdict.SLOWER)
         assert equivalence.required.proven == (proven and near.verdict is Verdict.EQUIVALENT)
@@ -259,7 +259,7 @@ def test_claims_beyond_the_policy_are_corrected_too() -> None:
     [
         ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 3 of each"),
         ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
-        ([1.0] * 40, [1.0] * 40, "mean", "neither sample has any spread"),
+        ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
     ],
 )
 def test_too_little_to_decide(x: list[float], y: list[float], protocol: Location, remark: str) -> None:
@@ -433,6 +433,37 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     assert f"But on average new is {y.mean() / x.mean():.2f}x slower than old: {how}." in str(told)
     rows = str(sp.compare_suite(suite_of(samples))).splitlines()
     assert sum(f"on average {y.mean() / x.mean():.2f}x slower: {how}" in row for row in rows) == 1
+
+
+@pytest.mark.parametrize("policy", list(Policy))
+def test_what_fails_on_average_fails_by_a_stricter_policy(policy: Policy) -> None:
+    """Typically the same within 2 %, on average proven slower by Welch's test: all policies fail."""
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(10, 0.2, 60), rng.normal(9.8, 0.2, 60)
+    y[rng.permutation(60)[:17]] = rng.normal(15, 0.3, 17)
+    assert scipy_stats.ttest_ind(1.02 * x, y, equal_var=False, alternative="less").pvalue < 0.01
+    (row,) = hold(suite_of({"b": (x, y)}), policy).rows
+    assert row.outcome is Outcome.FAIL
+    assert row.required.proven == (policy is not IMPROVEMENT)
+    assert row.comparison.speedup.value == pytest.approx(x.mean() / y.mean())
+    assert row.comparison.speedup.high < 1 / 1.02
+
+
+def test_a_session_is_forecast_what_the_gate_asks() -> None:
+    """To miss a margin is to be slower than what takes 1 + margin as long: compare forecasts that."""
+    rng = np.random.default_rng(4)
+    traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER})
+    x, y = rng.normal(10, 1, 30), rng.normal(10.8, 1, 30)
+    found = set()
+    for margin, ratio in ((0.02, 1.02), (0.04, 1.04), (0.14, 1.14)):
+        of = {v: Sample(s, traits=traits, blocks=np.arange(30)) for v, s in (("old", x), ("new", y))}
+        (row,) = hold(Suite.of_samples({"b": of}), margin=margin).rows
+        slower, new = (Sample(s, traits=traits, blocks=np.arange(30)) for s in (ratio * x, y))
+        (plain,) = compare_samples(slower, new, Rules(), protocols=("typical",))
+        assert row.outcome is Outcome.UNDECIDED
+        assert row.comparison.needed == plain.needed
+        found.add(plain.needed and plain.needed.reference)
+    assert len(found) == 3
 
 
 def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:

@@ -8,6 +8,7 @@ from scipy.stats import norm
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Record, Suite
+from speedproof.options import Location
 from speedproof.protocols.claims import Demand
 from speedproof.protocols.gate import GateDecision, GateRules, gate
 from speedproof.reporting.gate import report, sentence
@@ -48,7 +49,7 @@ def test_one_file_given_twice_proves_nothing(alone: bool) -> None:
     told = text(result)
     assert [row.outcome.value for row in result.rows] == ["undecided", "pass"][: 1 if alone else 2]
     assert "hold the same values" in told
-    assert "twice: both sides are one measurement." in told
+    assert "twice: one measurement given twice (give two different files)." in told
     assert sentence(result, result.rows[0]).startswith("Undecided: ")
 
 
@@ -59,10 +60,32 @@ def test_a_session_that_stopped_on_its_result_proves_nothing_here() -> None:
     assert "Stopped on its result: only the verdict of the session itself holds." in told
     assert told.startswith("UNDECIDED")
     assert "at least" not in told
-    assert "b: measuring stopped on its result, which this test does not allow for." in told
+    assert "b: a number of runs that was not planned (read the verdict with" in told
     planned = text(held({"b": (runs(1, 1.0), runs(2, 1.3))}))
     assert "at least 1.29x" in planned
     assert planned.endswith("Risk of a false pass and of a false fail: at most 5 % each.")
+
+
+@pytest.mark.parametrize("protocol", ["mean", "median"])
+@pytest.mark.parametrize("level", [0.7, 1.3])
+def test_a_session_that_stopped_on_its_result_is_judged_by_its_own_test_only(
+    protocol: Location, level: float
+) -> None:
+    """What allows for looks decides; a test for a planned size neither passes nor fails it."""
+    stopped = IN_TURNS | {Trait.STOPPED_ON_RESULT}
+    sides = {
+        v: Sample(side.values, traits=stopped, blocks=np.arange(40))
+        for v, side in (("old", runs(1, 1.0)), ("new", runs(2, level)))
+    }
+    suite = Suite.of_samples({"b": sides})
+    own, other = (
+        gate(suite, ("old", "new"), lambda _: Demand(), GateRules(protocol=name))
+        for name in ("typical", protocol)
+    )
+    assert own.outcome.value == ("pass" if level < 1 else "fail")
+    assert other.outcome.value == "undecided"
+    assert "b: a number of runs that was not planned (read" in text(other)
+    assert "a number of runs that was not planned" in sentence(other, other.rows[0])
 
 
 def test_what_is_proven_of_an_undecided_benchmark_alone() -> None:

@@ -24,7 +24,9 @@ anywhere. The two ask for different care:
 What is typically fast enough may cost more on average, where a few runs are slow. So where the requirement is
 proven of typical runs it is the mean that may contradict it: by Welch's test of the logarithm of
 the ratio of means. It stays one contradiction a benchmark (``studies/gate.py`` shows the risk of both
-together).
+together). What fails so for no regression fails for a stricter policy, too.
+
+Nothing is proven where an assumption fails without which the risk is unknown: such a row is undecided.
 
 A gate may be asked several times while measuring goes on. Each look has an equal part of the risk, so that all
 together have it. What passed at one look is measured no more; a fail ends the gate; the rest is measured anew, and
@@ -41,13 +43,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.notes import Assumption, Note
+from speedproof.arrays import FloatArray
+from speedproof.data.notes import Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.options import Multiplicity
+from speedproof.options import Multiplicity, Policy, quantile_of
 from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
 from speedproof.protocols.claims import (
+    ASKS,
     CLAIMED,
     MULTIPLICITIES,
     Claim,
@@ -60,11 +64,12 @@ from speedproof.protocols.claims import (
     overall,
 )
 from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
+from speedproof.protocols.in_blocks import sequence_of
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
-from speedproof.protocols.sequential import WORSE_ON_AVERAGE, mean_of_blocks
+from speedproof.protocols.sequential import WORSE_ON_AVERAGE, forecast, mean_of_blocks
 from speedproof.protocols.typical import DRIFT
 from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
@@ -73,10 +78,6 @@ from speedproof.stats.ratio import edges as edges_of
 
 _NEAR = 0.02  # of a threshold, as a logarithm
 _NEAR_IT = "the speedup is so near the threshold"
-_VOID = {
-    Assumption.TWO_MEASUREMENTS: "both sides are one measurement",
-    Assumption.PLANNED_SIZE: "measuring stopped on its result, which this test does not allow for",
-}
 
 
 class GateRules(Struct, frozen=True):
@@ -185,7 +186,7 @@ def gate(
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
     machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
     cases = _cases(pairs, demands, rules, floor, done)
-    rows = _rows(cases, rules, _unprovable([case.comparison for case in cases], caveats, machines))
+    rows = _rows(cases, rules, _unprovable([case.comparison for case in cases], machines))
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions).items()
@@ -241,11 +242,21 @@ class _Case(Struct, frozen=True, eq=False):
     sides: Sides
     in_mean: Comparison
     average: MeanLogRatio | None  # the ratio of means; None where it says nothing
+    blocks: tuple[FloatArray, FloatArray] | None  # of either version, where it was looked at after each
 
     @property
-    def looks(self) -> bool:
-        """Whether it was measured with looks, which the test of means does not allow for: it proves no fail."""
-        return self.comparison.test == SEQUENTIAL
+    def withholds(self) -> bool:
+        """Whether the mean proves no fail, as it does not allow for looks, or its own assumptions fail."""
+        return self.blocks is not None or not self.in_mean.proven
+
+    def against(self, p: Mapping[str, float], alpha: float) -> float:
+        """The p-value of the mean against what typical runs meet, policy or no regression; 1 if over alpha."""
+        if self.average is None:
+            return 1.0
+        of_mean = evidence_of_mean(self.average, self.demand.margin)
+        met = (ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION])
+        pvalue = min((of_mean[denies] for asks, denies in met if p[asks] <= alpha), default=1.0)
+        return pvalue if pvalue <= alpha else 1.0
 
     def on_average(self, alpha: float) -> Comparison:
         """The comparison of means, with the speedup that the ratio of means gives."""
@@ -257,7 +268,9 @@ class _Case(Struct, frozen=True, eq=False):
     def other_way(self) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
         mean, typical = self.in_mean.speedup, self.comparison.speedup.value
-        proven = self.average and not self.looks and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
+        proven = (
+            self.average and self.blocks is None and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
+        )
         return mean if proven else None
 
 
@@ -277,53 +290,37 @@ def _cases(
         sides = QUESTIONS[rules.protocol].sides(prepared)
         for pair, comparison, in_mean, side in zip(alike, *asked, sides, strict=True):
             average = None
-            if comparison.test == SEQUENTIAL:
-                average = _of_blocks(pair)
+            blocks = blocks_of(pair) if comparison.test == SEQUENTIAL else None
+            if blocks is not None:
+                x, y = reversed(blocks) if pair.reference.higher_is_better else blocks
+                average = mean_of_blocks(np.log(x) - np.log(y))
             elif in_mean.log is not None and rules.protocol == "typical":
                 average = log_ratios([in_mean], [pair], floor).mean(like_these=False)
-            cases[pair.key] = _Case(demands[pair.key], comparison, side, in_mean, average)
+            cases[pair.key] = _Case(demands[pair.key], comparison, side, in_mean, average, blocks)
             done()
     return [cases[pair.key] for pair in pairs]
 
 
-def _of_blocks(pair: Pair) -> MeanLogRatio | None:
-    """The mean ratio of the blocks that both sides have."""
-    blocks = blocks_of(pair)
-    if blocks is None:
-        return None
-    x, y = reversed(blocks) if pair.reference.higher_is_better else blocks
-    return mean_of_blocks(np.log(x) - np.log(y))
-
-
-def _unprovable(
-    comparisons: Sequence[Comparison],
-    caveats: Sequence[Note],
-    machines: Mapping[str, MachineSpeeds | None],
-) -> list[str]:
+def _unprovable(comparisons: Sequence[Comparison], machines: Mapping[str, MachineSpeeds | None]) -> list[str]:
     """Why no risk of a verdict could be stated, so that nothing is proven; empty where it can."""
-    reasons: dict[str, str] = {}
-    for caveat in caveats:
-        if caveat.kind in _VOID:
-            names = caveat.benchmarks or [c.benchmark for c in comparisons]
-            reasons = dict.fromkeys(names, _VOID[caveat.kind]) | reasons
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
-    return [reasons.get(c.benchmark) or two_speeds.get(c.metric, "") for c in comparisons]
+    failed = (dict.fromkeys(note.kind for note in c.undermining) for c in comparisons)
+    reasons = (", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds) for kinds in failed)
+    return [why or two_speeds.get(c.metric, "") for c, why in zip(comparisons, reasons, strict=True)]
 
 
 def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     evidences = [evidence(case.comparison) for case in cases]
-    # The mean may contradict the policy where typical runs meet it.
-    by_mean = [
-        evidence_of_mean(case.average, case.demand.margin)[case.demand.denies]
-        if case.average is not None and p[case.demand.asks] <= alpha
-        else 1.0
-        for case, p in zip(cases, evidences, strict=True)
+    by_mean = [case.against(p, alpha) for case, p in zip(cases, evidences, strict=True)]
+    fails_by_mean = [
+        of_mean < p[case.demand.denies] and not case.withholds
+        for case, p, of_mean in zip(cases, evidences, by_mean, strict=True)
     ]
     against = [
-        of_mean if of_mean <= alpha and not case.looks else p[case.demand.denies]
-        for case, p, of_mean in zip(cases, evidences, by_mean, strict=True)
+        of_mean if decides else p[case.demand.denies]
+        for case, p, of_mean, decides in zip(cases, evidences, by_mean, fails_by_mean, strict=True)
     ]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
@@ -338,25 +335,25 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         demand = case.demand
         required = claim(demand.asks, demand.margin, p[demand.asks], p[demand.asks], alpha)
         contradicted = claim(demand.denies, demand.margin, against[i], float(corrected[i]), alpha)
-        withheld = required.proven and case.looks and by_mean[i] <= alpha
-        why = unprovable[i]
+        withheld = required.proven and case.withholds and by_mean[i] <= alpha
         if nothing[i] or withheld:
             required = replace(required, proven=False)
         if nothing[i]:
             contradicted = replace(contradicted, proven=False)
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
+            why = _too_few(case, contradicted, family, rules) or unprovable[i]
             why = why or (WORSE_ON_AVERAGE if withheld else _why(case, required, contradicted, family, rules))
             needed = Needed(None, None, why) if why else None
             open_ += [] if why else [i]
         judged.append((required, contradicted, withheld, outcome, needed))
-    forecast = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True))
+    runs = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True))
     rows = []
     for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
         required, contradicted, withheld, outcome, needed = judged[i]
-        on_average = contradicted.proven and required.proven
+        on_average = contradicted.proven and fails_by_mean[i]
         comparison = (
-            case.on_average(alpha) if on_average else replace(case.comparison, needed=forecast.get(i, needed))
+            case.on_average(alpha) if on_average else replace(case.comparison, needed=runs.get(i, needed))
         )
         claims = tuple(
             claim(name, case.demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
@@ -371,6 +368,20 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     return tuple(rows)
 
 
+def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) -> str:
+    """That so few runs prove nothing whatever they show, and how many might; empty where they may."""
+    c = case.comparison
+    tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradicted.name == "difference"))
+    least = QUESTIONS[rules.protocol].least_pvalue
+    if not c.by_separation and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.alpha:
+        return ""
+    fewest = PROVING if rules.protocol == "typical" else 2
+    enough = next(n for n in count(fewest) if tests * least(n, n) <= rules.alpha)
+    units = "processes" if c.repeated == "process" else f"{c.repeated}s"
+    few = f"{c.reference.n} and {c.candidate.n} {units} are too few for a proof"
+    return f"{few}: measure at least {enough} of each"
+
+
 def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: GateRules) -> str:
     """Why more runs of the same kind would not simply decide; empty when they would."""
     c = case.comparison
@@ -378,14 +389,6 @@ def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: 
         if c.test:
             return "a ratio to a negative value means nothing"
         return "" if c.needed else c.state.value
-    tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradicted.name == "difference"))
-    least = QUESTIONS[rules.protocol].least_pvalue
-    if c.by_separation or least(case.sides.slow.size, case.sides.fast.size) * tests > rules.alpha:
-        fewest = PROVING if rules.protocol == "typical" else 2
-        enough = next(n for n in count(fewest) if tests * least(n, n) <= rules.alpha)
-        units = "processes" if c.repeated == "process" else f"{c.repeated}s"
-        few = f"{c.reference.n} and {c.candidate.n} {units} are too few for a proof"
-        return f"{few}: measure at least {enough} of each"
     if c.floor is not None and all(hides(c.floor, c.speedup.value, edge) for edge in case.demand.edges):
         return IN_TURNS
     if contradicted.pvalue <= rules.alpha:
@@ -398,16 +401,16 @@ def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: 
 
 def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Needed | None]:
     """Runs that would prove the requirement, or its contradiction, whichever was observed."""
-    forecast: list[Needed | None] = []
+    found: list[Needed | None] = []
     asked: list[tuple[Sides, float, float]] = []
     places: list[int] = []
     for case in cases:
         c, edges, speedup, needed = case.comparison, case.demand.edges, case.comparison.speedup.value, None
-        if not c.test or case.looks or c.needed == DRIFT:
+        if not c.test or c.needed == DRIFT:
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
             needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
-        elif not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
+        elif case.blocks is None and not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
             proven = f"{c.verdict.value}, but readings this coarse hide by how much; "
             shown = "" if c.verdict is Verdict.UNDECIDED else proven
             needed = Needed(None, None, f"{shown}{no_spread_of(c.reference.unit)}")
@@ -416,16 +419,21 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
             # A contradiction has to survive the correction, at worst that of the smallest p-value.
             uncorrected = within or rules.multiplicity == "none"
             alpha = rules.alpha if uncorrected else rules.alpha / max(family, 1)
-            asked += [(case.sides, edge, alpha) for edge in edges]
-            places += [len(forecast)] * len(edges)
-        forecast.append(needed)
+            if case.blocks is not None:
+                sequence, *_ = sequence_of(case.sides, case.blocks, alpha, quantile_of(rules.protocol))
+                more = [sequence.blocks_to_go(gamma=g, side=1 if speedup > g else -1) for g in edges]
+                needed = forecast(sequence.blocks, float(np.max(more)))
+            else:
+                asked += [(case.sides, edge, alpha) for edge in edges]
+                places += [len(found)] * len(edges)
+        found.append(needed)
     most: dict[int, tuple[float, float]] = {}
     for at, runs in zip(places, QUESTIONS[rules.protocol].runs_needed(asked), strict=True):
         before = most.get(at, runs)
         most[at] = max(before[0], runs[0]), max(before[1], runs[1])
     for at, (slow, fast) in most.items():
-        forecast[at] = _as_needed(cases[at], slow, fast)
-    return forecast
+        found[at] = _as_needed(cases[at], slow, fast)
+    return found
 
 
 def _as_needed(case: _Case, slow: float, fast: float) -> Needed:

@@ -45,16 +45,7 @@ def in_blocks(
 
     With a share, in place of the typical run its quantile.
     """
-    slow, fast = blocks[::-1] if side.turned else blocks
-    sequence = PairedSequence(alpha=rules.alpha)
-    if q is not None:  # of rates, of the time that one takes
-        slow, fast = (1.0 / values if side.x.higher_is_better else values for values in blocks)
-        sequence = QuantileSequence(q, alpha=rules.alpha)
-    resolution = Resolution(max(side.x.written_unit, side.y.written_unit))
-    for x, y in zip(slow.tolist(), fast.tolist(), strict=True):
-        resolution.add(x, "x")
-        resolution.add(y, "y")
-        sequence.add(x, y, resolution=resolution.step)
+    sequence, slow, fast = sequence_of(side, blocks, rules.alpha, q)
     result = sequence.result()
     margin = _at_margin(sequence, rules.margin)
     verdict = verdict_of(result.pvalue_faster, result.pvalue_slower, margin, rules.alpha)
@@ -84,6 +75,23 @@ def in_blocks(
         quantiles=None if q is None else quantiles_of(side, slow, fast, q),
         log=None if q else log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],
     )
+
+
+def sequence_of(
+    side: Sides, blocks: tuple[FloatArray, FloatArray], alpha: float, q: float | None
+) -> tuple[PairedSequence, FloatArray, FloatArray]:
+    """The test that has seen all blocks, and what it was given: of the slow side, of the fast side."""
+    slow, fast = blocks[::-1] if side.turned else blocks
+    sequence = PairedSequence(alpha=alpha)
+    if q is not None:  # of rates, of the time that one takes
+        slow, fast = (1.0 / values if side.x.higher_is_better else values for values in blocks)
+        sequence = QuantileSequence(q, alpha=alpha)
+    resolution = Resolution(max(side.x.written_unit, side.y.written_unit))
+    for x, y in zip(slow.tolist(), fast.tolist(), strict=True):
+        resolution.add(x, "x")
+        resolution.add(y, "y")
+        sequence.add(x, y, resolution=resolution.step)
+    return sequence, slow, fast
 
 
 def _at_margin(sequence: PairedSequence, margin: float | None) -> AtMargin | None:

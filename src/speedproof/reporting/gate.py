@@ -30,7 +30,7 @@ from speedproof.reporting.names import (
     share,
     shortened,
 )
-from speedproof.reporting.notes import caveats, held_against, two_speeds, undermining
+from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.rows import by_medians, times, version_columns
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
@@ -64,8 +64,6 @@ class _Line:
         self.row, self.of = row, row.comparison
         better, worse = words.gain_and_loss(self.of)
         self.words = {"better": better, "worse": worse, "margin": share(row.demand.margin)}
-        # Nothing of a marked row is called proven.
-        self.marked = bool(self.of.undermining) and row.outcome is not Outcome.UNDECIDED
         # Whether the mean alone contradicts the policy, or is proven to go the other way.
         self.by_mean = f" {words.AVERAGE}" if self.of.protocol != result.rules.protocol else ""
         self.other_way = ""
@@ -149,11 +147,11 @@ class _Line:
         remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
         medians = by_medians(self.of)
         return Row.of(
-            Cell(f"{outcome}{' !' * self.marked}", style),
+            Cell(outcome, style),
             name,
             *times(self.of),
             Cell(self.change, "" if self.row.outcome is Outcome.PASS else style, speedup=self.of.certified),
-            (None if self.marked else self.proof) or Cell("-", "dim"),
+            self.proof or Cell("-", "dim"),
             Cell(self.limit if limits else "", "dim"),
             Cell(
                 remark or (f"medians {medians}" if medians else ""),
@@ -267,8 +265,6 @@ def _notes(result: GateDecision, lines: Sequence[_Line], shown: Table) -> Iterat
     for reason, names in reasons.items():
         if reason:
             yield Text(f"{_few_of(names)}: {reason}.", "dim")
-    judged = [line.of for line in lines if line.row.outcome is not Outcome.UNDECIDED]
-    yield from undermining(judged, undecided=True)
     if result.added:
         yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
     if result.ignored:
@@ -291,19 +287,16 @@ def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
         return (
             f"Risk of a false pass: at most {risk}; of a false fail: {risk}{all_of}, however often one looks."
         )
-    if all(line.marked for line in lines):
-        return "! No risk of a false pass or a false fail can be stated."
-    rest = " Not so for rows marked !." if any(line.marked for line in lines) else ""
     total, alpha = len(lines), rules.alpha * rules.looks
     over = f", over all {rules.looks} looks" if rules.looks > 1 else ""
     if total < 2:
-        return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}.{rest}"
+        return f"Risk of a false pass and of a false fail: at most {percent(alpha)} each{over}."
     fail = {
         "holm": f"{percent(alpha)} over all {total} (Holm)",
         "bh": f"an expected share of {percent(alpha)} of those that fail (Benjamini and Hochberg)",
         "none": f"{percent(alpha)} for each benchmark, up to {percent(min(1.0, alpha * total))} over all {total}",
     }[rules.multiplicity]
-    return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}{over}.{rest}"
+    return f"Risk of a false pass: at most {percent(alpha)}; of a false fail: {fail}{over}."
 
 
 def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, undecided_fails: bool) -> Table:
@@ -374,10 +367,9 @@ def sentence(result: GateDecision, row: GateRow) -> str:
         how, over = "Bonferroni", rules.family
     corrected = not passed and over > 1 and (rules.anytime or rules.multiplicity != "none")
     after = f" after {how}'s correction over {over}" if corrected else ""
-    shown = "Shown, if the assumptions were met" if line.marked else "Proven"
     average = f"{line.by_mean}{words.slow_runs(c)}" if line.by_mean else ""
     says = f"{line.says(claim.name)}{average} ({claim.hypothesis}{p}{after})"
-    return f"{shown}: {says}; {line.range}"
+    return f"Proven: {says}; {line.range}"
 
 
 def _least(bound: float) -> Cell:

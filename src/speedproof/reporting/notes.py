@@ -174,9 +174,9 @@ def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assu
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
-def undermining(comparisons: Sequence[Comparison], *, undecided: bool = False) -> Iterator[Text]:
-    """What undermines verdicts, in one sentence; of undecided ones only where that is wanted."""
-    comparisons = [c for c in comparisons if undecided or c.verdict is not Verdict.UNDECIDED]
+def undermining(comparisons: Sequence[Comparison]) -> Iterator[Text]:
+    """What undermines verdicts, in one sentence."""
+    comparisons = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
     counts = failed(comparisons, undermining=True)
     if not counts:
         return
