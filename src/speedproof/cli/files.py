@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.console import Console
-from speedproof.data.names import enumerate_names
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, CommandOptions, Judging, Output, Reading, handed
 from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
@@ -79,6 +78,8 @@ def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:
     """Keep the benchmarks and the metric asked for; say which other metrics there are."""
     chosen = suite.select(choosing.only, choosing.skip, "all")
     if choosing.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
+        from speedproof.reporting.names import enumerate_names
+
         console.remark(
             f"{chosen.main_metric} is compared; others with --metric: {enumerate_names(others, 2)}, or all"
         )
