@@ -11,7 +11,7 @@ from tests.reporting.test_every_command import check
 import speedproof as sp
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Suite
-from speedproof.protocols.caveats import MachineSpeeds
+from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html.page import render as page
@@ -124,7 +124,8 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
     rng = np.random.default_rng(6)
     samples = {f"b{i}": (rng.normal(1.5, 0.01, 12), rng.normal(1.0, 0.01, 12)) for i in range(14)}
     result, _ = make_suite(samples)
-    shaken = replace(result, machine=MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95)))
+    machine = MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95))
+    shaken = replace(result, machine=machine, comparisons=at_two_speeds(result.comparisons, machine))
     third = replace(result, candidate="third")
     for results in ([result], [result, third]):
         (made,) = sheet.reports(results, details=True, explain=True)

@@ -110,7 +110,7 @@ class Voice(Struct, frozen=True):
             *self._change(head),
             Cell(" ".join(marks), style, spans=True),
             name=head.benchmark,
-            outcome=OUTCOMES[head.verdict],
+            outcome=OUTCOMES[head.proven_verdict],
             message=self.sentence(head),
             kind=self.kinds[head.verdict],
         )
@@ -136,9 +136,7 @@ class Voice(Struct, frozen=True):
 
     def sentence(self, head: Comparison) -> str:
         """The verdict with its proof."""
-        return "; ".join(
-            filter(None, (words.verdict(head, self.margin), words.proof(head, shaken=self.shaken)))
-        )
+        return "; ".join(filter(None, (words.verdict(head, self.margin), words.proof(head))))
 
 
 def times(c: Comparison) -> list[Cell]:

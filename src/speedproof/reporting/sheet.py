@@ -63,7 +63,7 @@ def report(
         notes=(*made.notes, *leftovers(result)),
         hints=tuple(hint for hint in made.hints if not any(option in hint for option in given)),
         sections=sections(result, details=details, explain=explain),
-        good=all(c.verdict is not Verdict.SLOWER for c in heads),
+        good=all(c.proven_verdict is not Verdict.SLOWER for c in heads),
     )
 
 
@@ -109,7 +109,7 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
     answer = f"{words.metric_first(result.metric)}{words.verdict(called, result.margin)}"
     return Report(
         "",
-        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called, shaken=voice.shaken)),),
+        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called)),),
         (_sides(called, voice),),
         tuple(_beside(result, called)),
         ("Why: --explain", "Page: --html report.html"),
@@ -168,7 +168,11 @@ def _sides(head: Comparison, voice: Voice) -> Table:
             )
         )
     # The second row is the one that is judged.
-    judged = {"name": head.benchmark, "outcome": OUTCOMES[head.verdict], "message": voice.sentence(head)}
+    judged = {
+        "name": head.benchmark,
+        "outcome": OUTCOMES[head.proven_verdict],
+        "message": voice.sentence(head),
+    }
     return Table.of(columns, (rows[0], replace(rows[1], **judged)))
 
 
@@ -310,7 +314,7 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
         command="compare",
         data=tuple(results),
         records=partial(records, *results),
-        good=all(c.verdict is not Verdict.SLOWER for result in known for c in result.headlines),
+        good=all(c.proven_verdict is not Verdict.SLOWER for result in known for c in result.headlines),
     )
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
+from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
     benchmark_column,
     called,
@@ -31,6 +31,7 @@ from speedproof.reporting.notes import caveats, two_speeds, undermining
 from speedproof.reporting.rows import OUTCOMES, Voice, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
+_WORST_FIRST: tuple[Outcome, ...] = ("failed", "undecided", "passed")
 _SHOWN, _TITLE = 10, 16
 _FEW = 3  # commits from which on their medians are a line, too
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
@@ -124,7 +125,7 @@ def report(
         command="compare",
         data=tuple(results),
         records=partial(records, *results),
-        good=not any(c.verdict is Verdict.SLOWER for c in of.heads.values()),
+        good=not any(c.proven_verdict is Verdict.SLOWER for c in of.heads.values()),
         about=metric,
     )
 
@@ -233,7 +234,9 @@ def _of_one(of: _Versions) -> Table:
         runs = str((head.candidate if head else of.first.reference).n)
         cells = place, Cell(of.called[name], "strong"), medians[name], *change, runs
         outcome, message = (
-            ("", "the reference") if head is None else (OUTCOMES[head.verdict], of.voice.sentence(head))
+            ("", "the reference")
+            if head is None
+            else (OUTCOMES[head.proven_verdict], of.voice.sentence(head))
         )
         rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
     columns = (
@@ -298,11 +301,11 @@ def _matrix(of: _Versions, everything: bool) -> Table:
     for i, name in enumerate(sorted(of.benchmarks, key=clearness)):
         own, medians = of.answers[name], of.medians(name)
         cells = [_cell(own.get(v), medians.get(v, "-")) for v in candidates]
-        worst = any(c.verdict is Verdict.SLOWER for c in own.values())
+        outcome = min((OUTCOMES[c.proven_verdict] for c in own.values()), key=_WORST_FIRST.index)
         message = "; ".join(f"{v}: {words.change(c)}" for v, c in own.items())
         row = Row.of(named(name), medians[reference], *cells, name=name, kind="benchmarks", message=message)
         hidden = i >= _SHOWN and not everything
-        rows.append(replace(row, outcome="failed" if worst else "passed", folded=hidden))
+        rows.append(replace(row, outcome=outcome, folded=hidden))
     # The best one is never left out for want of room.
     ranked = [v.version for v in of.ranking.versions if v.version != reference] if of.ranking else candidates
     columns = (

@@ -116,7 +116,7 @@ def change(result: Comparison) -> str:
 
 def marked(result: Comparison) -> str:
     """``"!"`` where a verdict is shown, not proven."""
-    return "" if result.proven or result.verdict is Verdict.UNDECIDED else "!"
+    return "" if result.verdict is result.proven_verdict else "!"
 
 
 def at_least(bound: float) -> str:
@@ -182,17 +182,14 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
     return f"{new} is {change(result)} than {old}{where(result)}"
 
 
-def proof(result: Comparison, *, shaken: bool = False) -> str:
-    """What is proven, and at which confidence; for an undecided comparison what would decide it.
-
-    Where two speeds of the machine have ``shaken`` a suite, nothing of it is proven.
-    """
+def proof(result: Comparison) -> str:
+    """What is proven, and at which confidence; for an undecided comparison what would decide it."""
     confidence = f"{level(1 - result.alpha)} confidence"
     if result.verdict is Verdict.UNDECIDED:
         return needs(result)
     if result.quantity == "probability":
         return confidence
-    shown = "proven" if result.proven and not shaken else "shown, not proven"
+    shown = "proven" if result.proven else "shown, not proven"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     bound = effect(result).bound
