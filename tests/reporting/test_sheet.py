@@ -201,3 +201,23 @@ def test_what_several_versions_lack_is_said_once() -> None:
     assert "differ by up to 250 %" in said.text
     (said,) = caveats(found[:1], ["old", "new"])
     assert said.text.startswith("! Fewer than 4 runs a side in 2 benchmarks: ")
+
+
+@pytest.mark.parametrize(("margin", "verdict"), [(0.05, "equivalent"), (None, "undecided")])
+def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: str) -> None:
+    """A typical run takes as long, 1 in 4 much longer: alone, in a row and among three versions."""
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(10.0, 0.2, 60), rng.normal(10.0, 0.2, 60)
+    y[rng.permutation(60)[:15]] = rng.normal(15.0, 0.2, 15)
+    y[y < 12.0] *= np.median(x) / np.median(y) * 0.999
+    same = rng.normal(10.0, 0.2, 60)
+    told = f"{y.mean() / x.mean():.2f}x slower"
+    how = f": 25 % of runs take {np.median(y[y > 12]) / np.median(y):.2f}x"
+    one, many = ({name: {"old": x, "new": y, "same": same} for name in names} for names in ("a", "ab"))
+    for samples in (one, many):
+        suite = sp.compare_suite(sp.Suite.of_samples(samples, unit="ms"), margin=margin)
+        assert suite.against("new")["a"].verdict == verdict
+        for shown in (suite, suite.against("new")):
+            text = " ".join(render(next(iter(shown.reports()))).split())
+            assert len(re.findall(f"on average (new is )?{told}( than old)?{how}", text)) == len(samples)
+            assert text.count("on average") == len(samples)

@@ -194,7 +194,7 @@ class Comparison(Struct, frozen=True):
     log : LogSpeedup or None
         Of the typical run and the mean: what a geometric mean over benchmarks is made of; None without a ratio.
     slow_runs : (float, float) or None
-        Of the mean, where it is worse though the median is better: the share of the candidate's values above all
+        Of the mean, where these alone make it worse: the share of the candidate's values above all
         of the reference, and their median over the candidate's. None where they do not explain it.
     proven : bool
         Whether there is a verdict that is more than shown: nothing seen in the runs makes its risk larger than

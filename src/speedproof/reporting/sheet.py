@@ -29,7 +29,16 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, level, nicknames, plural, shortened, spoken, values
 from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
-from speedproof.reporting.rows import OUTCOMES, Voice, by_medians, opposite, records, times, version_columns
+from speedproof.reporting.rows import (
+    OUTCOMES,
+    Voice,
+    by_medians,
+    contradicted,
+    opposite,
+    records,
+    times,
+    version_columns,
+)
 
 _AT_ENDS = 5
 
@@ -125,8 +134,9 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         if not math.isnan(estimate.value):
             yield Text(f"{words.chance(of, estimate, new, old)}.")
     for where, other in opposite(result.comparisons, head):
-        seen = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
-        yield Text(f"But {where} {seen}{words.slow_runs(other)}.", "warning")
+        yield Text(
+            f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"
+        )
     if head.verdict in words.CHANGED and (ratio := by_medians(head)):
         pair = f"a typical pair of {words.several(head.repeated)}"
         yield Text(f"The change is of {pair}; of the medians alone it is {ratio}.", "dim")

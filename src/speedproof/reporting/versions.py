@@ -28,12 +28,12 @@ from speedproof.reporting.names import (
     values,
 )
 from speedproof.reporting.notes import caveats, two_speeds, undermining
-from speedproof.reporting.rows import OUTCOMES, Voice, records
+from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, opposite, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "undecided", "passed")
 _SHOWN, _TITLE = 10, 16
-_FEW = 3  # commits from which on their medians are a line, too
+_FEW = 3  # commits from which on their medians are a line, too, and contradictions that are told
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}(?= |$)|WORKTREE(?= |$)")
@@ -102,6 +102,7 @@ def report(
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
     if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
+    notes += _contradicted(of)
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
@@ -146,6 +147,19 @@ def _two_speeds(of: _Versions) -> Iterator[Text]:
             old, new = of.called[r.reference], of.called[r.candidate]
             yield from two_speeds(r.machine, old, new, f"{old} and {new}")
             return
+
+
+def _contradicted(of: _Versions) -> list[Text]:
+    """What proves the opposite of rows, in a line each; of many the first ones."""
+    several, old, lines = len(of.benchmarks) > 1, of.called[of.names[0]], []
+    for r in of.results:
+        new, answers = of.called[r.candidate], r.by_benchmark
+        for head in r.headlines:
+            found = [contradicted(*one, new, old) for one in opposite(answers[head.benchmark], head)]
+            lines += [f"{f'{head.benchmark}: ' * several}{one}" for one in found]
+    rest = len(lines) - _FEW
+    more = f" (and {rest} more in the details)" if rest > 0 else ""
+    return [Text(f"But {line}{more * (i == _FEW - 1)}.", "warning") for i, line in enumerate(lines[:_FEW])]
 
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
