@@ -70,6 +70,11 @@ class Step(Struct, frozen=True):
 _STEPS = frozenset({Assumption.NORMALITY, Assumption.EQUAL_VARIANCES, Assumption.SHIFT, Assumption.TIES})
 
 
+def few_separate(n: int, alpha: float) -> bool:
+    """Whether so few runs of a side are only shown to differ, if all lie on one side of the others."""
+    return n < PROVING and 0.5**n > alpha
+
+
 _FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely: measure four or more"
 
 
@@ -293,7 +298,7 @@ class Comparison(Struct, frozen=True):
     def by_separation(self) -> bool:
         """Whether its proof is complete separation of so few values that both versions have to vary alike."""
         least = min(self.reference.n, self.candidate.n)
-        return self.protocol == "typical" and not self.paired and least < PROVING and 0.5**least > self.alpha
+        return self.protocol == "typical" and not self.paired and few_separate(least, self.alpha)
 
     @property
     def proven_verdict(self) -> Verdict:

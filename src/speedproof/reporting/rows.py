@@ -122,7 +122,7 @@ class Voice(Struct, frozen=True):
             bound = words.effect(head).bound
             proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
             return Cell(words.change(head), style, speedup=certified), proven
-        brief, why = words.few(head), words.needs(head)
+        brief, why = words.briefly(head), words.needs(head)
         shorter = [words.change(head)]
         if head.verdict is Verdict.EQUIVALENT:
             style = ""

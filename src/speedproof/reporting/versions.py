@@ -273,7 +273,7 @@ def _change(head: Comparison) -> tuple[Cell, str]:
     if head.verdict in words.CHANGED:
         change = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
         return change, f"{words.at_least(words.effect(head).bound)} {words.marked(head)}".rstrip()
-    brief = words.few(head) if head.verdict is Verdict.UNDECIDED else ""
+    brief = words.briefly(head) if head.verdict is Verdict.UNDECIDED else ""
     return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
 
 

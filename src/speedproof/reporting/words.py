@@ -7,6 +7,7 @@ bounds are rounded away from the claim, so that printing never adds to it.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -252,6 +253,8 @@ def observed(value: float, better: str = "faster", worse: str = "slower") -> str
     """A ratio in its own direction: ``"1.02x faster"``."""
     if 1 / ONE <= value <= ONE:
         return "1.00x"
+    if value in (0.0, math.inf):
+        return better if value else worse
     return f"{factor(value)} {better}" if value > 1 else f"{factor(inverse(value))} {worse}"
 
 
@@ -365,3 +368,8 @@ def few(result: Comparison) -> str:
     if not needed or not counts:
         return ""
     return f"≥ {max(counts)} {runs}" if needed.least else f"~{rough(max(counts))} {runs}"
+
+
+def briefly(result: Comparison) -> str:
+    """The same, or where no number is known what the reason begins with."""
+    return few(result) or re.split("[:,]", needs(result))[0]
