@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,6 +174,20 @@ def test_a_parameter_of_one_version_is_named() -> None:
     ]
     with pytest.raises(sp.SpeedproofError, match="n is not the same in both versions"):
         sp.compare_suite(sp.Suite.from_records(records)).over("n")
+
+
+def test_inputs_that_are_undecided_stay_so_in_the_headline() -> None:
+    """A difference that no row shows is not named above the rows; one that they show is."""
+    rng = np.random.default_rng(3)
+    for gain, shown in ((1.0, ("undecided", "undecided")), (1.5, ("faster", "faster"))):
+        samples = {
+            f"f/n={n}": {"old": rng.normal(gain, 0.1, 12), "new": rng.normal(1.0, 0.1, 12)} for n in (1, 2)
+        }
+        result = sp.compare_suite(sp.Suite.of_samples(samples))
+        assert tuple(r.verdict.value for r in result) == shown
+        (first, *_) = next(iter(result.over("n").reports())).headline
+        told = re.findall(r"(\w+) at n = (\d)", first.text)
+        assert told == [*zip(shown, "12", strict=True)]
 
 
 def test_the_command_tells_every_benchmark_and_json_every_input(tmp_path: Path) -> None:

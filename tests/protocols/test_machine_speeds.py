@@ -1,18 +1,22 @@
 """Two speeds of a machine, in data made with and without them."""
 
+import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 import speedproof as sp
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.caveats import common_speeds, machine_speeds, slower_processes, two_speeds_of
+from speedproof.reporting.model import FORMATS, Reported
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
 
@@ -137,6 +141,30 @@ def test_no_confidence_is_stated_of_what_the_machine_may_have_done(factor: float
         (report,) = sp.hpt(suite).reports(details=details)
         assert ("onfidence" in render(report)) == steady
     assert ("confidence" in repr(sp.hpt(suite))) == steady
+
+
+@pytest.mark.parametrize(("factor", "runs"), [(1.0, 12), (2.0, 12), (1.0, 3)])
+def test_what_is_not_proven_says_so_in_every_output(factor: float, runs: int) -> None:
+    """A row that is 1.5x slower at two speeds or of three runs; on a steady machine, of 12, it is a failure."""
+    made = pairs(np.random.default_rng(8), 20, factor=factor, speedup=1.5)
+    sides = {(p.key, v): s for p in made for v, s in zip("yx", (p.reference, p.candidate), strict=True)}
+    samples = {
+        at: replace(s, values=np.repeat(s.values[:runs], 2), processes=np.repeat(np.arange(runs), 2))
+        for at, s in sides.items()
+    }
+    suite = sp.Suite(("x", "y"), samples)
+    result, steady = sp.compare_suite(suite), factor == 1.0 and runs == 12
+    written = json.loads(result.to_json())["results"][0]["comparisons"]
+    proven = [c["proven"] for c in written if c["protocol"] == "typical" and c["verdict"] == "slower"]
+    frame = result.to_frame("pyarrow").to_pylist()
+    said = [not r["undermining"] for r in frame if (r["protocol"], r["verdict"]) == ("typical", "slower")]
+    alone = next(r for r in result if r.verdict == "slower")
+    assert set(proven) == set(said) == {steady}
+    kinds = {w.kind for w in (*alone.warnings, *result.warnings.get(alone.benchmark, ()))}
+    assert bool(kinds & {Assumption.ONE_SPEED, Assumption.SEVERAL_RUNS}) != steady
+    junit = FORMATS["junit"].write(Reported((*result.reports(), *alone.reports())), "")
+    assert ("<failure" in junit) == steady
+    assert ("All checks" in render(next(iter(alone.reports())))) == steady
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.0])

@@ -11,7 +11,7 @@ from tests.reporting.test_every_command import check
 import speedproof as sp
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Suite
-from speedproof.protocols.caveats import MachineSpeeds
+from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html.page import render as page
@@ -124,7 +124,8 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
     rng = np.random.default_rng(6)
     samples = {f"b{i}": (rng.normal(1.5, 0.01, 12), rng.normal(1.0, 0.01, 12)) for i in range(14)}
     result, _ = make_suite(samples)
-    shaken = replace(result, machine=MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95)))
+    machine = MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95))
+    shaken = replace(result, machine=machine, comparisons=at_two_speeds(result.comparisons, machine))
     third = replace(result, candidate="third")
     for results in ([result], [result, third]):
         (made,) = sheet.reports(results, details=True, explain=True)
@@ -200,3 +201,64 @@ def test_what_several_versions_lack_is_said_once() -> None:
     assert "differ by up to 250 %" in said.text
     (said,) = caveats(found[:1], ["old", "new"])
     assert said.text.startswith("! Fewer than 4 runs a side in 2 benchmarks: ")
+
+
+@pytest.mark.parametrize(("margin", "verdict"), [(0.05, "equivalent"), (None, "undecided")])
+def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: str) -> None:
+    """A typical run takes as long, 1 in 4 much longer: alone, in a row and among three versions."""
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(10.0, 0.2, 60), rng.normal(10.0, 0.2, 60)
+    y[rng.permutation(60)[:15]] = rng.normal(15.0, 0.2, 15)
+    y[y < 12.0] *= np.median(x) / np.median(y) * 0.999
+    same = rng.normal(10.0, 0.2, 60)
+    told = f"{y.mean() / x.mean():.2f}x slower"
+    how = f": 25 % of runs take {np.median(y[y > 12]) / np.median(y):.2f}x"
+    one, many = ({name: {"old": x, "new": y, "same": same} for name in names} for names in ("a", "ab"))
+    for samples in (one, many):
+        suite = sp.compare_suite(sp.Suite.of_samples(samples, unit="ms"), margin=margin)
+        assert suite.against("new")["a"].verdict == verdict
+        for shown in (suite, suite.against("new")):
+            text = " ".join(render(next(iter(shown.reports()))).split())
+            assert len(re.findall(f"on average (new is )?{told}( than old)?{how}", text)) == len(samples)
+            assert text.count("on average") == len(samples)
+
+
+def test_a_row_gives_the_reason_of_its_sheet() -> None:
+    """Where it is no number of runs, what it begins with: alone, in a table and among three versions."""
+    rng = np.random.default_rng(1)
+    runs = rng.normal(10.0, 1.0, 12)
+    versions = {name: rng.permutation(runs) for name in ("old", "new", "third")}
+    one, two = (
+        sp.compare_suite(sp.Suite.of_samples(dict.fromkeys(names, versions))) for names in ("a", "ab")
+    )
+    for shown, count in ((one.against("new"), 1), (one, 2), (two.against("new"), 2)):
+        told = " ".join(render(next(iter(shown.reports()))).split())
+        assert told.count("no difference was observed") == count
+
+
+def test_neither_nought_nor_infinity_is_a_factor() -> None:
+    """Of three versions of which one is all zeros the headline says faster, and no factor."""
+    rng = np.random.default_rng(1)
+    for zeros in ("first", "last"):
+        names = {
+            name: np.zeros(5) if name == zeros else rng.normal(10, 0.1, 5) for name in ("first", "b", "last")
+        }
+        text = render(next(iter(sp.compare_suite(sp.Suite.of_samples(names)).reports())))
+        assert not re.search(r"∞|(?<![\d.])0x|inf", text)
+
+
+def test_the_fewest_runs_that_are_asked_for_prove() -> None:
+    """Two runs a side are told of a number that, far apart, is not called too few."""
+    said = render(next(iter(sp.compare([10.0, 10.2], [10.1, 10.3]).reports())))
+    least = int(re.findall(r"needs at least (\d+) runs", said)[0])
+    assert not sp.compare(np.arange(least) + 10.0, np.arange(least) + 99.0).headline.undermining
+    assert sp.compare(np.arange(least - 1) + 10.0, np.arange(least - 1) + 99.0).headline.undermining
+
+
+def test_the_values_of_one_process_are_said_to_be_used() -> None:
+    """All that the typical run is made of, not one of them."""
+    rng = np.random.default_rng(1)
+    made = sp.compare(rng.normal(10, 1, (1, 30)), rng.normal(10, 1, (1, 30)))
+    assert made.headline.reference.n == 30
+    (of_x, of_y) = (c.message for c in made.headline.checks if c.kind is Assumption.NESTING)
+    assert of_x == of_y == "30 values in 1 process: all were used, a run each"

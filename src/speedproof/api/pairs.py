@@ -166,7 +166,8 @@ class PairResult(Shown, Struct, frozen=True):
             for caveat in self.result.caveats
             for text in caveats([caveat], (self.result.reference, self.result.candidate))
         ]
-        return (*said, *warnings_of(self.result.comparisons))
+        seen = warnings_of(self.result.comparisons)
+        return (*said, *(check for check in seen if check.kind not in {one.kind for one in said}))
 
     @property
     def problems(self) -> tuple[str, ...]:

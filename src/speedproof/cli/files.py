@@ -122,10 +122,7 @@ def fails(conditions: Sequence[str], results: Iterable[SuiteComparison]) -> bool
     lost = bool({"missing", "not-faster", "undecided"} & {*conditions})
     return any(
         (lost and (result.only_reference or result.problems))
-        or any(
-            (c.verdict if c.proven and result.machine is None else "undecided") in failing
-            for c in result.headlines
-        )
+        or any(c.proven_verdict in failing for c in result.headlines)
         for result in results
     )
 

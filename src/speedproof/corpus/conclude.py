@@ -33,7 +33,7 @@ from speedproof.protocols.aggregates import (
     accelerated,
     accelerated_2009,
 )
-from speedproof.protocols.caveats import MachineSpeeds, common_speeds
+from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
@@ -126,6 +126,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             Verdict.FASTER: max(_SHOWN, 2 * _SHOWN - slower),
         }
         undermined, undermining = _undermining(rows, headline)
+        machine = _machine(connection, total, alpha) if versions == 1 else None
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
@@ -155,12 +156,12 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 for protocol in proven
             ),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
-            clearest=_clearest(connection, headline, most, alpha),
+            clearest=at_two_speeds(_clearest(connection, headline, most, alpha), machine),
             wholes=_wholes(answers, alpha),
             undermined=undermined,
             undermining=undermining,
             sessions=sessions if sessions[0] else None,
-            machine=_machine(connection, total, alpha) if versions == 1 else None,
+            machine=machine,
             hpt=second_level(connection) if versions == 1 else None,
             parts=answers.parts,
             failures=answers.failures,

@@ -63,7 +63,7 @@ class Assumption(Enum):
     SEVERAL_PROCESSES = ("several processes", "are there several processes, so that their spread can be seen?",
         "repeat the whole program and give the files of one version as a folder", "risk", "one process only")
     SEVERAL_RUNS = ("several runs", "are there several runs, so that their spread can be seen?",
-        "measure more runs", "risk", "one run only")
+        "measure more runs", "risk", "too few runs")
     UNTOUCHED = ("untouched values", "are these the values as measured?",
         "export every run, in the order of measuring", "risk", "altered values")
     RUN_ORDER = ("run order", "are consecutive runs independent? (von Neumann's ratio of ranks)",
@@ -84,6 +84,8 @@ class Assumption(Enum):
         "risk", "a number of runs that was not planned")
     ONE_PROGRAM = ("one program", "was it the same program throughout?",
         "measure again", "risk", "another program on the way")
+    ONE_SPEED = ("one speed", "did the machine run at one speed?",
+        "measure where it does", "risk", "two speeds of the machine")
     ONE_LAYOUT = ("one layout", "is the effect larger than that of where the linker puts the code?",
         "tell code from layout with 'speedproof run --builds'",
         "question", "an effect that code layout can have")

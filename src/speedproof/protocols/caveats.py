@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.notes import Assumption, Note
@@ -186,6 +187,19 @@ class MachineSpeeds(Struct, frozen=True):
     # benchmarks like these; NaN for one version
     speedup: Estimate
     sides: Sides = "both"  # which versions ran at two speeds
+
+
+def at_two_speeds(comparisons: Sequence[Comparison], machine: MachineSpeeds | None) -> tuple[Comparison, ...]:
+    """Comparisons with the check that such a machine fails: nothing of them is proven."""
+    if machine is None:
+        return tuple(comparisons)
+    who = "both versions" if machine.sides == "both" else f"the {machine.sides}"
+    message = (
+        f"{who} ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of {machine.of} "
+        "benchmarks: likely the machine, not the program"
+    )
+    note = Note(Assumption.ONE_SPEED, message, statistic=machine.factor)
+    return tuple(replace(c, checks=(*c.checks, note)) for c in comparisons)
 
 
 def machine_speeds(pairs: Sequence[Pair], alpha: float = 0.05) -> MachineSpeeds | None:

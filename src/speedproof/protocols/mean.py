@@ -154,14 +154,14 @@ def _slow_runs(
     sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, ordered: tuple[FloatArray, FloatArray]
 ) -> Iterator[tuple[int, tuple[float, float]]]:
     """By row, how many runs of the candidate take how long, where that alone makes its mean worse."""
-    typical = middle(ordered[1])
+    typical, most = middle(ordered[1]), ordered[0][:, -1]
     with np.errstate(over="ignore"):
         dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
-    turned = dearer & (typical > 0.0) & (typical < middle(ordered[0]))
-    for i in np.flatnonzero(turned).tolist():
+    perhaps = dearer & (typical > 0.0) & (typical <= most) & (ordered[1][:, -1] > most)
+    for i in np.flatnonzero(perhaps).tolist():
         x, y = slow[i], fast[i]
         beyond = y > x.max()
-        if not sides[i].turned and beyond.any() and mean(y[~beyond]) <= mean(x):
+        if not sides[i].turned and mean(y[~beyond]) <= mean(x):
             with np.errstate(over="ignore"):
                 times = float(middle(y[beyond]) / typical[i])
             if times < np.inf:

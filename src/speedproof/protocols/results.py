@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.protocols.units import Summary, outermost
@@ -68,6 +68,14 @@ class Step(Struct, frozen=True):
 
 # The assumptions that the figures of the articles decide by.
 _STEPS = frozenset({Assumption.NORMALITY, Assumption.EQUAL_VARIANCES, Assumption.SHIFT, Assumption.TIES})
+
+
+def few_separate(n: int, alpha: float) -> bool:
+    """Whether so few runs of a side are only shown to differ, if all lie on one side of the others."""
+    return n < PROVING and 0.5**n > alpha
+
+
+_FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely: measure four or more"
 
 
 class Needed(Struct, frozen=True):
@@ -191,8 +199,11 @@ class Comparison(Struct, frozen=True):
     log : LogSpeedup or None
         Of the typical run and the mean: what a geometric mean over benchmarks is made of; None without a ratio.
     slow_runs : (float, float) or None
-        Of the mean, where it is worse though the median is better: the share of the candidate's values above all
+        Of the mean, where these alone make it worse: the share of the candidate's values above all
         of the reference, and their median over the candidate's. None where they do not explain it.
+    proven : bool
+        Whether there is a verdict that is more than shown: nothing seen in the runs makes its risk larger than
+        stated. It follows from the rest.
     """
 
     benchmark: str
@@ -220,8 +231,10 @@ class Comparison(Struct, frozen=True):
     quantiles: tuple[float, float] | None = None
     log: LogSpeedup | None = None
     slow_runs: tuple[float, float] | None = None
+    proven: bool = False
 
     def __post_init__(self) -> None:
+        force_setattr(self, "proven", self.verdict is not Verdict.UNDECIDED and not self.undermining)
         if self.log is not None and self.speedup.value <= 0:
             raise ValueError(f"{self.benchmark}: a ratio of {self.speedup.value:g} has no logarithm")
 
@@ -256,8 +269,19 @@ class Comparison(Struct, frozen=True):
 
     @property
     def failed_checks(self) -> tuple[Note, ...]:
-        """The checks that did not hold."""
-        return tuple(check for check in self.checks if not check.held)
+        """The checks that did not hold; what so few runs decide is one of them."""
+        failed = tuple(check for check in self.checks if not check.held)
+        if self.verdict is Verdict.UNDECIDED or not self.by_separation:
+            return failed
+        few = (("X", self.reference.n), ("Y", self.candidate.n))
+        return (
+            *failed,
+            *(
+                Note(Assumption.SEVERAL_RUNS, _FEW.format(n, 100 * 0.5**n), (side,))
+                for side, n in few
+                if n < PROVING
+            ),
+        )
 
     @property
     def undermining(self) -> tuple[Note, ...]:
@@ -274,12 +298,12 @@ class Comparison(Struct, frozen=True):
     def by_separation(self) -> bool:
         """Whether its proof is complete separation of so few values that both versions have to vary alike."""
         least = min(self.reference.n, self.candidate.n)
-        return self.protocol == "typical" and not self.paired and least < PROVING and 0.5**least > self.alpha
+        return self.protocol == "typical" and not self.paired and few_separate(least, self.alpha)
 
     @property
-    def proven(self) -> bool:
-        """Whether the verdict is more than shown: nothing seen in the runs makes its risk larger than stated."""
-        return not (self.undermining or self.by_separation)
+    def proven_verdict(self) -> Verdict:
+        """The verdict as far as it is proven: one that is only shown leaves it undecided."""
+        return self.verdict if self.proven else Verdict.UNDECIDED
 
     @property
     def repeated(self) -> str:

@@ -29,7 +29,14 @@ from speedproof.protocols.aggregates import (
     geometric_means,
     overall_gain,
 )
-from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
+from speedproof.protocols.caveats import (
+    MachineSpeeds,
+    at_two_speeds,
+    caveats_of,
+    few_runs,
+    machine_speeds,
+    one_layout,
+)
 from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
@@ -112,7 +119,8 @@ def compare_suite(
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
     # Some pairs at a time, so that a progress bar moves.
     prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
-    comparisons = list(_answers(prepared, protocols, done))
+    machine = machine_speeds(pairing.read_of(metric), rules.alpha)
+    comparisons = at_two_speeds(list(_answers(prepared, protocols, done)), machine)
     several, alpha = len(pairs) > 1, rules.alpha
     heads = [c for c in comparisons if c.protocol == headline_of(protocols)]
     asked = {
@@ -126,9 +134,9 @@ def compare_suite(
         alpha=alpha,
         margin=rules.margin,
         nested=rules.nested,
-        comparisons=tuple(comparisons),
+        comparisons=comparisons,
         caveats=all_caveats(pairs, heads, comparisons, versions, rules),
-        machine=machine_speeds(pairing.read_of(metric), alpha),
+        machine=machine,
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
@@ -209,7 +217,7 @@ def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
         return None
 
 
-def _gains_2009(comparisons: list[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
+def _gains_2009(comparisons: Sequence[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
     """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
     by_it = [c for c in comparisons if c.protocol == "touati2009"]
     usable = [c for c in by_it if c.reference.median > 0 and c.candidate.median > 0]

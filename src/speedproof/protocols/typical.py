@@ -30,7 +30,7 @@ from speedproof.protocols.figures import (
     verdict_of,
 )
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
-from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.protocols.results import Comparison, Needed, Verdict, few_separate
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate
@@ -97,7 +97,12 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
             checks = [*side.checks, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
-            checks = [c for c in side.checks if c.kind is not Assumption.SEVERAL_RUNS or not several]
+            of_side = {"X": (pairs[i].reference, x), "Y": (pairs[i].candidate, y)}
+            checks = [
+                _as_used(c, *of_side[c.versions[0]]) if c.kind is Assumption.NESTING and c.versions else c
+                for c in side.checks
+                if c.kind is not Assumption.SEVERAL_RUNS or not several
+            ]
         sides[i] = replace(
             side,
             x=x,
@@ -110,6 +115,14 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
             paired=bool(same[i]),
         )
     return sides
+
+
+def _as_used(nesting: Note, measured: Sample, used: Sample) -> Note:
+    """What is said of the values of processes, where one process gives all of its own."""
+    if used.n <= measured.process_count:
+        return nesting
+    which = "all" if used.n == measured.n else f"{used.n} of them"
+    return replace(nesting, message=f"{measured.n} values in 1 process: {which} were used, a run each")
 
 
 def _equal(one: Sample, other: Sample) -> bool:
@@ -250,4 +263,5 @@ def _needed(
         # Of runs that drift more tell no more.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         return {i: DRIFT if drifts[i] else need for i, need in needed.items()}
-    return fewest(sides, undecided, next(k for k in count(2) if one_order(k, k) <= rules.alpha))
+    enough = (k for k in count(2) if one_order(k, k) <= rules.alpha and not few_separate(k, rules.alpha))
+    return fewest(sides, undecided, next(enough))

@@ -238,7 +238,7 @@ def comparisons(
         sections=(_details(conclusion, voice, of_two),) if details else (),
         command="corpus compare",
         data=conclusion,
-        good=not counts[Verdict.SLOWER],
+        good=voice.shaken or not counts[Verdict.SLOWER],
     )
 
 

@@ -39,6 +39,14 @@ def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Tex
         yield Text(_sentence(alike_ones, short), "warning")
 
 
+_SAID_ONCE = (
+    Assumption.TWO_MEASUREMENTS,
+    Assumption.PLANNED_SIZE,
+    Assumption.SEVERAL_RUNS,
+    Assumption.ONE_SPEED,
+)
+"""What a sheet says at its top."""
+
 _OF_TWO = (
     Assumption.INTERLEAVED,
     Assumption.ONE_SESSION,
@@ -168,7 +176,7 @@ def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assu
         (check.kind, result.benchmark)
         for result in comparisons
         for check in (result.undermining if undermining else result.failed_checks)
-        if check.kind not in (Assumption.TWO_MEASUREMENTS, Assumption.PLANNED_SIZE)  # said once, as a caveat
+        if check.kind not in _SAID_ONCE
     }
     counts = Counter(kind for kind, _ in seen)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))

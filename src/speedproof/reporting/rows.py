@@ -11,7 +11,6 @@ from msgspec import Struct
 from speedproof.data.notes import Note
 from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios
-from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -110,7 +109,7 @@ class Voice(Struct, frozen=True):
             *self._change(head),
             Cell(" ".join(marks), style, spans=True),
             name=head.benchmark,
-            outcome=OUTCOMES[head.verdict],
+            outcome=OUTCOMES[head.proven_verdict],
             message=self.sentence(head),
             kind=self.kinds[head.verdict],
         )
@@ -123,7 +122,7 @@ class Voice(Struct, frozen=True):
             bound = words.effect(head).bound
             proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
             return Cell(words.change(head), style, speedup=certified), proven
-        brief, why = words.few(head), words.needs(head)
+        brief, why = words.briefly(head), words.needs(head)
         shorter = [words.change(head)]
         if head.verdict is Verdict.EQUIVALENT:
             style = ""
@@ -136,9 +135,7 @@ class Voice(Struct, frozen=True):
 
     def sentence(self, head: Comparison) -> str:
         """The verdict with its proof."""
-        return "; ".join(
-            filter(None, (words.verdict(head, self.margin), words.proof(head, shaken=self.shaken)))
-        )
+        return "; ".join(filter(None, (words.verdict(head, self.margin), words.proof(head))))
 
 
 def times(c: Comparison) -> list[Cell]:
@@ -159,29 +156,42 @@ def version_columns(*versions: str) -> tuple[Column, ...]:
 
 
 def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[tuple[str, Comparison]]:
-    """The protocols that prove the opposite of the headline, each with what it speaks of."""
+    """What proves the opposite of the headline, or a mean beyond what it says, each with what it speaks of."""
     other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
-    return (
-        []
-        if other is None
-        else [
-            (words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where, c)
-            for c in comparisons
-            if c.benchmark == head.benchmark
-            and c.quantity == "speedup"
-            and (c.verdict is other or _on_average(c, other))
-        ]
-    )
+    return [
+        (words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where, c)
+        for c in comparisons
+        if c.benchmark == head.benchmark
+        and c.quantity == "speedup"
+        and (c.verdict is other or _on_average(c, head))
+    ]
 
 
-def _on_average(c: Comparison, verdict: Verdict) -> bool:
+def _on_average(c: Comparison, head: Comparison) -> bool:
     """Whether the means prove it, also of skewed runs: those that are slow now and then make the larger mean."""
-    if c.protocol != "mean" or c.log is None or c.floor is not None:
+    if c.protocol != "mean" or c is head or c.log is None or c.floor is not None:
         return False
-    if c.alpha < 0.5 and (c.log.centre > 0.0) is not (verdict is Verdict.FASTER):
+    low, high = (math.log(end) if end > 0.0 else -math.inf for end in _said(head))
+    if low <= c.log.centre <= high:
         return False  # as most: the tails of each need not be known
     mean = LogRatios.of(c.speedup.value, c.log).mean(like_these=False)
-    return verdict_of(mean.pvalue(), mean.pvalue(less=True), None, c.alpha) is verdict
+    return mean.pvalue(low, less=True) <= c.alpha or mean.pvalue(high) <= c.alpha
+
+
+def _said(head: Comparison) -> tuple[float, float]:
+    """Between which ratios a row says that the speedup lies; of the ends that it does not know, any."""
+    if head.verdict is Verdict.EQUIVALENT:
+        edge = 1.0 + (head.at_margin.margin if head.at_margin else WORTH_KNOWING)
+        return 1.0 / edge, edge
+    if head.verdict is Verdict.UNDECIDED:
+        low, high = head.certified.ends if head.quantity == "speedup" else (math.nan, math.nan)
+        return 0.0 if math.isnan(low) else low, math.inf if math.isnan(high) else high
+    return (1.0, math.inf) if head.verdict is Verdict.FASTER else (0.0, 1.0)
+
+
+def contradicted(where: str, other: Comparison, new: str, old: str) -> str:
+    """What :func:`opposite` found, in a sentence without its full stop."""
+    return f"{where} {new} is {words.natural(other)} than {old}{words.slow_runs(other)}"
 
 
 def by_medians(c: Comparison) -> str:

@@ -29,7 +29,16 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, level, nicknames, plural, shortened, spoken, values
 from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
-from speedproof.reporting.rows import OUTCOMES, Voice, by_medians, opposite, records, times, version_columns
+from speedproof.reporting.rows import (
+    OUTCOMES,
+    Voice,
+    by_medians,
+    contradicted,
+    opposite,
+    records,
+    times,
+    version_columns,
+)
 
 _AT_ENDS = 5
 
@@ -63,7 +72,7 @@ def report(
         notes=(*made.notes, *leftovers(result)),
         hints=tuple(hint for hint in made.hints if not any(option in hint for option in given)),
         sections=sections(result, details=details, explain=explain),
-        good=all(c.verdict is not Verdict.SLOWER for c in heads),
+        good=all(c.proven_verdict is not Verdict.SLOWER for c in heads),
     )
 
 
@@ -109,7 +118,7 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
     answer = f"{words.metric_first(result.metric)}{words.verdict(called, result.margin)}"
     return Report(
         "",
-        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called, shaken=voice.shaken)),),
+        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called)),),
         (_sides(called, voice),),
         tuple(_beside(result, called)),
         ("Why: --explain", "Page: --html report.html"),
@@ -125,8 +134,9 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         if not math.isnan(estimate.value):
             yield Text(f"{words.chance(of, estimate, new, old)}.")
     for where, other in opposite(result.comparisons, head):
-        seen = f"{head.candidate.label} is {words.natural(other)} than {head.reference.label}"
-        yield Text(f"But {where} {seen}{words.slow_runs(other)}.", "warning")
+        yield Text(
+            f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"
+        )
     if head.verdict in words.CHANGED and (ratio := by_medians(head)):
         pair = f"a typical pair of {words.several(head.repeated)}"
         yield Text(f"The change is of {pair}; of the medians alone it is {ratio}.", "dim")
@@ -168,7 +178,11 @@ def _sides(head: Comparison, voice: Voice) -> Table:
             )
         )
     # The second row is the one that is judged.
-    judged = {"name": head.benchmark, "outcome": OUTCOMES[head.verdict], "message": voice.sentence(head)}
+    judged = {
+        "name": head.benchmark,
+        "outcome": OUTCOMES[head.proven_verdict],
+        "message": voice.sentence(head),
+    }
     return Table.of(columns, (rows[0], replace(rows[1], **judged)))
 
 
@@ -310,7 +324,7 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
         command="compare",
         data=tuple(results),
         records=partial(records, *results),
-        good=all(c.verdict is not Verdict.SLOWER for result in known for c in result.headlines),
+        good=all(c.proven_verdict is not Verdict.SLOWER for result in known for c in result.headlines),
     )
 
 

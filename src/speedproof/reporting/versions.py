@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, hint_of_all, right
+from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
     benchmark_column,
     called,
@@ -28,11 +28,12 @@ from speedproof.reporting.names import (
     values,
 )
 from speedproof.reporting.notes import undermining, unseen
-from speedproof.reporting.rows import OUTCOMES, Voice, records
+from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, opposite, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
+_WORST_FIRST: tuple[Outcome, ...] = ("failed", "undecided", "passed")
 _SHOWN, _TITLE = 10, 16
-_FEW = 3  # commits from which on their medians are a line, too
+_FEW = 3  # commits from which on their medians are a line, too, and contradictions that are told
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}(?= |$)|WORKTREE(?= |$)")
@@ -101,6 +102,7 @@ def report(
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
     if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
+    notes += _contradicted(of)
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
@@ -123,7 +125,7 @@ def report(
         command="compare",
         data=tuple(results),
         records=partial(records, *results),
-        good=not any(c.verdict is Verdict.SLOWER for c in of.heads.values()),
+        good=not any(c.proven_verdict is Verdict.SLOWER for c in of.heads.values()),
         about=metric,
     )
 
@@ -135,6 +137,19 @@ def _line(of: _Versions) -> Iterator[Text]:
         answers = of.answers[of.first.benchmark]
         medians = [of.first.reference.median, *(c.candidate.median for c in answers.values())]
         yield Text(f"In this order: {sparkline(medians)}")
+
+
+def _contradicted(of: _Versions) -> list[Text]:
+    """What proves the opposite of rows, in a line each; of many the first ones."""
+    several, old, lines = len(of.benchmarks) > 1, of.called[of.names[0]], []
+    for r in of.results:
+        new, answers = of.called[r.candidate], r.by_benchmark
+        for head in r.headlines:
+            found = [contradicted(*one, new, old) for one in opposite(answers[head.benchmark], head)]
+            lines += [f"{f'{head.benchmark}: ' * several}{one}" for one in found]
+    rest = len(lines) - _FEW
+    more = f" (and {rest} more in the details)" if rest > 0 else ""
+    return [Text(f"But {line}{more * (i == _FEW - 1)}.", "warning") for i, line in enumerate(lines[:_FEW])]
 
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
@@ -223,7 +238,9 @@ def _of_one(of: _Versions) -> Table:
         runs = str((head.candidate if head else of.first.reference).n)
         cells = place, Cell(of.called[name], "strong"), medians[name], *change, runs
         outcome, message = (
-            ("", "the reference") if head is None else (OUTCOMES[head.verdict], of.voice.sentence(head))
+            ("", "the reference")
+            if head is None
+            else (OUTCOMES[head.proven_verdict], of.voice.sentence(head))
         )
         rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
     columns = (
@@ -246,7 +263,7 @@ def _change(head: Comparison) -> tuple[Cell, str]:
     if head.verdict in words.CHANGED:
         change = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
         return change, f"{words.at_least(words.effect(head).bound)} {words.marked(head)}".rstrip()
-    brief = words.few(head) if head.verdict is Verdict.UNDECIDED else ""
+    brief = words.briefly(head) if head.verdict is Verdict.UNDECIDED else ""
     return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
 
 
@@ -288,11 +305,11 @@ def _matrix(of: _Versions, everything: bool) -> Table:
     for i, name in enumerate(sorted(of.benchmarks, key=clearness)):
         own, medians = of.answers[name], of.medians(name)
         cells = [_cell(own.get(v), medians.get(v, "-")) for v in candidates]
-        worst = any(c.verdict is Verdict.SLOWER for c in own.values())
+        outcome = min((OUTCOMES[c.proven_verdict] for c in own.values()), key=_WORST_FIRST.index)
         message = "; ".join(f"{v}: {words.change(c)}" for v, c in own.items())
         row = Row.of(named(name), medians[reference], *cells, name=name, kind="benchmarks", message=message)
         hidden = i >= _SHOWN and not everything
-        rows.append(replace(row, outcome="failed" if worst else "passed", folded=hidden))
+        rows.append(replace(row, outcome=outcome, folded=hidden))
     # The best one is never left out for want of room.
     ranked = [v.version for v in of.ranking.versions if v.version != reference] if of.ranking else candidates
     columns = (

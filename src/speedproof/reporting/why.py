@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from speedproof.data.units import format_value
 from speedproof.protocols.inputs import Input, OverInputs
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.why import LEAST_RUNS, ByStates, GoesWith, StateOfRuns, Why
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
@@ -335,8 +335,12 @@ def _sentences(of: OverInputs) -> Iterator[Text]:
 
 
 def _ratio(of: OverInputs, one: Input) -> str:
-    ratio = words.direction(one.comparison.speedup.value, *words.gain_and_loss(one.comparison))
-    return f"{ratio} at {of.parameter} = {one.value}"
+    return f"{_change(one.comparison)} at {of.parameter} = {one.value}"
+
+
+def _change(c: Comparison) -> str:
+    """The ratio of one input, where a difference is shown."""
+    return words.natural(c) if c.verdict in words.CHANGED else words.change(c).lstrip("~= ")
 
 
 def _trend(of: OverInputs) -> str:
@@ -412,11 +416,10 @@ def _families(answers: Sequence[OverInputs], *, everything: bool) -> Table:
     rows = []
     for one, name in zip(answers, names, strict=True):
         sized = [i for i in one.inputs if i.size is not None] or list(one.inputs)
-        better_worse = words.gain_and_loss(one.inputs[0].comparison)
         rows.append(
             Row.of(
                 named(name),
-                *(words.direction(i.comparison.speedup.value, *better_worse) for i in (sized[0], sized[-1])),
+                *(_change(i.comparison) for i in (sized[0], sized[-1])),
                 "" if one.slope is None else _interval(_tenfold(one.slope)),
                 "" if one.crossing is None else _size(one.crossing.value),
                 _like_these(one),

@@ -7,6 +7,7 @@ bounds are rounded away from the claim, so that printing never adds to it.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -116,7 +117,7 @@ def change(result: Comparison) -> str:
 
 def marked(result: Comparison) -> str:
     """``"!"`` where a verdict is shown, not proven."""
-    return "" if result.proven or result.verdict is Verdict.UNDECIDED else "!"
+    return "" if result.verdict is result.proven_verdict else "!"
 
 
 def at_least(bound: float) -> str:
@@ -180,17 +181,14 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
     return f"{new} is {change(result)} than {old}{where(result)}"
 
 
-def proof(result: Comparison, *, shaken: bool = False) -> str:
-    """What is proven, and at which confidence; for an undecided comparison what would decide it.
-
-    Where two speeds of the machine have ``shaken`` a suite, nothing of it is proven.
-    """
+def proof(result: Comparison) -> str:
+    """What is proven, and at which confidence; for an undecided comparison what would decide it."""
     confidence = f"{level(1 - result.alpha)} confidence"
     if result.verdict is Verdict.UNDECIDED:
         return needs(result)
     if result.quantity == "probability":
         return confidence
-    shown = "proven" if result.proven and not shaken else "shown, not proven"
+    shown = "proven" if result.proven else "shown, not proven"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     bound = effect(result).bound
@@ -253,6 +251,8 @@ def observed(value: float, better: str = "faster", worse: str = "slower") -> str
     """A ratio in its own direction: ``"1.02x faster"``."""
     if 1 / ONE <= value <= ONE:
         return "1.00x"
+    if value in (0.0, math.inf):
+        return better if value else worse
     return f"{factor(value)} {better}" if value > 1 else f"{factor(inverse(value))} {worse}"
 
 
@@ -368,3 +368,8 @@ def few(result: Comparison) -> str:
     if not needed or not counts:
         return ""
     return f"≥ {max(counts)} {runs}" if needed.least else f"~{rough(max(counts))} {runs}"
+
+
+def briefly(result: Comparison) -> str:
+    """The same, or where no number is known what the reason begins with."""
+    return few(result) or re.split("[:,]", needs(result))[0]

@@ -60,11 +60,10 @@ def _panel(
     comparisons = [named(c, old, new) for c in comparisons]
     called = {"X": old, "Y": new}
     counted = None if pair is None else _independent(pair, result.nested)
-    shaken, shifts = result.machine is not None, len(result.benchmarks) <= _MOST_SHIFTS
+    shifts = len(result.benchmarks) <= _MOST_SHIFTS
     return {
         "said": [
-            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c, shaken=shaken))))]
-            for c in comparisons
+            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c))))] for c in comparisons
         ],
         "labels": [old, new],
         "tests": [
