@@ -26,6 +26,7 @@ from speedproof.data.notes import Note
 from speedproof.protocols.pair import Rules, SameSizes, Sides
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.permutation import PROVING
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, LogErrors, RatioTest, scaled
 from speedproof.stats.scaling import in_common_unit
@@ -97,7 +98,8 @@ def forecasts(
     """
     needed: dict[int, Needed] = {}
     if min(slow.shape[-1], fast.shape[-1]) < _LEAST_FOR_FORECAST:
-        reason = f"fewer than {_LEAST_FOR_FORECAST} runs tell nothing of the spread: measure 5 or more a side"
+        few = f"fewer than {_LEAST_FOR_FORECAST} runs tell nothing of the spread"
+        reason = f"{few}: measure {PROVING} or more a side"
         return dict.fromkeys(wanted, Needed(None, None, reason))
     if not wanted:
         return needed

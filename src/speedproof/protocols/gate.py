@@ -44,7 +44,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.notes import Note
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.options import Multiplicity, Policy, quantile_of
@@ -247,7 +247,7 @@ class _Case(Struct, frozen=True, eq=False):
     @property
     def withholds(self) -> bool:
         """Whether the mean proves no fail, as it does not allow for looks, or its own assumptions fail."""
-        return self.blocks is not None or not self.in_mean.proven
+        return self.blocks is not None or bool(self.in_mean.undermining)
 
     def against(self, p: Mapping[str, float], alpha: float) -> float:
         """The p-value of the mean against what typical runs meet, policy or no regression; 1 if over alpha."""
@@ -267,11 +267,10 @@ class _Case(Struct, frozen=True, eq=False):
     @property
     def other_way(self) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
-        mean, typical = self.in_mean.speedup, self.comparison.speedup.value
-        proven = (
-            self.average and self.blocks is None and (mean.high < 1.0 < typical or typical < 1.0 < mean.low)
-        )
-        return mean if proven else None
+        if self.average is None or self.blocks is not None:
+            return None
+        mean, typical = self.average.estimate(2 * self.in_mean.alpha), self.comparison.speedup.value
+        return mean if mean.high < 1.0 < typical or typical < 1.0 < mean.low else None
 
 
 def _cases(
@@ -304,9 +303,13 @@ def _cases(
 def _unprovable(comparisons: Sequence[Comparison], machines: Mapping[str, MachineSpeeds | None]) -> list[str]:
     """Why no risk of a verdict could be stated, so that nothing is proven; empty where it can."""
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
-    failed = (dict.fromkeys(note.kind for note in c.undermining) for c in comparisons)
-    reasons = (", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds) for kinds in failed)
-    return [why or two_speeds.get(c.metric, "") for c, why in zip(comparisons, reasons, strict=True)]
+    return [_faults(c) or two_speeds.get(c.metric, "") for c in comparisons]
+
+
+def _faults(comparison: Comparison) -> str:
+    """The assumptions that fail, without which its risk is unknown, each with its remedy."""
+    kinds = dict.fromkeys(note.kind for note in comparison.undermining)
+    return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
 
 def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
@@ -343,7 +346,10 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
             why = _too_few(case, contradicted, family, rules) or unprovable[i]
-            why = why or (WORSE_ON_AVERAGE if withheld else _why(case, required, contradicted, family, rules))
+            if withheld and not why:
+                faults = "" if case.blocks is not None else _faults(case.in_mean)
+                why = WORSE_ON_AVERAGE + f", at a risk that is unknown: {faults}" * bool(faults)
+            why = why or _why(case, required, contradicted, family, rules)
             needed = Needed(None, None, why) if why else None
             open_ += [] if why else [i]
         judged.append((required, contradicted, withheld, outcome, needed))
@@ -373,13 +379,14 @@ def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) ->
     c = case.comparison
     tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradicted.name == "difference"))
     least = QUESTIONS[rules.protocol].least_pvalue
-    if not c.by_separation and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.alpha:
+    few = c.by_separation or any(note.kind is Assumption.SEVERAL_RUNS for note in c.undermining)
+    if not few and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.alpha:
         return ""
     fewest = PROVING if rules.protocol == "typical" else 2
     enough = next(n for n in count(fewest) if tests * least(n, n) <= rules.alpha)
     units = "processes" if c.repeated == "process" else f"{c.repeated}s"
-    few = f"{c.reference.n} and {c.candidate.n} {units} are too few for a proof"
-    return f"{few}: measure at least {enough} of each"
+    sizes = f"{c.reference.n} and {c.candidate.n} {units}"
+    return f"{sizes} are too few for a proof: measure at least {enough} of each"
 
 
 def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: GateRules) -> str:

@@ -234,13 +234,13 @@ def _details(one: BenchmarkRanking) -> Report:
 
 def _separation(ranking: RunRanking) -> Iterator[Text]:
     """What is not told apart, and what undermines the places."""
-    risk = f"joint risk {percent(ranking.alpha)}"
+    alone = "; each limit holds alone" if len(ranking.versions) == 2 else ""
+    risk = f"joint risk {percent(ranking.alpha)}{alone}"
     if ranking.groups:
         names = _names(ranking)
         groups = [[names[name] for name in group] for group in ranking.groups]
         listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
-        alone = "; each limit holds alone" if len(ranking.versions) == 2 else ""
-        yield Text(f"Undecided on single runs: {listed} ({risk}{alone}).", "warning")
+        yield Text(f"Undecided on single runs: {listed} ({risk}).", "warning")
     else:
         yield Text(f"All neighbours differ on single runs ({risk}).")
     if not ranking.enough_runs:
