@@ -40,7 +40,7 @@ def test_winner_advice_and_states(pair: list[str]) -> None:
     code, out, _ = speedproof("rank", *pair)
     assert code == 0
     assert places(out)[0] == ["1", "new"]
-    assert "All neighbours differ on single runs (joint risk 5 %)." in out
+    assert "All neighbours differ on single runs (joint risk 5 %; each limit holds alone)." in out
     assert out.startswith("Run new: ")
     _, out, _ = speedproof("rank", *pair, "--resamples", "50", "--details")
     assert "Modes: same modes, other weights" in out
