@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -22,8 +22,8 @@ from speedproof.formats.reading import is_json
 from speedproof.formats.source import Source
 
 T = TypeVar("T")
-LIST: Any = list[T]  # type: ignore[valid-type]
-OBJECT: Any = dict[str, T]  # type: ignore[valid-type]
+LIST: TypeAlias = list[T]
+OBJECT: TypeAlias = dict[str, T]
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
 # decode() turns into a string.
 Number = float | str

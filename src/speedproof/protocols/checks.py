@@ -46,7 +46,7 @@ _HISTORY = {
         "the program was replaced while it was measured: the values are of two programs; measure again",
     ),
 }
-_TOLD = frozenset({*_TAINTS, *_HISTORY})
+_ALTERED = frozenset({*_TAINTS, *_HISTORY})
 _ONE_PROCESS = (
     "all values come from one process: what differs between processes does not show in their spread; "
     "repeat the whole program and give the files of one version as a folder"
@@ -102,10 +102,10 @@ def of_runs(
         what = "one process" if used.processes is not None else "one run"
         message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
         notes.append(Note(Assumption.SEVERAL_RUNS, message, (side,), statistic=1.0))
-    told = measured.traits & _TOLD
-    if told:
+    seen = measured.traits & _ALTERED
+    if seen:
         notes += [
-            Note(kind, message, (side,)) for trait, (kind, message) in _HISTORY.items() if trait in told
+            Note(kind, message, (side,)) for trait, (kind, message) in _HISTORY.items() if trait in seen
         ]
     notes += _of_nesting(measured, used, side, other_nested)
     least = measured.values.min() if least is None else least
@@ -118,11 +118,11 @@ def of_runs(
         if not negative and measured.blocks is not None and above_zero(0.0, measured.written_unit):
             message += "; in ratios of blocks 0 counts as half of the unit that values are written in"
         notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(negative or zeros)))
-    if told:
+    if seen:
         notes += [
             Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))
             for trait, why in _TAINTS.items()
-            if trait in told
+            if trait in seen
         ]
     return notes
 

@@ -132,10 +132,10 @@ class AllSides(tuple[Sides, ...]):
             return self.known
         sizes = [(side.slow.size, side.fast.size) for side in self]
         shapes = ((x + y, x, side.paired) for (x, y), side in zip(sizes, self, strict=True))
-        found = ((rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes))
+        groups = ((rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes))
         if sum(map(sum, sizes)) > _FEW_VALUES:
-            return found
-        self.known = list(found)
+            return groups
+        self.known = list(groups)
         return self.known
 
 
