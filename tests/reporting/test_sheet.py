@@ -221,6 +221,8 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
             text = " ".join(render(next(iter(shown.reports()))).split())
             assert len(re.findall(f"on average (new is )?{told}( than old)?{how}", text)) == len(samples)
             assert text.count("on average") == len(samples)
+        junit = FORMATS["junit"].write(Reported(tuple(suite.against("new").reports())), "")
+        assert len(set(re.findall(rf'name="(\w)"[^/]*on average {told}', junit))) == len(samples)
 
 
 def test_a_row_gives_the_reason_of_its_sheet() -> None:

@@ -174,7 +174,7 @@ class Comparison(Struct, frozen=True):
     verdict : Verdict
         The answer.
     checks : tuple of Note
-        Every precondition that was tested.
+        Every precondition that was tested; that few runs decided is one that did not hold.
     needed : Needed or None
         For an undecided comparison.
     quantity : {"speedup", "probability"}
@@ -234,6 +234,16 @@ class Comparison(Struct, frozen=True):
     proven: bool = False
 
     def __post_init__(self) -> None:
+        sides = (("X", self.reference.n), ("Y", self.candidate.n))
+        few = [
+            Note(Assumption.SEVERAL_RUNS, _FEW.format(n, 100 * 0.5**n), (side,))
+            for side, n in sides
+            if n < PROVING
+        ]
+        if few:
+            decides = self.verdict is not Verdict.UNDECIDED and self.by_separation
+            others = (check for check in self.checks if check not in few)
+            force_setattr(self, "checks", (*others, *(few if decides else ())))
         force_setattr(self, "proven", self.verdict is not Verdict.UNDECIDED and not self.undermining)
         if self.log is not None and self.speedup.value <= 0:
             raise ValueError(f"{self.benchmark}: a ratio of {self.speedup.value:g} has no logarithm")
@@ -269,19 +279,8 @@ class Comparison(Struct, frozen=True):
 
     @property
     def failed_checks(self) -> tuple[Note, ...]:
-        """The checks that did not hold; what so few runs decide is one of them."""
-        failed = tuple(check for check in self.checks if not check.held)
-        if self.verdict is Verdict.UNDECIDED or not self.by_separation:
-            return failed
-        few = (("X", self.reference.n), ("Y", self.candidate.n))
-        return (
-            *failed,
-            *(
-                Note(Assumption.SEVERAL_RUNS, _FEW.format(n, 100 * 0.5**n), (side,))
-                for side, n in few
-                if n < PROVING
-            ),
-        )
+        """The checks that did not hold."""
+        return tuple(check for check in self.checks if not check.held)
 
     @property
     def undermining(self) -> tuple[Note, ...]:

@@ -99,8 +99,8 @@ class Voice(Struct, frozen=True):
 
     def row(self, head: Comparison, names: Iterable[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
         """An answer, with the other answers about the same benchmark that may contradict it."""
-        marks = ["!"] if words.marked(head) else []
-        marks += [f"{where} {words.natural(c)}{words.slow_runs(c)}" for where, c in opposite(answers, head)]
+        against = _against(answers, head)
+        marks = [*(["!"] if words.marked(head) else []), *against]
         style: Style = "warning" if marks else "dim"
         marks += [f"medians {ratio}"] if head.verdict in words.CHANGED and (ratio := by_medians(head)) else []
         return Row.of(
@@ -110,7 +110,7 @@ class Voice(Struct, frozen=True):
             Cell(" ".join(marks), style, spans=True),
             name=head.benchmark,
             outcome=OUTCOMES[head.proven_verdict],
-            message=self.sentence(head),
+            message=self.sentence(head, answers),
             kind=self.kinds[head.verdict],
         )
 
@@ -133,9 +133,10 @@ class Voice(Struct, frozen=True):
             shorter[:0] = [f"~ undecided ({brief})"] if brief else []
         return Cell(longest, style, tuple(shorter), spans=True, speedup=certified), Cell("")
 
-    def sentence(self, head: Comparison) -> str:
-        """The verdict with its proof."""
-        return "; ".join(filter(None, (words.verdict(head, self.margin), words.proof(head))))
+    def sentence(self, head: Comparison, answers: Sequence[Comparison] = ()) -> str:
+        """The verdict with its proof, and what contradicts it."""
+        verdict, proof = words.verdict(head, self.margin), words.proof(head)
+        return "; ".join(filter(None, (verdict, proof, *_against(answers, head))))
 
 
 def times(c: Comparison) -> list[Cell]:
@@ -165,6 +166,10 @@ def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[tuple[
         and c.quantity == "speedup"
         and (c.verdict is other or _on_average(c, head))
     ]
+
+
+def _against(answers: Sequence[Comparison], head: Comparison) -> list[str]:
+    return [f"{where} {words.natural(c)}{words.slow_runs(c)}" for where, c in opposite(answers, head)]
 
 
 def _on_average(c: Comparison, head: Comparison) -> bool:

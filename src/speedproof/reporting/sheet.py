@@ -119,7 +119,7 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
     return Report(
         "",
         (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called)),),
-        (_sides(called, voice),),
+        (_sides(called, voice, result.comparisons),),
         tuple(_beside(result, called)),
         ("Why: --explain", "Page: --html report.html"),
     )
@@ -151,7 +151,7 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         yield Text(f"All checks{whose} hold.", "dim")
 
 
-def _sides(head: Comparison, voice: Voice) -> Table:
+def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Table:
     """Both versions: median, mean with its spread, ends, runs."""
     sides, unit = (head.reference, head.candidate), head.reference.unit
     scale = scale_of(max((abs(s.median) for s in sides if math.isfinite(s.median)), default=1.0), unit)
@@ -181,7 +181,7 @@ def _sides(head: Comparison, voice: Voice) -> Table:
     judged = {
         "name": head.benchmark,
         "outcome": OUTCOMES[head.proven_verdict],
-        "message": voice.sentence(head),
+        "message": voice.sentence(head, answers),
     }
     return Table.of(columns, (rows[0], replace(rows[1], **judged)))
 

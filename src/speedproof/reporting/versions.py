@@ -230,6 +230,7 @@ def _of_one(of: _Versions) -> Table:
         return (places[name].best_rank, places[name].worst_rank, -speedup) if places else (-speedup,)
 
     names = sorted(of.names, key=order) if places or not _dated(of.names) else of.names
+    beside = {r.candidate: r.comparisons for r in of.results}
     rows = []
     for name in names:
         head = heads.get(name)
@@ -240,7 +241,7 @@ def _of_one(of: _Versions) -> Table:
         outcome, message = (
             ("", "the reference")
             if head is None
-            else (OUTCOMES[head.proven_verdict], of.voice.sentence(head))
+            else (OUTCOMES[head.proven_verdict], of.voice.sentence(head, beside[name]))
         )
         rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
     columns = (
