@@ -78,6 +78,8 @@ def test_overflow_is_left_to_the_sample() -> None:
 def test_directions_and_metrics() -> None:
     assert direction_of("s") is direction_of("B") is direction_of("") is Direction.LOWER
     assert direction_of("ops/s") is direction_of("B/s") is direction_of("fps") is Direction.HIGHER
+    assert direction_of("points", "score") is direction_of("", "throughput") is Direction.HIGHER
+    assert direction_of("points", "rank") is direction_of("s", "ops per s") is Direction.LOWER
     assert [metric_of(b) for b in ("s", "B", "J", "cycles", "", "B/s", "B/op")] == [
         "time", "memory", "energy", "cycles", "time", "throughput", "B/op",
     ]  # fmt: skip

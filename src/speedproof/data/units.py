@@ -230,8 +230,12 @@ _RATE = (
 
 @lru_cache(maxsize=256)
 def direction_of(base: str, metric: str = "") -> Direction:
-    """Tell which values are good when nobody has said so: rates, by unit or name, high, all others low."""
-    rate = base.endswith("/s") or re.search(_RATE, base or metric)
+    """Tell which values are good when nobody has said so: rates high, all others low.
+
+    They are known by their unit, and where it is none of ours by the name of the metric, too.
+    """
+    said = (base,) if base and is_known(base) else (base, metric)
+    rate = base.endswith("/s") or any(re.search(_RATE, text) for text in said)
     return Direction.HIGHER if rate else Direction.LOWER
 
 
