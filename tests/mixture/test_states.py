@@ -50,7 +50,7 @@ def test_time_and_faults_together(factor: float, slow: float) -> None:
     a, b = runs(1, slow=0.3, factor=factor), runs(2, slow=slow)
     state, time, faults = (np.concatenate(parts) for parts in zip(a, b, strict=True))
     found = joint_states(
-        np.column_stack((faults, time)), (1.0, 0.0), own=(False, True), versions=np.repeat([0, 1], 100)
+        np.column_stack((faults, time)), (1.0, 0.0), by_version=(False, True), versions=np.repeat([0, 1], 100)
     )
     np.testing.assert_array_equal(found.labels, state)
     np.testing.assert_allclose(found.means[:, 0], [110.0, 2110.0])
@@ -61,7 +61,7 @@ def test_time_tells_states_of_a_noisy_count() -> None:
     rng = np.random.default_rng(4)
     state = (rng.random(200) < 0.4).astype(int)
     count, time = 100.0 + 20.0 * state + rng.normal(0.0, 10.0, 200), 1.0 + state + rng.normal(0.0, 0.05, 200)
-    found = joint_states(np.column_stack((count, time)), (0.0, 0.0), own=(False, True))
+    found = joint_states(np.column_stack((count, time)), (0.0, 0.0), by_version=(False, True))
     np.testing.assert_array_equal(found.labels, state)
     assert states_of(count).max() == 0
 
@@ -70,7 +70,7 @@ def test_states_of_time_alone_are_no_states_of_a_count() -> None:
     """Else a count that has nothing to do with time would be held responsible for its states."""
     state, time, _ = runs(3)
     count = np.random.default_rng(1).normal(50.0, 5.0, state.size)
-    assert joint_states(np.column_stack((count, time)), (0.0, 0.0), own=(False, True)).count == 1
+    assert joint_states(np.column_stack((count, time)), (0.0, 0.0), by_version=(False, True)).count == 1
     assert joint_states(np.column_stack((count, time)), (0.0, 0.0)).count == 2
 
 

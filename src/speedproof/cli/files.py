@@ -167,10 +167,10 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
     for name, target in targets.items():
         if target != STDOUT:
             _check_place(f"--{name}", Path(target))
-        own, ending = FORMATS[name].endings if name in FORMATS else (), Path(target).suffix.lower()
-        if own and ending in ENDINGS.difference(own):
+        endings, ending = FORMATS[name].endings if name in FORMATS else (), Path(target).suffix.lower()
+        if endings and ending in ENDINGS.difference(endings):
             raise UsageError(
-                f"--{name} {target}: {ending} is another format; name a file that ends with {own[0]}"
+                f"--{name} {target}: {ending} is another format; name a file that ends with {endings[0]}"
             )
     if output.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(

@@ -102,7 +102,7 @@ def joint_states(
     metrics: npt.ArrayLike,
     steps: Sequence[float],
     *,
-    own: Sequence[bool] = (),
+    by_version: Sequence[bool] = (),
     versions: npt.ArrayLike | None = None,
     K_max: int = MOST_STATES,
 ) -> RunStates:
@@ -114,7 +114,7 @@ def joint_states(
         Finite; the first gives the order of the states.
     steps : sequence of float
         The grid of each, 0 where there is none.
-    own : sequence of bool
+    by_version : sequence of bool
         Of which metrics every version has levels of its own.
     versions : array_like of int, shape (n,), optional
         The version of every run.
@@ -123,7 +123,7 @@ def joint_states(
     """
     x = np.asarray(metrics, dtype=np.float64)
     of = np.zeros(len(x), dtype=np.int64) if versions is None else np.unique(versions, return_inverse=True)[1]
-    model = _Joint(x, steps, tuple(own) or (False,) * x.shape[1], of)
+    model = _Joint(x, steps, tuple(by_version) or (False,) * x.shape[1], of)
     begun: dict[int, tuple[float, FloatArray]] = {}
     for start in model.starts(min(K_max, len(x) // FEW_RUNS)):
         one = model.climb(start, _BRIEF)
@@ -135,8 +135,8 @@ def joint_states(
         icl, assigned = model.icl(shares), model.assigned(shares)
         if icl > best and np.bincount(assigned, minlength=K).min() >= FEW_RUNS:
             best, labels = icl, assigned
-    if any(own):
-        labels = _merged(labels, model.all[:, ~model.own], model.floors[~model.own])
+    if any(by_version):
+        labels = _merged(labels, model.all[:, ~model.by_version], model.floors[~model.by_version])
     order = np.argsort([x[labels == k, 0].mean() for k in range(int(labels.max()) + 1)])
     labels = np.argsort(order)[labels]
     return RunStates(labels, np.array([x[labels == k].mean(axis=0) for k in range(order.size)]), best)
@@ -166,7 +166,7 @@ class _Joint:
     """Runs in units of their deviations, and what a climb of EM needs to know of them."""
 
     def __init__(
-        self, metrics: FloatArray, steps: Sequence[float], own: tuple[bool, ...], versions: IntArray
+        self, metrics: FloatArray, steps: Sequence[float], by_version: tuple[bool, ...], versions: IntArray
     ) -> None:
         scale = np.where((sd := metrics.std(axis=0)) > 0.0, sd, 1.0)
         self.all = (metrics - metrics.mean(axis=0)) / scale
@@ -174,7 +174,7 @@ class _Joint:
         kept = np.unique(np.linspace(0, len(self.all) - 1, _MANY).round().astype(np.int64))
         kept = kept if len(self.all) > _MANY else np.arange(len(self.all))
         self.x, self.versions = self.all[kept], versions[kept]
-        self.n, self.own = len(self.all), np.array(own)
+        self.n, self.by_version = len(self.all), np.array(by_version)
         self.floors = np.maximum(np.asarray(steps) / scale / sqrt(2.0 * pi), _NARROWEST) ** 2
         self.rows = [np.flatnonzero(self.versions == k) for k in range(int(versions.max(initial=0)) + 1)]
         self.squares = self.x * self.x
@@ -183,7 +183,7 @@ class _Joint:
         """Assignments to begin with: the states of each metric alone, and those of all of them crossed."""
         apart = self.x.copy()
         for rows in self.rows:  # of what versions have of their own, the order within each
-            apart[np.ix_(rows, self.own)] -= np.median(apart[np.ix_(rows, self.own)], axis=0)
+            apart[np.ix_(rows, self.by_version)] -= np.median(apart[np.ix_(rows, self.by_version)], axis=0)
         crossed = np.zeros(len(apart), dtype=np.int64)
         seen = set()
         for column, floor in zip(apart.T, self.floors, strict=True):
@@ -213,8 +213,8 @@ class _Joint:
         weights = (counts + _TINY) / (counts + _TINY).sum(axis=1, keepdims=True)
         return (
             weights,
-            np.where(self.own, own_means, means[None]),
-            np.where(self.own, own_spread, spread[None]),
+            np.where(self.by_version, own_means, means[None]),
+            np.where(self.by_version, own_spread, spread[None]),
         )
 
     def logs(self, x: FloatArray, versions: IntArray, shares: FloatArray) -> FloatArray:
@@ -235,7 +235,7 @@ class _Joint:
 
     def icl(self, shares: FloatArray) -> float:
         """Of an assignment, for all runs."""
-        V, K, d, apart = len(self.rows), shares.shape[1], self.x.shape[1], int(self.own.sum())
+        V, K, d, apart = len(self.rows), shares.shape[1], self.x.shape[1], int(self.by_version.sum())
         size = 2 * K * (d - apart + V * apart) + V * (K - 1)
         assigned, height = _shares(self.logs(self.x, self.versions, shares))
         more = self.n / len(self.x)

@@ -408,7 +408,7 @@ def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: 
 
 def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Needed | None]:
     """Runs that would prove the requirement, or its contradiction, whichever was observed."""
-    found: list[Needed | None] = []
+    needs: list[Needed | None] = []
     asked: list[tuple[Sides, float, float]] = []
     places: list[int] = []
     for case in cases:
@@ -432,15 +432,15 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
                 needed = forecast(sequence.blocks, float(np.max(more)))
             else:
                 asked += [(case.sides, edge, alpha) for edge in edges]
-                places += [len(found)] * len(edges)
-        found.append(needed)
+                places += [len(needs)] * len(edges)
+        needs.append(needed)
     most: dict[int, tuple[float, float]] = {}
     for at, runs in zip(places, QUESTIONS[rules.protocol].runs_needed(asked), strict=True):
         before = most.get(at, runs)
         most[at] = max(before[0], runs[0]), max(before[1], runs[1])
     for at, (slow, fast) in most.items():
-        found[at] = _as_needed(cases[at], slow, fast)
-    return found
+        needs[at] = _as_needed(cases[at], slow, fast)
+    return needs
 
 
 def _as_needed(case: _Case, slow: float, fast: float) -> Needed:

@@ -272,7 +272,7 @@ def _states(column: FloatArray, time: FloatArray, version: IntArray, unit: str) 
     low, time_step = column.min(), step_of(time)
     steps = step / low if low > 0.0 else step, time_step / time.min() if time.min() > 0.0 else time_step
     return joint_states(
-        np.column_stack((_logs(column), _logs(time))), steps, own=(False, True), versions=version
+        np.column_stack((_logs(column), _logs(time))), steps, by_version=(False, True), versions=version
     )
 
 

@@ -53,46 +53,47 @@ def bisection_report(answer: BisectionAnswer) -> Report:
 
 
 def _headline(answer: BisectionAnswer) -> Iterator[Text]:
-    found, commits, min_change = answer.finding, answer.commits, answer.min_change
+    finding, commits, min_change = answer.finding, answer.commits, answer.min_change
     ends = f"{commits[-1]} against {commits[0]}"
-    sure = percent(1 - found.alpha)
+    change = f"{ends}: {_between(finding.change_low, finding.change_high, answer.metric)}"
+    sure = percent(1 - finding.alpha)
     more = _more_runs(answer)
-    if found.outcome is BisectionOutcome.NOTHING:
+    if finding.outcome is BisectionOutcome.NOTHING:
         between = len(commits) > 2
         where = " between the ends" if between else ""
         yield Text(f"Nothing changed by {percent(min_change)} or more{where}.", "strong")
-        yield Text(
-            f"{ends}: {_between(found.change_low, found.change_high, answer.metric)}, proven ({sure} confidence)"
-        )
+        yield Text(f"{change}, proven ({sure} confidence)")
         if between:
             yield Text("Changes that cancel each other are not excluded.", "dim")
         return
-    if found.outcome is BisectionOutcome.UNPROVEN:
+    if finding.outcome is BisectionOutcome.UNPROVEN:
         yield Text(f"Undecided: no change is proven{more}.", "warning")
-        if found.change_low > 0 or math.isfinite(found.change_high):
-            yield Text(
-                f"{ends}: {_between(found.change_low, found.change_high, answer.metric)} ({sure} confidence)"
-            )
+        if finding.change_low > 0 or math.isfinite(finding.change_high):
+            yield Text(f"{change} ({sure} confidence)")
         return
     better, worse = of_metric(answer.metric)
-    style: Style = "bad" if found.change > 1 else "good"
+    style: Style = "bad" if finding.change > 1 else "good"
     slow, fast = ("slow", "fast") if answer.metric == "time" else (worse, better)
-    kind = slow if found.change > 1 else fast
-    if found.outcome is BisectionOutcome.CULPRIT and found.culprit is not None and found.parent is not None:
-        size = _least(found.step, found.step_low, found.step_high, answer)
-        if len(found.credible) == 1:
-            yield Text(f"{commits[found.culprit]} is the first {kind} commit", style)
+    kind = slow if finding.change > 1 else fast
+    if (
+        finding.outcome is BisectionOutcome.CULPRIT
+        and finding.culprit is not None
+        and finding.parent is not None
+    ):
+        size = _least(finding.step, finding.step_low, finding.step_high, answer)
+        if len(finding.credible) == 1:
+            yield Text(f"{commits[finding.culprit]} is the first {kind} commit", style)
             yield Text(f"against its parent: {size}")
         else:
-            yield Text(f"One of these {len(found.credible)} is the first {kind} commit:", style)
+            yield Text(f"One of these {len(finding.credible)} is the first {kind} commit:", style)
             yield from _listed(answer, "could not be measured")
-            if (found.parent, found.culprit) != (0, len(commits) - 1):
-                yield Text(f"{commits[found.culprit]} against {commits[found.parent]}: {size}")
+            if (finding.parent, finding.culprit) != (0, len(commits) - 1):
+                yield Text(f"{commits[finding.culprit]} against {commits[finding.parent]}: {size}")
     else:
         yield Text(f"Undecided: the first {kind} commit is not confirmed{more}.", "warning")
         yield Text(f"The commits that could be it ({sure}):", style)
         yield from _listed(answer, "left out")
-    yield Text(f"{ends}: {_least(found.change, found.change_low, found.change_high, answer)}")
+    yield Text(f"{ends}: {_least(finding.change, finding.change_low, finding.change_high, answer)}")
 
 
 def _listed(record: ExportedBisection, skipped: str) -> Iterator[Text]:

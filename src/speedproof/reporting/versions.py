@@ -145,8 +145,8 @@ def _contradicted(of: _Versions) -> list[Text]:
     for r in of.results:
         new, answers = of.called[r.candidate], r.by_benchmark
         for head in r.headlines:
-            found = [contradicted(*one, new, old) for one in opposite(answers[head.benchmark], head)]
-            lines += [f"{f'{head.benchmark}: ' * several}{one}" for one in found]
+            against = [contradicted(*one, new, old) for one in opposite(answers[head.benchmark], head)]
+            lines += [f"{f'{head.benchmark}: ' * several}{one}" for one in against]
     rest = len(lines) - _FEW
     more = f" (and {rest} more in the details)" if rest > 0 else ""
     return [Text(f"But {line}{more * (i == _FEW - 1)}.", "warning") for i, line in enumerate(lines[:_FEW])]
@@ -304,10 +304,10 @@ def _matrix(of: _Versions, everything: bool) -> Table:
 
     rows = []
     for i, name in enumerate(sorted(of.benchmarks, key=clearness)):
-        own, medians = of.answers[name], of.medians(name)
-        cells = [_cell(own.get(v), medians.get(v, "-")) for v in candidates]
-        outcome = min((OUTCOMES[c.proven_verdict] for c in own.values()), key=_WORST_FIRST.index)
-        message = "; ".join(f"{v}: {words.change(c)}" for v, c in own.items())
+        answers, medians = of.answers[name], of.medians(name)
+        cells = [_cell(answers.get(v), medians.get(v, "-")) for v in candidates]
+        outcome = min((OUTCOMES[c.proven_verdict] for c in answers.values()), key=_WORST_FIRST.index)
+        message = "; ".join(f"{v}: {words.change(c)}" for v, c in answers.items())
         row = Row.of(named(name), medians[reference], *cells, name=name, kind="benchmarks", message=message)
         hidden = i >= _SHOWN and not everything
         rows.append(replace(row, outcome=outcome, folded=hidden))

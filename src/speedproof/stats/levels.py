@@ -123,12 +123,12 @@ def _squares(x: FloatArray, rho: float) -> Callable[..., FloatArray]:
     total, square = np.zeros((2, x.size + 1))
     fresh.cumsum(out=total[1:])
     (fresh * fresh).cumsum(out=square[1:])
-    own, start = (1.0 - rho * rho) * x * x - square[1:], (1.0 + rho) * x - total[1:]
+    first, start = (1.0 - rho * rho) * x * x - square[1:], (1.0 + rho) * x - total[1:]
     more = 2.0 * rho / (1.0 - rho)
 
     def squares(a: _Places, b: _Places, length: IntArray) -> FloatArray:
         level = start[a] + total[b]
-        return np.asarray(own[a] - level * level / (length + more) + square[b])
+        return np.asarray(first[a] - level * level / (length + more) + square[b])
 
     return squares
 
