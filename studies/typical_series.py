@@ -62,22 +62,27 @@ def slow_drift(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
     """
     for k in (0, 10, 30, 100, 300):
         shares = []
-        for n in (50, 100, 200):
+        for n in (20, 30, 50, 100, 200):
             rng = np.random.default_rng([seed, n, k])
             level = np.cumsum(rng.normal(0.0, np.sqrt(k) / n, (pairs, 2 * n)), axis=1)
             series = 1000.0 + level + rng.normal(size=level.shape)
             told = (
-                _share(series[:, :n], series[:, n:], _ORDER, (Verdict.FASTER, Verdict.SLOWER), tool)
-                for tool in ("", "hyperfine")
+                _share(series[:, :n], series[:, n:], _ORDER, (Verdict.FASTER, Verdict.SLOWER), start)
+                for start in (0.5, 1.0)
             )
             shares.append(" / ".join(f"{100 * share:.1f}" for share in told))
         yield str(k), *shares
 
 
 def _share(
-    x: FloatArray, y: FloatArray, traits: frozenset[Trait], counted: tuple[Verdict, ...], tool: str = ""
+    x: FloatArray, y: FloatArray, traits: frozenset[Trait], counted: tuple[Verdict, ...], start: float = 1.0
 ) -> float:
-    samples = [[Sample(values, traits=traits, tool=tool) for values in side] for side in (x, y)]
+    """Verdicts that count; the second side begins at ``start``, before or after the end of the first."""
+    spans = (0.0, 1.0), (start, start + 1.0)
+    samples = [
+        [Sample(values, traits=traits, span=span) for values in side]
+        for side, span in zip((x, y), spans, strict=True)
+    ]
     pairs = [Pair(Key(str(i)), *both) for i, both in enumerate(zip(*samples, strict=True))]
     results = typical_runs(PreparedPairs(pairs, Rules()))
     return float(np.mean([result.verdict in counted for result in results]))

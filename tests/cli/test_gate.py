@@ -427,7 +427,7 @@ def test_a_pass_is_not_lost_when_more_runs_leave_it_open(write: Write) -> None:
 def test_files_stand_as_in_compare() -> None:
     """By place or by name, one after the other or two versions of one file: the same answer."""
     by_name = speedproof("gate", "--baseline", O2, "--candidate", O3)
-    assert by_name[0] == 0
+    assert by_name[0] == 3  # one benchmark drifts
     assert speedproof("gate", O2, O3) == by_name
     assert speedproof("gate", f"O2={O2}", f"O3={O3}") == by_name
     assert "give the results of the baseline" in speedproof("gate")[2]

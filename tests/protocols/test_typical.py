@@ -158,7 +158,8 @@ def test_dependence_holds_a_verdict_back_at_its_pvalues() -> None:
     tried = 0
     for _ in range(40):
         x, y = wandering(rng, 20, 0.15), wandering(rng, 20, 0.15)
-        samples = Sample(x, traits=ORDER), Sample(y, traits=ORDER)
+        # In turns, so that no slow drift counts.
+        samples = Sample(x, traits=ORDER, span=(0.0, 2.0)), Sample(y, traits=ORDER, span=(1.0, 3.0))
         factor = float(variance_inflation(x[None], y[None])[0])
         if not 1.0 < factor < 3.0:
             continue
@@ -238,34 +239,38 @@ def test_sessions_that_are_no_pairs() -> None:
 def test_slow_drift_of_one_after_the_other() -> None:
     """Halves of one walk under noise, n q^2 = 3 s^2 a half: a true variance of 101 times that of the noise.
 
-    Where nobody knows that one ran before the other, three in four are told apart (normal deviates: 0.86).
+    Where they ran in turns, so that it would be in both, three in four are told apart (normal deviates: 0.86).
     """
     rng, n, rows = np.random.default_rng(12), 100, 600
     noise = 1000.0 + rng.normal(size=(rows, 2 * n))
     series = noise + np.cumsum(rng.normal(0, np.sqrt(300.0) / n, (rows, 2 * n)), axis=1)
 
-    def told(x: FloatArray, y: FloatArray, tool: str) -> float:
-        samples = [[Sample(v, traits=ORDER, tool=tool) for v in side] for side in (x, y)]
+    def told(x: FloatArray, y: FloatArray, *, mixed: bool) -> float:
+        spans = ((0.0, 2.0), (1.0, 3.0)) if mixed else (None, None)
+        samples = [
+            [Sample(v, traits=ORDER, span=span) for v in side]
+            for side, span in zip((x, y), spans, strict=True)
+        ]
         pairs = [Pair(Key(str(i)), *both) for i, both in enumerate(zip(*samples, strict=True))]
         return float(
             np.mean([r.verdict is not Verdict.UNDECIDED for r in typical_runs(PreparedPairs(pairs))])
         )
 
-    assert (
-        told(series[:, :n], series[:, n:], "hyperfine") < 0.1 < 0.6 < told(series[:, :n], series[:, n:], "")
-    )
+    halves = series[:, :n], series[:, n:]
+    assert told(*halves, mixed=False) < 0.1 < 0.6 < told(*halves, mixed=True)
     same, shift = (noise[:, :n], noise[:, n:]), 2.5 * np.sqrt(2.0 / n)
-    assert told(*same, "hyperfine") <= told(*same, "")
-    assert told(same[0] + shift, same[1], "hyperfine") > told(same[0] + shift, same[1], "") - 0.03
+    assert told(*same, mixed=False) <= told(*same, mixed=True)
+    apart = same[0] + shift, same[1]
+    assert told(*apart, mixed=False) > told(*apart, mixed=True) - 0.03
 
 
 def test_slow_drift_in_words() -> None:
     drift = np.linspace(0.0, 2.0, 240) + np.random.default_rng(5).normal(100.0, 1.0, 240)
-    x, y = (Sample(v, traits=ORDER, tool="hyperfine") for v in (drift[:120], drift[120:]))
+    x, y = (Sample(v, traits=ORDER) for v in (drift[:120], drift[120:]))
     found = compare_typical(x, y)
     assert found.verdict is Verdict.UNDECIDED
     (drifts,) = (c.message for c in found.failed_checks if c.kind is Assumption.EFFECTIVE_RUNS)
     assert drifts.startswith("the runs drift")
     assert found.needed is not None
     assert found.needed.reason == "the runs drift: measure in turns, with 'speedproof run'"
-    assert compare_typical(replace(x, tool=""), replace(y, tool="")).verdict is Verdict.SLOWER
+    assert compare_typical(replace(x, span=(0, 2)), replace(y, span=(1, 3))).verdict is Verdict.SLOWER

@@ -46,8 +46,6 @@ _WITHIN = (
     "runs in one {0}"
 )
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
-# One side ran before the other.
-_APART = (Order.X_FIRST, Order.Y_FIRST, Order.APART)
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 ADJUSTED = frozenset(
     {
@@ -132,7 +130,7 @@ def _equal(one: Sample, other: Sample) -> bool:
 def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, BoolArray]:
     """By how much dependence inflates the variances, where the order of the runs is known and was not drawn.
 
-    And whether it is by slow drift, which counts where one version was measured before the other.
+    And whether it is by slow drift, which counts unless the versions are known to have taken turns.
     """
     serial = np.array([_in_sequence(side.x) and _in_sequence(side.y) for side in sides])
     factors, walks = np.ones(len(sides)), np.ones(len(sides))
@@ -142,7 +140,7 @@ def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tu
         ranks = (stacked([r[0] for r in known]), stacked([r[1] for r in known])) if all_known else None
         factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
         walks[serial] = walk_inflation(slow[serial], fast[serial], ranks)
-        walks[[order_of_measuring(side.x, side.y) not in _APART for side in sides]] = 1.0
+        walks[[order_of_measuring(side.x, side.y) is Order.MIXED for side in sides]] = 1.0
     return np.maximum(factors, walks), np.asarray(walks > factors)
 
 

@@ -18,7 +18,7 @@ _FEWEST_IN_ORDER, _ENOUGH_IN_ORDER = 8, 20
 _MOST_ALIKE = 0.999
 # Slow drift: the fewest runs of a side that show it, the cosine coefficients of a side that are looked at, which
 # rise of the log-likelihood stands out (independent runs: in 2 %), how much variance few coefficients may hide.
-_FEWEST_WALKING, _COEFFICIENTS = 50, 25
+_FEWEST_WALKING, _COEFFICIENTS = 20, 25
 _WALKS = 2.0
 _UNSURE = 1.5  # the square of Student's 95 % quantile with five degrees of freedom over that of the normal
 _WALK_VARIANCES = np.concatenate([[0.0], np.geomspace(0.5, 5000.0, 30)])  # n m q^2 / s^2, see walk_inflation
@@ -107,7 +107,7 @@ def walk_inflation(
     (DCT-II) has about the variance s^2 + (n q / pi j)^2, whatever the mean; the means of two adjacent series of n
     and m differ by a variance of (1 / n + 1 / m) s^2 + q^2 (n + m) / 3. The ranks of both sides together give the
     most likely q, at least that of their first coefficients, so that a trend is covered, too. 1 where a walk is
-    not likelier than noise by far, and with fewer than 50 runs of a side; at most half the smaller size.
+    not likelier than noise by far, and with fewer than 20 runs of a side; at most half the smaller size.
     """
     sides = ranks or (midranks(np.asarray(x, dtype=np.float64)), midranks(np.asarray(y, dtype=np.float64)))
     n, m = (side.shape[-1] for side in sides)
