@@ -55,6 +55,19 @@ def simulated(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
             yield f"{r:g}", str(n), *(f"{100 * share:.1f}" for share in shares)
 
 
+def refused(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
+    """A row a dependence: by size, series five deviations apart that are not called so, and equal ones that are."""
+    for r in (0.0, 0.3, 0.6, 0.9, 1.0):
+        shares = []
+        for n in (8, 10, 15, 20, 50):
+            rng = np.random.default_rng([seed, n])
+            x, y = (1000.0 + autoregressive(rng, pairs, n, r) for _ in range(2))
+            deviation = x.std(axis=1).mean() if r == 1.0 else x.std()
+            apart, equal = (_share(x + gap, y, _ORDER, (Verdict.FASTER,)) for gap in (5.0 * deviation, 0.0))
+            shares.append(f"{100 * (1 - apart):.1f} / {100 * equal:.1f}")
+        yield f"{r:g}", *shares
+
+
 def slow_drift(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
     """A row a walk: halves of one series that are told apart, in %, without and with the rule for slow drift.
 
@@ -161,8 +174,13 @@ def main() -> None:
         simulated(args.pairs, args.seed),
     )
     _table(
+        "Five deviations apart and refused / equal and called different, in % of pairs",
+        ("r", *(f"{n} + {n}" for n in (8, 10, 15, 20, 50))),
+        refused(args.pairs, args.seed),
+    )
+    _table(
         "Slow drift: halves of one series told apart, in % of pairs, without and with the rule",
-        ("k", *(f"{n} + {n}" for n in (50, 100, 200))),
+        ("k", *(f"{n} + {n}" for n in (20, 30, 50, 100, 200))),
         slow_drift(args.pairs, args.seed),
     )
     if args.data.is_dir():

@@ -256,7 +256,7 @@ def test_claims_beyond_the_policy_are_corrected_too() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "protocol", "remark"),
     [
-        ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 3 of each"),
+        ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 4 of each"),
         ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
         ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
     ],

@@ -144,7 +144,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 joint
                 for protocol in proven
                 if total > 1
-                for joint in _jointly(connection, protocol, alpha, margin)
+                for joint in _jointly(connection, protocol, alpha, margin, shaken=machine is not None)
             ),
             accelerated=tuple(
                 (
@@ -172,20 +172,21 @@ _Query = Callable[..., list[tuple[Any, ...]]]
 
 
 def _jointly(
-    connection: duckdb.DuckDBPyConnection, protocol: str, alpha: float, margin: float | None
+    connection: duckdb.DuckDBPyConnection, protocol: str, alpha: float, margin: float | None, *, shaken: bool
 ) -> Iterator[Joint]:
-    """What is left of the claims that are significant alone; no other can be after a correction."""
+    """What is left of the claims that are proven alone; no other can be after a correction."""
     columns = dict(zip(CLAIMS, ("pvalue", "pvalue_slower", "pvalue_equivalent"), strict=True))
     known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in columns.values())
     ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
+    sound = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
     usable = " UNION ALL ".join(
-        f"SELECT {i}::UTINYINT AS claim, verdict = '{verdict}' AS own, {p} AS p FROM answers "
+        f"SELECT {i}::UTINYINT AS claim, verdict = '{verdict}' AND {sound} AS proven, {p} AS p FROM answers "
         f"WHERE protocol = $1 AND {p} <= $2"
         for i, (verdict, p) in enumerate(columns.items())
     )
     claims: Any = connection.execute(usable, [protocol, alpha]).fetchnumpy()
     for method, adjust in ADJUSTMENTS.items():
-        kept = claims["claim"][claims["own"] & (adjust(claims["p"], family) <= alpha)]
+        kept = claims["claim"][~np.bool_(shaken) & claims["proven"] & (adjust(claims["p"], family) <= alpha)]
         counts = {v: int(np.count_nonzero(kept == i)) for i, v in enumerate(CLAIMS)}
         if margin is None:
             del counts[Verdict.EQUIVALENT]

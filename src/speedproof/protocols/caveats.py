@@ -145,14 +145,14 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
     """
     decided = list(decided)
     usual = not any(c.alpha >= 0.5 for c in decided)
-    groups: dict[tuple[tuple[str, ...], str, float], list[str]] = {}
+    groups: dict[tuple[tuple[str, ...], str, float], dict[str, None]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
         if not c.by_separation:
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)
-        groups.setdefault((who, units, 0.5 ** min(sizes)), []).append(c.benchmark)
+        groups.setdefault((who, units, 0.5 ** min(sizes)), {})[c.benchmark] = None
     return (() if usual else (Note(Assumption.USUAL_CONFIDENCE),)) + tuple(
         Note(Assumption.SEVERAL_RUNS, units, who, () if len(names) == of else tuple(names), risk)
         for (who, units, risk), names in groups.items()

@@ -245,6 +245,12 @@ class _Case(Struct, frozen=True, eq=False):
     blocks: tuple[FloatArray, FloatArray] | None  # of either version, where it was looked at after each
 
     @property
+    def within(self) -> bool:
+        """Whether what was observed meets the demand."""
+        speedup, edges = self.comparison.speedup.value, self.demand.edges
+        return speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
+
+    @property
     def withholds(self) -> bool:
         """Whether the mean proves no fail, as it does not allow for looks, or its own assumptions fail."""
         return self.blocks is not None or bool(self.in_mean.undermining)
@@ -375,15 +381,15 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
 
 
 def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) -> str:
-    """That so few runs prove nothing whatever they show, and how many might; empty where they may."""
+    """That so few runs prove nothing of what they show, and how many might; empty where they may."""
     c = case.comparison
-    tests = (family if rules.multiplicity == "holm" else 1) * (1 + (contradicted.name == "difference"))
+    family = 1 if case.within or rules.multiplicity != "holm" else family
+    tests = family * (1 + (contradicted.name == "difference"))
     least = QUESTIONS[rules.protocol].least_pvalue
     few = c.by_separation or any(note.kind is Assumption.SEVERAL_RUNS for note in c.undermining)
     if not few and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.alpha:
         return ""
-    fewest = PROVING if rules.protocol == "typical" else 2
-    enough = next(n for n in count(fewest) if tests * least(n, n) <= rules.alpha)
+    enough = next(n for n in count(PROVING) if tests * least(n, n) <= rules.alpha)
     units = "processes" if c.repeated == "process" else f"{c.repeated}s"
     sizes = f"{c.reference.n} and {c.candidate.n} {units}"
     return f"{sizes} are too few for a proof: measure at least {enough} of each"
@@ -422,9 +428,8 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
             shown = "" if c.verdict is Verdict.UNDECIDED else proven
             needed = Needed(None, None, f"{shown}{no_spread_of(c.reference.unit)}")
         else:
-            within = speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
             # A contradiction has to survive the correction, at worst that of the smallest p-value.
-            uncorrected = within or rules.multiplicity == "none"
+            uncorrected = case.within or rules.multiplicity == "none"
             alpha = rules.alpha if uncorrected else rules.alpha / max(family, 1)
             if case.blocks is not None:
                 sequence, *_ = sequence_of(case.sides, case.blocks, alpha, quantile_of(rules.protocol))

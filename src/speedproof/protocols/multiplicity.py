@@ -41,7 +41,7 @@ class ControlledVerdict(Struct, frozen=True):
     """The verdict on one benchmark as part of a family."""
 
     benchmark: str  # its name
-    verdict: Verdict  # after control; undecided where the plain one was no claim of the family
+    verdict: Verdict  # after control; undecided where the plain one was no claim of the family, or not proven
     plain: Verdict  # of the comparison by itself
     # Adjusted, of the verdict; of the nearest claim when undecided; NaN when nothing was tested
     pvalue: float
@@ -93,7 +93,8 @@ def control_verdicts(
 
     With Benjamini and Hochberg the two directions of one benchmark depend on each other negatively; claims
     made by the sign of the smaller p-value still have the stated rate of false discoveries, wrong directions
-    counted in (Benjamini and Yekutieli, Journal of the American Statistical Association 100, 2005).
+    counted in (Benjamini and Yekutieli, Journal of the American Statistical Association 100, 2005). What is shown
+    without being proven is no claim.
     """
     protocols = {comparison.protocol for comparison in comparisons}
     if len(protocols) > 1:
@@ -104,10 +105,9 @@ def control_verdicts(
         [c.at_margin.equivalent if c.at_margin else math.nan for c in comparisons],
     ]
     plain = np.array(claims if margin is not None else claims[:2], dtype=np.float64)
-    # What the risk means, and on what it rests where that does not hold.
     promise = _PROMISE[method].format(alpha=alpha)
-    if marked := sum(bool(comparison.undermining) for comparison in comparisons):
-        promise += f"; in {marked} of {len(comparisons)} benchmarks the runs are not what the tests assume"
+    if marked := sum(c.verdict is not Verdict.UNDECIDED and not c.proven for c in comparisons):
+        promise += f"; {marked} not proven by themselves are left out"
     adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)
     rows = zip(comparisons, plain.T, adjusted.T, strict=True)
     return Controlled(
@@ -124,12 +124,12 @@ def control_verdicts(
 def _decide(
     c: Comparison, plain: Sequence[float], adjusted: Sequence[float], alpha: float
 ) -> ControlledVerdict:
-    alone = c.verdict
+    alone = c.proven_verdict
     known = [i for i, p in enumerate(adjusted) if not math.isnan(p)]
     if not known:
-        return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, alone, math.nan, math.nan, math.nan)
+        return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, c.verdict, math.nan, math.nan, math.nan)
     tested = alone in CLAIMS[: len(adjusted)]
     claim = CLAIMS.index(alone) if tested else min(known, key=adjusted.__getitem__)
     p = adjusted[claim]
     verdict = alone if tested and p <= alpha else Verdict.UNDECIDED
-    return ControlledVerdict(c.benchmark, verdict, alone, p, 1 - p, 1 - plain[claim])
+    return ControlledVerdict(c.benchmark, verdict, c.verdict, p, 1 - p, 1 - plain[claim])

@@ -134,7 +134,12 @@ def rank_benchmark(
     asked = answers(HEADLINE, PreparedPairs(pairs_of, replace(rules, margin=None))) if missing else []
     made.update(zip(missing, asked, strict=True))
     claims = {
-        duel: (c.speedup, c.speedup.value >= 1, c.pvalue, c.pvalue_slower)
+        # What is shown without being proven is no claim.
+        duel: (
+            c.speedup,
+            c.speedup.value >= 1,
+            *((1.0, 1.0) if c.undermining else (c.pvalue, c.pvalue_slower)),
+        )
         for duel, c in ((duel, made[duel]) for duel in duels)
     }
     undermined = {v: (key.benchmark,) for duel in duels if made[duel].undermining for v in duel}

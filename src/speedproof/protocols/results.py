@@ -75,6 +75,7 @@ def few_separate(n: int, alpha: float) -> bool:
     return n < PROVING and 0.5**n > alpha
 
 
+_BY_RUNS = ("typical", "median", "mean")
 _FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely: measure four or more"
 
 
@@ -297,7 +298,7 @@ class Comparison(Struct, frozen=True):
     def by_separation(self) -> bool:
         """Whether its proof is complete separation of so few values that both versions have to vary alike."""
         least = min(self.reference.n, self.candidate.n)
-        return self.protocol == "typical" and not self.paired and few_separate(least, self.alpha)
+        return self.protocol in _BY_RUNS and not self.paired and few_separate(least, self.alpha)
 
     @property
     def proven_verdict(self) -> Verdict:

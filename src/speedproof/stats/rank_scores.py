@@ -122,6 +122,7 @@ def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
     return parts
 
 
+_OUTLYING = 20  # of so many values one at either end tells nothing of drift
 BEYOND_DRIFT = one_order(3, 3)
 """The p-value of a difference that exceeds what drift explains."""
 
@@ -130,20 +131,30 @@ def beyond_drift(pairs: Pairs, stepped: bool = True) -> tuple[FloatArray, FloatA
     """Between which ratios drift may explain the difference: beyond, the gap exceeds what order explains.
 
     Of a side whose neighbours correlate by r, order explains the share r of the spread: the range, as a factor, to
-    the power of r. 0 and infinity, so that nothing lies beyond, where the runs do not drift.
+    the power of r, without one value in twenty at either end. 0 and infinity, so that nothing lies beyond, where
+    the runs do not drift.
     """
     n, m = pairs.sizes
-    half = 0.5 * pairs.step if stepped else np.zeros_like(pairs.step)
-    (x_min, x_max), (y_min, y_max) = (
-        (np.maximum(side.min(axis=1) - own, 0.0), side.max(axis=1) + own)
-        for side, own in ((pairs.x, half[:, 0]), (pairs.y, half[:, 1]))
-    )
+    low, high = np.zeros(len(pairs.x)), np.full(len(pairs.x), np.inf)
     factor = pairs.inflation.max(axis=1)
+    rows = np.flatnonzero(drifting(n, m, factor))
+    if not rows.size:
+        return low, high
+    half = 0.5 * pairs.step[rows] if stepped else np.zeros_like(pairs.step[rows])
+    (x_min, x_max), (y_min, y_max) = (
+        (np.maximum(side[:, out] - own, 0.0), side[:, -1 - out] + own)
+        for side, out, own in (
+            (ascending(pairs.x[rows]), n // _OUTLYING, half[:, 0]),
+            (ascending(pairs.y[rows]), m // _OUTLYING, half[:, 1]),
+        )
+    )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        drift = np.maximum(x_max / x_min, y_max / y_min) ** ((factor - 1.0) / (factor + 1.0))
-        low, high = x_min / y_max / drift, x_max / y_min * drift
-    known = drifting(n, m, factor) & np.isfinite(drift)
-    return np.where(known, low, 0.0), np.where(known, high, np.inf)
+        likeness = (factor[rows] - 1.0) / (factor[rows] + 1.0)
+        drift = np.maximum(x_max / x_min, y_max / y_min) ** likeness
+        ends = x_min / y_max / drift, x_max / y_min * drift
+    known = np.isfinite(drift)
+    low[rows], high[rows] = np.where(known, ends[0], 0.0), np.where(known, ends[1], np.inf)
+    return low, high
 
 
 def _log_orders(n: FloatArray, m: FloatArray) -> FloatArray:
