@@ -56,7 +56,7 @@ def simulated(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
 
 
 def refused(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
-    """A row a dependence: by size, series five deviations apart that are not called so, and equal ones that are."""
+    """A row a dependence: by size, series five deviations apart that are not told apart, equal ones that are."""
     for r in (0.0, 0.3, 0.6, 0.9, 1.0):
         shares = []
         for n in (8, 10, 15, 20, 50):
