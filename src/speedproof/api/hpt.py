@@ -58,7 +58,7 @@ class HptResult(Shown, Struct, frozen=True):
     >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
     >>> found = sp.hpt(suite)
     >>> found
-    <HptResult: HPT: O3 outperforms O2 with confidence 81.2 %.>
+    <HptResult: HPT: O3 looks better than O2, with a confidence of only 81.2 %.>
     >>> found.r_speedup("50%").confidence
     0.5
     """

@@ -44,6 +44,7 @@ Medians = Mapping[str, tuple[float, float, str]]
 
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "warning"}
 _TITLE = 14
+_SURE = 0.95  # the confidence that is usually asked
 
 
 def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, shaken: bool = False) -> str:
@@ -54,7 +55,10 @@ def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, 
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
     if shaken:
         return f"HPT: {ahead} outperforms {behind}: shown, not proven."
-    text = f"HPT: {ahead} outperforms {behind} with confidence {_floored(result.confidence)}"
+    confidence = _floored(result.confidence)
+    text = f"HPT: {ahead} outperforms {behind} with confidence {confidence}"
+    if result.confidence < _SURE:
+        text = f"HPT: {ahead} looks better than {behind}, with a confidence of only {confidence}"
     by_factor: dict[str, list[str]] = {}
     for s in result.speedups:
         by_factor.setdefault(_speedup(s), []).append(percent(s.confidence, 4))
@@ -88,7 +92,7 @@ def report(
             f" Confidence that {new} is better: {_floored(1 - result.pvalue_candidate)}; "
             f"that {old} is better: {_floored(1 - result.pvalue_reference)}."
         )
-    style = "warning" if shaken else _STYLES[result.winner]
+    style: Style = "warning" if shaken or result.confidence < _SURE else _STYLES[result.winner]
     first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
     tests = f" Tests: {result.method}." if details else ""
     notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
