@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from speedproof.stats.change_points import change_pvalues, find_changes
+from speedproof.stats.change_points import all_changes, change_pvalues, find_changes
 
 
 @pytest.mark.parametrize("x", [[], [1.0], [1.0, 2.0, 3.0], [2.0] * 50])
@@ -130,3 +130,13 @@ def test_a_drift_is_no_step() -> None:
         steps += any(change.drift for change in find_changes(noise + 2.0 * (np.arange(100) >= 60), 0.05))
     assert drifts >= 30
     assert steps <= 4
+
+
+def test_a_rise_between_levels_is_a_drift_and_two_steps_are_none() -> None:
+    """Of ten deviations over 100 of 200 commits; of three deviations each, twenty commits apart."""
+    rng, time = np.random.default_rng(6), np.arange(200)
+    rises = rng.normal(size=(40, 200)) + 10.0 * np.clip((time - 50) / 100, 0.0, 1.0)
+    steps = rng.normal(size=(40, 200)) + 3.0 * (time >= 90) + 3.0 * (time >= 110)
+    for series, least, most in ((rises, 36, 40), (steps, 0, 4)):
+        every = all_changes(series, 0.05, change_pvalues(series))
+        assert least <= sum(any(change.drift for change in changes) for changes in every) <= most

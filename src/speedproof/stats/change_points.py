@@ -194,16 +194,28 @@ def _directions(series: Levelled, splits: list[int]) -> Iterator[tuple[int, int,
 def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
     """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
 
-    Outliers are drawn to three deviations. Steps after the first cost a place and a height each, as in the
-    Bayesian information criterion.
+    Outliers are drawn to three deviations. The line may be level before and after several steps. Steps after the
+    first cost a place and a height each, as in the Bayesian information criterion, such a line a place.
     """
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + rest.clip(-far, far)
     x -= x.mean()
-    starts, time = lengths.cumsum() - lengths, np.arange(n) - (n - 1) / 2.0
+    starts, time, steps = lengths.cumsum() - lengths, np.arange(n) - (n - 1) / 2.0, lengths.size - 1
     levels_apart = x @ x - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
     line_apart = x @ x - (time @ x) ** 2 / (time @ time)
-    return bool(line_apart < levels_apart * math.exp(2.0 * (lengths.size - 2) * math.log(n) / n))
+    price = math.log(n) / n
+    if line_apart < levels_apart * math.exp(2.0 * (steps - 1) * price):
+        return True
+    if steps < 2:
+        return False
+    # A step at either end of a rise stands half a level before or after its end, give or take as much.
+    reach = np.array([[0.0], [0.5], [1.0]])
+    rises = np.maximum(starts[1] - reach * lengths[1], 0.0), np.minimum(starts[-1] + reach * lengths[-2], n)
+    begin, end = (side.ravel() for side in np.meshgrid(*rises))
+    shape = np.clip((np.arange(n) - begin[:, None]) / (end - begin)[:, None], 0.0, 1.0)
+    shape -= shape.mean(axis=1, keepdims=True)
+    explained = (shape @ x) ** 2 / (shape * shape).sum(axis=1)
+    return bool(x @ x - explained.max() < levels_apart * math.exp((2.0 * steps - 3.0) * price))
 
 
 def _fewest(
