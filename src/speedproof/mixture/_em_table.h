@@ -106,7 +106,7 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
     }
     Waiting *one = &t->waiting[t->count];
     Mixture *m = &one->mixture;
-    Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 6);
+    Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 4);
     const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]);
     rules.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
