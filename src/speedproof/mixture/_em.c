@@ -8,8 +8,8 @@
  *   with S0, S1, S2 = sum_i r_ik (1, d, d^2), d = x_i - mu_k: moments about the old mean lose no digits.
  * Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, scheme SqS3).
  *
- * Three kernels: _em_data.h runs one EM in double precision with its vector lanes over the data, _em_scout.h in single;
- * _em_runs.h runs many at once in single precision, one a lane. Both do the same operations in the same
+ * Three kernels: _em_data.h runs one EM with its vector lanes over the data, in double or in single precision;
+ * _em_runs.h runs many at once in single precision, one a lane. All do the same operations in the same
  * order whatever the width of the machine's vectors, so the instruction sets with fused multiply-add give
  * the same bits; "plain" has none, rounds once more, and differs in the last digits. (The compiler must not
  * fuse multiply and add by itself: -ffp-contract=off.)
@@ -37,31 +37,20 @@
 #if defined(__x86_64__)
 #define ISA avx512
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
-#define DOUBLES 8
-#define FLOATS 16
-#define MAX_D(a, b) ((VecD_avx512)_mm512_max_pd((__m512d)(a), (__m512d)(b)))
-#define MAX_F(a, b) ((VecF_avx512)_mm512_max_ps((__m512)(a), (__m512)(b)))
-#define SQRT_F(a) ((VecF_avx512)_mm512_sqrt_ps((__m512)(a)))
-#define ANY_F(a) (_mm512_movepi32_mask((__m512i)(a)) != 0)
-#define FMA_D(a, b, c) ((VecD_avx512)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
-#define FMA_F(a, b, c) ((VecF_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
+#define BYTES 64
+#define MM _mm512
+#define ANY(a) (_mm512_test_epi64_mask((__m512i)(a), (__m512i)(a)) != 0)
 #include "_em_isa.h"
 #define ISA avx2
 #define TARGET __attribute__((target("avx2,fma")))
-#define DOUBLES 4
-#define FLOATS 8
-#define MAX_D(a, b) ((VecD_avx2)_mm256_max_pd((__m256d)(a), (__m256d)(b)))
-#define MAX_F(a, b) ((VecF_avx2)_mm256_max_ps((__m256)(a), (__m256)(b)))
-#define SQRT_F(a) ((VecF_avx2)_mm256_sqrt_ps((__m256)(a)))
-#define ANY_F(a) (_mm256_movemask_ps((__m256)(a)) != 0)
-#define FMA_D(a, b, c) ((VecD_avx2)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
-#define FMA_F(a, b, c) ((VecF_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
+#define BYTES 32
+#define MM _mm256
+#define ANY(a) (!_mm256_testz_si256((__m256i)(a), (__m256i)(a)))
 #include "_em_isa.h"
 #endif
 #define ISA plain
 #define TARGET
-#define DOUBLES 2
-#define FLOATS 4
+#define BYTES 16
 #include "_em_isa.h"
 
 typedef void (*Density)(const double *, int, int, const Mixture *, double *);
@@ -76,10 +65,10 @@ typedef struct {
 
 static const Kernels KERNELS[] = {
 #if defined(__x86_64__)
-    {"avx512", e_step_avx512, e_scout_avx512, em_runs_avx512, density_avx512},
-    {"avx2", e_step_avx2, e_scout_avx2, em_runs_avx2, density_avx2},
+    {"avx512", e_step_d_avx512, e_step_f_avx512, em_runs_avx512, density_avx512},
+    {"avx2", e_step_d_avx2, e_step_f_avx2, em_runs_avx2, density_avx2},
 #endif
-    {"plain", e_step_plain, e_scout_plain, em_runs_plain, density_plain},
+    {"plain", e_step_d_plain, e_step_f_plain, em_runs_plain, density_plain},
 };
 #define KERNEL_COUNT ((int)(sizeof KERNELS / sizeof KERNELS[0]))
 

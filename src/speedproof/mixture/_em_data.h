@@ -1,172 +1,201 @@
-/* One EM in double precision, vector lanes over the data. Included once for each instruction set.
+/* The E-step of one EM, vector lanes over the data: in double precision, and in single for climbs that only scout.
+ * Included for each precision, once for each instruction set.
  *
- * Always eight lanes: a machine with narrower vectors splits them, and the order of every sum stays.
+ * Lanes always are of 64 bytes: a machine with narrower vectors splits them, and the order of every sum stays.
  */
-#ifndef EM_DATA_LANES
-#define EM_DATA_LANES 8
-static const double EXP2_D[12] = {
-    4.4359413579063079e-10, 7.0741055795244508e-09, 1.0178193291787892e-07, 1.3215433086106491e-06,
-    1.5252733502429299e-05, 1.5403530462533731e-04, 1.3333558146775423e-03, 9.6181291075883024e-03,
-    5.5504108664819994e-02, 2.4022650695910155e-01, 6.9314718055994529e-01, 1.0,
-};
-static const int64_t EM_DATA_LANE[BLOCK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#ifndef EM_DATA
+#define EM_DATA
+#define LANES (64 / (int)sizeof(REAL))
+#define H (LANES / WIDTH) /* vectors that make up the lanes */
+#define HALF (LANES / 8)
+#define ROWS 8            /* of so many lanes at once: constants and sums stay in registers, densities in the cache */
+/* Logs of densities are taken relative to the tallest component's peak, which gets this one, and cut off at the
+ * lowest, so that no product of two is denormal; the sum of an observation is sound from so much on. */
+#define TALLEST (SINGLE ? 90 : 700)
+#define LOWEST (SINGLE ? -20 : -200)
+#define LEAST_SUM (REAL)(SINGLE ? 0x1p8 : 0x1p-100)
+#define ONE ((INT)(SINGLE ? 127 : 1023) << MANTISSA) /* bits of 1.0 */
+#define EXPONENT(v) (((Ints)(v) - ONE) >> MANTISSA)
+#define FRACTION(v) (Vec)(((Ints)(v) & (((INT)1 << MANTISSA) - 1)) | ONE)
+static const int64_t USED_d[] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+static const int32_t USED_f[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                 0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0};
 #endif
-
-#define VecD JOIN(VecD, ISA)
-#define VecL JOIN(VecL, ISA)
-typedef double VecD __attribute__((vector_size(8 * DOUBLES)));
-typedef int64_t VecL __attribute__((vector_size(8 * DOUBLES)));
-
-/* The eight lanes are H vectors of this machine's width. */
-#define H (EM_DATA_LANES / DOUBLES)
-#define PARTS (BLOCK / DOUBLES)
-
-/* The larger of each pair. C has no vector ?:, so machines without an instruction of ours mix bits. */
-TARGET INLINE VecD NAME(max_d)(VecD a, VecD b) {
-#ifdef MAX_D
-    return MAX_D(a, b);
+#if SINGLE
+#define USED USED_f
 #else
-    VecL greater = a > b;
-    return (VecD)(((VecL)a & greater) | ((VecL)b & ~greater));
+#define USED USED_d
 #endif
-}
 
-/* a b + c, rounded once where the machine can. */
-TARGET INLINE VecD NAME(fma_d)(VecD a, VecD b, VecD c) {
-#ifdef FMA_D
-    return FMA_D(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-
-/* 2^q for -1000 <= q <= 0; polynomial of relative error 3e-18 on [-1/2, 1/2] and a shift of the exponent. */
-TARGET INLINE VecD NAME(exp2_d)(VecD q) {
-    const double magic = 6755399441055744.0; /* 1.5 2^52: adding it rounds to an integer */
-    VecD t = q + magic;
-    VecD f = q - (t - magic);
-    VecD p = {0.0};
-    p += EXP2_D[0];
-    for (int i = 1; i < 12; i++) p = NAME(fma_d)(p, f, (VecD){0.0} + EXP2_D[i]);
-    return (VecD)((VecL)p + ((VecL)t << 52));
-}
-
-/* Sum over the eight lanes in an order that does not depend on H. */
-TARGET INLINE double NAME(total)(const VecD *v) {
-    double lane[EM_DATA_LANES];
-    memcpy(lane, v, sizeof lane);
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-}
-
-typedef struct {
-    VecD s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
-} NAME(Partial);
-
-/* The E-step on one block of observations, of which `used` count.
- * c and h: log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c - h d^2. */
-TARGET INLINE void NAME(e_block)(const double *x, int K, const double *mu, const double *c,
-                                 const double *h, int used, NAME(Partial) *p) {
-    const VecD zero = {0.0}, lowest = zero - 1000.0;
-    VecD obs[PARTS], e[K_LIMIT][PARTS], sum[PARTS], top[PARTS];
-    for (int j = 0; j < PARTS; j++) {
-        memcpy(&obs[j], x + j * DOUBLES, sizeof obs[j]);
-        top[j] = zero - INFINITY;
-        sum[j] = zero;
+/* An observation far from all components: those elements anew, relative to its likeliest; returns that one's log. */
+TARGET static __attribute__((noinline)) Vec OF(again)(Vec obs, int K, const Vec *mu, const Vec *c, const Vec *h,
+                                                      Ints where, Vec *e, int stride, Vec *sum) {
+    const Vec zero = {0};
+    Vec top = zero - INFINITY, total = zero;
+    for (int k = 0; k < K; k++) {
+        Vec d = obs - mu[k];
+        top = OF(max)(OF(fma)(d * d, h[k], c[k]), top);
     }
-    for (int k = 0; k < K; k++)
-        for (int j = 0; j < PARTS; j++) {
-            VecD d = obs[j] - mu[k];
-            e[k][j] = NAME(fma_d)(d * d, zero - h[k], zero + c[k]);
-            top[j] = NAME(max_d)(e[k][j], top[j]);
-        }
-    for (int k = 0; k < K; k++)
-        for (int j = 0; j < PARTS; j++) {
-            e[k][j] = NAME(exp2_d)(NAME(max_d)(e[k][j] - top[j], lowest));
-            sum[j] += e[k][j];
-        }
-    VecD scale[PARTS];
-    for (int j = 0; j < PARTS; j++) scale[j] = 1.0 / sum[j];
-    if (used < BLOCK)
-        for (int j = 0; j < PARTS; j++) {
-            VecL unused;
-            memcpy(&unused, EM_DATA_LANE + j * DOUBLES, sizeof unused);
-            unused = unused >= used;
-            scale[j] = (VecD)((VecL)scale[j] & ~unused);
-            top[j] = (VecD)((VecL)top[j] & ~unused);
-            sum[j] = (VecD)((unused & (VecL)(zero + 1.0)) | (~unused & (VecL)sum[j]));
-        }
-    for (int j = 0; j < PARTS; j++) {
-        p->height[j % H] += top[j];
-        p->product[j % H] *= sum[j];
+    for (int k = 0; k < K; k++) {
+        Vec d = obs - mu[k];
+        Vec q = OF(max)(OF(fma)(d * d, h[k], c[k]) - top, zero - 100);
+        e[k * stride] = OF(pick)(where, OF(exp2)(q), e[k * stride]);
+        total += e[k * stride];
     }
-    for (int k = 0; k < K; k++)
-        for (int i = 0; i < H; i++) {
-            VecD t0 = zero, t1 = zero, t2 = zero;
-            for (int j = i; j < PARTS; j += H) {
-                VecD d = obs[j] - mu[k];
-                VecD r = e[k][j] * scale[j];
-                VecD rd = r * d;
-                t0 += r;
-                t1 += rd;
-                t2 = NAME(fma_d)(rd, d, t2);
-            }
-            p->s0[k][i] += t0;
-            p->s1[k][i] += t1;
-            p->s2[k][i] += t2;
-        }
+    *sum = OF(pick)(where, total, *sum);
+    return OF(pick)(where, top, zero);
+}
+
+/* Sum, or product, over the lanes in an order that does not depend on H. */
+#define FOLD(name, op)                                                                                             \
+    TARGET INLINE double OF(name)(const Vec *v) {                                                                  \
+        OF(Quarter) part[4];                                                                                           \
+        memcpy(part, v, sizeof part);                                                                              \
+        part[0] = (part[0] op part[2]) op (part[1] op part[3]);                                                    \
+        return (double)(SINGLE ? (part[0][0] op part[0][HALF]) op (part[0][1] op part[0][LANES / 4 - 1])           \
+                               : part[0][0] op part[0][1]);                                                        \
+    }
+typedef REAL OF(Quarter) __attribute__((vector_size(16)));
+FOLD(total, +)
+FOLD(product, *)
+#undef FOLD
+
+TARGET INLINE Vec OF(values)(const REAL *x) {
+    Vec v;
+    memcpy(&v, x, sizeof v);
+    return v;
+}
+
+/* Densities of component k at `count` (a constant) vectors of values, also added to their sums. */
+TARGET INLINE void OF(densities)(const REAL *x, const int count, REAL mu, REAL c, REAL h, int k, Vec *e, Vec *sum) {
+    const Vec zero = {0};
+    Vec q[GROUP];
+    for (int j = 0; j < count; j++) {
+        Vec d = OF(values)(x + j * WIDTH) - mu;
+        q[j] = OF(max)(OF(fma)(d * d, zero + h, zero + c), zero + LOWEST);
+    }
+    OF(exp2s)(q, count);
+    for (int j = 0; j < count; j++) {
+        e[j] = q[j];
+        sum[j] = k ? sum[j] + q[j] : q[j];
+    }
 }
 
 /* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. */
-TARGET static double NAME(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
-    const double *x = data;
-    const VecD zero = {0.0};
-    NAME(Partial) p;
-    double c[K_LIMIT], h[K_LIMIT], logs = 0.0;
+TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
+    const REAL *x = data;
+    const Vec zero = {0};
+    Vec s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
+    Ints exponent[H];
+    REAL c[K_LIMIT], h[K_LIMIT], mu[K_LIMIT], highest = -INFINITY;
+    INT whole[LANES];
+    /* log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c + h d^2. */
     for (int k = 0; k < K; k++) {
-        c[k] = 0.5 * log2(m->w[k] * m->w[k] / m->v[k]);
-        h[k] = 0.5 * LOG2_E / m->v[k];
-        for (int j = 0; j < H; j++) p.s0[k][j] = p.s1[k][j] = p.s2[k][j] = zero;
+        const double inverse = 1.0 / m->v[k], square = m->w[k] * m->w[k] * inverse;
+        c[k] = (REAL)(SINGLE ? square : 0.5 * log2(square));
+        h[k] = (REAL)(-0.5 * LOG2_E * inverse);
+        mu[k] = (REAL)m->mu[k];
+        for (int i = 0; i < H; i++) s0[k][i] = s1[k][i] = s2[k][i] = zero;
     }
-    for (int j = 0; j < H; j++) p.height[j] = zero;
-    for (int start = 0; start < n;) {
-        const int end = start + 32 * BLOCK < n ? start + 32 * BLOCK : n;
-        const int few = end - start <= 12 * BLOCK; /* a sum is at most 32: 192 of them make 2^960 */
-        double lane[EM_DATA_LANES];
-        for (int j = 0; j < H; j++) p.product[j] = zero + 1.0; /* grows to at most 32^64 = 2^320 */
-        for (; start + BLOCK <= end; start += BLOCK) NAME(e_block)(x + start, K, m->mu, c, h, BLOCK, &p);
-        if (start < end) NAME(e_block)(x + start, K, m->mu, c, h, end - start, &p);
-        start = end;
-        memcpy(lane, p.product, sizeof lane);
-        for (int l = 0; l < EM_DATA_LANES / 2; l++) lane[l] *= lane[l + EM_DATA_LANES / 2];
-        if (few)
-            logs += log2((lane[0] * lane[2]) * (lane[1] * lane[3]));
-        else
-            for (int l = 0; l < EM_DATA_LANES / 2; l++) logs += log2(lane[l]);
+#if SINGLE
+    for (int k = K; k % WIDTH; k++) c[k] = 1.0f;
+    for (int k = 0; k < K; k += WIDTH) {
+        Vec some;
+        memcpy(&some, c + k, sizeof some);
+        some = 0.5f * OF(log2)(some);
+        memcpy(c + k, &some, sizeof some);
+    }
+#endif
+    for (int k = 0; k < K; k++) highest = c[k] > highest ? c[k] : highest;
+    highest -= TALLEST;
+    for (int k = 0; k < K; k++) c[k] -= highest;
+    for (int i = 0; i < H; i++) {
+        height[i] = zero;
+        exponent[i] = (Ints){0};
+        product[i] = zero + 1;
+    }
+    for (int start = 0; start < n; start += ROWS * LANES) {
+        const int left = n - start, rows = left > ROWS * LANES ? ROWS : (left + LANES - 1) / LANES;
+        const REAL *at = x + start;
+        Vec e[K_LIMIT][ROWS * H], sum[ROWS * H];
+        for (int k = 0; k < K; k++) {
+            int j = 0;
+            for (; j + GROUP <= rows * H; j += GROUP)
+                OF(densities)(at + j * WIDTH, GROUP, mu[k], c[k], h[k], k, e[k] + j, sum + j);
+            for (; j < rows * H; j++) OF(densities)(at + j * WIDTH, 1, mu[k], c[k], h[k], k, e[k] + j, sum + j);
+        }
+        for (int j = 0; j < rows * H; j += H)
+            for (int i = 0; i < H; i++) {
+                const Ints far = ~(sum[j + i] > LEAST_SUM);
+                Vec top = zero, scale;
+                if (__builtin_expect(OF(any)(far), 0)) {
+                    Vec mus[K_LIMIT], cs[K_LIMIT], hs[K_LIMIT];
+                    for (int k = 0; k < K; k++) {
+                        mus[k] = zero + mu[k];
+                        cs[k] = zero + c[k];
+                        hs[k] = zero + h[k];
+                    }
+                    top = OF(again)(OF(values)(at + (j + i) * WIDTH), K, mus, cs, hs, far, e[0] + j + i, ROWS * H, &sum[j + i]);
+                }
+                scale = 1 / sum[j + i];
+                if ((j + H) * WIDTH > left) { /* the last row is not full */
+                    Ints used;
+                    memcpy(&used, USED + LANES - left + (j + i) * WIDTH, sizeof used);
+                    scale = (Vec)((Ints)scale & used);
+                    top = (Vec)((Ints)top & used);
+                    sum[j + i] = OF(pick)(used, sum[j + i], zero + 1);
+                }
+                height[i] += top;
+                exponent[i] += EXPONENT(sum[j + i]);
+                product[i] *= FRACTION(sum[j + i]);
+                sum[j + i] = scale;
+            }
+        for (int i = 0; i < H; i++) {
+            exponent[i] += EXPONENT(product[i]);
+            product[i] = FRACTION(product[i]);
+        }
+        for (int k = 0; k < K; k++) {
+            Vec t0[H] = {{0}}, t1[H] = {{0}}, t2[H] = {{0}};
+            for (int j = 0; j < rows * H; j += H)
+                for (int i = 0; i < H; i++) {
+                    Vec d = OF(values)(at + (j + i) * WIDTH) - mu[k], r = e[k][j + i] * sum[j + i], rd = r * d;
+                    t0[i] += r;
+                    t1[i] += rd;
+                    t2[i] = OF(fma)(rd, d, t2[i]);
+                }
+            for (int i = 0; i < H; i++) {
+                s0[k][i] += t0[i];
+                s1[k][i] += t1[i];
+                s2[k][i] += t2[i];
+            }
+        }
     }
     for (int k = 0; k < K; k++) {
-        sums->s0[k] = NAME(total)(p.s0[k]);
-        sums->s1[k] = NAME(total)(p.s1[k]);
-        sums->s2[k] = NAME(total)(p.s2[k]);
+        sums->s0[k] = OF(total)(s0[k]);
+        sums->s1[k] = OF(total)(s1[k]);
+        sums->s2[k] = OF(total)(s2[k]);
     }
-    return LN_2 * (logs + NAME(total)(p.height)) - 0.5 * n * LOG_2PI;
+    memcpy(whole, exponent, sizeof whole);
+    int64_t exponents = 0;
+    for (int l = 0; l < LANES; l++) exponents += whole[l];
+    const double fractions = OF(product)(product);
+    return LN_2 * (log2(fractions) + (double)exponents + OF(total)(height) + n * (double)highest) - 0.5 * n * LOG_2PI;
 }
 
+#if !SINGLE
 /* The density of a mixture at padded values, up to a factor; room in `out` for whole blocks. */
 TARGET static void NAME(density)(const double *x, int n, int K, const Mixture *m, double *out) {
-    const VecD zero = {0.0}, lowest = zero - 1000.0;
-    for (int i = 0; i < n; i += DOUBLES) {
-        VecD obs, sum = zero + 1e-300;
+    const Vec zero = {0}, lowest = zero - 1000.0;
+    for (int i = 0; i < n; i += WIDTH) {
+        Vec obs, sum = zero + 1e-300;
         memcpy(&obs, x + i, sizeof obs);
         for (int k = 0; k < K; k++) {
-            VecD d = obs - m->mu[k];
-            VecD q = NAME(max_d)(d * d * (-0.5 * LOG2_E / m->v[k]), lowest);
-            sum += NAME(exp2_d)(q) * (m->w[k] / sqrt(m->v[k]));
+            Vec d = obs - m->mu[k];
+            Vec q = OF(max)(d * d * (-0.5 * LOG2_E / m->v[k]), lowest);
+            sum += OF(exp2)(q) * (m->w[k] / sqrt(m->v[k]));
         }
         memcpy(out + i, &sum, sizeof sum);
     }
 }
-
-#undef VecD
-#undef VecL
-#undef H
-#undef PARTS
+#endif
+#undef USED

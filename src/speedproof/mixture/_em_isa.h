@@ -1,15 +1,31 @@
-/* The three kernels for the instruction set that was just described, whose description ends here. */
+/* The kernels for the instruction set that was just described, whose description ends here. */
+#define OF(x) NAME(JOIN(x, d))
+#define REAL double
+#define INT int64_t
+#define SUFFIX pd
+#define MANTISSA 52
+#include "_em_vectors.h"
 #include "_em_data.h"
-#include "_em_floats.h"
+#undef OF
+#undef REAL
+#undef INT
+#undef SUFFIX
+#undef MANTISSA
+#define OF(x) NAME(JOIN(x, f))
+#define REAL float
+#define INT int32_t
+#define SUFFIX ps
+#define MANTISSA 23
+#include "_em_vectors.h"
+#include "_em_data.h"
 #include "_em_runs.h"
-#include "_em_scout.h"
+#undef OF
+#undef REAL
+#undef INT
+#undef SUFFIX
+#undef MANTISSA
 #undef ISA
 #undef TARGET
-#undef DOUBLES
-#undef FLOATS
-#undef MAX_D
-#undef MAX_F
-#undef FMA_D
-#undef FMA_F
-#undef ANY_F
-#undef SQRT_F
+#undef BYTES
+#undef MM
+#undef ANY

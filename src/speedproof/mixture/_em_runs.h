@@ -26,89 +26,61 @@ typedef struct {
 enum { AT_FAR, AT_START, AT_SECOND };
 
 #define OBSERVATIONS_A_LOG 64 /* mantissas below 2: a product of at most 2^64 */
-#define GROUP 4 /* observations at once */
-/* Logs of densities are taken relative to the tallest component's peak, which gets this one, and cut off at the
- * lowest, so that no product of two is denormal; the sum of an observation is sound from so much on. */
-#define TALLEST 90.0f
-#define LOWEST -20.0f
-#define LEAST_SUM 256.0f
 #endif
 
-#define VecF JOIN(VecF, ISA)
-#define VecI JOIN(VecI, ISA)
 #define LaneMixture JOIN(LaneMixture, ISA)
 #define Lanes JOIN(Lanes, ISA)
 typedef struct {
-    VecF w[K_LIMIT], mu[K_LIMIT], v[K_LIMIT];
+    Vec w[K_LIMIT], mu[K_LIMIT], v[K_LIMIT];
 } LaneMixture;
 
 typedef struct {
-    VecF s0[K_LIMIT], s1[K_LIMIT], s2[K_LIMIT];
-    double loglik[FLOATS];
+    Vec s0[K_LIMIT], s1[K_LIMIT], s2[K_LIMIT];
+    double loglik[WIDTH];
 } NAME(LaneSums);
 #define LaneSums NAME(LaneSums)
 
-TARGET INLINE void NAME(pick_mixture)(int K, VecI where, const LaneMixture *yes, const LaneMixture *no,
+TARGET INLINE void NAME(pick_mixture)(int K, Ints where, const LaneMixture *yes, const LaneMixture *no,
                                       LaneMixture *out) {
     for (int k = 0; k < K; k++) {
-        out->w[k] = NAME(pick)(where, yes->w[k], no->w[k]);
-        out->mu[k] = NAME(pick)(where, yes->mu[k], no->mu[k]);
-        out->v[k] = NAME(pick)(where, yes->v[k], no->v[k]);
+        out->w[k] = OF(pick)(where, yes->w[k], no->w[k]);
+        out->mu[k] = OF(pick)(where, yes->mu[k], no->mu[k]);
+        out->v[k] = OF(pick)(where, yes->v[k], no->v[k]);
     }
-}
-
-/* An observation far from all components: those lanes anew, relative to its likeliest; returns that one's exponent. */
-TARGET static __attribute__((noinline)) VecF NAME(e_again)(VecF obs, int K, const VecF *mu, const VecF *c,
-                                                           const VecF *h, VecI where, VecF *e, int stride,
-                                                           VecF *sum) {
-    const VecF zero = {0.0f};
-    VecF top = zero - INFINITY, total = zero;
-    for (int k = 0; k < K; k++) {
-        VecF d = obs - mu[k];
-        top = NAME(max_f)(NAME(fma_f)(d * d, h[k], c[k]), top);
-    }
-    for (int k = 0; k < K; k++) {
-        VecF d = obs - mu[k];
-        VecF q = NAME(max_f)(NAME(fma_f)(d * d, h[k], c[k]) - top, zero - 100.0f);
-        e[k * stride] = NAME(pick)(where, NAME(exp2_f)(q), e[k * stride]);
-        total += e[k * stride];
-    }
-    *sum = NAME(pick)(where, total, *sum);
-    return NAME(pick)(where, top, zero);
 }
 
 /* Responsibilities of `count` observations (a constant) and their moments; see e_block. */
-TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const VecF *mu, const VecF *c,
-                                 const VecF *h, LaneSums *sums, VecF *height, VecI *exponent, VecF *product) {
-    const VecF zero = {0.0f};
-    VecF obs[GROUP], e[K_LIMIT][GROUP], sum[GROUP];
+TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const Vec *mu, const Vec *c,
+                                 const Vec *h, LaneSums *sums, Vec *height, Ints *exponent, Vec *product) {
+    const Vec zero = {0.0f};
+    Vec obs[GROUP], e[K_LIMIT][GROUP], sum[GROUP];
     for (int j = 0; j < count; j++) {
-        memcpy(&obs[j], x + (size_t)j * FLOATS, sizeof obs[j]);
+        memcpy(&obs[j], x + (size_t)j * WIDTH, sizeof obs[j]);
         sum[j] = zero;
     }
     for (int k = 0; k < K; k++)
         for (int j = 0; j < count; j++) {
-            VecF d = obs[j] - mu[k];
-            e[k][j] = NAME(exp2_f)(NAME(max_f)(NAME(fma_f)(d * d, h[k], c[k]), zero + LOWEST));
+            Vec d = obs[j] - mu[k];
+            e[k][j] = OF(exp2)(OF(max)(OF(fma)(d * d, h[k], c[k]), zero + LOWEST));
             sum[j] += e[k][j];
         }
     for (int j = 0; j < count; j++) {
-        const VecI far = ~(sum[j] > LEAST_SUM);
-        if (__builtin_expect(NAME(any)(far), 0))
-            *height += NAME(e_again)(obs[j], K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
-        *exponent += (VecI)sum[j] >> 23;
-        *product *= (VecF)(((VecI)sum[j] & 0x7fffff) | 0x3f800000);
+        const Ints far = ~(sum[j] > LEAST_SUM);
+        if (__builtin_expect(OF(any)(far), 0))
+            *height += OF(again)(obs[j], K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
+        *exponent += (Ints)sum[j] >> 23;
+        *product *= (Vec)(((Ints)sum[j] & 0x7fffff) | 0x3f800000);
         sum[j] = 1.0f / sum[j];
     }
     for (int k = 0; k < K; k++) {
-        VecF t0 = zero, t1 = zero, t2 = zero;
+        Vec t0 = zero, t1 = zero, t2 = zero;
         for (int j = 0; j < count; j++) {
-            VecF d = obs[j] - mu[k];
-            VecF r = e[k][j] * sum[j];
-            VecF rd = r * d;
+            Vec d = obs[j] - mu[k];
+            Vec r = e[k][j] * sum[j];
+            Vec rd = r * d;
             t0 += r;
             t1 += rd;
-            t2 = NAME(fma_f)(rd, d, t2);
+            t2 = OF(fma)(rd, d, t2);
         }
         sums->s0[k] += t0;
         sums->s1[k] += t1;
@@ -117,54 +89,54 @@ TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const V
 }
 
 TARGET static void NAME(e_runs)(const float *x, int n, int K, const LaneMixture *m, LaneSums *sums) {
-    const VecF zero = {0.0f};
-    VecF c[K_LIMIT], h[K_LIMIT], highest = zero - INFINITY;
+    const Vec zero = {0.0f};
+    Vec c[K_LIMIT], h[K_LIMIT], highest = zero - INFINITY;
     for (int k = 0; k < K; k++) {
-        const VecF inverse = 1.0f / m->v[k];
-        c[k] = 0.5f * NAME(log2_f)(m->w[k] * m->w[k] * inverse);
+        const Vec inverse = 1.0f / m->v[k];
+        c[k] = 0.5f * OF(log2)(m->w[k] * m->w[k] * inverse);
         h[k] = (float)(-0.5 * LOG2_E) * inverse;
-        highest = NAME(max_f)(c[k], highest);
+        highest = OF(max)(c[k], highest);
         sums->s0[k] = sums->s1[k] = sums->s2[k] = zero;
     }
     highest -= TALLEST;
     for (int k = 0; k < K; k++) c[k] -= highest;
-    for (int l = 0; l < FLOATS; l++) sums->loglik[l] = 0.0;
+    for (int l = 0; l < WIDTH; l++) sums->loglik[l] = 0.0;
     for (int start = 0; start < n;) {
         const int from = start, end = start + OBSERVATIONS_A_LOG < n ? start + OBSERVATIONS_A_LOG : n;
-        VecF height = zero, product = zero + 1.0f;
-        VecI exponent = {0};
+        Vec height = zero, product = zero + 1.0f;
+        Ints exponent = {0};
         for (; start + GROUP <= end; start += GROUP)
-            NAME(e_group)(x + (size_t)start * FLOATS, GROUP, K, m->mu, c, h, sums, &height, &exponent, &product);
+            NAME(e_group)(x + (size_t)start * WIDTH, GROUP, K, m->mu, c, h, sums, &height, &exponent, &product);
         for (; start < end; start++)
-            NAME(e_group)(x + (size_t)start * FLOATS, 1, K, m->mu, c, h, sums, &height, &exponent, &product);
+            NAME(e_group)(x + (size_t)start * WIDTH, 1, K, m->mu, c, h, sums, &height, &exponent, &product);
         exponent -= 127 * (end - from);
-        height += NAME(log2_f)(product);
-        for (int l = 0; l < FLOATS; l++)
+        height += OF(log2)(product);
+        for (int l = 0; l < WIDTH; l++)
             sums->loglik[l] += (double)exponent[l] + (double)height[l] + (end - from) * (double)highest[l];
     }
-    for (int l = 0; l < FLOATS; l++) sums->loglik[l] = LN_2 * sums->loglik[l] - 0.5 * n * LOG_2PI;
+    for (int l = 0; l < WIDTH; l++) sums->loglik[l] = LN_2 * sums->loglik[l] - 0.5 * n * LOG_2PI;
 }
 
 typedef struct {
-    Run *run[FLOATS]; /* NULL: idle */
-    int stage[FLOATS];
-    double start[FLOATS], best[FLOATS]; /* log-likelihoods of t0 and of the last t1 */
-    VecI common;                        /* all bits set where the model is E */
-    VecF floor;                         /* variances at or below this are left to double precision */
-    VecF longest;                       /* of the next extrapolation */
+    Run *run[WIDTH]; /* NULL: idle */
+    int stage[WIDTH];
+    double start[WIDTH], best[WIDTH]; /* log-likelihoods of t0 and of the last t1 */
+    Ints common;                        /* all bits set where the model is E */
+    Vec floor;                         /* variances at or below this are left to double precision */
+    Vec longest;                       /* of the next extrapolation */
     LaneMixture now, t0, t2;
-    float *x; /* observation i of lane l at i FLOATS + l */
+    float *x; /* observation i of lane l at i WIDTH + l */
 } Lanes;
 
 /* The M-step of all lanes. Bits are set in *empty where a component is empty, and in *narrow where a variance
  * has become too small for single precision; such lanes keep the old mixture. */
-TARGET static void NAME(m_runs)(int n, int K, const Lanes *lanes, const LaneSums *s, VecI *empty, VecI *narrow,
+TARGET static void NAME(m_runs)(int n, int K, const Lanes *lanes, const LaneSums *s, Ints *empty, Ints *narrow,
                                 LaneMixture *out) {
     const LaneMixture *old = &lanes->now;
-    VecF within = {0.0f};
-    *empty = *narrow = (VecI){0};
+    Vec within = {0.0f};
+    *empty = *narrow = (Ints){0};
     for (int k = 0; k < K; k++) {
-        VecF shift = s->s1[k] / s->s0[k];
+        Vec shift = s->s1[k] / s->s0[k];
         *empty |= ~(s->s0[k] > (float)EMPTY);
         out->w[k] = s->s0[k] / (float)n;
         out->mu[k] = old->mu[k] + shift;
@@ -172,22 +144,22 @@ TARGET static void NAME(m_runs)(int n, int K, const Lanes *lanes, const LaneSums
         within += s->s2[k] - shift * s->s1[k];
     }
     for (int k = 0; k < K; k++) {
-        out->v[k] = NAME(pick)(lanes->common, within / (float)n, out->v[k]);
+        out->v[k] = OF(pick)(lanes->common, within / (float)n, out->v[k]);
         *narrow |= ~(out->v[k] > lanes->floor);
     }
     NAME(pick_mixture)(K, *empty | *narrow, old, out, out);
 }
 
 /* extrapolate() for the lanes `where`. */
-TARGET static void NAME(extrapolate_runs)(int K, VecI where, Lanes *lanes, const LaneMixture *t2,
+TARGET static void NAME(extrapolate_runs)(int K, Ints where, Lanes *lanes, const LaneMixture *t2,
                                           LaneMixture *out) {
     const LaneMixture *t0 = &lanes->t0, *t1 = &lanes->now;
-    const VecF zero = {0.0f};
-    VecF rr = zero, qq = zero, a = zero + 1.0f;
+    const Vec zero = {0.0f};
+    Vec rr = zero, qq = zero, a = zero + 1.0f;
 #define ADD(field)                                                \
     do {                                                          \
-        VecF r = t1->field[k] - t0->field[k];                     \
-        VecF q = (t2->field[k] - t1->field[k]) - r;               \
+        Vec r = t1->field[k] - t0->field[k];                     \
+        Vec q = (t2->field[k] - t1->field[k]) - r;               \
         rr += r * r;                                              \
         qq += q * q;                                              \
     } while (0)
@@ -197,11 +169,11 @@ TARGET static void NAME(extrapolate_runs)(int K, VecI where, Lanes *lanes, const
         ADD(v);
     }
 #undef ADD
-    a = NAME(pick)(qq > 0.0f, NAME(root)(rr / qq), a);
-    const VecI reached = where & (a >= lanes->longest);
-    a = NAME(pick)(reached, lanes->longest, a);
-    lanes->longest = NAME(pick)(reached, 4.0f * lanes->longest, lanes->longest);
-    VecI stay = ~(a > 1.0f);
+    a = OF(pick)(qq > 0.0f, OF(root)(rr / qq), a);
+    const Ints reached = where & (a >= lanes->longest);
+    a = OF(pick)(reached, lanes->longest, a);
+    lanes->longest = OF(pick)(reached, 4.0f * lanes->longest, lanes->longest);
+    Ints stay = ~(a > 1.0f);
 #define MOVE(field)                                                                                         \
     far.field[k] = t0->field[k] + 2.0f * a * (t1->field[k] - t0->field[k]) +                                \
                    a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k]))
@@ -229,7 +201,7 @@ TARGET static int NAME(load)(Lanes *lanes, int l, const float *x, int n, int K, 
         for (int k = 0; k < K; k++)
             if (!((float)run->mixture.v[k] > narrowest * narrowest)) run->undecided = 1;
         if (run->undecided) continue;
-        for (int i = 0; i < n; i++) lanes->x[(size_t)i * FLOATS + l] = row[i];
+        for (int i = 0; i < n; i++) lanes->x[(size_t)i * WIDTH + l] = row[i];
         for (int k = 0; k < K; k++) {
             lanes->now.w[k][l] = (float)run->mixture.w[k];
             lanes->now.mu[k][l] = (float)run->mixture.mu[k];
@@ -255,15 +227,15 @@ TARGET static void NAME(store)(int l, int K, const LaneMixture *m, Mixture *out)
 
 /* A mixture that every lane can compute with, for lanes that never get a run. */
 TARGET static void NAME(fill)(Lanes *lanes, int n, int K) {
-    const VecF zero = {0.0f};
-    memset(lanes->x, 0, (size_t)n * FLOATS * sizeof *lanes->x);
+    const Vec zero = {0.0f};
+    memset(lanes->x, 0, (size_t)n * WIDTH * sizeof *lanes->x);
     for (int k = 0; k < K; k++) {
         lanes->now.w[k] = zero + 1.0f / (float)K;
         lanes->now.mu[k] = zero;
         lanes->now.v[k] = zero + 1.0f;
     }
     lanes->t0 = lanes->t2 = lanes->now;
-    lanes->common = (VecI){0};
+    lanes->common = (Ints){0};
     lanes->floor = zero;
     lanes->longest = zero + 1.0f;
 }
@@ -273,11 +245,11 @@ TARGET static void NAME(fill)(Lanes *lanes, int n, int K) {
 TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *rules) {
     LaneSums sums;
     LaneMixture next;
-    VecI empty, narrow, back = {0}, forth = {0}, far = {0};
+    Ints empty, narrow, back = {0}, forth = {0}, far = {0};
     unsigned finished = 0, extrapolating = 0;
     NAME(e_runs)(lanes->x, n, K, &lanes->now, &sums);
     NAME(m_runs)(n, K, lanes, &sums, &empty, &narrow, &next);
-    for (int l = 0; l < FLOATS; l++) {
+    for (int l = 0; l < WIDTH; l++) {
         Run *run = lanes->run[l];
         if (!run) continue;
         const double loglik = sums.loglik[l];
@@ -329,21 +301,19 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
 TARGET static int NAME(em_runs)(const float *x, int n, int K, const RunQueue *queue, const Rules *rules) {
     Lanes lanes;
     int next = 0, busy = 0;
-    lanes.x = aligned_alloc(64, ((size_t)n * FLOATS * sizeof *lanes.x + 63) / 64 * 64);
+    lanes.x = aligned_alloc(64, ((size_t)n * WIDTH * sizeof *lanes.x + 63) / 64 * 64);
     if (!lanes.x) return 0;
     NAME(fill)(&lanes, n, K);
-    for (int l = 0; l < FLOATS; l++) busy += NAME(load)(&lanes, l, x, n, K, queue, &next);
+    for (int l = 0; l < WIDTH; l++) busy += NAME(load)(&lanes, l, x, n, K, queue, &next);
     while (busy > 0) {
         const unsigned finished = NAME(advance)(&lanes, n, K, rules);
-        for (int l = 0; l < FLOATS; l++)
+        for (int l = 0; l < WIDTH; l++)
             if (finished >> l & 1u) busy -= !NAME(load)(&lanes, l, x, n, K, queue, &next);
     }
     free(lanes.x);
     return 1;
 }
 
-#undef VecF
-#undef VecI
 #undef LaneMixture
 #undef LaneSums
 #undef Lanes

@@ -107,7 +107,7 @@ static void scout_values(Table *t) {
     Partitions by_means, by_likelihood;
     const double *x = t->on->x;
     const int n = t->on->size, m = n < POINTS ? n : POINTS, K_max = t->K ? t->K : t->K_max;
-    int line[K_LIMIT + 1], values = 1;
+    int values = 1;
     condense(x, n, m, points);
     for (int i = 0; i < m; i++) {
         first[i + 1] = first[i] + points[i];
@@ -130,9 +130,15 @@ static void scout_values(Table *t) {
     partition(m, K_max, likelihood, by_likelihood);
     for (int i = 1; i < n; i++) values += x[i] > x[i - 1];
     for (int K = t->K ? t->K : 2; K <= K_max; K++) {
-        if (K <= values && quantile_line(x, n, K, values < n, line)) scout_classes(t, line, K);
-        if (partition_line(t, m, K, by_means, line)) scout_classes(t, line, K);
-        if (partition_line(t, m, K, by_likelihood, line)) scout_classes(t, line, K);
+        int line[3][K_LIMIT + 1];
+        const int there[] = {K <= values && quantile_line(x, n, K, values < n, line[0]),
+                             partition_line(t, m, K, by_means, line[1]),
+                             partition_line(t, m, K, by_likelihood, line[2])};
+        for (int i = 0; i < 3; i++) {
+            int again = !there[i]; /* the same classes start the same climbs */
+            for (int j = 0; j < i; j++) again |= there[j] && !memcmp(line[j], line[i], sizeof(int) * (size_t)(K + 1));
+            if (!again) scout_classes(t, line[i], K);
+        }
         for (int model = MODEL_E; !t->K && model <= MODEL_V; model++) follow(t, K, model, 1, INFINITY);
     }
 }

@@ -22,7 +22,7 @@ typedef struct {
 } Waiting;
 
 typedef struct {
-    int there, converged, finished;
+    int there, converged, finished, moved; /* moved: its neighbours were scouted */
     double loglik, bic;
     Mixture mixture;
 } Found;
@@ -106,7 +106,7 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
     }
     Waiting *one = &t->waiting[t->count];
     Mixture *m = &one->mixture;
-    Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 6);
+    Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 4);
     const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]);
     rules.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
@@ -136,7 +136,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, const Rule
     if (o.state == RUN_SINGULAR || !(o.loglik > (old->there ? old->loglik : -INFINITY))) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
     old->there = 1;
-    old->finished = 0;
+    old->finished = old->moved = 0;
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
     old->bic = bic_of(o.loglik * t->n / t->all.size, t->n, K, model);
@@ -178,11 +178,12 @@ static void move(Table *t, double margin) {
             }
     for (int K = 1; K <= t->K_max; K++)
         for (int model = MODEL_E; model <= MODEL_V; model++) {
-            const Found *one = &t->found[K][model];
+            Found *one = &t->found[K][model];
             int wanted = 0;
             for (int of = MODEL_E; of <= MODEL_V; of++)
                 wanted |= bics[of] >= bar && abs(K - tops[of]) <= 1 && (of == model || K == 1);
-            if (!one->there || !wanted) continue;
+            if (!one->there || !wanted || one->moved) continue;
+            one->moved = 1;
             for (int to = MODEL_E; K < t->K_max && to <= MODEL_V; to++) {
                 if (K > 1 && to != model) continue;
                 scout_splits(t, &one->mixture, K, to);

@@ -119,7 +119,7 @@ class MixtureModel(Alike):
     sds: FloatArray
 
     def __init__(self, weights: npt.ArrayLike, means: npt.ArrayLike, sds: npt.ArrayLike) -> None:
-        w, mu, s = (np.array(numbers_given(a, None)[0]) for a in (weights, means, sds))
+        w, mu, s = (numbers_given(a, None)[0] for a in (weights, means, sds))
         if w.ndim != 1 or w.size == 0 or not w.shape == mu.shape == s.shape:
             raise DataError("a mixture needs as many weights as means and standard deviations, at least one")
         shares, deviations, total = w.tolist(), s.tolist(), float(w.sum())
