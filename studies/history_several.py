@@ -1,6 +1,6 @@
 """Several changes, or one undone, in short histories: a table of docs/tables.md.
 
-    python studies/history_several.py [--series 1000] [--null 1000]
+    python -m studies.history_several [--series 1000] [--null 1000]
 
 Shares of the changes that are found within two commits, and of series without a change that show one, in %.
 """

@@ -1,6 +1,6 @@
 """The null distribution of the test of levels: quantiles by size, the worst over three strengths of dependence.
 
-``python studies/levels_null.py`` writes src/speedproof/stats/levels_null.json (about 20 minutes).
+``python -m studies.levels_null`` writes src/speedproof/stats/levels_null.json (about 20 minutes).
 """
 
 from __future__ import annotations
