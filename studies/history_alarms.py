@@ -1,6 +1,6 @@
 """How rare the false alarms of ``history watch`` are, and how many commits a true one takes: docs/tables.md.
 
-    python studies/history_alarms.py
+    python -m studies.history_alarms
 
 First the mean number of commits between false alarms where 1,000 are stated, and between those of the newest
 commits where 50 are, for one benchmark and ten together; between all unconfirmed ones of one benchmark, then the

@@ -1,6 +1,6 @@
 """Several changes, or one undone, in short histories: a table of docs/tables.md.
 
-    python studies/history_several.py [--series 1000] [--null 1000]
+    python -m studies.history_several [--series 1000] [--null 1000]
 
 Shares of the changes that are found within two commits, and of series without a change that show one, in %.
 """
@@ -24,6 +24,8 @@ CHANGES: dict[str, tuple[int, Steps, float, float]] = {  # commits, changes, noi
     "60 commits, +5 % at 20, undone at 40": (60, {20: 1.05, 40: 1 / 1.05}, 0.01, 0.0),
     "100 commits, +5 % at 40, undone at 60": (100, {40: 1.05, 60: 1 / 1.05}, 0.01, 0.0),
     "40 commits, +10 % at 13, undone at 26": (40, {13: 1.10, 26: 1 / 1.10}, 0.01, 0.0),
+    "36 commits, +10 % at 12, undone at 24": (36, {12: 1.10, 24: 1 / 1.10}, 0.01, 0.0),
+    "30 commits, +10 % at 10, undone at 20": (30, {10: 1.10, 20: 1 / 1.10}, 0.01, 0.0),
     "60 commits, +9, -5, +6 %, .7 % noise": (60, {15: 1.09, 30: 0.95, 45: 1.06}, 0.007, 0.0),
     "50 commits, +3 % twice": (50, {17: 1.03, 33: 1.03}, 0.01, 0.0),
     "50 commits, +3 % twice, AR .3": (50, {17: 1.03, 33: 1.03}, 0.01, 0.3),

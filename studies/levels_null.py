@@ -1,6 +1,6 @@
 """The null distribution of the test of levels: quantiles by size, the worst over three strengths of dependence.
 
-``python studies/levels_null.py`` writes src/speedproof/stats/levels_null.json (about 20 minutes).
+``python -m studies.levels_null`` writes src/speedproof/stats/levels_null.json (about 20 minutes).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from studies.change_points import autoregressive
 
 from speedproof.stats.levels import levels_statistic
 
-# At 40 and 60 more steps are looked for.
-SIZES = (12, 13, 14, 16, 18, 20, 23, 27, 32, 39, 40, 48, 59, 60, 85, 100, 150, 200, 300, 500, 1000, 2000)
+# At 30 and 60 more steps are looked for.
+SIZES = (12, 13, 14, 16, 18, 20, 23, 27, 29, 30, 34, 40, 48, 59, 60, 85, 100, 150, 200, 300, 500, 1000, 2000)
 LEVELS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 DEPENDENCE = (0.0, 0.3, 0.6)
 TARGET = Path(__file__).parent.parent / "src/speedproof/stats/levels_null.json"

@@ -1,6 +1,6 @@
 """Do the answers over a suite keep their promises? Coverage, family-wise error, false discoveries, size.
 
-Usage: ``python studies/suite_inference.py [--repeats 2000]``; every table is the same for the same seed.
+Usage: ``python -m studies.suite_inference [--repeats 2000]``; every table is the same for the same seed.
 """
 
 from __future__ import annotations

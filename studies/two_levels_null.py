@@ -1,6 +1,6 @@
 """The null distribution of the two levels of short series: quantiles by size, the worst of dependent noises.
 
-``python studies/two_levels_null.py`` writes src/speedproof/stats/two_levels_null.json (about 5 minutes).
+``python -m studies.two_levels_null`` writes src/speedproof/stats/two_levels_null.json (about 5 minutes).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from inspect import signature
+from shlex import quote
 from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct
@@ -35,6 +36,11 @@ def quantile_name(q: float) -> QuestionName:
 def quantile_of(name: str) -> float | None:
     """The share of a question that is named after it."""
     return values.quantile(f"{name[1:]}%") if re.fullmatch(r"p\d\d(\.\d+)?", name) else None
+
+
+def deciding(metric: str) -> str:
+    """The option of a measurement that is to decide by a metric."""
+    return "" if metric == "time" else f" --decide-by {quote(metric)}"
 
 
 def decider_of(decide_by: str | None) -> tuple[str, float | None]:

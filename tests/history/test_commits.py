@@ -11,6 +11,7 @@ import pytest
 from speedproof.errors import UsageError
 from speedproof.history.commits import (
     Commit,
+    commit_named,
     current_branch,
     first_parent_order,
     in_utc,
@@ -79,6 +80,8 @@ def test_a_label_may_begin_with_a_hash(repository: tuple[str, dict[str, str]]) -
     assert resolve_label(f"{at['two'][:7]} two", folder) == resolve_label(f"{at['two']} x", folder) == two
     for label in (f"{at['two'][:6]} two", "0123456 two", f"{at['two'][:7].upper()}x two", "feature two"):
         assert resolve_label(label, folder) == Commit(label)
+    whole, short = "0123456789" * 4, at["two"][:7]  # a full name is one, git or not
+    assert [commit_named(name, folder) for name in (whole, short, short[:6])] == [Commit(whole), two, None]
 
 
 def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:

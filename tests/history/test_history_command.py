@@ -78,15 +78,16 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")
-def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newest of 41 commits takes five times as long: suspected at once, and confirmed by measuring."""
+@pytest.mark.parametrize("metric", ["time", "cpu"])
+def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
+    """The newest of 41 commits takes five times as long: suspected at once, and confirmed by the same metric."""
     git(tmp_path, "init", "-q", "-b", "main")
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
 
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
         seconds = float((Path(version.cwd) / "pause").read_text()) * math.exp(0.02 * rng.standard_normal())
-        return Run({"time": seconds})
+        return Run({"time": 0.01, metric: seconds})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
     history = sp.History(tmp_path / "s.db", tmp_path)
@@ -94,20 +95,21 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (tmp_path / "pause").write_text("0.05" if i == 40 else "0.01")
         git(tmp_path, "add", "pause")
         git(tmp_path, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
-        (tmp_path / "r.txt").write_text(
-            f"{(0.05 if i == 40 else 0.01) * math.exp(0.02 * rng.standard_normal())}\n"
-        )
-        history.add(tmp_path / "r.txt", benchmark="nap", unit="s", machine="ant")
+        seconds = (0.05 if i == 40 else 0.01) * math.exp(0.02 * rng.standard_normal())
+        (tmp_path / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
+        history.add(tmp_path / "r.csv", machine="ant")
     code, out, _ = run(tmp_path, "watch")
     sha = git(tmp_path, "rev-parse", "HEAD")
     assert code == 0
-    assert f"Measure again: speedproof history confirm {sha[:9]} -- COMMAND" in out
-    code, out, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "nap")
+    decides = [] if metric == "time" else ["--decide-by", metric]
+    again = " ".join(["speedproof history confirm", sha[:9], *decides, "-- COMMAND"])
+    assert f"Measure again: {again}" in " ".join(out.split())
+    code, out, err = run(tmp_path, "confirm", "--machine", "ant", *decides, "--", "sh", "nap")
     assert (code, out.splitlines()[-1]) == (1, "nap: confirmed"), err
-    code, out, _ = run(tmp_path, "watch", "--json")
+    code, out, _ = run(tmp_path, "watch", "--metric", metric, "--json")
     (alarm,) = json.loads(out)["results"][0]["alarms"]
     assert (code, alarm["bad"], alarm["state"]) == (1, sha, "confirmed")
-    assert history.count(commit=sha, metric="time") == 2
+    assert history.count(commit=sha, metric=metric) == 2
     assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
 
 
@@ -119,6 +121,15 @@ def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) ->
     code, out, _ = run(repository, "--fail-on-change")
     assert code == 0
     assert "blessed" in out
+
+
+def test_a_version_that_is_a_hash_is_the_commit(repository: Path, tmp_path: Path) -> None:
+    """Also alone in its file, as one short hash in a column; any other name is of what is checked out."""
+    sha, head = git(repository, "rev-parse", "HEAD~5", "HEAD").split()
+    (tmp_path / "one.csv").write_text(f"benchmark,commit,value,unit\nparse,{sha[:10]},1,ms\n")
+    (tmp_path / "other.csv").write_text("benchmark,commit,value,unit\nparse,0123456,1,ms\n")
+    history = sp.History(tmp_path / "s.db", repository)
+    assert [history.add(tmp_path / f"{name}.csv").commits for name in ("one", "other")] == [(sha,), (head,)]
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +194,28 @@ def test_changes_are_chosen_by_state_and_machine(triage: Path) -> None:
     assert (code, "holds no machine Cray*; it has " in err) == (2, True)
 
 
+def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
+    """Neither as a change nor as an alarm, which says where; before the undoing both fail."""
+    shas, file = git(triage, "rev-list", "--reverse", "HEAD").split(), tmp_path / "told"
+    watch = ("watch", "--last", "40", "--on-alarm", f"touch {file}")
+    assert (run(triage, "--fail-on-change")[0], run(triage, *watch)[0], file.exists()) == (0, 0, False)
+    (found,) = json.loads(run(triage, *watch, "--json")[1])["results"]
+    undone = {alarm["undone"] for alarm in found["alarms"] if alarm["slower"]}
+    assert undone == {shas[25]}
+    assert "undone" in run(triage, *watch)[1]
+    earlier = ("--branch", "HEAD~16")
+    assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
+    assert file.exists()
+
+
+def test_a_decision_is_kept_once(triage: Path) -> None:
+    """However many metrics its benchmark has."""
+    sha = git(triage, "rev-list", "--reverse", "HEAD").split()[10]
+    said = run(triage, "note", sha, "two metrics", "--benchmark", "b5")
+    assert said[0] == 0
+    assert run(triage, "--commit", sha)[1].count("two metrics") == 1
+
+
 def test_a_change_is_noted_and_assigned(triage: Path) -> None:
     """Both are kept and shown, and settle nothing."""
     sha = git(triage, "rev-list", "--reverse", "HEAD").split()[30]
@@ -195,7 +228,7 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
 
 
 def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> None:
-    """What --json writes is its input; without an alarm it is not carried out; its failure is an error."""
+    """What --json writes of undecided ones is its input; without any it is not carried out; it may fail."""
     file = tmp_path / "body.json"
     words = ("watch", "--metric", "time", "--last")
     run(repository, "note", "HEAD", "fresh")
@@ -221,7 +254,8 @@ def test_the_notifications_of_the_manual(
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     for command in re.findall(r"--on-alarm '(.*?)'\n", block, re.DOTALL):
-        assert run(triage, "watch", "--last", "40", "--on-alarm", command)[0] == 1
+        at = ("--branch", "HEAD~16", "--last", "40")
+        assert run(triage, "watch", *at, "--on-alarm", command)[0] == 1
     for name in ("b0", "b1", "b2"):
         assert f"{name}: 1." in json.loads((tmp_path / "curl.txt").read_text())["text"]
         (line,) = [x for x in (tmp_path / "gh.txt").read_text().splitlines() if f"- {name}: 1." in x]
@@ -332,7 +366,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (
         run(repository, "fixed", first, "--benchmark", "par")[1]
-        == f"{first} is fixed\nNo change is shown there.\n"
+        == f"{first} is fixed\nNo change of time is shown there.\n"
     )
 
 

@@ -131,6 +131,30 @@ def test_the_watch_is_never_quieter_than_the_history() -> None:
     assert alarms_of(whole, last=15) == ()
 
 
+@pytest.mark.parametrize(("at", "undone"), [(50, COMMITS[50]), (79, None)])
+def test_an_alarm_is_undone_by_what_is_confirmed(at: int, undone: Commit | None) -> None:
+    """The newest value alone, which asks for a measurement, takes no alarm back."""
+    level = np.array(noisy(6, 0.0, 0))
+    level[30:at] += 0.05
+    back, slower = alarms_of(followed(level.tolist()), last=60)
+    assert [(a.bad, a.confirmed) for a in (back, slower)] == [
+        (COMMITS[at], undone is not None),
+        (COMMITS[30], True),
+    ]
+    assert (back.undone, slower.undone) == (None, undone)
+
+
+def test_benchmarks_share_the_rate_of_false_alarms() -> None:
+    """The same two values that are confirmed alone only ask for a measurement beside 19 other benchmarks."""
+    series = [noisy(20 + s, 0.0, 0, n=52) for s in range(20)]
+    series[0] = noisy(20, 0.06, 50, n=52)
+    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
+    for count, confirmed in ((1, True), (20, False)):
+        tracks = followed(*series[:count], commits=COMMITS[:52])
+        found = find_alarms(tracks, known, (), every=1000.0, last=10, line=ALL)
+        assert [(a.track.series, a.bad, a.confirmed) for a in found] == [(0, COMMITS[50], confirmed)]
+
+
 def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:
     """Of 40 series with a step at 20 one half has another one later: splits that explain all save the search."""
     rng = np.random.default_rng(3)

@@ -339,6 +339,15 @@ def test_samples_of_every_size_are_stored_alike(tmp_path: Path) -> None:
         assert (low, high) == ((used[rank - 1], used[-rank]) if rank else (None, None))
 
 
+def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
+    """More than one question to the database holds, each once and in that order."""
+    store = HistoryStore(str(tmp_path / "s.db"))
+    suite = Suite.from_records(("v", Record(f"b{i:04d}", np.array([float(i)]))) for i in range(1001))
+    store.add(suite, {"v": Commit("a")}, path="f", digest="1")
+    numbers = np.random.default_rng(2).permutation(1001) + 1
+    assert [sample.values[0] + 1 for sample in store.samples(numbers.tolist())] == numbers.tolist()
+
+
 def test_decisions_are_kept_with_who_and_when(where: str) -> None:
     """Oldest first; a benchmark or all of them."""
     store = HistoryStore(where)

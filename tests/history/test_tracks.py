@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 from tests.history.measured import MeasuredCommit, measurements
 
@@ -218,11 +219,14 @@ def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
 
 
 @pytest.mark.parametrize("step", [0.0, 0.01, 0.03])
-def test_a_change_where_an_anchor_follows_another(step: float) -> None:
+@pytest.mark.parametrize("degrees", [1, 3])
+def test_a_change_where_an_anchor_follows_another(step: float, degrees: int) -> None:
     """Welch's test of 30 points a side with the error of the joint as a third variance, by Satterthwaite."""
     (track,) = tracks_of(
         history(np.random.default_rng(3), anchored=True, step=step, at=100), COMMITS, MACHINES
     )
+    assert track.degrees == 1  # two sessions measured both
+    track = replace(track, degrees=degrees)
     (_, split), (start, _) = track.stretches()
     assert split == start == 100
     before, after = track.level[70:100], track.level[100:130]

@@ -168,6 +168,16 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     places = [row.name for row in made.tables[0].rows]
     assert places == [first, *means]
     assert "In this order: \u2588\u2581\u2585\u2586" in text
+    several = [
+        replace(
+            make_suite({"b": (x, mean * x), "c": (x, x + 6.0 - mean)})[0], reference=first, candidate=name
+        )
+        for name, mean in means.items()
+    ]
+    (made,) = sheet.reports(several)
+    lines = [line for line in render(made).splitlines() if line.startswith("In this order, ")]
+    assert [line.split(": ")[0] for line in lines] == ["In this order, b", "In this order, c"]
+    assert lines[0].endswith("\u2581\u2581\u2586\u2588")
 
 
 def test_every_table_marks_what_is_shown_and_not_proven() -> None:

@@ -113,6 +113,13 @@ def test_a_large_change_that_was_undone_is_found() -> None:
     assert [change.split for change in find_changes(x, 0.05)] == [110, 143]
 
 
+def test_what_was_undone_within_thirty_commits_is_found() -> None:
+    """A third of 36 commits, ten deviations slower: a test for one step finds none of them."""
+    x = np.random.default_rng(36).standard_normal((100, 36))
+    x[:, 12:24] += 10.0
+    assert (change_pvalues(x) <= 0.05).sum() >= 75
+
+
 def test_a_large_step_is_not_drawn_towards_a_small_one() -> None:
     """Ranks see little of sizes: beside a step of 14 deviations one of 1.5 moves its place by nothing."""
     for seed in range(10):

@@ -212,15 +212,15 @@ def test_pvalues_from_the_table() -> None:
 
 
 def test_how_many_steps_are_looked_for() -> None:
-    """None in fewer than twelve values, one in fewer than forty, three from sixty on."""
-    assert [most_steps(n) for n in (0, 11, 12, 39, 40, 59, 60, 5000)] == [0, 0, 1, 1, 2, 2, 3, 3]
+    """None in fewer than twelve values, one in fewer than thirty, three from sixty on."""
+    assert [most_steps(n) for n in (0, 11, 12, 29, 30, 59, 60, 5000)] == [0, 0, 1, 1, 2, 2, 3, 3]
     few = levels(np.arange(22.0).reshape(2, 11))
     assert (few.pvalue.tolist(), few.splits.tolist()) == ([1.0, 1.0], [[11], [11]])
     assert levels(np.ones((0, 50))).pvalue.size == 0
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
-@pytest.mark.parametrize("n", [12, 20, 40, 45, 70, 120])
+@pytest.mark.parametrize("n", [12, 20, 32, 40, 45, 70, 120])
 def test_false_alarms_keep_the_risk(n: int, rho: float) -> None:
     """Series without a step show one in at most alpha (4 standard errors), also between the table's sizes."""
     runs = 600

@@ -20,7 +20,7 @@ from speedproof.formats.source import is_corpus
 from speedproof.formats.suites import all_there, names_given
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
-from speedproof.history.commits import Commit, ordered, resolve, resolve_label
+from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
 from speedproof.history.rows import Added
@@ -110,7 +110,7 @@ def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
 def commit_of(
     suite: Suite, version: str, commit: str | None, path: str, repository: str, *, named: bool
 ) -> Commit:
-    """What a version of a file is: what was asked for, its name, what the file says, else HEAD."""
+    """What a version of a file is: what was asked for, its name, what the file says or a hash, else HEAD."""
     fields = suite.fields.get(version, {})
     date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
     if commit is not None:
@@ -127,6 +127,8 @@ def commit_of(
         )
     if commits:
         return resolve(commits[0], repository, date=date)
+    if (hashed := commit_named(version, repository, date=date)) is not None:
+        return hashed
     try:
         return resolve("HEAD", repository)
     except UsageError:

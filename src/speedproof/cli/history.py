@@ -18,7 +18,7 @@ from speedproof.cli.console import Console
 from speedproof.cli.files import STDOUT, write_whole
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import CommandOptions, Reading, handed
+from speedproof.options import CommandOptions, Measuring, Reading, handed
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import to_json
 from speedproof.reporting.names import enumerate_names, plural
@@ -40,7 +40,7 @@ class Shared(Struct, frozen=True, kw_only=True):
     branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
     confidence: Annotated[float, "LEVEL", "default: 0.95"] = 0.95
     fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
-    fail_on_change: Annotated[bool, "exit 1 when a slowdown is shown that nobody has decided about"] = False
+    fail_on_change: Annotated[bool, "exit 1 when a slowdown stands that nobody has decided about"] = False
     all: Annotated[bool, "show every change"] = False
     json: Annotated[bool, "write JSON"] = False
 
@@ -112,7 +112,9 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
         "CMD",
         "let sh carry this out when there are undecided alarms, what --json writes as its input",
     ] = None
-    shared: Annotated[Shared, Taken("options", "benchmark machine metric branch all json")]
+    shared: Annotated[
+        Shared, Taken("options", "benchmark machine metric branch all json", all="show every alarm")
+    ]
 
 
 class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -121,12 +123,15 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     commit: Annotated[
         str | None,
         Argument(
-            "[COMMIT]", "the commit of an alarm (default: of the newest unconfirmed one)", is_file=False
+            "[COMMIT] -- COMMAND",
+            "the commit of an alarm (default: of the newest unconfirmed one), and the benchmark",
+            is_file=False,
         ),
     ] = None
     words: tuple[str, ...] = ()  # after --
     build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
     machine: Annotated[str, "NAME", "name of the machine, where it was added by one"] = ""
+    measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by")]
     shared: Annotated[Shared, Taken("options", "benchmark")]
 
 
@@ -195,7 +200,7 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
-        _carry_out(asked.on_alarm, result.to_json())
+        _carry_out(asked.on_alarm, replace(result, alarms=result.undecided).to_json())
     if asked.shared.json:
         console.out.write(result.to_json())
     else:
@@ -209,17 +214,19 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     from speedproof.cli.main import main
 
     history = asked.history
-    known = history.alarms(benchmark=asked.shared.benchmark)
+    decides = asked.measuring.decide_by
+    known = history.alarms(benchmark=asked.shared.benchmark, metric=decides)
     sha = None if asked.commit is None else history.find(asked.commit)
     wanted = known.undecided if sha is None else known.alarms
     alarm = next((a for a in wanted if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
     if alarm is None:
         raise UsageError("no such alarm: see 'speedproof history watch'")
     file = str(new_session("confirm", datetime.now()))
-    built = ["--build", asked.build] if asked.build else []
+    how = [f"--metric={metric}" for metric in asked.measuring.metric]
+    how += [f"--decide-by={decides}"] * bool(decides) + [f"--build={asked.build}"] * bool(asked.build)
     with chdir(asked.repository):
         code = main(
-            ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *built, "--", *asked.words],
+            ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *how, "--", *asked.words],
             console,
         )
     if code or not Path(file).exists():
@@ -387,7 +394,7 @@ def _changed(history: "sp.History", asked: ChangesOptions | ShowBenchmarkOptions
 
 
 def _code(result: "sp.HistoryResult", asked: ChangesOptions | ShowBenchmarkOptions) -> int:
-    open_ones = [c for c in result.changes if result.slower(c) and result.decision(c) is None]
+    open_ones = [c for c in result.changes if result.slower(c) and result.state(c) == "stands"]
     return FAILED if asked.shared.fail_on_change and open_ones else 0
 
 
@@ -457,7 +464,8 @@ def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions,
             sha, history, of = asked.history.find(asked.commit), asked.history, asked.shared.benchmark
             changes = (change.commit.sha for change in history.changes(benchmark=of).changes)
             if sha not in changes and sha not in (a.bad.sha for a in history.alarms(benchmark=of).alarms):
-                console.say("No change is shown there.")
+                metrics = enumerate_names(asked.history.metrics(of)[0], 2)
+                console.say(f"No change of {metrics} is shown there.")
     return 0
 
 

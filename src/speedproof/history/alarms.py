@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
-from speedproof.history.changes import RISK, Change, find_history_changes
+from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
+from speedproof.options import deciding
 from speedproof.stats.alarms import all_alarms
 from speedproof.stats.change_points import Levelled, show_changes
 from speedproof.stats.cusum import Alarm
@@ -43,13 +45,14 @@ class HistoryAlarm(Struct, frozen=True):
     decision: Triage | None
     between: int = 1
     confirmed: bool = False
+    undone: Commit | None = None  # as of a change, by what is confirmed
 
-    def confirmed_by(self, digits: int = 40) -> str:
+    def confirmed_by(self, digits: int = 40, metric: str = "time") -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
         good, bad = short_name(self.good.sha, digits), short_name(self.bad.sha, digits)
         if self.between > 1:
-            return f"speedproof bisect {good}..{bad}"
-        return f"speedproof run --revisions {good} {bad}"
+            return f"speedproof bisect {good}..{bad}{deciding(metric)}"
+        return f"speedproof run --revisions {good} {bad}{deciding(metric)}"
 
 
 class ExportedAlarm(Struct, frozen=True):
@@ -65,6 +68,7 @@ class ExportedAlarm(Struct, frozen=True):
     slower: bool
     state: str  # confirmed, unconfirmed
     decision: str | None
+    undone: str | None
     confirm: str
 
 
@@ -95,8 +99,8 @@ class AlarmAnswer(Struct, frozen=True):
 
     @property
     def undecided(self) -> tuple[HistoryAlarm, ...]:
-        """Slowdowns that nobody has decided about."""
-        return tuple(a for a in self.alarms if self.slower(a) and a.decision is None)
+        """Slowdowns that stand, and that nobody has decided about."""
+        return tuple(a for a in self.alarms if self.slower(a) and a.decision is None and a.undone is None)
 
     @property
     def confirmed(self) -> tuple[HistoryAlarm, ...]:
@@ -115,7 +119,8 @@ class AlarmAnswer(Struct, frozen=True):
             key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
             alarm.factor, self.slower(alarm), "confirmed" if alarm.confirmed else "unconfirmed",
             alarm.decision.state if alarm.decision else None,
-            alarm.confirmed_by(),
+            alarm.undone.sha if alarm.undone else None,
+            alarm.confirmed_by(metric=key.metric),
         )  # fmt: skip
 
 
@@ -158,22 +163,26 @@ def find_alarms(
     for stretch in stretches:
         track, start, level = stretch.track, stretch.start, stretch.level
         raised, borders = stretch.raised(mean)
+        heights = [float(np.median(level[a:b])) for a, b in pairwise(borders)]
+        unsure = {since for since, _, shown in raised if not shown}
         for since, at_value, shown in raised:
             at = int(track.at[track.starts[start + at_value]])
             if at < len(track.order) - last:
                 continue
             k = borders.index(since)
-            old, new = level[borders[k - 1] : since], level[since : borders[k + 1]]
             good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
             span = {commit.sha for commit in track.order[int(track.at[track.starts[start + since]]) : at + 1]}
             benchmark = known[track.series].key.benchmark
             said = [d for d in decisions if d.commit in span and d.benchmark in ("", benchmark)]
             settled = [d for d in said if d.state in DECIDED]
             shown = shown or any(d.state == "confirmed" for d in said)
-            factor = math.exp(float(np.median(new) - np.median(old)))
+            factor = math.exp(heights[k] - heights[k - 1])
+            ends = (borders[j + 1] for j in undoings(heights, k - 1))
+            undone = next((track.commit(start + end) for end in ends if end not in unsure), None)
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
-            placed.append((at, HistoryAlarm(track, good, bad, told, factor, decision, between, shown)))
+            alarm = HistoryAlarm(track, good, bad, told, factor, decision, between, shown, undone)
+            placed.append((at, alarm))
     return tuple(
         alarm for _, alarm in sorted(placed, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
     )

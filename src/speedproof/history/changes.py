@@ -171,7 +171,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 sessions=(before.size, after.size),
                 drift=drift,
                 today=math.exp(heights[-1] - heights[k]),
-                undone=next((track.commit(places[j][0]) for j in _undone(heights, k)), None),
+                undone=next((track.commit(places[j][0]) for j in undoings(heights, k)), None),
                 points=(start, split, end),
                 possible=(low, high),
                 alpha=alpha,
@@ -181,7 +181,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
     return changes
 
 
-def _undone(heights: Sequence[float], k: int) -> Iterator[int]:
+def undoings(heights: Sequence[float], k: int) -> Iterator[int]:
     """The changes after the k-th whose level differs from the one before it by less than a quarter of its step."""
     step = abs(heights[k + 1] - heights[k])
     return (j for j in range(k + 1, len(heights) - 1) if abs(heights[j + 1] - heights[k]) < _LEFT * step)

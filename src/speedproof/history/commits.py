@@ -75,12 +75,16 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
 
 def resolve_label(label: str, folder: str = ".", *, date: str = "") -> Commit:
     """The commit that a version's name is or, as of measured revisions ("3adc109 subject"), begins with."""
-    first, _, subject = label.partition(" ")
-    if subject and 7 <= len(first) <= 40 and _HASH.fullmatch(first):
-        known = resolve(first, folder, date=date)
-        if known.sha != first or known.subject:
-            return known
-    return resolve(label, folder, date=date)
+    return commit_named(label, folder, date=date) or resolve(label, folder, date=date)
+
+
+def commit_named(label: str, folder: str = ".", *, date: str = "") -> Commit | None:
+    """The commit whose full name, or at least seven digits of it that git knows, a label is or begins with."""
+    first = label.partition(" ")[0]
+    if not (7 <= len(first) <= 40 and _HASH.fullmatch(first)):
+        return None
+    known = resolve(first, folder, date=date)
+    return known if known.subject or len(first) == 40 else None
 
 
 def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:

@@ -68,7 +68,7 @@ TABLES: dict[str, dict[str, str]] = {
     },
     "triage": {
         "id": "{number} NOT NULL PRIMARY KEY",
-        "series": "INTEGER REFERENCES series (id)",  # none: all of them
+        "series": "INTEGER REFERENCES series (id)",  # one of its benchmark; none: all of them
         "commit": 'INTEGER NOT NULL REFERENCES "commit" (id)',
         "state": "TEXT NOT NULL",  # blessed, invalid, fixed
         "reason": "TEXT NOT NULL",

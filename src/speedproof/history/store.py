@@ -307,14 +307,13 @@ class HistoryStore:
         """Keep what somebody decided about a change; the last word counts."""
         with self.transaction() as connection:
             commit = self._commit(connection, sha)
-            numbers: list[tuple[Any, ...]] = [(None,)]
-            if benchmark:
-                numbers = connection.rows("SELECT id FROM series WHERE benchmark = ?", benchmark)
-                if not numbers:
+            series = None
+            if benchmark:  # any series names it
+                series = connection.rows("SELECT min(id) FROM series WHERE benchmark = ?", benchmark)[0][0]
+                if series is None:
                     raise UsageError(f"{self.where}: holds no benchmark {benchmark}")
-            at = _now()
-            rows = [(number, commit, state, reason, who, at) for (number,) in numbers]
-            connection.insert("triage", ("series", "commit", "state", "reason", "who", "at"), rows)
+            row = (series, commit, state, reason, who, _now())
+            connection.insert("triage", ("series", "commit", "state", "reason", "who", "at"), [row])
 
     def decisions(self) -> tuple[Triage, ...]:
         """Everything that was decided, oldest first."""

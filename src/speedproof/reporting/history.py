@@ -17,6 +17,7 @@ from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
 from speedproof.history.triage import STANDS, CommitChanges, by_commit
+from speedproof.options import deciding
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import factor, percent, plural, short_names, shortened, sparkline, values
@@ -123,9 +124,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     few = result.commits < _LEAST_WATCHED and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
-    hints = (
-        (*_next_step(result.undecided), "Accept: speedproof history bless COMMIT") if result.undecided else ()
-    )
+    hints = (*_next_step(result), "Accept: speedproof history bless COMMIT") if result.undecided else ()
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -133,7 +132,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
         Column(""),
         Column("raised at", drop=1),
         Column("", drop=3),
-        Column("decision" if any(a.decision for a in result.alarms) else "", drop=2),
+        Column("today" if any(a.decision or a.undone for a in result.alarms) else "", drop=2),
     )
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
     return Report(
@@ -151,15 +150,17 @@ def too_few(least: int, lacking: str = "So few commits show nothing") -> tuple[T
     )
 
 
-def _next_step(undecided: Sequence[HistoryAlarm]) -> Iterator[str]:
+def _next_step(result: AlarmAnswer) -> Iterator[str]:
     """What measures the first unconfirmed alarm again; where all are confirmed, what finds a commit of several."""
-    for alarm in undecided:
+    metrics = [result.known[alarm.track.series].key.metric for alarm in result.undecided]
+    for alarm, metric in zip(result.undecided, metrics, strict=True):
         if not alarm.confirmed:
-            yield f"Measure again: speedproof history confirm {short_name(alarm.bad.sha)} -- COMMAND"
+            commit = short_name(alarm.bad.sha)
+            yield f"Measure again: speedproof history confirm {commit}{deciding(metric)} -- COMMAND"
             return
-    for alarm in undecided:
+    for alarm, metric in zip(result.undecided, metrics, strict=True):
         if alarm.between > 1:
-            yield f"Which commit: {alarm.confirmed_by(_SHA)} -- COMMAND"
+            yield f"Which commit: {alarm.confirmed_by(_SHA, metric)} -- COMMAND"
             return
 
 
@@ -174,7 +175,7 @@ def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm) -> Row:
         Cell(word, style),
         brief_commit(alarm.raised.sha),
         "confirmed" if alarm.confirmed else "unconfirmed",
-        Cell(alarm.decision.state if alarm.decision else "", "dim"),
+        Cell(alarm.decision.state if alarm.decision else "undone" if alarm.undone else "", "dim"),
         name=name,
         kind=word,
         message=f"{name}: about {times} {word} since {short_name(alarm.bad.sha)}",

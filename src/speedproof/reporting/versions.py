@@ -133,10 +133,12 @@ def report(
 def _line(of: _Versions) -> Iterator[Text]:
     """The medians of commits as a line, the oldest first."""
     commits = all(map(_COMMIT.match, of.names)) and len(of.names) > _FEW
-    if commits and of.ranking is None and len(of.benchmarks) == 1:
-        answers = of.answers[of.first.benchmark]
-        medians = [of.first.reference.median, *(c.candidate.median for c in answers.values())]
-        yield Text(f"In this order: {sparkline(medians)}")
+    if not commits or of.ranking is not None:
+        return
+    for name, answers in [*of.answers.items()][:_SHOWN]:
+        sides = [next(iter(answers.values())).reference, *(c.candidate for c in answers.values())]
+        which = f", {name}" if len(of.benchmarks) > 1 else ""
+        yield Text(f"In this order{which}: {sparkline([side.median for side in sides])}")
 
 
 def _contradicted(of: _Versions) -> list[Text]:

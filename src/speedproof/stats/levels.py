@@ -34,8 +34,7 @@ MARGIN = 3
 """Fewest values of a level."""
 LEAST = 12
 """Fewest values of a series whose levels can be compared."""
-MOST = 3
-"""Steps that the test looks for; of more than that, any three."""
+_LEAST_FOR = LEAST, 30, 60  # values, for one, two and three steps; of more than that, any three
 MOST_SPLITS = 12
 """Steps that the levels of a series which changed are made of."""
 _COEFFICIENTS = np.arange(9) / 10.0
@@ -64,7 +63,7 @@ class Levels(Struct, frozen=True):
 
 def most_steps(n: int) -> int:
     """Steps that the test looks for in n values."""
-    return 0 if n < LEAST else min(MOST, max(1, n // 20))
+    return sum(n >= least for least in _LEAST_FOR)
 
 
 def least_squares(
