@@ -1,5 +1,6 @@
 """The search for several changes of level written out: one interval, one place, one series at a time."""
 
+import itertools
 import math
 
 import numpy as np
@@ -134,8 +135,19 @@ def directions(x: Series, splits: list[int]) -> list[tuple[int, int, bool]]:
                 for own in np.split(drawn, np.array(ends[first + 1 : k + 1]) - ends[first])
             ]
         )
-        gain = part.size * math.log(((drawn - line) ** 2).sum() / ((drawn - means) ** 2).sum())
-        found.append((first, k - 1, gain < 2 * (k - 1 - first) * math.log(part.size)))
+        steps, left = k - first, ((drawn - means) ** 2).sum()
+        straight = part.size * math.log(((drawn - line) ** 2).sum() / left)
+        is_line = straight < 2 * (steps - 1) * math.log(part.size)
+        if steps > 1:  # level, a rise, level: it begins and ends within one inner level of the outer steps
+            at = np.array(ends[first : k + 2]) - ends[first]
+            for share, other in itertools.product((0.0, 0.5, 1.0), repeat=2):
+                begin = max(at[1] - share * (at[2] - at[1]), 0.0)
+                end = min(at[-2] + other * (at[-2] - at[-3]), part.size)
+                rise = np.array([min(max((t - begin) / (end - begin), 0.0), 1.0) for t in range(part.size)])
+                rest = drawn - np.polyval(np.polyfit(rise, drawn, 1), rise)
+                gain = part.size * math.log((rest**2).sum() / left)
+                is_line |= bool(gain < (2 * steps - 3) * math.log(part.size))
+        found.append((first, k - 1, is_line))
         first = k
     return found
 
