@@ -295,8 +295,8 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
         yield Text(f"{plural(count, 'change')}{at} in {many}", "strong")
     if result.tracks:
         at_most = f"at most {percent(1 - result.confidence)} would show one"
-        of = "histories" if len(series) > 1 else "benchmarks, each by itself,"
-        yield Text(f"Of {of} without a change {at_most}.", "dim")
+        asked = "histories" if len(series) > 1 else "benchmarks, each by itself,"
+        yield Text(f"Of {asked} without a change {at_most}.", "dim")
 
 
 def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
