@@ -206,7 +206,6 @@ def _published(path: Path) -> Iterator[Imported]:
         index = json.loads((path / "index.json").read_text(encoding="utf-8"))
         known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
         graphs: list[dict[str, str | None]] = index["graph_param_list"]
-        branches: dict[tuple[object, str], str] = {}  # a commit of two stands in the graphs of both
         told = set[tuple[object, ...]]()
         vary = [
             k
@@ -216,18 +215,17 @@ def _published(path: Path) -> Iterator[Imported]:
         for graph in graphs:
             parts = sorted(_sanitized(f"{k}-{v or 'null'}" if v != "" else k) for k, v in graph.items())
             words = [graph.get("machine") or "", *(f"{k} {graph.get(k)}" for k in vary)]
-            branch, machine = graph.get("branch") or "", ", ".join(filter(None, words))
+            where = graph.get("branch") or "", ", ".join(filter(None, words))
             for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
                 name, entry = known[file.stem]
                 sets = itertools.product(*entry["params"]) if entry.get("params") else ()
                 several = [f"{name}({', '.join(one)})" for one in sets]
                 for revision, value in json.loads(file.read_text(encoding="utf-8")):
                     date = _moment(str(index["revision_to_date"][str(revision)] / 1000))
-                    of_commit = branches.setdefault((revision, machine), branch)
-                    at = _Sitting(date, index["revision_to_hash"][str(revision)], of_commit, machine)
+                    at = _Sitting(date, index["revision_to_hash"][str(revision)], *where)
                     values = value if isinstance(value, list) else [value]
                     for of, one in zip(several or [name], values, strict=True):
-                        value_of = revision, machine, of, one
+                        value_of = revision, where[1], of, one  # which stands on two branches in both graphs
                         if one is not None and math.isfinite(one) and value_of not in told:
                             told.add(value_of)
                             yield at, _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv")
