@@ -157,7 +157,7 @@ class Choosing(Struct, frozen=True, kw_only=True):
     ] = None
     match: Annotated[
         Literal["name", "position"] | None,
-        "how the benchmarks of several files are matched (default: by name)",
+        "how the benchmarks of versions are matched (default: by name)",
     ] = None
     metric: Annotated[
         str | None,
