@@ -163,7 +163,7 @@ class Choosing(Struct, frozen=True, kw_only=True):
     ] = None
     match: Annotated[
         Literal["name", "position"] | None,
-        "how the benchmarks of several files are matched (default: by name)",
+        "how the benchmarks of versions are matched (default: by name)",
     ] = None
     metric: Annotated[
         str | None,
@@ -545,9 +545,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
     precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )
-    min_runs: Annotated[int | None, "N", "no fewer runs of each version (default: 10)"] = None
-    max_runs: Annotated[int | None, "N", "no more runs of each version"] = None
-    runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version"] = None
+    min_runs: Annotated[int | None, "N", "no fewer runs of each version (default: 10)", values.count] = None
+    max_runs: Annotated[int | None, "N", "no more runs of each version", values.count] = None
+    runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version", values.count] = None
     max_time: Annotated[
         float,
         "S",

@@ -173,6 +173,12 @@ def test_a_timeout_leaves_some_time(value: str) -> None:
     assert f"invalid value for '--timeout': '{value}' " in err
 
 
+@pytest.mark.parametrize("option", ["--runs", "--min-runs", "--max-runs"])
+def test_what_measures_nothing_is_refused_by_its_own_name(option: str) -> None:
+    code, _, err = run("true", "true", option, "0")
+    assert (code, f"invalid value for '{option}'" in err) == (2, True)
+
+
 def test_every_metric_that_is_recorded_may_decide() -> None:
     """What each run of the file holds, and no other; memory is there when it exceeds the runner's own."""
     run("true", "true", "--max-runs", "2", "--metric", "n=(x)", "--save", "r.jsonl")

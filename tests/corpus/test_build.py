@@ -277,7 +277,7 @@ def test_a_bad_file_is_named_and_stops_nothing(tmp_path: Path) -> None:
 
 
 def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
-    """Whether the corpus is new or not; the rejects stay, and a corpus of nothing needs no --append."""
+    """Whether the corpus is new or not; the rejects stay until the next build, which needs no --append."""
     bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
     bad.write_text("ERROR\n")
     good.write_text("1.5\n1.6\n")
@@ -285,6 +285,7 @@ def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
         sp.Corpus.build([bad, tmp_path / "none.json"], tmp_path / "c")
     assert sp.Corpus(tmp_path / "c").info().rejects == 2
     corpus = sp.Corpus.build([good], tmp_path / "c")
+    assert corpus.info().rejects == 0
     with pytest.raises(SpeedproofError, match="nothing could be read"):
         sp.Corpus.build([bad], tmp_path / "c", append=True)
     assert (corpus.info().rows, corpus.info().complete) == (1, True)

@@ -41,6 +41,18 @@ def test_a_corpus_stands_for_its_files(gcc: Path, command: list[str]) -> None:
     assert speedproof(*command, gcc) == files
 
 
+def test_numbers_alone_in_a_corpus_are_versions_of_one_thing(tmp_path: Path) -> None:
+    """As in their files, which nothing names but their paths."""
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for k, file in enumerate(files):
+        file.write_text("".join(f"{k + 10 + i / 10}\n" for i in range(10)))
+    assert speedproof("corpus", "build", *files, "-o", tmp_path / "c")[0] == 0
+    _, answer, _ = speedproof("compare", *files)
+    assert speedproof("compare", tmp_path / "c")[1] == answer
+    said = speedproof("corpus", "compare", tmp_path / "c", "--workers", "1")[1]
+    assert said.splitlines()[0] == answer.splitlines()[0]
+
+
 def test_quantiles_of_a_corpus_are_those_of_its_files(tmp_path: Path) -> None:
     """The same sheet, of the first quantile that is asked for."""
     rng = np.random.default_rng(1)
@@ -231,6 +243,9 @@ def test_the_answers_written_last_are_a_table(gcc: Path) -> None:
         asked = ("--reference", reference, "--candidate", candidate)
         assert speedproof("corpus", "compare", gcc, *asked, "--workers", "1")[0] == 0
         assert speedproof("corpus", "query", gcc, sql)[1] == f"reference\tn\n{reference}\t6\n"
+    names = speedproof("corpus", "query", gcc, "FROM answers LIMIT 0")[1].split()
+    code, _, err = speedproof("corpus", "query", gcc, "SELECT foo FROM answers")
+    assert (code, f"there is no column foo; available: in answers {', '.join(names)}\n" in err) == (2, True)
 
 
 def test_a_finished_question_is_answered_again(gcc: Path) -> None:

@@ -482,6 +482,24 @@ def test_csv_files_without_names_are_versions_of_one_thing(tmp_path: Path) -> No
     assert {k.benchmark for k in read_suite(tmp_path / "a.csv", tmp_path / "d.csv").keys} == {"a", "b"}
 
 
+@pytest.mark.parametrize("text", ["1\n2\n", "[[1, 3, 3], [4, 5, 6]]", "[[1, 2, 3], [4, 5, 6]]"])
+def test_numbers_alone_are_versions_of_one_thing(text: str, tmp_path: Path) -> None:
+    """Wherever two versions come from: two files, or a folder of them."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.{'json' if '[' in text else 'txt'}").write_text(text)
+    of_folder = read_suite(tmp_path)
+    assert read_suite(*sorted(tmp_path.iterdir())).keys == of_folder.keys
+    assert (of_folder.benchmarks, of_folder.versions) == (("values",), ("a", "b"))
+
+
+def test_benchmarks_of_one_files_versions_are_matched_by_position(tmp_path: Path) -> None:
+    """As those of two files are."""
+    path = tmp_path / "t.csv"
+    path.write_text("version,benchmark,time_ms\nold,sort,1\nnew,sort2,2\nold,hash,3\nnew,hash2,4\n")
+    pairs = read_suite(path, match="position").pair("old", "new").pairs
+    assert [pair.key.benchmark for pair in pairs] == ["sort", "hash"]
+
+
 @pytest.mark.parametrize(
     ("text", "versions"),
     [

@@ -158,7 +158,7 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.C
     assert {row["IsMeanSignificant"] for row in rows} <= {"TRUE", "FALSE"}
     assert "absent" in (tmp_path / "results.error").read_text(encoding="utf-8")
     assert "absent" in (tmp_path / "results.warning").read_text(encoding="utf-8")
-    assert "2 faster in mean" in (tmp_path / "results.report").read_text(encoding="utf-8")
+    assert "Faster of 4 benchmarks: 2 in mean" in (tmp_path / "results.report").read_text(encoding="utf-8")
     capsys.readouterr()
 
 
@@ -196,9 +196,9 @@ def test_levels_below_one_half(
     assert main(["suite", config, "--confidence", asked, "--all"], Console()) == 0
     printed = capsys.readouterr().out
     text = " ".join(printed.split())
-    shares = re.findall(r"\((\d+) % to (\d+) %\)", text)
+    shares = re.findall(r"([\d.]+) % to ([\d.]+) % in", text)
     assert len(shares) == 2
-    assert all(int(low) <= int(high) for low, high in shares)
+    assert all(float(low) <= float(high) for low, high in shares)
     said = stated(printed)
     report = suite_json(capsys, config, "--confidence", asked)
     assert set(said) <= {row["name"] for row in report["rows"]}

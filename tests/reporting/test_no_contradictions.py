@@ -41,7 +41,7 @@ def test_what_a_row_proves_alone_is_told_beside_places() -> None:
     }
     text = told(sp.compare_suite(suite({"n": values})))
     assert "all claims at a joint risk of 5 %" in text
-    assert "Places hold together; what is proven in a row holds by itself (95 %)." in text
+    assert "The risk of 5 % is of all places together, of each proven change alone." in text
 
 
 def test_of_versions_that_tie_none_is_ahead() -> None:

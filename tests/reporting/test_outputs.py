@@ -2,7 +2,10 @@
 
 import html
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +99,26 @@ def test_a_full_disk_is_told_with_the_file() -> None:
     code, _, err = speedproof("compare", O2, O3, "--csv", "/dev/full")
     assert code == 2
     assert "cannot write /dev/full: No space left on device" in err
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_full_disk_under_standard_output_is_told(more: tuple[str, ...], buffered: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "speedproof", "compare", O2, O3, *more],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": buffered},
+        )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "speedproof: error: standard output: No space left on device\n",
+    )
 
 
 def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

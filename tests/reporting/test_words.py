@@ -295,9 +295,21 @@ def test_fields_that_all_names_have_are_in_the_title() -> None:
     column, cell = benchmark_column(names)
     assert column.title == "program/affinity/threads"
     assert [cell(name).text for name in names] == ["330.art_m/no affinity/2", "312.swim_m/compact/16"]
+    column, cell = benchmark_column([f"omp/{name}" for name in names])
+    assert (column.title, column.brief) == ("omp/program/affinity/threads", "program/affinity/threads")
+    assert cell(f"omp/{names[0]}").text == "330.art_m/no affinity/2"
     for others in ([*names, "program=330.art_m/threads=2"], ["F/kind=map/n=2", "G/kind=map/n=3"]):
         column, cell = benchmark_column(others)
         assert [f"{column.title.removesuffix('…')}{cell(name).text}" for name in others] == others
+
+
+def test_a_common_beginning_that_is_cut_stays_a_beginning() -> None:
+    """Its end without its middle says nothing: names of the samples of github-action-benchmark."""
+    names = [f"My Custom Smaller Is Better Benchmark - {of}" for of in ("CPU Load", "Memory Used")]
+    column, cell = benchmark_column(names)
+    cells = [(cell(name), "1") for name in names]
+    shown = render(Report("", (), (Table.of((column, Column("n")), cells),)), 40)
+    assert shown.split("\n")[1].split("  ")[0] == "My Custom…"
 
 
 positive = st.floats(1e-6, 1e6)

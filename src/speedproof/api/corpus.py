@@ -398,7 +398,16 @@ def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...])
             results, records=tuple(replace(r, version=v) for v, r in versioned if isinstance(r, Record))
         )
     if not name:
-        return results
+        # What is called after the file, as its version is, is called like that in no other version.
+        return replace(
+            results,
+            records=tuple(
+                replace(r, benchmark="values")
+                if not r.named and r.version is None and r.benchmark == label
+                else r
+                for r in results.records
+            ),
+        )
     # The other versions of the same argument are not known yet: a name alone might pool them.
     return replace(
         results,

@@ -163,7 +163,7 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     >>> for line in remarks(Suite.from_records(("old", item) for item in (sort, *lost))):
     ...     print(line)
     left out: a.json: 2 entries (hash, heap): it has no times
-    note: old, sort: the values are sorted
+    note: old: the values are sorted
     """
     lines = [f"left out: {line}" for line in why_left_out(suite.skipped)]
     lines += [f"note: {residue}{residue.remedy}" for residue in suite.residue]
@@ -171,9 +171,10 @@ def remarks(suite: Suite) -> tuple[str, ...]:
         what = enumerate_names(differences, 2)
         lines.append(f"note: versions measured under different conditions, which count as speedup: {what}")
     samples: dict[str, dict[str, None]] = {}
+    several = len(suite.benchmarks) > 1
     for (key, version), sample in suite.samples.items():
         for note in sample.notes:
-            where = f"{version}, {key.benchmark}" if version else key.benchmark
+            where = f"{version} ({key.benchmark})" if several and version else version or key.benchmark
             samples.setdefault(note, {}).setdefault(where)
     lines += [f"note: {enumerate_names(where, 3, 60)}: {note}" for note, where in samples.items()]
     return tuple(lines)

@@ -6,13 +6,15 @@ Exit codes: 0 done; 1 a condition asked for with ``--fail-on`` or a gate that fa
 
 from __future__ import annotations
 
+import errno
 import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -146,8 +148,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         code = _carry_out(arguments, console)
         console.out.flush()
     except BrokenPipeError:
-        # The reader has gone. Python would complain again while it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up(sys.stdout)  # the reader has gone
         return code
     except click.UsageError as error:
         console.remark(f"error: {said(error)}")
@@ -156,8 +157,9 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark(f"error: {error.on_command_line()}")
         return ERROR
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        console.remark(f"error: {place}{error.strerror or error}")
+        full = not error.filename and error.errno == errno.ENOSPC and _is_full(console.out)
+        place = "standard output" if full else error.filename or ""
+        console.remark(f"error: {place}{': ' * bool(place)}{error.strerror or error}")
         return ERROR
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""
@@ -168,6 +170,24 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark("interrupted; nothing more was done")
         return INTERRUPTED
     return code
+
+
+def _is_full(out: TextIO) -> bool:
+    """Whether a stream takes not even an empty line; what waits in it is given up then."""
+    try:
+        out.flush()
+        os.write(out.fileno(), b"\n")
+    except io.UnsupportedOperation:  # no file of the system
+        return False
+    except OSError:
+        _give_up(out)
+        return True
+    return False
+
+
+def _give_up(out: TextIO) -> None:
+    """Let nothing more be written: Python would complain again while it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def command(name: str) -> Command[Any] | Group:

@@ -18,7 +18,7 @@ from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import CommandOptions, Explained, MeasuredOutput, Measuring, UndecidedMeasured
 from speedproof.reporting.model import to_json
-from speedproof.values import place, positive_seconds
+from speedproof.values import count, place, positive_seconds
 
 _SHELL = "--shell"
 _REVISIONS = "--revisions"
@@ -160,7 +160,9 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
     shell: Annotated[bool, "let sh carry out the benchmark"] = False
     timeout: Annotated[float | None, "S", "a run that takes longer has failed", positive_seconds] = None
-    runs: Annotated[int | None, "N", "runs of each fresh build, whose median counts (default: 5)"] = None
+    runs: Annotated[int | None, "N", "runs of each fresh build, whose median counts (default: 5)", count] = (
+        None
+    )
     seed: Annotated[int | None, "N", "of the random order and of fresh builds (default: a fresh one)"] = None
     measuring: Annotated[
         Measuring,

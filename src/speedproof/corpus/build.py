@@ -75,6 +75,7 @@ class Builder:
             raise UsageError(
                 f"{place.name}: a corpus is already there; add to it with ", Parameter("append", True)
             )
+        anew = known is not None and known.complete and not append  # one that read nothing, of other files
         self.manifest = known or Manifest()
         self.manifest.complete = False
         self._nodes: dict[str, list[File]] = {}
@@ -90,7 +91,7 @@ class Builder:
                 place.remove(name)  # of a state that never came to be
             else:
                 self._inputs |= {tuple(row.values()) for row in place.table(name, _ledger()).to_pylist()}
-        if place.has(REJECTS):
+        if place.has(REJECTS) and not anew:
             for row in place.table(REJECTS, reject_columns()).to_pylist():
                 self._rejects.setdefault(row["file"], []).append(row)
         self._rows: list[tuple[int, str, Record]] = []

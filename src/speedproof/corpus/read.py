@@ -139,8 +139,12 @@ def matching(connection: duckdb.DuckDBPyConnection, where: str | None) -> duckdb
     return rows.filter(where) if where else rows
 
 
-def run(asked: Callable[[], duckdb.DuckDBPyRelation], shown: str) -> pa.Table:
-    """What DuckDB says to a question; its errors in words."""
+def run(
+    asked: Callable[[], duckdb.DuckDBPyRelation],
+    shown: str,
+    available: Callable[[], str] = lambda: ", ".join(columns().names),
+) -> pa.Table:
+    """What DuckDB says to a question; its errors in words, with the columns that are ``available``."""
     import duckdb
 
     try:
@@ -148,7 +152,7 @@ def run(asked: Callable[[], duckdb.DuckDBPyRelation], shown: str) -> pa.Table:
     except duckdb.BinderException as error:
         text = str(error).partition("\n\nLINE")[0].removeprefix("Binder Error: ").replace("\n", " ")
         if missing := re.match(r'Referenced column "(.*?)" not found', text):
-            text = f"there is no column {missing[1]}; available: {', '.join(columns().names)}"
+            text = f"there is no column {missing[1]}; available: {available()}"
         raise UsageError(f"{shown}: {text}") from None
     except duckdb.CatalogException as error:
         missing = re.search(r"Table with name (\w+) does not exist", str(error))
@@ -174,7 +178,13 @@ def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
             of_corpus(connection, *opened(name))
             if "answers" in sql.lower() and (latest := _latest_answers(place)):
                 register(connection, "answers", place, latest)
-        table = run(lambda: connection.sql(sql), sql)
+
+        def available() -> str:
+            asked = {name: rf"\b{name}\b" for name in _TABLES.split(", ")}
+            there = [name for name, word in asked.items() if re.search(word, sql, re.IGNORECASE)]
+            return "; ".join(f"in {name} {', '.join(connection.table(name).columns)}" for name in there)
+
+        table = run(lambda: connection.sql(sql), sql, available)
     return table.cast(_plain(table.schema))
 
 

@@ -64,9 +64,11 @@ def _from_json(source: Source) -> Record | Skipped:
         sample = _Sample(*decode(source.content, tuple[list[float], list[float]], source))
     else:
         sample = decode(source.content, _Sample, source)
-    benchmark, fields = _identity(source)
+    identity = _identity(source)
+    benchmark, fields = identity or (source.stem, ())
     fields += as_fields({"sampling_mode": sample.sampling_mode})
-    return _per_iteration(sample, replace(source.frame("", benchmark), fields=fields))
+    frame = replace(source.frame("", benchmark), fields=fields, named=identity is not None)
+    return _per_iteration(sample, frame)
 
 
 def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) -> Record | Skipped:
@@ -86,14 +88,15 @@ def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) ->
     return frame.holding(values, unit, metric=metric_of(unit.base), traits=_TRAITS)
 
 
-def _identity(source: Source) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The benchmark's name and its throughput setting, from ``benchmark.json`` or the folders' names."""
+def _identity(source: Source) -> tuple[str, tuple[tuple[str, str], ...]] | None:
+    """The benchmark's name and its throughput setting, from ``benchmark.json`` or folders of criterion's."""
     if path := source.beside("benchmark.json"):
         file = open_source(path)
         identity = decode(file.content, _Identity, file)
         return identity.full_id, as_fields(identity.throughput or {}, "throughput.")
     folders = source.path.parent
-    return folders.parent.name or folders.name or source.stem, ()
+    name = folders.parent.name or folders.name
+    return (name, ()) if name and source.stem == "sample" else None
 
 
 def _from_csv(source: Source) -> Iterator[Record | Skipped]:

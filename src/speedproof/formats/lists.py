@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
@@ -27,7 +29,7 @@ def sniff(head: bytes) -> bool:
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the values of one benchmark, which is called like the file."""
     lists = decode(source.content, list[list[Number]], source)
-    frame = source.frame("", source.stem)
+    frame = replace(source.frame("", source.stem), named=False)
     if lost := sum(not values for values in lists):
         yield frame.left_out(f"{lost} of {plural(len(lists), 'process')[:-1]}es are without values")
     values, processes = nested([numbers(values) for values in lists if values] or [numbers([])])

@@ -64,7 +64,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     r"""Read raw text as one benchmark named after the file."""
-    return sample(source, options, Record(source.stem, np.empty(0)))
+    return sample(source, options, Record(source.stem, np.empty(0), named=False))
 
 
 def sample(source: Source, options: ReadOptions, frame: Record) -> Iterator[Record | Skipped]:

@@ -74,7 +74,7 @@ def read(
         Tell versions apart by fields of the files or parts of the benchmarks' names (``lib`` of ``f:lib=ACM``);
         name benchmarks by such fields only.
     match : {"name", "position"}
-        How the benchmarks of several files are matched.
+        How the benchmarks of versions are matched.
     reference : str, optional
         One of the benchmarks of a single file, to compare them with each other.
     only, skip, metric
@@ -128,8 +128,6 @@ def read(
         read_all = [versions.counted_once([next(each) for _ in argument.paths]) for argument in arguments]
     if rows:
         read_all = [versions.onto_benchmarks(records, names_given(rows)) for records in read_all]
-    if match == "position":
-        read_all = versions.by_position(arguments, read_all)
     labelled: list[tuple[str, Record | Skipped]] = []
     commands = False
     for argument, label, records in zip(arguments, versions.labels_of(arguments), read_all, strict=True):
@@ -140,6 +138,9 @@ def read(
         else:
             name, path = argument.name or label, argument.paths[0]
             labelled, commands = versions.versions_of_one(name, path, records, reference)
+            labelled = versions.across_versions(labelled, versions.one_thing)
+    if match == "position":
+        labelled = versions.across_versions(labelled, versions.by_position)
     if more := names_given(higher_is_better):
         all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
         labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]

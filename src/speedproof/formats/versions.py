@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePath
 
@@ -23,6 +23,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats.reading import changed, records_of
 
+_Matching = Callable[[Sequence[list[Record | Skipped]]], list[list[Record | Skipped]]]
 _SUFFIXES = (".gz", ".json", ".txt", ".csv", ".tsv", ".bench", ".log", ".dat", ".jsonl")
 _TELLING = 3  # different values that two files do not share by chance
 
@@ -192,16 +193,27 @@ def versions_of_one(
     return [(label, r) for r in records], False
 
 
-def by_position(
-    arguments: Sequence[Named], read_all: Sequence[Sequence[Record | Skipped]]
-) -> list[list[Record | Skipped]]:
-    """Match the benchmarks of several arguments by their place, with the names of the first argument."""
+def across_versions(
+    labelled: Sequence[tuple[str, Record | Skipped]], match: _Matching
+) -> list[tuple[str, Record | Skipped]]:
+    """Match the benchmarks of versions; all stays in its place."""
+    held: dict[str, list[Record | Skipped]] = {}
+    for version, item in labelled:
+        if isinstance(item, Record):
+            held.setdefault(version, []).append(item)
+    matched = {version: iter(items) for version, items in zip(held, match([*held.values()]), strict=True)}
+    return [(v, next(matched[v]) if isinstance(item, Record) else item) for v, item in labelled]
+
+
+def by_position(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | Skipped]]:
+    """Match benchmarks by their place, with the names of the first version."""
     names = [_names(records) for records in read_all]
-    for argument, benchmarks in zip(arguments, names, strict=True):
+    for records, benchmarks in zip(read_all, names, strict=True):
         if len(benchmarks) != len(names[0]):
+            path, first = (records_of(of)[0].path for of in (records, read_all[0]))
             raise UsageError(
-                f"{','.join(argument.paths)} has {len(benchmarks)} benchmarks and "
-                f"{','.join(arguments[0].paths)} has {len(names[0])}: they cannot be matched by position"
+                f"{path} has {len(benchmarks)} benchmarks and {first} has {len(names[0])}: "
+                "they cannot be matched by position"
             )
 
     def matched(first: Mapping[str, str], record: Record) -> Record:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.units import format_values
 from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Location, OverallGain
 from speedproof.protocols.checks import ORDER_LEVEL
@@ -208,7 +209,11 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
             seen.add((check.name, check.message))
             p = "" if math.isnan(check.pvalue) else f" ({p_is(check.pvalue)})"
             mark = "ok" if check.held else "FAILS"
-            yield Text(f"  {mark:5} {check.name}{p}: {check.message}", "" if check.held else "warning")
+            counts = ""
+            if check.kind is Assumption.EFFECTIVE_RUNS:
+                counts = "; enough for the same answer" if check.held else "; too few for an answer"
+            said = f"{check.message}{counts}"
+            yield Text(f"  {mark:5} {check.name}{p}: {said}", "" if check.held else "warning")
         if not c.test:
             yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
         else:

@@ -121,15 +121,24 @@ class _Line:
         return abs(math.log(s)) if policy is Policy.EQUIVALENCE else math.log(limit) - math.log(s)
 
     @property
+    def alone_at_least(self) -> float:
+        """The bound that an undecided one proves by itself where no number of runs is told; else 0."""
+        low, high = self.of.certified.low, self.of.certified.high
+        if self.row.outcome is not Outcome.UNDECIDED or words.few(self.of) or self.alone not in words.CHANGED:
+            return 0.0
+        bound = max(low, 1 / high if high > 0 else math.nan)
+        return bound if 1 + 1e-9 < bound < math.inf else 0.0
+
+    @property
     def proof(self) -> Cell | None:
         """The bound that the outcome rests on; of an undecided one the runs it needs, or what it proves alone."""
         low, high = self.of.certified.low, self.of.certified.high
         equivalence = self.row.demand.policy is Policy.EQUIVALENCE
         if self.row.outcome is Outcome.UNDECIDED:
-            runs, bound = words.few(self.of), max(low, 1 / high if high > 0 else math.nan)
-            if not runs and self.alone in words.CHANGED and 1 + 1e-9 < bound < math.inf:
-                least = factor(bound, -1)
+            if self.alone_at_least:
+                least = factor(self.alone_at_least, -1)
                 return Cell(f"alone at least {least}", "dim", (f"alone ≥ {least}", f"≥ {least}"))
+            runs = words.few(self.of)
             return Cell(runs, "dim") if runs else None
         if self.row.outcome is Outcome.FAIL:
             bound = low if equivalence and low > 1 else 1 / high if 0 < high < 1 else math.nan
@@ -271,6 +280,8 @@ def _notes(result: GateDecision, lines: Sequence[_Line], shown: Table) -> Iterat
         yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
     if rules.looks > 1 and result.outcome is Outcome.UNDECIDED and rules.look < rules.looks:
         yield Text(f"Look {rules.look} of {rules.looks}: measure what is open again, with more runs.", "dim")
+    if any(line.alone_at_least for line in lines):
+        yield Text(f"alone: at a risk of {percent(lines[0].of.alpha)} in each such row by itself.", "dim")
     if lines or rules.anytime:
         yield Text(_risks(result, lines), "dim")
 

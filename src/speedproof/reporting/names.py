@@ -97,14 +97,13 @@ def benchmark_column(names: Sequence[str], title: str = "") -> tuple[Column, Cal
     That is what they begin with, or the fields that they name (``program=art/threads=2``).
     """
     fields = [tuple(re.findall(_FIELD, name)) for name in names]
-    if (
-        len(set(fields)) == 1
-        and len(fields[0]) > 1
-        and all(name.startswith(f"{fields[0][0]}=") for name in names)
-    ):
-        return Column("/".join(fields[0]), names=True), lambda name: Cell(
-            re.sub(_FIELD, r"/", name)[1:], "strong"
-        )
+    if len(set(fields)) == 1 and len(fields[0]) > 1:
+        before = names[0].partition(f"{fields[0][0]}=")[0]
+        if all(name.startswith(f"{before}{fields[0][0]}=") for name in names):
+            said = "/".join(fields[0])
+            return Column(before + said, names=True, brief=said), lambda name: Cell(
+                re.sub(_FIELD, r"/", name[len(before) :])[1:], "strong"
+            )
     prefix = common_prefix(names)
     column = Column(f"{prefix}…" if prefix else title, names=True)
     return column, lambda name: Cell(name[len(prefix) :], "strong")

@@ -240,7 +240,7 @@ def _separation(ranking: RunRanking) -> Iterator[Text]:
         names = _names(ranking)
         groups = [[names[name] for name in group] for group in ranking.groups]
         listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
-        yield Text(f"Undecided on single runs: {listed} ({risk}).", "warning")
+        yield Text(f"Undecided neighbours: {listed} ({risk}).", "warning")
     else:
         yield Text(f"All neighbours differ on single runs ({risk}).")
     if not ranking.enough_runs:

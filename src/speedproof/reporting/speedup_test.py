@@ -37,17 +37,20 @@ def report(suite: SuiteReport, config: str, *, everything: bool = False, details
         if suite.confidence is not None
         else "each at its own level, or its highest"
     )
-    counts = ", ".join(
-        f"{a.accelerated} faster in {location} ({percent(a.proportion.low, 2)} to {percent(a.proportion.high, 2)})"
-        for location, a in suite.accelerated.items()
+    known = [(location, a.accelerated, a.proportion) for location, a in suite.accelerated.items()]
+    faster = ", ".join(f"{count} in {location}" for location, count, _ in known)
+    shares = ", ".join(
+        f"{percent(c.low, 2)} to {percent(c.high, 2)} in {location}" for location, _, c in known
     )
+    sure = level(known[0][2].confidence)
     gains = ", ".join(
         f"{factor(gain.speedup)} by the {PLURALS[location]}"
         for location, gain in suite.overall.items()
         if math.isfinite(gain.speedup)
     )
     headline = (
-        Text(f"Of {plural(len(suite.rows), 'benchmark')} {counts}", "strong", f"({at})"),
+        Text(f"Faster of {plural(len(suite.rows), 'benchmark')}: {faster}", "strong", f"({at})"),
+        Text(f"Share of all such benchmarks that are faster ({sure}): {shares}"),
         Text(f"Overall speedup: {gains or 'not known'} (weights: {suite.weighting}); protocols {protocols}"),
     )
     table = _table(suite, everything=everything)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from speedproof.data.names import visible
 from speedproof.reporting.model import Cell, Report, Row, Style, Table, Text, grouped
-from speedproof.reporting.names import common_prefix, pad, shortened, width_of
+from speedproof.reporting.names import common_prefix, cut_right, pad, shortened, width_of
 
 Paint = Callable[..., str]
 
@@ -259,7 +259,11 @@ def _laid(
                 title = f"{prefix}…" if prefix and not title.endswith("…") else title
                 texts = shortened([text[len(prefix) :] for text in texts], cap)
             # What all names have in common must not make the column wider than they are.
-            title = shortened([title], max(_LEAST_TITLE, *map(width_of, texts)))[0] if texts else title
+            room = max(_LEAST_TITLE, *map(width_of, texts)) if texts else width_of(title)
+            title = title if width_of(title) <= room else visible(column.brief) or title
+            if title.endswith("…") and width_of(title) > room:  # a beginning, and so is what is left of it
+                title = re.sub(r"[\W_]+$", "", cut_right(title, room - 1)) + "…"
+            title = shortened([title], room)[0]
         columns.append(texts)
         titles.append(title)
         fixed = (width_of(t) for t, row in zip(texts, rows, strict=True) if not row.cells[i].spans)

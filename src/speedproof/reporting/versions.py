@@ -20,7 +20,6 @@ from speedproof.reporting.names import (
     enumerate_names,
     factor,
     labels,
-    level,
     percent,
     plural,
     shortened,
@@ -97,8 +96,8 @@ def report(
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
         notes.insert(0, Text(f"{marks}; {voice.shown} in each row alone{but}.", "dim"))
     elif ranking is not None and "stands alone" not in answer.text:
-        alone = f"what is {voice.shown} in a row holds by itself ({level(1 - results[0].alpha)})."
-        notes.insert(0, Text(f"Places hold together; {alone}", "dim"))
+        risk = f"The risk of {percent(results[0].alpha)} is of all places together"
+        notes.insert(0, Text(f"{risk}, of each {voice.shown} change alone.", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
     if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
