@@ -36,13 +36,15 @@ class Voice(Struct, frozen=True):
     better: str  # what gains and losses are called
     worse: str
     margin: float | None = None  # of equivalence
-    shaken: bool = False  # two speeds of the machine leave nothing proven
+    shaken: bool = False  # nothing is proven of what is shown
 
     @classmethod
     def of(cls, *results: SuiteComparison) -> Voice:
         """About results of one metric."""
         first = results[0]
-        shaken = any(result.machine is not None for result in results)
+        decided = [c for r in results for c in r.headlines if c.verdict is not Verdict.UNDECIDED]
+        shaken = bool(decided) and not any(c.proven for c in decided)
+        shaken = shaken or any(result.machine is not None for result in results)
         return cls(*words.gain_and_loss(first.comparisons[0]), first.margin, shaken)
 
     @property
