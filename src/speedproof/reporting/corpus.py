@@ -191,8 +191,8 @@ def comparisons(
         words.gain_and_loss(conclusion.clearest[0]) if conclusion.clearest else ("faster", "slower")
     )
     decided = conclusion.comparisons - conclusion.counts[conclusion.headline][Verdict.UNDECIDED]
-    nothing = 0 < decided == conclusion.undermined
-    voice = Voice(*gain_and_loss, shaken=nothing or conclusion.machine is not None)
+    all_shown = 0 < decided == conclusion.undermined
+    voice = Voice(*gain_and_loss, shaken=all_shown or conclusion.machine is not None)
     short = short_names([*versions, *(name for of_pair in conclusion.wholes for name in of_pair[:2])])
     old, new, whole = conclusion.wholes[0]
     of_two = (short[old], short[new]) if conclusion.versions == 1 else ()
