@@ -220,7 +220,12 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     wanted = known.undecided if sha is None else known.alarms
     alarm = next((a for a in wanted if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
     if alarm is None:
-        raise UsageError("no such alarm: see 'speedproof history watch'")
+        none = (
+            "no alarm is unconfirmed; name the commit of another"
+            if sha is None
+            else "no alarm at this commit"
+        )
+        raise UsageError(f"{none}: see 'speedproof history watch'")
     file = str(new_session("confirm", datetime.now()))
     how = [f"--metric={metric}" for metric in asked.measuring.metric]
     how += [f"--decide-by={decides}"] * bool(decides) + [f"--build={asked.build}"] * bool(asked.build)

@@ -206,7 +206,7 @@ def _published(path: Path) -> Iterator[Imported]:
         index = json.loads((path / "index.json").read_text(encoding="utf-8"))
         known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
         graphs: list[dict[str, str | None]] = index["graph_param_list"]
-        told = set[tuple[object, ...]]()
+        taken = set[tuple[object, ...]]()
         vary = [
             k
             for k in graphs[0]
@@ -226,8 +226,8 @@ def _published(path: Path) -> Iterator[Imported]:
                     values = value if isinstance(value, list) else [value]
                     for of, one in zip(several or [name], values, strict=True):
                         value_of = revision, where[1], of, one  # which stands on two branches in both graphs
-                        if one is not None and math.isfinite(one) and value_of not in told:
-                            told.add(value_of)
+                        if one is not None and math.isfinite(one) and value_of not in taken:
+                            taken.add(value_of)
                             yield at, _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv")
 
     try:
