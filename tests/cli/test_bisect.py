@@ -338,7 +338,7 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
         (("start..main", "./absent", "--build", "true"), "has no ./absent after its build"),
         (("start..main", "./bench", "--build", "false"), "exited with code 1 and printed nothing"),
         (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
-        (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "measures nothing"),
+        (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "0 is not a positive number"),
         (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
         (("--resume", "absent.jsonl"), "cannot be read"),
         (("--resume", str(GZIP)), "is not a session of a bisection"),
