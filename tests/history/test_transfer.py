@@ -305,6 +305,9 @@ def test_a_summary_of_treeherder_is_a_history(tmp_path: Path) -> None:
     assert {(b, m) for _, b, m, _ in rows} == {
         (plain, "linux64"), (named, "linux64"), (plain, "windows10-64")
     }  # fmt: skip
+    assert [row.median for row in history.query(machine="windows*")] == [0.3]
+    with pytest.raises(sp.SpeedproofError, match="holds no machine mac; it has linux64; windows10-64"):
+        history.query(machine="mac")
     better = {s.key.benchmark: s.higher_is_better for s in history.store.all_series()}
     assert better == {plain: False, named: True}
     tracks = {t.basis: t for t in history.changes(benchmark=plain).tracks}
@@ -432,6 +435,7 @@ def test_go_benchseries_are_a_history_of_ratios(tmp_path: Path) -> None:
         ("b" * 40, True, 10),
         ("b" * 40, True, 9),
     }
+    assert {s.key.benchmark for s in result.series.values()} == {"Parse-8", "Print-8"}
     assert {(s.key.metric, s.higher_is_better) for s in result.series.values()} == {
         ("ratio of sec/op", False),
         ("ratio of B/s", True),
