@@ -182,6 +182,8 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     tracks = followed([own + 0.05 * (20 <= i < 40) + left * (i >= 40) for i, own in enumerate(noise)])
     first, last = find_history_changes(tracks)
     assert (first.commit, last.commit) == (COMMITS[20], COMMITS[40])
+    assert [math.log(x) for x in first.bounds] == pytest.approx([0.05, 0.05], abs=0.01)
+    assert first.low < math.exp(0.05) < first.high
     assert first.undone == (COMMITS[40] if left == 0.0 else None)
     assert first.today == pytest.approx(math.exp(left), abs=0.004)
     assert last.undone is None
