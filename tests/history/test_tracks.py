@@ -250,12 +250,14 @@ def test_a_change_where_an_anchor_follows_another(step: float, degrees: int) -> 
         )
 
 
-@pytest.mark.parametrize(("first", "shown"), [(98, True), (99, False)])
-def test_two_points_are_the_fewest_beside_a_joint(first: int, shown: bool) -> None:
+@pytest.mark.parametrize(("first", "end", "shown"), [(98, 102, True), (99, 102, False), (98, 101, False)])
+def test_two_points_are_the_fewest_beside_a_joint(first: int, end: int, shown: bool) -> None:
     """A step to three times as long; one value has no variance."""
     whole = history(np.random.default_rng(3), anchored=True, step=2.0, at=100)
-    (track,) = tracks_of(whole.where(whole.session >= first), COMMITS, MACHINES)
-    assert track.stretches()[0] == (0, 100 - first)
+    kept = {*COMMITS[first:end], *RELEASES}
+    some = whole.where(np.array([whole.commits[place] in kept for place in whole.commit]))
+    (track,) = tracks_of(some, COMMITS, MACHINES)
+    assert track.stretches() == ((0, 100 - first), (100 - first, end - first))
     assert any(change.commit == COMMITS[100] for change in find_history_changes((track,))) == shown
 
 
