@@ -459,17 +459,19 @@ def test_go_benchseries_of_two_machines_stay_apart(tmp_path: Path) -> None:
 
 
 def test_a_damaged_benchseries_is_an_error(tmp_path: Path) -> None:
-    """Rows that do not fit the benchmarks name the file; a commit beside itself is told."""
+    """Rows that do not fit points or benchmarks name the file; a commit beside itself is told."""
     file = benchseries(tmp_path, ["sec/op"])
     series = json.loads(file.read_text())
     series[0]["hashpairs"][series[0]["series"][3]]["NumHash"] = "b" * 40
     file.write_text(json.dumps(series))
     (problem,) = sp.History(tmp_path / "s.db", tmp_path).add(file).problems
     assert "with itself" in problem
-    series[0]["summaries"][0].pop()
-    file.write_text(json.dumps(series))
-    with pytest.raises(FormatError, match="benchseries"):
-        sp.History(tmp_path / "t.db", tmp_path).add(file)
+    for cells in (series[0]["summaries"], series[0]["summaries"][0]):
+        cut = cells.pop()
+        file.write_text(json.dumps(series))
+        with pytest.raises(FormatError, match="benchseries"):
+            sp.History(tmp_path / "t.db", tmp_path).add(file)
+        cells.append(cut)
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the real files are not part of the repository")
