@@ -44,7 +44,6 @@ def fill(where: str) -> None:
             server.execute(statement.encode())
 
 
-@pytest.mark.slow
 def test_a_store_of_the_first_schema_is_brought_forward(where: str) -> None:
     """Values, nesting, decisions; of 7 values the median lies between least and largest, of 4 nothing is said."""
     fill(where)

@@ -177,11 +177,13 @@ def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_h
 
 @pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])
 def test_what_became_of_a_change(left: float, state: str) -> None:
-    """5 % more from commit 20 on, at 40 taken back, in full or in part."""
-    noise = noisy(2, 0.0, 0, noise=0.004)
+    """5 % more than 1 ms from commit 20 on, at 40 taken back, in full or in part."""
+    noise = noisy(2, math.log(0.001), 0, noise=0.004)
     tracks = followed([own + 0.05 * (20 <= i < 40) + left * (i >= 40) for i, own in enumerate(noise)])
     first, last = find_history_changes(tracks)
     assert (first.commit, last.commit) == (COMMITS[20], COMMITS[40])
+    assert [math.log(x) for x in first.bounds] == pytest.approx([0.05, 0.05], abs=0.01)
+    assert first.low < math.exp(0.05) < first.high
     assert first.undone == (COMMITS[40] if left == 0.0 else None)
     assert first.today == pytest.approx(math.exp(left), abs=0.004)
     assert last.undone is None

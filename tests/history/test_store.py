@@ -102,6 +102,13 @@ def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str)
     assert [c.sha for c in store.commits()] == ["a"]
 
 
+def test_many_may_open_a_new_store_at_once(where: str) -> None:
+    """One of them makes the tables."""
+    with ThreadPoolExecutor(8) as pool:
+        stores = [*pool.map(HistoryStore, [where] * 8)]
+    assert [store.commits() for store in stores] == [()] * 8
+
+
 @pytest.mark.slow
 def test_twenty_writers_at_a_time(where: str, tmp_path: Path) -> None:
     """Nothing is lost and nothing is twice when twenty programs write together."""

@@ -174,6 +174,14 @@ def test_an_alarm_is_of_the_newest_anchor() -> None:
     assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
 
 
+def test_a_change_of_the_anchor_raises_no_alarm() -> None:
+    """A step on the very day is a change; the watch begins anew there."""
+    tracks = tracks_of(history(np.random.default_rng(3), anchored=True, step=1.0, at=100), COMMITS, MACHINES)
+    assert [change.commit for change in find_history_changes(tracks)] == [COMMITS[100]]
+    known = {0: StoredSeries(0, Key("sort"), "s", False)}
+    assert find_alarms(tracks, known, (), every=1000.0, last=120) == ()
+
+
 def test_sessions_of_a_commit_are_one_point() -> None:
     """At the mean of their logarithms; their order does not matter."""
     rows = [
@@ -188,7 +196,7 @@ def test_sessions_of_a_commit_are_one_point() -> None:
 def test_what_has_no_logarithm_is_left_out() -> None:
     """A time of zero or less, among others that are longer."""
     rows = [
-        MeasuredCommit(0, i, 0, COMMITS[i], False, value, i) for i, value in enumerate((1.0, 0.0, 2.0, -1.0))
+        MeasuredCommit(0, i, 0, COMMITS[i], False, value, i) for i, value in enumerate((1.0, 0.0, 2.0, -0.5))
     ]
     (track,) = tracks_of(measurements(rows), COMMITS[:4], MACHINES)
     np.testing.assert_allclose(track.level, np.log([1.0, 2.0]))
@@ -250,12 +258,14 @@ def test_a_change_where_an_anchor_follows_another(step: float, degrees: int) -> 
         )
 
 
-@pytest.mark.parametrize(("first", "shown"), [(98, True), (99, False)])
-def test_two_points_are_the_fewest_beside_a_joint(first: int, shown: bool) -> None:
+@pytest.mark.parametrize(("first", "end", "shown"), [(98, 102, True), (99, 102, False), (98, 101, False)])
+def test_two_points_are_the_fewest_beside_a_joint(first: int, end: int, shown: bool) -> None:
     """A step to three times as long; one value has no variance."""
     whole = history(np.random.default_rng(3), anchored=True, step=2.0, at=100)
-    (track,) = tracks_of(whole.where(whole.session >= first), COMMITS, MACHINES)
-    assert track.stretches()[0] == (0, 100 - first)
+    kept = {*COMMITS[first:end], *RELEASES}
+    some = whole.where(np.array([whole.commits[place] in kept for place in whole.commit]))
+    (track,) = tracks_of(some, COMMITS, MACHINES)
+    assert track.stretches() == ((0, 100 - first), (100 - first, end - first))
     assert any(change.commit == COMMITS[100] for change in find_history_changes((track,))) == shown
 
 

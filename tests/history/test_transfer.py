@@ -83,15 +83,15 @@ def test_an_import_joins_what_is_there(store: str, tmp_path: Path) -> None:
     assert len(other.store.measurements()) == 7
 
 
-def test_thousands_of_samples_are_imported_once(tmp_path: Path) -> None:
-    """More than go into the store at a time."""
-    rows = "".join(f"b{i},{i + 1},ms\n" for i in range(1500))
+def test_a_thousand_and_one_samples_are_imported_once(tmp_path: Path) -> None:
+    """One more than go into the store at a time."""
+    rows = "".join(f"b{i},{i + 1},ms\n" for i in range(1001))
     (tmp_path / "many.csv").write_text(f"benchmark,value,unit\n{rows}")
     first, other = (sp.History(tmp_path / f"{name}.db", "/") for name in "ab")
-    assert first.add(tmp_path / "many.csv", commit="c0", machine="ant").samples == 1500
+    assert first.add(tmp_path / "many.csv", commit="c0", machine="ant").samples == 1001
     first.export(tmp_path / "a.gz")
-    assert other.import_(tmp_path / "a.gz") == 1500
-    assert sorted(row.benchmark for row in other.query()) == sorted(f"b{i}" for i in range(1500))
+    assert other.import_(tmp_path / "a.gz") == 1001
+    assert sorted(row.benchmark for row in other.query()) == sorted(f"b{i}" for i in range(1001))
 
 
 def unpacked(store: str, tmp_path: Path) -> list[Any]:
@@ -305,6 +305,9 @@ def test_a_summary_of_treeherder_is_a_history(tmp_path: Path) -> None:
     assert {(b, m) for _, b, m, _ in rows} == {
         (plain, "linux64"), (named, "linux64"), (plain, "windows10-64")
     }  # fmt: skip
+    assert [row.median for row in history.query(machine="windows*")] == [0.3]
+    with pytest.raises(sp.SpeedproofError, match="holds no machine mac; it has linux64; windows10-64"):
+        history.query(machine="mac")
     better = {s.key.benchmark: s.higher_is_better for s in history.store.all_series()}
     assert better == {plain: False, named: True}
     tracks = {t.basis: t for t in history.changes(benchmark=plain).tracks}
@@ -432,6 +435,7 @@ def test_go_benchseries_are_a_history_of_ratios(tmp_path: Path) -> None:
         ("b" * 40, True, 10),
         ("b" * 40, True, 9),
     }
+    assert {s.key.benchmark for s in result.series.values()} == {"Parse-8", "Print-8"}
     assert {(s.key.metric, s.higher_is_better) for s in result.series.values()} == {
         ("ratio of sec/op", False),
         ("ratio of B/s", True),
@@ -455,17 +459,19 @@ def test_go_benchseries_of_two_machines_stay_apart(tmp_path: Path) -> None:
 
 
 def test_a_damaged_benchseries_is_an_error(tmp_path: Path) -> None:
-    """Rows that do not fit the benchmarks name the file; a commit beside itself is told."""
+    """Rows that do not fit points or benchmarks name the file; a commit beside itself is told."""
     file = benchseries(tmp_path, ["sec/op"])
     series = json.loads(file.read_text())
     series[0]["hashpairs"][series[0]["series"][3]]["NumHash"] = "b" * 40
     file.write_text(json.dumps(series))
     (problem,) = sp.History(tmp_path / "s.db", tmp_path).add(file).problems
     assert "with itself" in problem
-    series[0]["summaries"][0].pop()
-    file.write_text(json.dumps(series))
-    with pytest.raises(FormatError, match="benchseries"):
-        sp.History(tmp_path / "t.db", tmp_path).add(file)
+    for cells in (series[0]["summaries"], series[0]["summaries"][0]):
+        cut = cells.pop()
+        file.write_text(json.dumps(series))
+        with pytest.raises(FormatError, match="benchseries"):
+            sp.History(tmp_path / "t.db", tmp_path).add(file)
+        cells.append(cut)
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the real files are not part of the repository")
