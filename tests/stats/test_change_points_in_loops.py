@@ -140,9 +140,11 @@ def directions(x: Series, splits: list[int]) -> list[tuple[int, int, bool]]:
         is_line = straight < 2 * (steps - 1) * math.log(part.size)
         if steps > 1:  # level, a rise, level: it begins and ends within one inner level of the outer steps
             at = np.array(ends[first : k + 2]) - ends[first]
-            for share, other in itertools.product((0.0, 0.5, 1.0), repeat=2):
-                begin = max(at[1] - share * (at[2] - at[1]), 0.0)
-                end = min(at[-2] + other * (at[-2] - at[-3]), part.size)
+            before, after = (at[2] - at[1]) // 2, (at[-2] - at[-3]) // 2
+            for begin, end in itertools.product(
+                (at[1], at[1] - before, 2 * at[1] - at[2]), (at[-2], at[-2] + after, 2 * at[-2] - at[-3])
+            ):
+                begin, end = max(begin, 0), min(end, part.size)
                 rise = np.array([min(max((t - begin) / (end - begin), 0.0), 1.0) for t in range(part.size)])
                 rest = drawn - np.polyval(np.polyfit(rise, drawn, 1), rise)
                 gain = part.size * math.log((rest**2).sum() / left)

@@ -208,14 +208,28 @@ def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
         return True
     if steps < 2:
         return False
-    # A step at either end of a rise stands half a level before or after its end, give or take as much.
-    reach = np.array([[0.0], [0.5], [1.0]])
-    rises = np.maximum(starts[1] - reach * lengths[1], 0.0), np.minimum(starts[-1] + reach * lengths[-2], n)
-    begin, end = (side.ravel() for side in np.meshgrid(*rises))
-    shape = np.clip((np.arange(n) - begin[:, None]) / (end - begin)[:, None], 0.0, 1.0)
-    shape -= shape.mean(axis=1, keepdims=True)
-    explained = (shape @ x) ** 2 / (shape * shape).sum(axis=1)
-    return bool(x @ x - explained.max() < levels_apart * math.exp((2.0 * steps - 3.0) * price))
+    explained = _rise(x, starts.tolist(), lengths.tolist())
+    return bool(x @ x - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
+
+
+def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
+    """The most of the squares of values, whose mean is 0, that a rise between two levels explains.
+
+    A step at either end of it stands half a level before or after its end, give or take as much.
+    """
+    n, best = x.size, 0.0
+    total, moment = np.zeros((2, n + 1))
+    x.cumsum(out=total[1:])
+    (np.arange(n) * x).cumsum(out=moment[1:])
+    first, last = lengths[1], lengths[-2]
+    for begin in (starts[1], starts[1] - first // 2, starts[1] - first):
+        for end in (starts[-1], starts[-1] + last // 2, starts[-1] + last):
+            a, b = max(begin, 0), min(end, n)
+            m, after = b - a, n - b
+            along = (moment[b] - moment[a] - a * (total[b] - total[a])) / m - total[b]
+            mean = ((m - 1) / 2.0 + after) / n
+            best = max(best, along**2 / ((m - 1) * (2 * m - 1) / (6.0 * m) + after - n * mean**2))
+    return float(best)
 
 
 def _fewest(
