@@ -248,9 +248,9 @@ def _add_part(history: History, path: str, part: Imported, session: str, machine
     commits = {commit.sha: known if known.subject else commit}
     if part.anchor is not None:
         commits[part.anchor] = resolve(part.anchor, history.repository)
-    content = repr(
-        (commit.sha, part.started, values_of(part.suite), *filter(None, [part.branch, part.machine]))
-    )
+    # Graphs are dated by their commits, so that two machines differ by name alone.
+    apart = [part.branch, part.machine if part.started == commit.date else ""]
+    content = repr((commit.sha, part.started, values_of(part.suite), *filter(None, apart)))
     return history.made().add(
         part.suite,
         commits,
