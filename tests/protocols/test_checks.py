@@ -283,7 +283,7 @@ def decided(n: int, m: int, **fields: Any) -> Any:
     made = SimpleNamespace(
         reference=SimpleNamespace(n=n), candidate=SimpleNamespace(n=m), **{**usual, **fields}
     )
-    made.by_separation = vars(Comparison)["by_separation"].fget(made)
+    made.by_few_runs = vars(Comparison)["by_few_runs"].fget(made)
     return made
 
 

@@ -148,7 +148,7 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
     groups: dict[tuple[tuple[str, ...], str, float], dict[str, None]] = {}
     for c in decided:
         sizes = c.reference.n, c.candidate.n
-        if not c.by_separation:
+        if not c.by_few_runs:
             continue
         units = "processes" if c.repeated == "process" else f"{c.repeated}s"
         who = versions if max(sizes) < PROVING else (versions[sizes.index(min(sizes))],)

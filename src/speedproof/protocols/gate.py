@@ -336,9 +336,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     corrected = correct(against + decided)
     adjusted = {name: correct([p[name] for p in evidences]) for name in CLAIMED}
     family = sum(not math.isnan(p) for p in against) + len(decided)
-    nothing = [
-        bool(why) or case.comparison.by_separation for case, why in zip(cases, unprovable, strict=True)
-    ]
+    nothing = [bool(why) or case.comparison.by_few_runs for case, why in zip(cases, unprovable, strict=True)]
     judged, open_ = [], []
     for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
         demand = case.demand
@@ -386,7 +384,7 @@ def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) ->
     family = 1 if case.within or rules.multiplicity != "holm" else family
     tests = family * (1 + (contradicted.name == "difference"))
     least = QUESTIONS[rules.protocol].least_pvalue
-    few = c.by_separation or any(note.kind is Assumption.SEVERAL_RUNS for note in c.undermining)
+    few = c.by_few_runs or any(note.kind is Assumption.SEVERAL_RUNS for note in c.undermining)
     if not few and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.alpha:
         return ""
     enough = next(n for n in count(PROVING) if tests * least(n, n) <= rules.alpha)

@@ -236,7 +236,7 @@ class _Trial:
     def share(self, n: int, draws: int) -> float:
         """The share of comparisons of so many runs a side that prove "faster"."""
         comparisons = self.question.ask(PreparedPairs(self.pairs(n, draws), self.rules))
-        return sum(c.verdict is Verdict.FASTER and not c.by_separation for c in comparisons) / draws
+        return sum(c.verdict is Verdict.FASTER and not c.by_few_runs for c in comparisons) / draws
 
     def pairs(self, n: int, draws: int) -> list[Pair]:
         """Comparisons of so many runs a side."""

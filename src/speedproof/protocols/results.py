@@ -242,7 +242,7 @@ class Comparison(Struct, frozen=True):
             if n < PROVING
         ]
         if few:
-            decides = self.verdict is not Verdict.UNDECIDED and self.by_separation
+            decides = self.verdict is not Verdict.UNDECIDED and self.by_few_runs
             others = (check for check in self.checks if check not in few)
             force_setattr(self, "checks", (*others, *(few if decides else ())))
         force_setattr(self, "proven", self.verdict is not Verdict.UNDECIDED and not self.undermining)
@@ -295,8 +295,8 @@ class Comparison(Struct, frozen=True):
         return (1.0 + alike) / (1.0 - alike)
 
     @property
-    def by_separation(self) -> bool:
-        """Whether its proof is complete separation of so few values that both versions have to vary alike."""
+    def by_few_runs(self) -> bool:
+        """Whether so few values decided that both versions have to vary alike."""
         least = min(self.reference.n, self.candidate.n)
         return self.protocol in _BY_RUNS and not self.paired and few_separate(least, self.alpha)
 
