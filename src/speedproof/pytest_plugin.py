@@ -62,7 +62,7 @@ class Racer:
         from speedproof.measuring.runs import seed_or_new
         from speedproof.options import Measuring
         from speedproof.protocols.claims import Outcome
-        from speedproof.reporting.names import share
+        from speedproof.reporting.numbers import share
 
         seed = seed_or_new(seed)
         margin = proportion_given("margin", margin)

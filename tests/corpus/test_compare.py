@@ -28,7 +28,7 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.options import DETAILS
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
-from speedproof.reporting.names import pvalue
+from speedproof.reporting.numbers import pvalue
 
 Results = list[tuple[str, FileResults]]
 Make = Callable[..., Results]

@@ -26,16 +26,8 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
-from speedproof.reporting.names import (
-    benchmark_column,
-    factor,
-    labels,
-    p_is,
-    shortened,
-    spoken,
-    values,
-    width_of,
-)
+from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
+from speedproof.reporting.numbers import factor, p_is, values
 from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, at_least, change, effect, interval, observed, verdict
 from speedproof.stats.estimate import Estimate

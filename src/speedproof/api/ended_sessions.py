@@ -28,7 +28,7 @@ from speedproof.protocols.units import summaries_of, summarise
 from speedproof.reporting import planning as of_planning
 from speedproof.reporting import session as of_session
 from speedproof.reporting.model import Report, to_json
-from speedproof.reporting.names import plural
+from speedproof.reporting.numbers import plural
 
 _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 

@@ -40,8 +40,7 @@ def _help(asked: HelpOptions, console: Console) -> int:
     return 0
 
 
-class FormatsOptions(CommandOptions, frozen=True, kw_only=True):
-    """List the result files that are read.
+_FORMATS = """List the result files that are read.
 
     A file's format is found by its content; --format NAME overrides that.
 
@@ -50,7 +49,7 @@ class FormatsOptions(CommandOptions, frozen=True, kw_only=True):
     """
 
 
-def _formats(asked: FormatsOptions, console: Console) -> int:
+def _formats(asked: CommandOptions, console: Console) -> int:
     import speedproof as sp
     from speedproof.reporting.model import Cell, Column, Report, Table, Text
 
@@ -115,7 +114,7 @@ class CacheOptions(CommandOptions, frozen=True, kw_only=True):
 def _cache(asked: CacheOptions, console: Console) -> int:
     from speedproof.api.run_plan import BuildCache
     from speedproof.reporting.model import Cell, Column, Report, Table, Text
-    from speedproof.reporting.names import plural
+    from speedproof.reporting.numbers import plural
 
     cache = BuildCache()
     if asked.clear or asked.limit is not None:
@@ -150,7 +149,7 @@ def _cache(asked: CacheOptions, console: Console) -> int:
 
 COMMANDS = {
     "cache": partial(Command, CacheOptions, _cache),
-    "formats": partial(Command, FormatsOptions, _formats),
+    "formats": partial(Command, CommandOptions, _formats, _FORMATS),
     "completion": partial(Command, CompletionOptions, _completion),
     "help": partial(Command, HelpOptions, _help),
 }

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof import values
 from speedproof.cli.command import Command
-from speedproof.cli.console import Console
+from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import (
     check_outputs,
     context_of,
@@ -36,8 +36,6 @@ from speedproof.options import (
     quantile_name,
 )
 from speedproof.reporting.model import Report
-
-FAILED = 1
 
 
 class CompareOptions(CommandOptions, frozen=True, kw_only=True):

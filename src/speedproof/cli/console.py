@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from speedproof.reporting.model import Report
 
 
-_QUIET = 10.0  # seconds between two lines of progress in a pipe
+FAILED, ERROR, UNDECIDED, INTERRUPTED = 1, 2, 3, 130
+"""The exit codes of what does not end with 0."""
+QUIET = 10.0
+"""Seconds between two lines of progress in a pipe."""
 
 
 def _of_terminal() -> int:
@@ -113,7 +116,7 @@ class Console:
 
             def tell(done: float, of: float | None) -> None:
                 nonlocal last
-                if time.monotonic() - last >= _QUIET:
+                if time.monotonic() - last >= QUIET:
                     last = time.monotonic()
                     self.remark(f"{title}: {done:,.0f}{'' if of is None else f' of {of:,.0f}'}")
 

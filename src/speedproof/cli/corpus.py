@@ -12,7 +12,7 @@ import speedproof as sp
 from speedproof import values
 from speedproof.api.given import confidence_of
 from speedproof.cli.command import Command, Group
-from speedproof.cli.console import Console
+from speedproof.cli.console import INTERRUPTED, Console
 from speedproof.cli.files import check_outputs, columns_of, report_no_floor, rules_of, write_outputs
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from speedproof.reporting.model import Report, Reported
 
 _ROWS = 40
-INTERRUPTED = 130
 
 Place = Annotated[str, Argument("CORPUS", "its folder, or the URL of an object store", is_file=False)]
 Json = Annotated[bool, "write JSON"]
@@ -178,7 +177,7 @@ def _build(asked: BuildOptions, console: Console) -> int:
     from speedproof.reporting.corpus import contents
 
     if left_out:
-        from speedproof.reporting.names import plural
+        from speedproof.reporting.numbers import plural
 
         console.remark(f"{plural(len(left_out), 'file')} left out: already in the corpus, unchanged")
     console.write(contents(corpus.info()))

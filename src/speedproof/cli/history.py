@@ -1,7 +1,7 @@
 """``speedproof history``: keep measurements of commits, and tell what changed, when and by how much."""
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import chdir, suppress
 from datetime import datetime
 from functools import partial
@@ -14,20 +14,20 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.command import Command, Group
-from speedproof.cli.console import Console
+from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import STDOUT, write_whole
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import CommandOptions, Measuring, Reading, handed
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import to_json
-from speedproof.reporting.names import enumerate_names, plural
+from speedproof.reporting.names import enumerate_names
+from speedproof.reporting.numbers import plural
 from speedproof.values import count, place
 
 if TYPE_CHECKING:
     from speedproof.api.history_files import QueriedSample
-
-FAILED = 1
+    from speedproof.reporting.model import Report
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -339,68 +339,66 @@ def _remark_metrics(
         )
 
 
-def _remark_branches(history: "sp.History", result: "sp.HistoryResult", console: Console) -> None:
-    """Which branch is followed where git does not order the commits, and there are others."""
-    followed = {commit.branch for commit in result.commits} - {""}
-    others = sorted({commit.branch for commit in history.store.commits()} - followed - {""})
-    if others and not any(commit.author for commit in result.commits):
-        console.remark(
-            f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
-        )
-
-
 def _tell(asked: ChangesOptions, console: Console) -> int:
     """The commits with changes, or those of one commit or benchmark."""
     from speedproof.reporting.history import overview
 
-    history = asked.history
-    result = _changed(history, asked)
-    sha = None if asked.shared.commit is None else history.find(asked.shared.commit)
+    history, shared = asked.history, asked.shared
+    result = _changed(asked)
+    sha = None if shared.commit is None else history.find(shared.commit)
     kept = tuple(
         change
         for change in result.changes
         if sha in (None, change.commit.sha) and asked.state in (None, result.state(change))
     )
-    chosen = None if asked.shared.commit is asked.state is None else len(result.changes)
-    result = replace(result, changes=kept)
-    _remark_branches(history, result, console)
-    _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
-    if asked.shared.json:
-        console.out.write(result.to_json())
-    else:
-        each = asked.shared.commit is not None or asked.shared.benchmark is not None
-        console.write(overview(result, everything=asked.shared.all, each=each, of=chosen))
-    return _code(result, asked)
+    report = partial(
+        overview,
+        everything=shared.all,
+        each=not shared.commit is shared.benchmark is None,
+        of=None if shared.commit is asked.state is None else len(result.changes),
+    )
+    return _answer(asked, replace(result, changes=kept), shared.benchmark, report, console)
 
 
 def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     """One benchmark, commit by commit."""
     from speedproof.reporting.history import track_report
 
-    history = asked.history
     if asked.benchmark is None:
-        known = list(
-            dict.fromkeys(s.key.benchmark for s in history.store.all_series(metric=asked.shared.metric))
-        )
+        series = asked.history.store.all_series(metric=asked.shared.metric)
+        known = list(dict.fromkeys(s.key.benchmark for s in series))
         raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
-    result = _changed(history, asked)
-    _remark_branches(history, result, console)
-    _remark_metrics(history, asked.shared.metric, asked.benchmark, console)
-    if asked.shared.json:
+    return _answer(asked, _changed(asked), asked.benchmark, track_report, console)
+
+
+def _changed(asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
+    correction: Literal["bh", "holm"] = "bh" if asked.shared.fdr else "holm"
+    chosen = handed(sp.History.changes, asked.shared, asked)
+    return asked.history.changes(correction=correction, **chosen)
+
+
+def _answer(
+    asked: ChangesOptions | ShowBenchmarkOptions,
+    result: "sp.HistoryResult",
+    benchmark: str | None,
+    report: "Callable[[sp.HistoryResult], Report]",
+    console: Console,
+) -> int:
+    """What changed, after which branch and metrics were followed where there are others."""
+    history, shared = asked.history, asked.shared
+    followed = {commit.branch for commit in result.commits} - {""}
+    others = sorted({commit.branch for commit in history.store.commits()} - followed - {""})
+    if others and not any(commit.author for commit in result.commits):  # git does not order them
+        console.remark(
+            f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
+        )
+    _remark_metrics(history, shared.metric, benchmark, console)
+    if shared.json:
         console.out.write(result.to_json())
     else:
-        console.write(track_report(result))
-    return _code(result, asked)
-
-
-def _changed(history: "sp.History", asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
-    correction: Literal["bh", "holm"] = "bh" if asked.shared.fdr else "holm"
-    return history.changes(correction=correction, **handed(sp.History.changes, asked.shared, asked))
-
-
-def _code(result: "sp.HistoryResult", asked: ChangesOptions | ShowBenchmarkOptions) -> int:
-    open_ones = [c for c in result.changes if result.slower(c) and result.state(c) == "stands"]
-    return FAILED if asked.shared.fail_on_change and open_ones else 0
+        console.write(report(result))
+    stands = any(result.slower(c) and result.state(c) == "stands" for c in result.changes)
+    return FAILED if shared.fail_on_change and stands else 0
 
 
 def _query(asked: QueryOptions, console: Console) -> int:

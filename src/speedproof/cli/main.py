@@ -20,12 +20,10 @@ import click
 
 from speedproof import __version__
 from speedproof.cli.command import ClickOption, Command, Group, common, said, unknown_command
-from speedproof.cli.console import Console
+from speedproof.cli.console import ERROR, INTERRUPTED, Console
 from speedproof.declaring import Option
 from speedproof.errors import SpeedproofError
 
-ERROR = 2
-INTERRUPTED = 130
 CLOSED_PIPE = 141
 _THREADS = "OPENBLAS_NUM_THREADS"
 

@@ -13,7 +13,7 @@ import click
 from msgspec.structs import replace
 
 from speedproof.cli.command import A, Command
-from speedproof.cli.console import Console
+from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import CommandOptions, Explained, MeasuredOutput, Measuring, UndecidedMeasured
@@ -123,11 +123,6 @@ def run(asked: RunOptions, console: Console) -> int:
     return carry_out(asked, console)
 
 
-NOT_FOUND = 3
-CTRL_C = 130
-_QUIET_SECONDS = 10.0
-
-
 class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     """Find the commit that made a program slower or faster.
 
@@ -194,7 +189,8 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
     """Carry the command out."""
     if platform.system() not in MEASURES_ON:
         raise UsageError(f"'speedproof bisect' measures on {' and '.join(MEASURES_ON.values())}")
-    from speedproof.api.bisections import INTERRUPTED, BisectionFinding, BisectRequest, bisect_revisions
+    from speedproof.api import bisections
+    from speedproof.api.bisections import BisectionFinding, BisectRequest, bisect_revisions
     from speedproof.api.run_plan import new_session
     from speedproof.cli.run_session import ends_as_ctrl_c
     from speedproof.reporting.bisection import progress_line
@@ -231,7 +227,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
     def watch(stage: str, finding: Callable[[], BisectionFinding]) -> None:
         nonlocal shown
         # Search and confirmation take turns: each is named when it begins, then the time rules.
-        if stage not in warned or time.monotonic() - shown >= _QUIET_SECONDS:
+        if stage not in warned or time.monotonic() - shown >= QUIET:
             console.remark(progress_line(stage, finding()))
             shown = time.monotonic()
             warned.add(stage)
@@ -246,9 +242,9 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
     else:
         named = asked.resume or asked.save
         console.write(*replace(result, file=named or LATEST).reports())
-    if result.reason == INTERRUPTED:
-        return CTRL_C
-    return NOT_FOUND if result.finding.open else 0
+    if result.reason == bisections.INTERRUPTED:
+        return INTERRUPTED
+    return UNDECIDED if result.finding.open else 0
 
 
 def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:

@@ -32,13 +32,14 @@ from speedproof.api.run_start import (
     same_files,
     stored_chain,
 )
-from speedproof.cli.console import Console
+from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
 from speedproof.cli.files import check_outputs, fails, write_outputs, write_whole
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.options import UNNAMED
-from speedproof.reporting.names import enumerate_names, plural, visible_lines
+from speedproof.reporting.names import enumerate_names, visible_lines
+from speedproof.reporting.numbers import plural
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
     from speedproof.api.measurement import Progress, SequentialComparison
     from speedproof.api.session_results import RaceResult
 
-FAILED = 1
-ERROR = 2
-INTERRUPTED = 130
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
 LOADED_LATE = (
@@ -318,7 +316,6 @@ def _remark(console: Console, ended: EndedSession) -> None:
 _SHOWN = 30
 # Redrawing happens between runs only, never during one: no thread of the runner's disturbs the program.
 _TERMINAL_SECONDS = 0.25
-_PIPE_SECONDS = 10.0
 
 
 class Watcher:
@@ -332,7 +329,7 @@ class Watcher:
         self._metric = metric
         self._live: Live | None = None
         self._terminal = console.err.isatty()
-        self._due = clock() + (0.0 if self._terminal else _PIPE_SECONDS)
+        self._due = clock() + (0.0 if self._terminal else QUIET)
         # By benchmark, for a driver goes round its benchmarks.
         self._runs: dict[str, int] = {}
         self._recent: dict[str, dict[str, deque[float]]] = {}
@@ -379,4 +376,4 @@ class Watcher:
         else:
             # Of several candidates each has a line.
             self._console.remark(("; " if len(known) < 2 else "\n  ").join([head, *known]))
-            self._due = now + _PIPE_SECONDS
+            self._due = now + QUIET

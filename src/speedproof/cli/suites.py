@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import speedproof as sp
 from speedproof.cli.command import Command
-from speedproof.cli.console import Console
+from speedproof.cli.console import ERROR, Console
 from speedproof.cli.files import check_outputs, load_chosen, outputs_wanted, report_leftovers, write_answer
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
@@ -23,8 +23,6 @@ from speedproof.options import (
 from speedproof.reporting.model import to_json
 from speedproof.reporting.names import visible_lines
 from speedproof.values import any_level, place, proportion
-
-UNREADABLE = 2
 
 
 class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
@@ -85,7 +83,7 @@ def _suite(asked: SuiteOptions, console: Console) -> int:
         console.err.write(f"left out: {visible_lines(problem)}\n")
     for note in result.notes:
         console.remark(f"note: {note}")
-    return UNREADABLE if result.lost else 0
+    return ERROR if result.lost else 0
 
 
 class HptOptions(CommandOptions, frozen=True, kw_only=True):

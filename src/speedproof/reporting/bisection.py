@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.reporting.model import Report, Style, Text
-from speedproof.reporting.names import factor, percent, plural, rough
+from speedproof.reporting.numbers import factor, percent, plural, rough
 from speedproof.reporting.words import of_metric
 
 _SHOWN = 8

@@ -17,18 +17,9 @@ from speedproof.reporting import sheet, words
 from speedproof.reporting.details import of_all
 from speedproof.reporting.hpt import conclusion as outperforms
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
-from speedproof.reporting.names import (
-    benchmark_column,
-    cut_left,
-    factor,
-    percent,
-    plural,
-    short_names,
-    shortened,
-    spoken,
-    width_of,
-)
+from speedproof.reporting.names import benchmark_column, cut_left, short_names, shortened, spoken, width_of
 from speedproof.reporting.notes import caveats, risk_of_many, sessions_differ, two_speeds
+from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
 
 if TYPE_CHECKING:

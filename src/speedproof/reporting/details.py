@@ -17,16 +17,8 @@ from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
-from speedproof.reporting.names import (
-    benchmark_column,
-    enumerate_names,
-    factor,
-    labels,
-    level,
-    p_is,
-    percent,
-    pvalue,
-)
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels
+from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue
 from speedproof.reporting.rows import Voice, times
 from speedproof.stats.scaling import MOST_APART
 

@@ -18,19 +18,9 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import (
-    benchmark_column,
-    enumerate_names,
-    factor,
-    labels,
-    level,
-    p_is,
-    percent,
-    plural,
-    share,
-    shortened,
-)
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
 from speedproof.reporting.notes import caveats, held_against, two_speeds
+from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share
 from speedproof.reporting.rows import by_medians, times, version_columns
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.

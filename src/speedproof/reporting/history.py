@@ -20,8 +20,9 @@ from speedproof.history.triage import STANDS, CommitChanges, by_commit
 from speedproof.options import deciding
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
-from speedproof.reporting.names import factor, percent, plural, short_names, shortened, sparkline, values
+from speedproof.reporting.names import short_names, shortened
 from speedproof.reporting.notes import up_to
+from speedproof.reporting.numbers import factor, percent, plural, sparkline, values
 from speedproof.reporting.words import of_metric
 from speedproof.stats.session_spread import widened
 from speedproof.stats.two_levels import LEAST

@@ -23,18 +23,10 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import (
-    benchmark_column,
-    factor,
-    labels,
-    percent,
-    plural,
-    pvalue,
-    spoken,
-    values,
-)
+from speedproof.reporting.names import benchmark_column, labels, spoken
 from speedproof.reporting.notes import caveats as told_caveats
 from speedproof.reporting.notes import two_speeds
+from speedproof.reporting.numbers import factor, percent, plural, pvalue, values
 
 if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks

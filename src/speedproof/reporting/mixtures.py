@@ -39,16 +39,8 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import (
-    benchmark_column,
-    case_share,
-    labels,
-    p_is,
-    percent,
-    plural,
-    spoken,
-    value_of,
-)
+from speedproof.reporting.names import benchmark_column, labels, spoken
+from speedproof.reporting.numbers import case_share, p_is, percent, plural, value_of
 from speedproof.reporting.words import interval
 from speedproof.stats.quantile_ratio import least_runs
 from speedproof.stats.scaling import usual

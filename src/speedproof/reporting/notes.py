@@ -13,7 +13,8 @@ from speedproof.options import HEADLINE
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
-from speedproof.reporting.names import called, level, nicknames, percent, plural
+from speedproof.reporting.names import called, nicknames
+from speedproof.reporting.numbers import level, percent, plural
 from speedproof.reporting.words import interval
 
 if TYPE_CHECKING:

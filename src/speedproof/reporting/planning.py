@@ -12,7 +12,8 @@ from speedproof.protocols.planning import Calibration, RunPlan
 from speedproof.protocols.power import MOST_RUNS, PowerPlan, RunsForPower
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.model import Column, Report, Row, Table, Text, right
-from speedproof.reporting.names import benchmark_column, factor, p_is, percent, plural, rough, share
+from speedproof.reporting.names import benchmark_column
+from speedproof.reporting.numbers import factor, p_is, percent, plural, rough, share
 from speedproof.reporting.words import CHANGED, asked_of, several, span
 
 

@@ -17,8 +17,9 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.units import outermost
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
-from speedproof.reporting.names import benchmark_column, called, case_share, labels, percent, plural, values
+from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.notes import risk_of_many, unseen
+from speedproof.reporting.numbers import case_share, percent, plural, values
 from speedproof.reporting.words import counted_runs, how_often, several
 from speedproof.stats.estimate import Estimate
 

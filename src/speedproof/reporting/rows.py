@@ -16,7 +16,8 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Outcome, Records, Row, Style, Table, Text, Value, right
-from speedproof.reporting.names import factor, labels, level, percent, share, values
+from speedproof.reporting.names import labels
+from speedproof.reporting.numbers import factor, level, percent, share, values
 from speedproof.stats.estimate import Estimate
 
 OUTCOMES: dict[Verdict, Outcome] = {

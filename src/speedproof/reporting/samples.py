@@ -13,7 +13,8 @@ from speedproof.data.suite import Suite
 from speedproof.data.units import scale_of
 from speedproof.protocols.units import summarise
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
-from speedproof.reporting.names import benchmark_column, called, plural, values
+from speedproof.reporting.names import benchmark_column, called
+from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.words import spread
 from speedproof.stats.scaling import NORMAL_DEVIATION, with_headroom
 

@@ -20,15 +20,8 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import Summary, summarise
 from speedproof.reporting import gate, sheet, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
-from speedproof.reporting.names import (
-    common_prefix,
-    enumerate_names,
-    labels,
-    percent,
-    plural,
-    rounded_up,
-    width_of,
-)
+from speedproof.reporting.names import common_prefix, enumerate_names, labels, width_of
+from speedproof.reporting.numbers import percent, plural, rounded_up
 from speedproof.reporting.words import direction, observed, span
 
 _NAMED = 5

@@ -27,8 +27,9 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, level, nicknames, plural, shortened, spoken, values
+from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
 from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
+from speedproof.reporting.numbers import level, plural, values
 from speedproof.reporting.rows import (
     OUTCOMES,
     Voice,

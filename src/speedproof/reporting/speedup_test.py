@@ -16,7 +16,8 @@ from msgspec.structs import replace
 from speedproof.protocols.aggregates import LOCATIONS, RANDOM_SELECTION, Location
 from speedproof.protocols.speedup_test import DEFAULT_ALPHA, RowFinding, SuiteReport, SuiteRow
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, hint_of_all
-from speedproof.reporting.names import benchmark_column, factor, level, percent, plural
+from speedproof.reporting.names import benchmark_column
+from speedproof.reporting.numbers import factor, level, percent, plural
 from speedproof.reporting.text import render
 from speedproof.reporting.words import PLURALS, direction, interval
 from speedproof.stats.estimate import Estimate

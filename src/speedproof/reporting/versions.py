@@ -18,15 +18,11 @@ from speedproof.reporting.names import (
     called,
     common_prefix,
     enumerate_names,
-    factor,
     labels,
-    percent,
-    plural,
     shortened,
-    sparkline,
-    values,
 )
 from speedproof.reporting.notes import undermining, unseen
+from speedproof.reporting.numbers import factor, percent, plural, sparkline, values
 from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, opposite, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}

@@ -17,18 +17,8 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.why import LEAST_RUNS, ByStates, GoesWith, StateOfRuns, Why
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
-from speedproof.reporting.names import (
-    benchmark_column,
-    called,
-    case_share,
-    enumerate_names,
-    factor,
-    level,
-    percent,
-    plural,
-    pvalue,
-    value_of,
-)
+from speedproof.reporting.names import benchmark_column, called, enumerate_names
+from speedproof.reporting.numbers import case_share, factor, level, percent, plural, pvalue, value_of
 from speedproof.reporting.rows import Voice, version_columns
 from speedproof.reporting.words import direction, inverse
 from speedproof.stats.estimate import Estimate

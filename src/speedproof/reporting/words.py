@@ -20,7 +20,7 @@ from speedproof.protocols.results import CHANGED as CHANGED
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.units import Summary
 from speedproof.reporting.model import Style
-from speedproof.reporting.names import case_share, factor, level, plural, rough, share
+from speedproof.reporting.numbers import case_share, factor, level, plural, rough, share
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:

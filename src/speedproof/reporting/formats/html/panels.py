@@ -19,7 +19,8 @@ from speedproof.data.units import Direction, format_value, format_values
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import Summary, typical_units
-from speedproof.reporting.names import labels, plural, pvalue, values
+from speedproof.reporting.names import labels
+from speedproof.reporting.numbers import plural, pvalue, values
 from speedproof.reporting.words import named, proof, verdict
 from speedproof.stats.quantile_ratio import shift_function
 from speedproof.stats.scaling import with_headroom
