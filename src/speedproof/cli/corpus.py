@@ -13,7 +13,7 @@ from speedproof import values
 from speedproof.api.given import confidence_of
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import INTERRUPTED, Console
-from speedproof.cli.files import check_outputs, columns_of, report_no_floor, rules_of, write_outputs
+from speedproof.cli.files import check_outputs, columns_of, report_no_floor, rules_of, write_answer
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
@@ -218,6 +218,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)
     explained = answers.why() if asked.why else None
+    more = {} if explained is None else {"why": list(explained)}
 
     def beside(reports: Iterable["Report"], **shown: bool) -> tuple["Report", ...]:
         if explained is None:
@@ -232,12 +233,15 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
         whole = answers.written()
         return replace(whole, reports=beside(whole.reports, details=True))
 
-    if write_outputs(asked, output, written, console):
-        return _whole(answers.conclusion)
-    shown = {"details": output.details, "everything": output.all}
-    more = {} if explained is None else {"why": list(explained)}
-    reports = beside(answers.reports(**shown), **shown)
-    return _shown("compare", answers.conclusion, reports, console, json=output.json, **more)
+    write_answer(
+        asked,
+        output,
+        console,
+        lambda **shown: beside(answers.reports(**shown), **shown),
+        lambda: to_json("corpus compare", [answers.conclusion], **more),
+        written,
+    )
+    return _whole(answers.conclusion)
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
@@ -276,12 +280,10 @@ def _worked(
         )
 
 
-def _shown(
-    action: str, answers: Any, reports: Iterable["Report"], console: Console, *, json: bool, **more: Any
-) -> int:
+def _shown(action: str, answers: Any, reports: Iterable["Report"], console: Console, *, json: bool) -> int:
     """Write the answer."""
     if json:
-        console.out.write(to_json(f"corpus {action}", [answers], **more))
+        console.out.write(to_json(f"corpus {action}", [answers]))
     else:
         console.write(*reports)
     return _whole(answers)

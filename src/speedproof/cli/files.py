@@ -260,12 +260,13 @@ def write_answer(
     console: Console,
     reports: Callable[..., Iterable[Report]],
     to_json: Callable[[], str],
+    written: Callable[[], Reported] | None = None,
     **known: Any,
 ) -> None:
     """What was found, in every form that was asked for: files, JSON, else the answer on standard output.
 
-    ``reports`` are called with what the sheet is to show; what is ``known`` besides, as :class:`Reported` names
-    it, is for pages.
+    ``reports`` are called with what the sheet is to show. Files hold what is ``written``, by default these with
+    all details and what is ``known`` besides, as :class:`Reported` names it.
     """
     shown = {"everything": output.all, "details": output.details}
     shown |= {"explain": True} if output.explain else {}
@@ -273,7 +274,7 @@ def write_answer(
     def whole() -> Reported:
         return Reported(tuple(reports(**{**shown, "details": True})), **known)
 
-    taken = write_outputs(asked, output, whole, console, again="context" in known)
+    taken = write_outputs(asked, output, written or whole, console, again="context" in known)
     if output.json:
         console.out.write(to_json())
     elif not taken:

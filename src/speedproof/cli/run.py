@@ -16,7 +16,7 @@ from speedproof.cli.command import A, Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import CommandOptions, Explained, MeasuredOutput, Measuring, UndecidedMeasured
+from speedproof.options import CommandOptions, Explained, MeasuredOutput, Measuring, UndecidedMeasured, handed
 from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 
@@ -205,22 +205,13 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
         request, path = BisectRequest.stored(Path(asked.resume)), Path(asked.resume)
     else:
         names, command = _asked(asked)
-        request = BisectRequest.of(
-            Path.cwd(),
-            names,
-            command,
-            build_env=asked.build_env,
-            shell="sh" if asked.shell else "",
-            build=asked.build,
-            confidence=asked.confidence,
-            min_change=asked.min_change,
-            timeout=asked.timeout,
-            seed=asked.seed,
-            runs=asked.runs,
-            metric=asked.measuring.metric,
-            decide_by=asked.measuring.decide_by or "time",
-            ignore_failure=asked.measuring.ignore_failure,
-        )
+        chosen = handed(BisectRequest, asked) | {
+            "shell": "sh" if asked.shell else "",
+            "metric": asked.measuring.metric,
+            "decide_by": asked.measuring.decide_by or "time",
+            "ignore_failure": asked.measuring.ignore_failure,
+        }
+        request = BisectRequest.of(Path.cwd(), names, command, **chosen)
         path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
     shown, warned = time.monotonic(), set[str]()
 

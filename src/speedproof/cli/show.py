@@ -4,7 +4,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import speedproof as sp
 from speedproof.cli.command import Command
@@ -86,7 +86,7 @@ def _report(asked: ReportOptions, console: Console) -> int:
     text = sys.stdin.buffer.read() if stdin else Path(asked.results).read_bytes()
     document, suite = read_document(text, "stdin" if stdin else asked.results)
     made = partial(reports, document.results, document.rankings)
-    known = {"suite": suite, "context": document.context, "results": document.results}
+    known: dict[str, Any] = {"suite": suite, "context": document.context, "results": document.results}
     write_answer(asked, asked.output, console, made, str, **known)
     return 0
 

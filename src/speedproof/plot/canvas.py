@@ -127,13 +127,13 @@ def plain(text: str, longest: int = 100) -> str:
     return "\n".join(lines).replace("$", r"\$")
 
 
-def plain_log_ticks(axis: Axis) -> None:
+def plain_log_ticks(axis: Axis, unit: str = "") -> None:
     """Ticks of a logarithmic axis: plain numbers, even ones where it spans less than a power of ten."""
     from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if high > 10.0 * low else AutoLocator())
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}{unit}"))
     axis.set_minor_locator(NullLocator())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from speedproof.errors import DataError
-from speedproof.plot.canvas import GREY, axes_or_new, beside, finished, lay_grid, plain
+from speedproof.plot.canvas import GREY, axes_or_new, beside, finished, lay_grid, plain, plain_log_ticks
 from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
@@ -246,7 +246,7 @@ def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = 
     first = drawn[0][0]
     asked = QUESTIONS[first.inputs[0].comparison.protocol].title.lower()
     ax.set(xscale="log", yscale="log")
-    _plain_ticks(ax, low, high)
+    plain_log_ticks(ax.yaxis, "x")
     legend = beside(ax) if len(drawn) > 1 or first.benchmark else None
     return finished(
         ax,
@@ -255,15 +255,3 @@ def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = 
         xlabel=first.parameter,
         ylabel=f"speedup ({asked}), each bound at {100 * (1 - first.alpha):.10g} %",
     )
-
-
-def _plain_ticks(ax: Axes, low: float, high: float) -> None:
-    """Speedups as numbers; between powers of ten where they span less than two of them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    narrow = math.log10(high / low) < 2.0
-    ax.yaxis.set_major_locator(
-        LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0,), numticks=20)
-    )
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}x"))
-    ax.yaxis.set_minor_locator(LogLocator(subs=(), numticks=1))

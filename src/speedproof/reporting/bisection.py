@@ -11,7 +11,8 @@ from msgspec import Struct
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.reporting.model import Report, Style, Text
 from speedproof.reporting.numbers import factor, percent, plural, rough
-from speedproof.reporting.words import of_metric
+from speedproof.reporting.words import inverse, of_metric, span
+from speedproof.stats.estimate import Estimate
 
 _SHOWN = 8
 # Forecasts beyond this many runs say nothing.
@@ -171,16 +172,10 @@ def _least(change: float, low: float, high: float, record: ExportedBisection) ->
 
 
 def _between(low: float, high: float, metric: str) -> str:
+    """Between which factors the last commit differs from the first."""
     if max(abs(low - 1), abs(high - 1)) <= _NOTHING:
         return "equal"
-    return f"{_side(low, metric)} to {_side(high, metric)}"
-
-
-def _side(change: float, metric: str) -> str:
-    if change == 0 or math.isinf(change):
-        return "unknown"
-    better, worse = of_metric(metric)
-    return f"{factor(change, 1)} {worse}" if change >= 1 else f"{factor(1 / change, 1)} {better}"
+    return span(Estimate(math.nan, inverse(high), inverse(low), math.nan), *of_metric(metric))
 
 
 def progress_line(stage: str, finding: BisectionFinding) -> str:

@@ -18,7 +18,7 @@ from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels
-from speedproof.reporting.numbers import factor, level, p_is, percent, pvalue
+from speedproof.reporting.numbers import level, p_is, percent, pvalue
 from speedproof.reporting.rows import Voice, times
 from speedproof.stats.scaling import MOST_APART
 
@@ -86,7 +86,7 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
 
 def _change(c: Comparison) -> Cell:
     flag = " !" if c.undermining or words.marked(c) else ""
-    style, change, certified = words.STYLES[c.verdict], words.change(c), c.certified
+    style, change = words.STYLES[c.verdict], words.change(c)
     if c.quantity == "probability":
         return Cell(f"{words.wins(c)}{flag}", style)
     if not c.test:
@@ -94,14 +94,9 @@ def _change(c: Comparison) -> Cell:
         return Cell(f"~ {why}" if why else "~ not tested", "dim", ("~ not tested",))
     if c.verdict not in words.CHANGED:
         mark = "=" if c.verdict is Verdict.EQUIVALENT else "~"
-        return Cell(f"{mark} {words.range_of(c)}{flag}", "dim", (change,), speedup=certified)
-    bound = words.effect(c).bound
-    low, high = certified.ends
-    if c.verdict is Verdict.SLOWER:
-        low, high = words.inverse(high), words.inverse(low)
-    ends = f" [{factor(low, -1, 2 if bound <= words.ONE else 12)}, {factor(high, 1)}]"
-    shown = f"{change}{'' if math.isnan(bound) else ends}{flag}"
-    return Cell(shown, style, (f"{change}{flag}",), speedup=certified)
+        return Cell(f"{mark} {words.range_of(c)}{flag}", "dim", (change,), speedup=c.certified)
+    shown = words.interval(c.certified, *words.gain_and_loss(c))
+    return Cell(f"{shown}{flag}", style, (f"{change}{flag}",), speedup=c.certified)
 
 
 def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:

@@ -20,7 +20,7 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, 
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
 from speedproof.reporting.notes import caveats, held_against, two_speeds
-from speedproof.reporting.numbers import factor, level, p_is, percent, plural, share
+from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import by_medians, times, version_columns
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
@@ -73,12 +73,6 @@ class _Line:
         return f"{'±' if self.row.demand.policy is Policy.EQUIVALENCE else '+'}{self.words['margin']}"
 
     @property
-    def seen(self) -> str:
-        """The observed ratio, for what nothing is proven of."""
-        ratio = words.natural(self.of)
-        return "~" if ratio == "-" else f"~ {ratio}"
-
-    @property
     def alone(self) -> Verdict:
         """What is proven of it by itself; equal within the margin, it may still be faster or slower."""
         c = self.of
@@ -91,7 +85,7 @@ class _Line:
         if self.by_mean:
             return f"{words.natural(self.of)}{self.by_mean}"
         if self.alone not in words.CHANGED:
-            return self.seen
+            return f"~ {words.natural(self.of)}".removesuffix(" -")
         return words.change(replace(self.of, verdict=self.alone))
 
     @property
@@ -167,7 +161,7 @@ class _Line:
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
     """A gate as a sheet."""
     lines = [_Line(result, row) for row in result.rows]
-    asked = f"({words.asked_of(result.rules.protocol)}, {level(1 - result.rules.alpha)})"
+    asked = words.asked(result.rules.protocol, result.rules.alpha)
     made = _table(result, lines, everything=everything, undecided_fails=undecided_fails)
     return Report(
         f"Gate: {result.candidate} against {result.reference}",

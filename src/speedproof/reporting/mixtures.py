@@ -150,13 +150,13 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
             ", ".join(f"{p} {case_share(m.share)}" for p, m in zip(places, a.modes, strict=True)) or "none"
         )
         brief = ", ".join(places) or "none"
-        kind = a.order.kind
+        kind, best = a.order.kind, max(a.families, key=lambda family: family.bic, default=None)
         row = Row.of(
             named(benchmark),
             short[version],
             Cell(modes, shorter=(brief, plural(len(a.modes), "mode"))),
             _fit(a),
-            best_family(a) if a.families else "",
+            "" if best is None else best.name if best.bic >= a.bic else "mixture",
             Cell(kind, "warning" if kind in _ORDERS else ""),
             f"{len(a.components)}{a.kind if a.kind != 'X' else ''}",
             str(a.n),
@@ -250,12 +250,6 @@ def _families(a: Analysis) -> Table:
 
 def _judged(pvalue: float) -> str:
     return f"{'rejected' if pvalue <= ALPHA else 'not rejected'} (p = {pvalue:.2g})"
-
-
-def best_family(a: Analysis) -> str:
-    """The family of largest BIC."""
-    best = max(a.families, key=lambda family: family.bic, default=None)
-    return "mixture" if best is None or best.bic < a.bic else best.name
 
 
 def _shown(places: Sequence[float], sample: Sample, digits: int = 4) -> list[str]:

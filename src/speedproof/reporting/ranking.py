@@ -20,7 +20,7 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, f
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.notes import risk_of_many, unseen
 from speedproof.reporting.numbers import case_share, percent, plural, values
-from speedproof.reporting.words import counted_runs, how_often, several
+from speedproof.reporting.words import chance_interval, counted_runs, how_often, several
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -132,16 +132,15 @@ def _places(one: BenchmarkRanking, title: str) -> Table:
             Cell(names[v.version], "strong"),
             median,
             mean,
-            _wins(v.chance),
+            _chance(v.chance),
             counted_runs(v.units, v.n),
         )
         rows.append(Row.of(*cells, name=v.version, kind="versions", folded=i >= 10))
     return Table.of(columns, rows)
 
 
-def _wins(chance: Estimate) -> Cell | str:
-    wins = case_share(chance.value)
-    return Cell(f"{wins} [{case_share(chance.low, -1)}, {case_share(chance.high, 1)}]", shorter=(wins,))
+def _chance(chance: Estimate) -> Cell:
+    return Cell(chance_interval(chance), shorter=(case_share(chance.value),))
 
 
 def _suite(rankings: Sequence[BenchmarkRanking], versions: Sequence[str], *, everything: bool) -> Report:
@@ -220,7 +219,7 @@ def _details(one: BenchmarkRanking) -> Report:
             Cell(names[v.version], "strong"),
             str(v.modes or "-"),
             f"{100 * v.ties:.1f} %",
-            _wins(v.mixture_chance) if v.mixture_chance else "-",
+            _chance(v.mixture_chance) if v.mixture_chance else "-",
         )
         for v in ranking.versions
     )

@@ -17,7 +17,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Outcome, Records, Row, Style, Table, Text, Value, right
 from speedproof.reporting.names import labels
-from speedproof.reporting.numbers import factor, level, percent, share, values
+from speedproof.reporting.numbers import factor, percent, plural, share, values
 from speedproof.stats.estimate import Estimate
 
 OUTCOMES: dict[Verdict, Outcome] = {
@@ -60,7 +60,7 @@ class Voice(Struct, frozen=True):
 
     def asked(self, protocol: str, alpha: float) -> str:
         """Which question was answered at which confidence."""
-        return f"({words.asked_of(protocol)}, {'not proven' if self.shaken else level(1 - alpha)})"
+        return words.asked(protocol, alpha, shaken=self.shaken)
 
     def answer(self, metric: str, of: str, counts: Mapping[Verdict, int], asked: str) -> Text:
         """The answer about many benchmarks."""
@@ -68,8 +68,12 @@ class Voice(Struct, frozen=True):
         return Text(f"{words.metric_first(metric)}{of}: {counted}", "strong", asked)
 
     def geometric_mean(self, estimate: Estimate, known: int, of: int) -> Text:
-        """The ratio over a suite, of which so many benchmarks have one."""
-        return Text(words.geometric_mean(estimate, self.better, self.worse, (known, of)))
+        """The ratio over a suite, of which so many benchmarks have one; none where no interval shows it."""
+        low, high = estimate.ends
+        shown = not (math.isnan(low) or math.isinf(high))
+        ratio = words.interval(estimate, self.better, self.worse) if shown else "not shown (too few runs)"
+        some = f" ({known} of {plural(of, 'benchmark')})" if known < of else ""
+        return Text(f"Geometric mean: {ratio}{some}")
 
     def jointly(self, alpha: float, counts: Mapping[Verdict, int], claims: int = 0) -> Text:
         """How many verdicts hold together at one risk; of more claims than two a benchmark, how many."""
@@ -147,6 +151,12 @@ def times(c: Comparison) -> list[Cell]:
     located = words.located(c)
     shown = values(located, c.reference.unit)
     return [Cell(text, key=value) for text, value in zip(shown, located, strict=True)]
+
+
+def interval_cell(estimate: Estimate, better: str = "faster", worse: str = "slower") -> Cell:
+    """A ratio with its interval, which goes where there is less room."""
+    brief = words.observed(estimate.value, better, worse)
+    return Cell(words.interval(estimate, better, worse), shorter=(brief,), speedup=estimate)
 
 
 def version_columns(*versions: str) -> tuple[Column, ...]:

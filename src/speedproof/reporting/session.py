@@ -71,7 +71,10 @@ def report(
         said.add(Assumption.NOISE_FLOOR)
     notes += dict.fromkeys((*why, *_warnings(findings, said)))
     notes += _of_builds(findings, *builds) if builds and findings else []
-    notes += _of_load(judged, load) if load else []
+    # It favours no side, and may be why a session has come to nothing.
+    open_ones = [f for f in judged if (f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD]
+    if load and open_ones:
+        notes.append(Text(f"! The load was {load}: without other programs fewer runs tell.", "warning"))
     notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
     return replace(
         made,
@@ -217,12 +220,6 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
     yield Text(f"Every block has builds of its own, {count} of each, {layouts}.", "dim")
     if lost:
         yield Text(f"Complete pairs: {measured} of {count}; runs of the others failed.", "warning")
-
-
-def _of_load(findings: Sequence[CandidateResult], load: str) -> Iterator[Text]:
-    """Why a session that others disturbed may have come to nothing; it favours no side."""
-    if any((f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD for f in findings):
-        yield Text(f"! The load was {load}: without other programs fewer runs tell.", "warning")
 
 
 def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, once: bool) -> str:

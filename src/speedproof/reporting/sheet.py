@@ -29,12 +29,13 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
 from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
-from speedproof.reporting.numbers import level, plural, values
+from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
     OUTCOMES,
     Voice,
     by_medians,
     contradicted,
+    interval_cell,
     opposite,
     records,
     times,
@@ -316,7 +317,7 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
         else (Column("benchmarks"), Column("geometric mean", brief="mean"))
     )
     what = f"{new} against {old}: {plural(len(known), 'metric')}"
-    asked = f"({words.asked_of(known[0].headlines[0].protocol)}, {level(1 - first.alpha)})" if known else ""
+    asked = words.asked(known[0].headlines[0].protocol, first.alpha) if known else ""
     return Report(
         what,
         (Text(what, "strong", asked),),
@@ -338,10 +339,7 @@ def _of_one(result: SuiteComparison) -> Row:
 
 def _of_several(result: SuiteComparison) -> Row:
     heads, means = result.headlines, result.geometric_means
-    better_worse = words.gain_and_loss(heads[0])
     counts = words.counted(words.counts_of(heads), Voice.of(result).kinds)
-    mean = Cell("")
-    if means is not None and means.these.value > 0:
-        brief = words.observed(means.these.value, *better_worse)
-        mean = Cell(words.interval(means.these, *better_worse), shorter=(brief,))
+    known = means is not None and means.these.value > 0
+    mean = interval_cell(means.these, *words.gain_and_loss(heads[0])) if means and known else ""
     return Row.of(Cell(result.metric, "strong"), counts, mean, name=result.metric)

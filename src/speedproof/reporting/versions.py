@@ -23,7 +23,7 @@ from speedproof.reporting.names import (
 )
 from speedproof.reporting.notes import undermining, unseen
 from speedproof.reporting.numbers import factor, percent, plural, sparkline, values
-from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, opposite, records
+from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, interval_cell, opposite, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "undecided", "passed")
@@ -199,9 +199,7 @@ def _by_place(of: _Versions, ranking: SuiteRanking, benchmarks: Sequence[str]) -
     for i, v in enumerate(ranking.versions):
         over = Cell("reference", shorter=("reference",), speedup=v.speedup)
         if v.version != of.names[0]:
-            words_of = voice.better, voice.worse
-            brief = words.observed(v.speedup.value, *words_of)
-            over = Cell(words.interval(v.speedup, *words_of), shorter=(brief,), speedup=v.speedup)
+            over = interval_cell(v.speedup, voice.better, voice.worse)
         cells = [_cell(answers.get(v.version), times.get(v.version, "-")) for answers, times in medians]
         folds = i >= (2 * _SHOWN if benchmarks else _SHOWN)
         shown = Cell(of.called[v.version], "strong")

@@ -18,9 +18,9 @@ from speedproof.protocols.why import LEAST_RUNS, ByStates, GoesWith, StateOfRuns
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
 from speedproof.reporting.names import benchmark_column, called, enumerate_names
-from speedproof.reporting.numbers import case_share, factor, level, percent, plural, pvalue, value_of
+from speedproof.reporting.numbers import case_share, factor, percent, plural, pvalue, value_of
 from speedproof.reporting.rows import Voice, version_columns
-from speedproof.reporting.words import direction, inverse
+from speedproof.reporting.words import direction, span
 from speedproof.stats.estimate import Estimate
 
 _NEXT = (
@@ -57,7 +57,11 @@ def sentence(why: Why, m: ByStates) -> str:
         return f"{'all' if m.share.value > 1.0 else percent(m.share.value, 2)} of {of}: {runs}"
     unknown = "" if why.speedup is None else "; no difference of the means is shown"
     if m.states:
-        seen = [f"{_time(why, s)} {_level(m, s)} ({_shares(why, s)})" for s in m.states]
+        times = [next(t for t in s.means if not math.isnan(t)) for s in m.states]
+        seen = [
+            f"{format_value(t, why.unit, 3)} {_level(m, s)} ({_shares(why, s)})"
+            for t, s in zip(times, m.states, strict=True)
+        ]
         return f"{_name(m)}: {enumerate_names(seen, 4)}{unknown}"
     correlation = f" (correlation {m.correlation:.2f})" if isinstance(m, GoesWith) else ""
     return f"{_name(m)}, from run to run{correlation}; it shows no states"
@@ -193,16 +197,6 @@ def _words(why: Why) -> tuple[str, str]:
     return ("faster", "slower") if why.unit == "s" else ("better", "worse")
 
 
-def span(speedup: Estimate, better: str = "faster", worse: str = "slower") -> str:
-    """Between which factors a speedup lies: ``"1.02x to 1.04x"``, with its word where that is no gain."""
-    low, high = speedup.low, speedup.high
-    if low >= 1.0:
-        return f"{factor(low, -1, 3)} to {factor(high, 1, 3)}"
-    if high <= 1.0:
-        return f"{factor(inverse(high), -1, 3)} to {factor(inverse(low), 1, 3)} {worse}"
-    return f"{factor(inverse(low), 1, 3)} {worse} to {factor(high, 1, 3)} {better}"
-
-
 def _named_state(states: Sequence[StateOfRuns]) -> int:
     """The state that differs from the mean of all runs, where it differs in its weight, the most."""
 
@@ -218,10 +212,6 @@ def _named_state(states: Sequence[StateOfRuns]) -> int:
 def _shares(why: Why, state: StateOfRuns) -> str:
     """How often each version is in a state: ``"28 % of a, 9 % of b"``."""
     return ", ".join(f"{case_share(s)} of {v}" for s, v in zip(state.shares, why.versions, strict=True))
-
-
-def _time(why: Why, state: StateOfRuns) -> str:
-    return format_value(next(t for t in state.means if not math.isnan(t)), why.unit, 3)
 
 
 def _level(m: ByStates, state: StateOfRuns) -> str:
@@ -288,7 +278,11 @@ def over_report(
     return replace(
         about,
         headline=(
-            Text(f"Over {first.parameter}: {plural(len(answers), 'benchmark')}", "strong", _asked(first)),
+            Text(
+                f"Over {first.parameter}: {plural(len(answers), 'benchmark')}",
+                "strong",
+                words.asked(first.inputs[0].comparison.protocol, first.alpha),
+            ),
         ),
         tables=(_families(answers, everything=everything),),
         sections=tuple(
@@ -305,10 +299,6 @@ def over_report(
     )
 
 
-def _asked(of: OverInputs) -> str:
-    return f"({words.asked_of(of.inputs[0].comparison.protocol)}, {level(1 - of.alpha)})"
-
-
 def _sentences(of: OverInputs) -> Iterator[Text]:
     names = called([of.reference, of.candidate])
     sized = [one for one in of.inputs if one.size is not None]
@@ -318,7 +308,8 @@ def _sentences(of: OverInputs) -> Iterator[Text]:
         if len(sized) > 1
         else plural(len(of.inputs), "input")
     )
-    yield Text(f"{which}: {names[of.candidate]} against {names[of.reference]}: {ends}", "strong", _asked(of))
+    asked = words.asked(of.inputs[0].comparison.protocol, of.alpha)
+    yield Text(f"{which}: {names[of.candidate]} against {names[of.reference]}: {ends}", "strong", asked)
     if of.slope is not None:
         yield Text(f"{_trend(of)}{_crossing(of)}.")
     yield Text(f"For inputs like these: {_like_these(of)}.", words.STYLES[of.verdict])

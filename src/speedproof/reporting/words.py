@@ -20,7 +20,7 @@ from speedproof.protocols.results import CHANGED as CHANGED
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.units import Summary
 from speedproof.reporting.model import Style
-from speedproof.reporting.numbers import case_share, factor, level, plural, rough, share
+from speedproof.reporting.numbers import case_share, factor, level, rough, share
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
     return f"{', '.join(f'{counts[v]} {words[v]}' for v in shown)} of {sum(counts.values())}"
 
 
-def effect(result: Comparison, verdict: Verdict | None = None) -> Effect:
+def effect(result: Comparison) -> Effect:
     """By how much, seen from the side of the verdict."""
-    faster = (verdict or result.verdict) is Verdict.FASTER
+    faster = result.verdict is Verdict.FASTER
     word = gain_and_loss(result)[0 if faster else 1]
     s, certified = result.speedup, result.certified
     ratio, bound = (s.value, certified.low) if faster else (inverse(s.value), inverse(certified.high))
@@ -155,6 +155,11 @@ def asked_of(protocol: str) -> str:
     from speedproof.protocols.questions import QUESTIONS  # not for one procedure alone
 
     return QUESTIONS[protocol].where
+
+
+def asked(protocol: str, alpha: float, *, shaken: bool = False) -> str:
+    """Which question was answered at which confidence, to stand behind an answer."""
+    return f"({asked_of(protocol)}, {'not proven' if shaken else level(1 - alpha)})"
 
 
 def located(result: Comparison) -> tuple[float, float]:
@@ -267,16 +272,6 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
     return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else ratio
 
 
-def geometric_mean(estimate: Estimate, better: str, worse: str, known_of: tuple[int, int]) -> str:
-    """The ratio over a suite, and how many of its benchmarks have one; no direction where no interval shows it."""
-    low, high = estimate.ends
-    known = not (math.isnan(low) or math.isinf(high))
-    ratio = interval(estimate, better, worse) if known else "not shown (too few runs)"
-    count, of = known_of
-    some = f" ({count} of {plural(of, 'benchmark')})" if count < of else ""
-    return f"Geometric mean: {ratio}{some}"
-
-
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
     """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
     run, often = result.repeated, how_often(estimate, result.verdict, result.ties)
@@ -299,12 +294,17 @@ def how_often(chance: Estimate, verdict: Verdict = Verdict.UNDECIDED, ties: floa
     return f"in {case_share(chance.value)} of cases{limits}{', ties counting half' if ties else ''}"
 
 
+def chance_interval(chance: Estimate) -> str:
+    """A chance with its interval: ``"97.5 % [90 %, 99.1 %]"``."""
+    low, high = chance.ends
+    return f"{case_share(chance.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
+
+
 def wins(result: Comparison) -> str:
     """The chance of a faster run as a cell: ``"faster: wins 97.5 % [90 %, 99.1 %]"``."""
-    s, (low, high) = result.speedup, result.speedup.ends
     word = verdict_words(*gain_and_loss(result))[result.verdict]
     marked = f"~ {word}" if result.verdict is Verdict.UNDECIDED else word
-    return f"{marked}: wins {case_share(s.value)} [{case_share(low, -1)}, {case_share(high, 1)}]"
+    return f"{marked}: wins {chance_interval(result.speedup)}"
 
 
 def named(result: Comparison, old: str, new: str) -> Comparison:
