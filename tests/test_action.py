@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from tests.command import parse
 
-from speedproof.cli.main import command, parse
+from speedproof.cli.main import command
 
 ROOT = Path(__file__).parents[1]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

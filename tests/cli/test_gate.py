@@ -512,3 +512,34 @@ def test_how_many_looks_there_are_is_chosen_once(write: Write) -> None:
             sp.gate(suite, looks=looks, after=first)
     for same in (None, 3):
         assert sp.gate(suite, looks=same, after=first).decision.rules.looks == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--html", "-", "--junit", "-"), "--html and --junit cannot both write to standard output"),
+        (("--junit", "-", "--json"), "--junit and --json cannot both write to standard output"),
+        (("--junit", "a", "--html", "./a"), "this file is already read or written"),
+        (("--junit", "base.csv"), "this file is already read or written"),
+        (("--html", "same.csv"), "this file is already read or written"),
+        (("--html", "speedproof.toml"), "this file is already read or written"),
+        (("--html", "none/a.html"), "there is no folder none; make it first"),
+        (("--junit", "."), "is a folder"),
+        (("--html", "a.pdf"), "--html a.pdf: .pdf is another format; name a file that ends with .html"),
+        (("--junit", "a.MD"), "name a file that ends with .xml"),
+        (("--markdown", "a.json"), "name a file that ends with .md"),
+        (("--github-summary",), "$GITHUB_STEP_SUMMARY is not set"),
+    ],
+)
+def test_places_that_cannot_be_written(
+    three: dict[str, str], options: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told before the work, and nothing is written, least of all over what is read."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    Path("speedproof.toml").write_text("[gate]\n")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    monkeypatch.setattr("speedproof.cli.gate.load", lambda *_: pytest.fail("the work had begun"))
+    code, out, err = gate(three["base"], three["same"], *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.command import speedproof
+from tests.command import parse, speedproof
 
-from speedproof.cli.main import command, parse
+from speedproof.cli.main import command
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read, suites

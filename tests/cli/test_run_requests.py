@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command import speedproof
+from tests.command import parse, speedproof
 
-from speedproof.cli.main import COMMANDS, parse
+from speedproof.cli.main import COMMANDS
 from speedproof.data.session_file import PlannedBenchmark
 from speedproof.measuring.store import read_sessions
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import parse, speedproof
 
 import speedproof as sp
-from speedproof.cli.main import parse
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor

@@ -18,13 +18,13 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
+from tests.reporting.test_html import html_report
 
 from speedproof.data.names import visible
 from speedproof.data.suite import Suite
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.stored import Context
 
 Made = tuple[SuiteComparison, Suite]
@@ -41,13 +41,6 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-
-
-def html_report(made: Made, context: Context | None = None) -> str:
-    result, suite = made
-    return render(
-        sheet.report(result, details=True), panels=[panels(result, suite)], suite=suite, context=context
-    )
 
 
 @pytest.fixture(scope="module")

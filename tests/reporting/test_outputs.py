@@ -1,4 +1,4 @@
-"""The options that write reports, those of a gate too, as a user meets them."""
+"""The options that write reports, as a user meets them."""
 
 import html
 import json
@@ -8,12 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.command import speedproof
 
-from speedproof.cli.files import write_whole
 from speedproof.errors import UsageError
+from speedproof.reporting.formats import write_whole
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
@@ -220,53 +219,3 @@ def test_run_of_several_candidates_has_a_heading_that_counts(tmp_path: Path) -> 
     for name in ("fast", "faster"):
         assert f'data-name="{name}"' in text
         assert re.search(rf"^\| `{name}` \|.*x faster", out, re.MULTILINE)
-
-
-def gate(baseline: str, candidate: str, *options: str) -> tuple[int, str, str]:
-    return speedproof("gate", "--baseline", baseline, "--candidate", candidate, *options)
-
-
-@pytest.fixture
-def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A baseline, and candidates that are alike, slower, and too noisy to tell, in the working directory."""
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(1)
-    for name, factor, noise in (("base", 1, 0.01), ("same", 1, 0.01), ("slow", 1.1, 0.01), ("noisy", 1, 0.3)):
-        rows = [
-            f"{benchmark},{value!r}"
-            for benchmark in ("json_dumps", "json_loads", "xml")
-            for value in (factor * rng.uniform(1 - noise, 1 + noise, 30)).tolist()
-        ]
-        Path(f"{name}.csv").write_text("\n".join(["benchmark,value", *rows, ""]), encoding="utf-8")
-    return {name: f"{name}.csv" for name in ("base", "same", "slow", "noisy")}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--html", "-", "--junit", "-"), "--html and --junit cannot both write to standard output"),
-        (("--junit", "-", "--json"), "--junit and --json cannot both write to standard output"),
-        (("--junit", "a", "--html", "./a"), "this file is already read or written"),
-        (("--junit", "base.csv"), "this file is already read or written"),
-        (("--html", "same.csv"), "this file is already read or written"),
-        (("--html", "speedproof.toml"), "this file is already read or written"),
-        (("--html", "none/a.html"), "there is no folder none; make it first"),
-        (("--junit", "."), "is a folder"),
-        (("--html", "a.pdf"), "--html a.pdf: .pdf is another format; name a file that ends with .html"),
-        (("--junit", "a.MD"), "name a file that ends with .xml"),
-        (("--markdown", "a.json"), "name a file that ends with .md"),
-        (("--github-summary",), "$GITHUB_STEP_SUMMARY is not set"),
-    ],
-)
-def test_places_that_cannot_be_written(
-    three: dict[str, str], options: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Told before the work, and nothing is written, least of all over what is read."""
-    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    Path("speedproof.toml").write_text("[gate]\n")
-    before = {path: path.read_bytes() for path in Path().iterdir()}
-    monkeypatch.setattr("speedproof.cli.gate.load", lambda *_: pytest.fail("the work had begun"))
-    code, out, err = gate(three["base"], three["same"], *options)
-    assert (code, out) == (2, "")
-    assert message in err
-    assert {path: path.read_bytes() for path in Path().iterdir()} == before

@@ -14,7 +14,7 @@ from speedproof.data.suite import Suite
 from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.formats.html.page import render as page
+from speedproof.reporting.formats.html import render as page
 from speedproof.reporting.model import FORMATS, Reported
 from speedproof.reporting.notes import caveats
 from speedproof.reporting.text import render

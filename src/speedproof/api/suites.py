@@ -208,9 +208,9 @@ class SuiteResult(Shown, Struct, frozen=True):
             module = import_module(name)
         except ImportError:
             raise UsageError(f"to_frame() makes a data frame of {name}: pip install {name}") from None
-        table = records(*self.results)
-        columns = map(list, zip(*table.rows, strict=True))
-        return getattr(module, _FRAMES[name])(dict(zip(table.columns, columns, strict=True)))
+        names, rows = records(*self.results)
+        columns = map(list, zip(*rows, strict=True))
+        return getattr(module, _FRAMES[name])(dict(zip(names, columns, strict=True)))
 
     @checked()
     def over(self, parameter: str) -> OverResult:

@@ -257,7 +257,14 @@ def common() -> list[ClickOption]:
 class Command(click.Command, Generic[A]):
     """A command."""
 
-    def __init__(self, kind: type[A], run: Callable[[A, Console], int], help: str = "") -> None:
+    def __init__(
+        self,
+        kind: type[A],
+        run: Callable[[A, Console], int],
+        help: str = "",
+        respelt: Callable[[click.Context, list[str]], list[str]] = lambda ctx, args: args,
+    ) -> None:
+        """``respelt`` writes words as click reads them."""
         description, _, examples = cleandoc(help or kind.__doc__ or "").partition("\n\n    ")
         examples = "\n".join(line[2:] for line in f"    {examples}".split("\n")) if examples else ""
         super().__init__(
@@ -272,10 +279,11 @@ class Command(click.Command, Generic[A]):
             whole = declaring.Option("show all options", first=True)
             hidden: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _show_all_help}
             self.params.append(ClickOption("help_all", whole, bool, False, **hidden))
-        self._kind, self._run = kind, run
+        self._kind, self._run, self._respelt = kind, run, respelt
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """What click does, with an error that knows which command it is of; ``words`` are those after ``--``."""
+        args = self._respelt(ctx, args)
         words: tuple[str, ...] = ()
         if "words" in self._kind.__struct_fields__ and "--" in args:
             at = args.index("--")

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -89,6 +89,15 @@ class Console:
             if i:
                 self.out.write("\n")
             self.out.write(render(report, self.width, colour=self.colour))
+
+    def answer(
+        self, to_json: Callable[[], str], reports: Callable[[], Iterable[Report]], *, json: bool
+    ) -> None:
+        """Write an answer as JSON where that is asked for, else in words."""
+        if json:
+            self.out.write(to_json())
+        else:
+            self.write(*reports())
 
     def say(self, text: str) -> None:
         """Write a line of the answer."""

@@ -188,10 +188,7 @@ def _info(asked: InfoOptions, console: Console) -> int:
     from speedproof.reporting.corpus import contents
 
     info = sp.Corpus(asked.corpus).info()
-    if asked.json:
-        console.out.write(to_json("corpus", [info]))
-    else:
-        console.write(contents(info))
+    console.answer(lambda: to_json("corpus", [info]), lambda: [contents(info)], json=asked.json)
     return 0
 
 
@@ -282,10 +279,7 @@ def _worked(
 
 def _shown(action: str, answers: Any, reports: Iterable["Report"], console: Console, *, json: bool) -> int:
     """Write the answer."""
-    if json:
-        console.out.write(to_json(f"corpus {action}", [answers]))
-    else:
-        console.write(*reports)
+    console.answer(lambda: to_json(f"corpus {action}", [answers]), lambda: reports, json=json)
     return _whole(answers)
 
 

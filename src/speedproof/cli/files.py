@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -229,6 +228,8 @@ def write_outputs(
         return False
     from pathlib import Path
 
+    from speedproof.reporting.formats import write_whole
+
     document = reported() if again else replace(reported(), context=context_of(asked))
     taken = False
     for name, target in output.reports.items():
@@ -275,27 +276,4 @@ def write_answer(
         return Reported(tuple(reports(**{**shown, "details": True})), **known)
 
     taken = write_outputs(asked, output, written or whole, console, again="context" in known)
-    if output.json:
-        console.out.write(to_json())
-    elif not taken:
-        console.write(*reports(**shown))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is the old one or the new one whole, whatever happens in between."""
-    path = path.resolve()
-    try:
-        mode = path.stat().st_mode if path.exists() else None
-        if mode is not None and not stat.S_ISREG(mode):
-            path.write_text(text, encoding="utf-8")
-            return
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            unfinished.write_text(text, encoding="utf-8", newline="")
-            if mode is not None:
-                unfinished.chmod(stat.S_IMODE(mode))
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+    console.answer(to_json, lambda: () if taken else reports(**shown), json=output.json)

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 import speedproof as sp
+from speedproof.cli.command import Command
 from speedproof.cli.console import Console
 from speedproof.cli.files import (
     check_outputs,
@@ -17,9 +18,8 @@ from speedproof.cli.files import (
     report_no_floor,
     select,
     write_answer,
-    write_whole,
 )
-from speedproof.cli.run import MeasuringCommand, RunOptions
+from speedproof.cli.run import RunOptions, measuring_words
 from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import UsageError
@@ -35,6 +35,7 @@ from speedproof.options import (
     Reading,
     Store,
 )
+from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
@@ -360,11 +361,7 @@ def _leave(path: str, result: "sp.GateResult") -> None:
         raise UsageError(f"{broken[0]!r}: a name of several lines cannot stand in --open {path}")
     import msgspec
 
-    state = Path(path + _STATE)
-    try:
-        state.write_bytes(msgspec.msgpack.encode(result.decision))
-    except OSError as error:
-        raise UsageError(f"cannot write {state}: {error.strerror}") from None
+    write_whole(Path(path + _STATE), msgspec.msgpack.encode(result.decision))
     write_whole(Path(path), "".join(f"{name}\n" for name in result.open))
 
 
@@ -388,4 +385,4 @@ def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
     )
 
 
-COMMAND = MeasuringCommand(GateOptions, run)
+COMMAND = Command(GateOptions, run, respelt=measuring_words)

@@ -15,10 +15,11 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, Console
-from speedproof.cli.files import STDOUT, write_whole
+from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import CommandOptions, Measuring, Reading, handed
+from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import to_json
 from speedproof.reporting.names import enumerate_names
@@ -201,10 +202,8 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
         _carry_out(asked.on_alarm, replace(result, alarms=result.undecided).to_json())
-    if asked.shared.json:
-        console.out.write(result.to_json())
-    else:
-        console.write(*result.reports(everything=asked.shared.all))
+    sheets = partial(result.reports, everything=asked.shared.all)
+    console.answer(result.to_json, sheets, json=asked.shared.json)
     return FAILED if result.confirmed else 0
 
 
@@ -354,7 +353,7 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
     report = partial(
         overview,
         everything=shared.all,
-        each=not shared.commit is shared.benchmark is None,
+        each=shared.commit is not None or shared.benchmark is not None,
         of=None if shared.commit is asked.state is None else len(result.changes),
     )
     return _answer(asked, replace(result, changes=kept), shared.benchmark, report, console)
@@ -393,10 +392,7 @@ def _answer(
             f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
         )
     _remark_metrics(history, shared.metric, benchmark, console)
-    if shared.json:
-        console.out.write(result.to_json())
-    else:
-        console.write(report(result))
+    console.answer(result.to_json, lambda: [report(result)], json=shared.json)
     stands = any(result.slower(c) and result.state(c) == "stands" for c in result.changes)
     return FAILED if shared.fail_on_change and stands else 0
 

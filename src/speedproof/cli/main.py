@@ -211,16 +211,6 @@ def every_command() -> dict[str, Command[Any]]:
     return commands
 
 
-def parse(argv: Sequence[str]) -> Any:
-    """What the function of a command is given for these words; raises click.UsageError."""
-    asked, words = command(argv[0]), list(argv[1:])
-    parent = click.Context(PROGRAM, info_name="speedproof")
-    if isinstance(asked, Group):
-        parent = click.Context(asked, parent, info_name=argv[0])
-        asked, words = asked.actions[words[0]], words[1:]
-    return asked.asked_of(asked.make_context(asked.name, words, parent=parent))
-
-
 def _carry_out(arguments: list[str], console: Console) -> int:
     try:
         with PROGRAM.make_context("speedproof", arguments, obj=console) as context:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import click
 from msgspec.structs import replace
 
-from speedproof.cli.command import A, Command
+from speedproof.cli.command import Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
@@ -83,24 +83,21 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         return [*self.commands, *([list(self.words)] if self.words else [])]
 
 
-class MeasuringCommand(Command[A]):
-    """A command that measures: ``--shell`` alone means sh, ``--revisions`` takes all words up to an option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write both as click reads them."""
-        at = args.index("--") if "--" in args else len(args)
-        named: list[str] = []
-        inside = False
-        for word, following in itertools.pairwise([*args[:at], ""]):
-            if word == _SHELL and PurePath(following).name in _SHELLS:
-                text = f"{_SHELL} {following}: write {_SHELL}={following}, for {_SHELL} alone means sh"
-                raise click.UsageError(text, ctx)
-            inside = word == _REVISIONS or (inside and not word.startswith("-"))
-            if not inside:
-                named.append(f"{_SHELL}=sh" if word == _SHELL else word)
-            elif word != _REVISIONS:
-                named.append(f"{_REVISIONS}={word}")
-        return super().parse_args(ctx, named + args[at:])
+def measuring_words(ctx: click.Context, args: list[str]) -> list[str]:
+    """Of a command that measures: ``--shell`` alone means sh, ``--revisions`` takes all words up to an option."""
+    at = args.index("--") if "--" in args else len(args)
+    named: list[str] = []
+    inside = False
+    for word, following in itertools.pairwise([*args[:at], ""]):
+        if word == _SHELL and PurePath(following).name in _SHELLS:
+            text = f"{_SHELL} {following}: write {_SHELL}={following}, for {_SHELL} alone means sh"
+            raise click.UsageError(text, ctx)
+        inside = word == _REVISIONS or (inside and not word.startswith("-"))
+        if not inside:
+            named.append(f"{_SHELL}=sh" if word == _SHELL else word)
+        elif word != _REVISIONS:
+            named.append(f"{_REVISIONS}={word}")
+    return named + args[at:]
 
 
 def refuse_file_of_json(words: tuple[str, ...], *, json: bool) -> None:
@@ -228,11 +225,11 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
             request, path, max_seconds=asked.max_time or None, tell=console.remark, watch=watch
         )
     console.remark(f"every run is in {path}")
-    if asked.json:
-        console.out.write(to_json("bisect", [report.data for report in result.reports()]))
-    else:
-        named = asked.resume or asked.save
-        console.write(*replace(result, file=named or LATEST).reports())
+    console.answer(
+        lambda: to_json("bisect", [report.data for report in result.reports()]),
+        replace(result, file=asked.resume or asked.save or LATEST).reports,
+        json=asked.json,
+    )
     if result.reason == bisections.INTERRUPTED:
         return INTERRUPTED
     return UNDECIDED if result.finding.open else 0
@@ -258,6 +255,6 @@ def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
 
 
 COMMANDS = {
-    "run": partial(MeasuringCommand, RunOptions, run),
+    "run": partial(Command, RunOptions, run, respelt=measuring_words),
     "bisect": partial(Command, BisectOptions, _bisect),
 }

@@ -33,11 +33,12 @@ from speedproof.api.run_start import (
     stored_chain,
 )
 from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
-from speedproof.cli.files import check_outputs, fails, write_outputs, write_whole
+from speedproof.cli.files import check_outputs, fails, write_outputs
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.options import UNNAMED
+from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names, visible_lines
 from speedproof.reporting.numbers import plural
 

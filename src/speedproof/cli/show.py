@@ -49,16 +49,16 @@ class ShowOptions(CommandOptions, frozen=True, kw_only=True):
 
 
 def _show(asked: ShowOptions, console: Console) -> int:
+    from speedproof.reporting import samples
+    from speedproof.reporting.stored import store
+
     choosing = asked.choosing
     suite = load(asked.files, asked.reading).select(choosing.only, choosing.skip, choosing.metric or "all")
-    if asked.output.json:
-        from speedproof.reporting.stored import store
-
-        console.out.write(to_json("show", [store(suite)]))
-    else:
-        from speedproof.reporting.samples import report
-
-        console.write(report(suite, everything=asked.output.all))
+    console.answer(
+        lambda: to_json("show", [store(suite)]),
+        lambda: [samples.report(suite, everything=asked.output.all)],
+        json=asked.output.json,
+    )
     return 0
 
 

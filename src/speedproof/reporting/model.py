@@ -108,11 +108,8 @@ class Table(Struct, frozen=True):
         return replace(self, columns=tuple(self.columns[i] for i in kept), rows=rows)
 
 
-class Records(Struct, frozen=True):
-    """Numbers with all their digits, for other programs."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
+Records = tuple[Sequence[str], Iterable[Sequence[Value]]]
+"""Names of columns, and numbers with all their digits in rows, for other programs."""
 
 
 class Report(Struct, frozen=True):

@@ -274,4 +274,4 @@ def records(*results: SuiteComparison) -> Records:
         for result in results
         for c in result.comparisons
     )
-    return Records(("reference", "candidate", *COLUMNS), tuple(rows))
+    return ("reference", "candidate", *COLUMNS), rows

@@ -340,6 +340,7 @@ def _of_one(result: SuiteComparison) -> Row:
 def _of_several(result: SuiteComparison) -> Row:
     heads, means = result.headlines, result.geometric_means
     counts = words.counted(words.counts_of(heads), Voice.of(result).kinds)
-    known = means is not None and means.these.value > 0
-    mean = interval_cell(means.these, *words.gain_and_loss(heads[0])) if means and known else ""
+    mean: Cell | str = ""
+    if means is not None and means.these.value > 0:
+        mean = interval_cell(means.these, *words.gain_and_loss(heads[0]))
     return Row.of(Cell(result.metric, "strong"), counts, mean, name=result.metric)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from speedproof.protocols.aggregates import LOCATIONS, RANDOM_SELECTION, Location
 from speedproof.protocols.speedup_test import DEFAULT_ALPHA, RowFinding, SuiteReport, SuiteRow
+from speedproof.reporting.formats import write_whole
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, hint_of_all
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, level, percent, plural
@@ -38,12 +39,10 @@ def report(suite: SuiteReport, config: str, *, everything: bool = False, details
         if suite.confidence is not None
         else "each at its own level, or its highest"
     )
-    known = [(location, a.accelerated, a.proportion) for location, a in suite.accelerated.items()]
-    faster = ", ".join(f"{count} in {location}" for location, count, _ in known)
-    shares = ", ".join(
-        f"{percent(c.low, 2)} to {percent(c.high, 2)} in {location}" for location, _, c in known
-    )
-    sure = level(known[0][2].confidence)
+    faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
+    known = {location: a.proportion for location, a in suite.accelerated.items()}
+    shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in known.items())
+    sure = level(next(iter(known.values())).confidence)
     gains = ", ".join(
         f"{factor(gain.speedup)} by the {PLURALS[location]}"
         for location, gain in suite.overall.items()
@@ -157,16 +156,8 @@ def write_files(prefix: str, suite: SuiteReport, config: str, problems: Sequence
     }
     written = []
     for suffix, lines in contents.items():
-        path = Path(prefix + suffix)
-        unfinished = path.with_name(path.name + ".tmp")
-        try:
-            with unfinished.open("w", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in lines)
-            unfinished.replace(path)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
-        written.append(path)
+        written.append(Path(prefix + suffix))
+        write_whole(written[-1], "".join(f"{line}\n" for line in lines))
     return tuple(written)
 
 

@@ -22,11 +22,9 @@ def write(reported: Reported, target: str) -> str:
     columns: Sequence[str] = ()
     parts = []
     for report in reported.reports:
-        records = report.records() if report.records else _shown(report)
-        parts.append(
-            separated(() if records.columns == columns else records.columns, records.rows, delimiter)
-        )
-        columns = records.columns
+        names, rows = report.records() if report.records else _shown(report)
+        parts.append(separated(() if names == columns else names, rows, delimiter))
+        columns = names
     return "".join(parts)
 
 
@@ -55,7 +53,7 @@ def _text(value: object) -> str:
 def _shown(report: Report) -> Records:
     """The cells of the main table, with the names as they are in the files."""
     if not report.tables:
-        return Records((), ())
+        return (), ()
     table = report.tables[-1]
     rows = (
         tuple(
@@ -63,4 +61,4 @@ def _shown(report: Report) -> Records:
         )
         for row in table.rows
     )
-    return Records(tuple(c.title or "name" for c in table.columns), tuple(rows))
+    return [c.title or "name" for c in table.columns], rows

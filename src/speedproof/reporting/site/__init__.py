@@ -32,6 +32,7 @@ from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
 from speedproof.history.triage import STANDS
+from speedproof.reporting.formats import write_whole
 from speedproof.reporting.history import at_least, between_sessions, headline_of, size_of, today_of
 from speedproof.stats.scaling import middle
 
@@ -72,18 +73,18 @@ def write_site(
                 old.unlink()
         for i, number in enumerate(used):
             tracks = [encode_track(track, result.commits, branch=name) for name, track in drawn[number]]
-            size += _write(place / "data" / f"{i}.js", f"speedproof.series({i},{_script(tracks)});\n")
+            size += write_whole(place / "data" / f"{i}.js", f"speedproof.series({i},{_script(tracks)});\n")
             lines[number] = [encode_line(track) for track in tracks]
             done()
         index = encode_index(results, used, lines, made=made, link=link, tags=tags or {})
         version = hashlib.sha256(json.dumps(index, sort_keys=True).encode()).hexdigest()[:12]
         index["version"] = version
-        size += _write(place / "data" / "index.js", f"speedproof.index({_script(index)});\n")
+        size += write_whole(place / "data" / "index.js", f"speedproof.index({_script(index)});\n")
         here = resources.files(__package__)
         for name in _FILES:
-            size += _write(place / name, here.joinpath(name).read_text(encoding="utf-8"))
+            size += write_whole(place / name, here.joinpath(name).read_text(encoding="utf-8"))
         page = here.joinpath("index.html").read_text(encoding="utf-8").replace("@VERSION@", version)
-        return size + _write(place / "index.html", page)
+        return size + write_whole(place / "index.html", page)
     except OSError as error:
         raise SpeedproofError(f"{error.filename or place}: {error.strerror}; pages are missing") from error
 
@@ -102,7 +103,7 @@ def write_projects(folder: str | os.PathLike[str]) -> int:
     page = templates.joinpath("projects.html").read_text(encoding="utf-8")
     page = page.replace("@ROWS@", "\n".join(f"<tr>{row}</tr>" for row in rows))
     style = templates.joinpath("page.css").read_text(encoding="utf-8")
-    return _write(place / "page.css", style) + _write(place / "index.html", page)
+    return write_whole(place / "page.css", style) + write_whole(place / "index.html", page)
 
 
 def _ours(place: Path) -> bool:
@@ -121,14 +122,6 @@ def _script(value: object) -> str:
     except UnicodeError:
         text = json.dumps(value, separators=(",", ":"))
     return text.replace("</", "<\\/")
-
-
-def _write(path: Path, text: str) -> int:
-    """Write a file whole: a reader sees the old one or the new one."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8", newline="\n")
-    beside.replace(path)
-    return len(text.encode())
 
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen

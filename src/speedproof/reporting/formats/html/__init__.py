@@ -1,16 +1,54 @@
-"""Any report as one HTML page, which holds everything it shows; as a piece of HTML for a notebook."""
+"""Any report as one HTML page, which holds everything it shows; as a piece of HTML for a notebook.
+
+The answer, the tables with what they tell drawn beside it, panels to open.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape as escaped
-from typing import Any
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from speedproof.data.names import visible
 from speedproof.data.suite import Suite
-from speedproof.reporting.formats.html.page import render as render
+from speedproof.reporting.formats.html.panels import Panel, RatioAxis, ratio_axis
 from speedproof.reporting.formats.html.panels import panels as panels
-from speedproof.reporting.model import Report, Reported, Table
+from speedproof.reporting.model import Cell, Report, Reported, Style, Table
+from speedproof.reporting.names import nicknames
+from speedproof.stats.estimate import Estimate
+
+if TYPE_CHECKING:
+    from speedproof.reporting.stored import Context
+
+_KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
+_MANY = 200
+_UNBROKEN = 30
+_DEFINITIONS = (
+    (
+        "Change",
+        "How much faster or slower a typical run is: the factor by which one has to stretch the times of one "
+        "version so that its runs win as often as they lose against the other's.",
+    ),
+    (
+        "Proven at least",
+        "The bound that the test behind the verdict gives, at the stated confidence for each benchmark by itself.",
+    ),
+    (
+        "Shown at least",
+        "The bound that the test behind the verdict gives; not proven, as it may be the machine's two speeds.",
+    ),
+    ("Undecided", "These data prove neither direction. That is no proof that nothing changed."),
+    ("!", "An assumption of the test is not met in a way that may make the true risk larger than stated."),
+)
 
 
 def write(reported: Reported, target: str) -> str:
@@ -27,6 +65,195 @@ def write(reported: Reported, target: str) -> str:
                 of_report = of_result | of_report
         drawn.append(of_report)
     return render(*reported.reports, panels=drawn, suite=suite, context=reported.context)
+
+
+def _whole(text: str, escape: Callable[[str], str]) -> str:
+    """A paragraph whose words with hyphens, options above all, are not broken at these."""
+
+    def word(of: str) -> str:
+        kept = "-" in of and len(of) <= _UNBROKEN
+        return f'<span class="whole">{escape(of)}</span>' if kept else str(escape(of))
+
+    return " ".join(map(word, visible(text).strip().split(" ")))
+
+
+def render(
+    *reports: Report,
+    panels: Sequence[Mapping[str, Panel]] = (),
+    suite: Suite | None = None,
+    context: Context | None = None,
+) -> str:
+    """Reports as one page."""
+    import jinja2
+    import markupsafe
+
+    here = files(__package__)
+    style = (here / "page.css").read_text(encoding="utf-8")
+    script = (here / "page.js").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
+    )
+    environment.filters["key"] = _key
+    environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
+    versions = suite.versions if suite is not None and len(suite.versions) == 2 else ()
+    short = dict(zip(versions, nicknames(versions), strict=True))
+    environment.filters["brief"] = lambda title: _brief(title, short)
+    taken: set[str] = set()
+    environment.filters["anchor"] = lambda name: markupsafe.Markup(_anchor(name, taken, markupsafe.escape))
+    template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
+    data: list[Panel] = []
+    sections = [
+        _section(report, panels[i] if i < len(panels) else {}, data, f"-s{i}")
+        for i, report in enumerate(reports)
+    ]
+    return template.render(
+        title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
+        sections=sections,
+        definitions=[
+            *((brief, name) for name, brief in short.items() if brief != name),
+            *(_definitions(reports) if any(s["grids"] for s in sections) else ()),
+        ],
+        fields=fields_of(suite, *versions) if suite is not None and versions else (),
+        versions=list(short.values()),
+        residue=[str(r) for r in suite.residue] if suite else [],
+        skipped=[str(s) for s in suite.skipped if not s.expected] if suite else [],
+        context=context,
+        style=markupsafe.Markup(style),
+        script=markupsafe.Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        data=markupsafe.Markup(_json_for_script(_interned(data))),
+    )
+
+
+def _brief(title: str, short: Mapping[str, str]) -> str:
+    """A title that calls the versions as the rows do."""
+    names = sorted((name for name, brief in short.items() if brief != name), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, names)), lambda m: short[m[0]], title) if names else title
+
+
+def _anchor(name: str, taken: set[str], escape: Callable[[str], str]) -> str:
+    """The attribute by which an address finds the first row of a name; those of the page itself begin with "-"."""
+    place = "-".join(visible(name).split())
+    if not place or place.startswith("-") or place in taken:
+        return ""
+    taken.add(place)
+    return f' id="{escape(place)}"'
+
+
+def _definitions(reports: Sequence[Report]) -> list[tuple[str, str]]:
+    """Those of the words that are used: a bound is proven, or shown."""
+    titles = {column.title for report in reports for table in report.tables for column in table.columns}
+    unused = ("Proven" if "shown at least" in titles else "Shown") + " at least"
+    return [definition for definition in _DEFINITIONS if definition[0] != unused]
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json_for_script(value: object) -> str:
+    """JSON that no parser of HTML can see an end of the element or a comment in."""
+    text = msgspec.json.encode(value).decode()
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
+    """The panels with the texts of their checks replaced by places in a list of all: most are alike."""
+    places: dict[str, int] = {}
+
+    def place(text: str) -> int:
+        return places.setdefault(text, len(places))
+
+    placed = [
+        {**p, **{part: [[place(text) for text in row] for row in p[part]] for part in ("checks", "tests")}}
+        for p in panels
+    ]
+    return {"texts": list(places), "panels": placed}
+
+
+def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], name: str) -> dict[str, Any]:
+    """A report with its tables as the template writes them, and its parts."""
+    return {
+        "report": report,
+        "grids": [
+            _grid(table, panels if table is report.tables[-1] else {}, data, f"{name}t{i}")
+            for i, table in enumerate(report.tables)
+        ],
+        "parts": [
+            # The panels of many rows say what the tables of a part would say again.
+            _section(replace(part, tables=()) if len(panels) > _MANY else part, {}, data, f"{name}p{i}")
+            for i, part in enumerate(report.sections)
+        ],
+    }
+
+
+def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: str) -> dict[str, Any]:
+    """A table with an axis beside the column that is drawn, and the places of its panels in the data."""
+    columns = range(len(table.columns))
+    drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
+    cells = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
+    speedups = [cell.speedup for cell in cells if cell.speedup is not None]
+    axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
+    lines, first = [], len(data)
+    for row, cell in zip(table.rows, cells, strict=True):
+        panel = row.panel or panels.get(row.name)
+        if panel is not None:
+            data.append(panel)
+        mark = None if cell.speedup is None else _mark(cell.speedup, axis)
+        colour, place = _KINDS.get(cell.style, "equivalent"), None if panel is None else len(data) - 1
+        lines.append({"row": row, "mark": mark, "colour": colour, "panel": place})
+    return {
+        "id": name,
+        "table": table,
+        "drawn": drawn,
+        "strips": any(panel["drawn"] is not None for panel in data[first:] if "drawn" in panel),
+        "kinds": Counter(row.kind for row in table.rows if row.kind),
+        "quiet": next((row.kind for row in table.rows if row.folded and row.outcome == "undecided"), ""),
+        "names": next((i for i in columns if table.columns[i].names), 0),
+        "ticks": axis.labelled() if speedups else (),
+        "one": axis.place(1.0),
+        "lines": lines,
+    }
+
+
+def _key(cell: Cell) -> str:
+    """What a column is sorted by: a number where the cell has one, else its text."""
+    key = cell.speedup.value if cell.key is None and cell.speedup else cell.key
+    return repr(key) if key is not None and math.isfinite(key) else ""
+
+
+def _mark(s: Estimate, axis: RatioAxis) -> dict[str, Any]:
+    """A speedup along the axis, in percent of its width; None where there is none."""
+    known = s.low == s.low
+    return {
+        "at": axis.place(s.value) if axis.low <= s.value <= axis.high else None,
+        "low": axis.place(s.low) if known else None,
+        "high": axis.place(s.high) if known else None,
+        "low_beyond": known and s.low < axis.low,
+        "high_beyond": known and s.high > axis.high,
+    }
+
+
+def fields_of(suite: Suite, reference: str, candidate: str) -> tuple[tuple[str, str, str, bool], ...]:
+    """Fields of both sides, those that differ first."""
+    x, y = (suite.fields.get(version, {}) for version in (reference, candidate))
+    rows = [
+        (name, _values(x.get(name, ())), _values(y.get(name, ())), x.get(name) != y.get(name))
+        for name in dict.fromkeys([*x, *y])
+    ]
+    return tuple(sorted(rows, key=lambda row: not row[3]))
+
+
+def _values(values: Sequence[str], most: int = 4) -> str:
+    if not values:
+        return "not told"
+    shown = ", ".join(values[:most])
+    return shown if len(values) <= most else f"{len(values)} values: {shown}, ..."
 
 
 def fragment(report: Report) -> str:
