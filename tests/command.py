@@ -1,11 +1,14 @@
-"""The command line, called in the process of the tests."""
+"""The command line, called in the process of the tests, and files to give it."""
 
 import io
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import numpy.typing as npt
 
 from speedproof.cli.command import Group
 from speedproof.cli.console import Console
@@ -17,6 +20,20 @@ def speedproof(*argv: str | Path) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     code = main([*map(str, argv)], Console(out, err))
     return code, out.getvalue(), err.getvalue()
+
+
+def hyperfine(path: str | Path, times: Mapping[str, npt.ArrayLike]) -> str:
+    """Write what hyperfine exports of several commands."""
+    results = [{"command": name, "times": np.asarray(values).tolist()} for name, values in times.items()]
+    Path(path).write_text(json.dumps({"results": results}), encoding="utf-8")
+    return str(path)
+
+
+def table(path: str | Path, values: Mapping[str, npt.ArrayLike]) -> str:
+    """Write a CSV file of benchmarks."""
+    rows = [f"{name},{value!r}\n" for name, of_it in values.items() for value in np.asarray(of_it).tolist()]
+    Path(path).write_text("".join(["benchmark,value\n", *rows]), encoding="utf-8")
+    return str(path)
 
 
 def parse(argv: Sequence[str]) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import speedproof, table
 
 import speedproof as sp
 from speedproof.data.record import Record
@@ -141,10 +141,8 @@ def test_versions_told_apart_by_a_field() -> None:
 
 def test_names_that_a_tool_gave_are_believed(tmp_path: Path) -> None:
     """Two files with one benchmark each are matched by name; only raw text and commands have none of their own."""
-    for name in ("sort", "hash"):
-        rows = "".join(f"{name},{v}\n" for v in range(10, 20))
-        (tmp_path / f"{name}.csv").write_text(f"benchmark,value\n{rows}", encoding="utf-8")
-    code, _, err = speedproof("compare", str(tmp_path / "sort.csv"), str(tmp_path / "hash.csv"))
+    files = [table(tmp_path / f"{name}.csv", {name: range(10, 20)}) for name in ("sort", "hash")]
+    code, _, err = speedproof("compare", *files)
     assert code == 2
     assert "sort has sort (time)" in err
     assert "hash has hash (time)" in err
@@ -191,10 +189,8 @@ def test_an_unusable_reference_is_an_error(tmp_path: Path) -> None:
 
 def test_a_vanished_benchmark_fails_a_gate(tmp_path: Path) -> None:
     """A benchmark that the candidate lacks is neither faster nor decided."""
-    for name, benchmarks in (("a", "xy"), ("b", "x")):
-        rows = "".join(f"{b},{v}\n" for b in benchmarks for v in (1.0, 1.1, 1.2))
-        (tmp_path / f"{name}.csv").write_text(f"benchmark,value\n{rows}", encoding="utf-8")
-    files = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    times = dict.fromkeys("xy", (1.0, 1.1, 1.2))
+    files = [table(tmp_path / "a.csv", times), table(tmp_path / "b.csv", {"x": times["x"]})]
     assert speedproof("compare", *files)[0] == 0
     for condition, code in (("slower", 0), ("missing", 1), ("not-faster", 1)):
         assert speedproof("compare", *files, "--fail-on", condition)[0] == code

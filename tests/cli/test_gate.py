@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import hyperfine, speedproof, table
 
 import speedproof as sp
 from speedproof.cli.gate import GateSettings, read_settings
@@ -35,14 +35,8 @@ def write(tmp_path: Path) -> Write:
 
     def write_csv(name: str, seed: int, runs: int = 30, noise: float = 0.01, **factors: float) -> str:
         rng = np.random.default_rng(seed)
-        rows = [
-            f"{benchmark},{value!r}"
-            for benchmark, factor in factors.items()
-            for value in (factor * rng.normal(10, 10 * noise, runs)).tolist()
-        ]
-        path = tmp_path / name
-        path.write_text("\n".join(["benchmark,value", *rows, ""]), encoding="utf-8")
-        return str(path)
+        values = {name: factor * rng.normal(10, 10 * noise, runs) for name, factor in factors.items()}
+        return table(tmp_path / name, values)
 
     return write_csv
 
@@ -321,11 +315,7 @@ def looked(number: int, *files: str, of: int = 3, more: Sequence[str] = ()) -> t
 def of_commands(name: str, seed: int, runs: int, noise: float, **factors: float) -> str:
     """Write a file of hyperfine's, whose benchmarks may have any name."""
     rng = np.random.default_rng(seed)
-    results = [
-        {"command": c, "times": (f * rng.normal(10, 10 * noise, runs)).tolist()} for c, f in factors.items()
-    ]
-    Path(name).write_text(json.dumps({"results": results}), encoding="utf-8")
-    return name
+    return hyperfine(name, {c: f * rng.normal(10, 10 * noise, runs) for c, f in factors.items()})
 
 
 def test_looks_split_the_risk_and_leave_what_is_open() -> None:

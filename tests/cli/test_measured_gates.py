@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.command import speedproof
+from tests.command import hyperfine, speedproof
 
 from speedproof.data.notes import UNDERMINING
 from speedproof.measuring.execute import Job, Run
@@ -256,12 +256,6 @@ def noise(runs: int = 40) -> npt.NDArray[np.float64]:
 def drift(runs: int = 40) -> npt.NDArray[np.float64]:
     """Around 1, in ascending order: a drift if anything is one."""
     return np.sort(noise(runs))
-
-
-def hyperfine(name: str, benchmarks: Mapping[str, npt.NDArray[np.float64]]) -> str:
-    results = [{"command": b, "times": values.tolist()} for b, values in benchmarks.items()]
-    Path(name).write_text(json.dumps({"results": results}), encoding="utf-8")
-    return name
 
 
 def gate(baseline: str, candidate: str, *options: str) -> tuple[dict[str, Any], dict[str, str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.command import speedproof
+from tests.command import hyperfine, speedproof, table
 from tests.protocols.asking import hpt_of_scores
 
 import speedproof as sp
@@ -59,13 +59,6 @@ def test_too_few_resamples_and_one_version_are_refused(pair: list[str]) -> None:
     assert code == 2
     assert "at least 10" in err
     assert speedproof("rank", pair[0])[0] == 2
-
-
-def runs_file(path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
-    """What hyperfine exports of several commands."""
-    results = [{"command": name, "times": np.asarray(values).tolist()} for name, values in times.items()]
-    path.write_text(json.dumps({"results": results}), encoding="utf-8")
-    return str(path)
 
 
 def test_too_few_runs_are_told(tmp_path: Path) -> None:
@@ -130,7 +123,7 @@ def test_what_undermines_a_comparison_undermines_a_ranking(tmp_path: Path) -> No
         for i in range(12):
             slow = np.where(rng.permutation(np.arange(12) < 4), 1.3, 1.0)
             rows[f"b{i}"] = (level * slow * np.exp(0.01 * rng.standard_normal(12))).tolist()
-        write_scores(path, rows)
+        table(path, rows)
     files = [str(new), str(old), "--unit", "s", "--reference", "old"]
     for chosen in ([], ["--only", "b1"]):
         said = [speedproof(command, *files, *chosen)[1] for command in ("compare", "rank", "hpt")]
@@ -152,7 +145,7 @@ def test_what_undermines_a_comparison_undermines_a_ranking(tmp_path: Path) -> No
 def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
     """The patterns of --only choose among the commands of one hyperfine file; an unknown one names them."""
     times = {name: np.linspace(1, 2, 12) + i for i, name in enumerate(("sort -n a", "sort b", "wc c"))}
-    path = runs_file(tmp_path / "h.json", times)
+    path = hyperfine(tmp_path / "h.json", times)
     _, out, _ = speedproof("rank", path, "--only", "sort*")
     assert [name in out for name in times] == [True, True, False]
     _, out, _ = speedproof("rank", path, "--skip", "sort b", "--format", "hyperfine")
@@ -176,7 +169,7 @@ def test_another_format_than_that_of_the_name_has_versions_of_its_own(tmp_path: 
 
 def advice_of(tmp_path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     """The advice on some versions, as the terminal and the JSON give it."""
-    path = runs_file(tmp_path / "h.json", times)
+    path = hyperfine(tmp_path / "h.json", times)
     (result,) = json.loads(speedproof("rank", path, "--resamples", "20", "--json")[1])["results"]
     text = str(result["advice"])
     assert " ".join(speedproof("rank", path)[1].split()).startswith(text)
@@ -221,20 +214,12 @@ def test_advice_on_undermined_runs_is_conditional(tmp_path: Path) -> None:
     assert text.startswith("If the runs were independent and steady: run a: ")
 
 
-def write_scores(path: Path, rows: dict[str, list[float]]) -> str:
-    path.write_text(
-        "benchmark,value\n" + "".join(f"{name},{v}\n" for name, values in rows.items() for v in values),
-        encoding="utf-8",
-    )
-    return str(path)
-
-
 @pytest.fixture
 def suite(tmp_path: Path) -> tuple[str, str]:
     rng = np.random.default_rng(1)
     old = {f"b{i}": rng.normal(10.0**i, 0.01 * 10.0**i, 5).tolist() for i in range(8)}
     new = {name: [v / 1.2 for v in values] for name, values in old.items()}
-    return write_scores(tmp_path / "old.csv", {**old, "gone": [1.0]}), write_scores(tmp_path / "new.csv", new)
+    return table(tmp_path / "old.csv", {**old, "gone": [1.0]}), table(tmp_path / "new.csv", new)
 
 
 def test_times_are_no_scores(suite: tuple[str, str]) -> None:
@@ -246,7 +231,7 @@ def test_times_are_no_scores(suite: tuple[str, str]) -> None:
 
 
 def test_one_benchmark_has_no_paired_t_test(tmp_path: Path) -> None:
-    old, new = (write_scores(tmp_path / f"{v}.csv", {"b": [v, v + 0.1, v + 0.2]}) for v in (1.0, 2.0))
+    old, new = (table(tmp_path / f"{v}.csv", {"b": [v, v + 0.1, v + 0.2]}) for v in (1.0, 2.0))
     code, out, err = speedproof("hpt", new, old, "--unit", "s", "--details", "--r", "0.4")
     assert (code, err) == (0, "")
     assert "The paired t test needs two benchmarks." in " ".join(out.split())
@@ -261,7 +246,7 @@ def test_what_cannot_be_shown_is_none(suite: tuple[str, str]) -> None:
 
 def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
     """Names that a file gives to benchmarks are believed: different ones are not matched, and both are named."""
-    old, new = (write_scores(tmp_path / f"{n}.csv", {n: [2.0, 2.1, 2.2, 2.05, 2.15]}) for n in ("old", "new"))
+    old, new = (table(tmp_path / f"{n}.csv", {n: [2.0, 2.1, 2.2, 2.05, 2.15]}) for n in ("old", "new"))
     code, _, err = speedproof("hpt", old, new, "--unit", "s")
     assert code == 2
     assert "only old has 1 of the benchmarks, left out: old" in err

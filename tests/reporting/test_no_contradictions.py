@@ -1,11 +1,11 @@
 """What one sheet says in two places agrees."""
 
-import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import hyperfine
 
 import speedproof as sp
 from speedproof.cli.main import main
@@ -85,9 +85,8 @@ def test_a_column_without_title_is_not_named() -> None:
 
 def test_all_medians_have_as_many_digits(tmp_path: Path) -> None:
     times = {"a": [0.11091, 0.11094], "b": [0.1058, 0.1059, 0.1081], "c": [0.16838, 0.16839]}
-    results = [{"command": name, "times": values} for name, values in times.items()]
-    (tmp_path / "f.json").write_text(json.dumps({"results": results}))
-    lines = [line.split() for line in render(samples.report(sp.read(tmp_path / "f.json"))).splitlines()]
+    suite = sp.read(hyperfine(tmp_path / "f.json", times))
+    lines = [line.split() for line in render(samples.report(suite)).splitlines()]
     assert [line[1] for line in lines if line[:1] in (["a"], ["b"], ["c"])] == ["110.9", "105.9", "168.4"]
 
 

@@ -2,7 +2,6 @@
 
 import io
 import itertools
-import json
 import math
 import re
 import shlex
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.command import hyperfine
 from tests.protocols.asking import compare_medians
 
 import speedproof as sp
@@ -223,13 +223,9 @@ def commands(tmp_path: Path) -> Path:
     """Three commands, measured by hyperfine one after the other."""
     rng = np.random.default_rng(1)
     names = ("pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample", "du --all tmp.sample")
-    results = [
-        {"command": name, "times": (place + 0.01 * rng.standard_normal(20)).tolist()}
-        for name, place in zip(names, (1.0, 1.2, 1.1), strict=True)
-    ]
-    path = tmp_path / "bench.json"
-    path.write_text(json.dumps({"results": results}))
-    return path
+    places = zip(names, (1.0, 1.2, 1.1), strict=True)
+    times = {name: place + 0.01 * rng.standard_normal(20) for name, place in places}
+    return Path(hyperfine(tmp_path / "bench.json", times))
 
 
 @pytest.mark.parametrize("command", ["compare", "rank"])
