@@ -61,10 +61,6 @@ class _Head(msgspec.Struct):
     skip_message: str = ""
 
 
-class _Name(msgspec.Struct):
-    name: str = ""
-
-
 class _Group(msgspec.Struct):
     """Entries of one benchmark."""
 
@@ -79,7 +75,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the repetitions of every benchmark."""
     file = decode(source.content, _File, source)
     host = as_fields({key: file.context[key] for key in _HOST if key in file.context})
-    names: set[str] | None = None
+    names: set[str | None] | None = None
     rows = Gathered("d")
     groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Group] = {}
     aggregates: dict[str, _Group] = {}
@@ -90,7 +86,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         head = decode(part, _Head, source, place.where)
         benchmark = head.run_name or head.name
         if head.run_type is None and names is None:
-            names = {entry.name for entry in glances(source, file.benchmarks, _Name)}
+            names = {name for (name,) in glances(source, file.benchmarks, "name")}
         if head.error_occurred or head.skipped:
             group = failures.setdefault(benchmark, _Group(place.where, head))
         elif _is_aggregate(head, names or set()):
@@ -124,7 +120,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     yield from _summaries(source, aggregates, {benchmark for benchmark, _, _ in groups})
 
 
-def _is_aggregate(head: _Head, names: set[str]) -> bool:
+def _is_aggregate(head: _Head, names: set[str | None]) -> bool:
     if head.run_type is not None:
         return head.run_type == "aggregate"
     # Old files: known by the name of what they aggregate.
