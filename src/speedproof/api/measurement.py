@@ -19,7 +19,7 @@ from speedproof.data.session_file import EndLine, Line, RunLine, SessionLine, St
 from speedproof.errors import UsageError
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.programs import fingerprints, replaced
-from speedproof.measuring.runs import Executor, Harness, Measured, RunLoop, Tally
+from speedproof.measuring.runs import Executor, Measured, RunLoop, Tally
 from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
@@ -43,7 +43,7 @@ class Measurement:
     def __init__(
         self,
         head: SessionLine,
-        executor: Executor | Harness,
+        executor: Executor,
         question: SessionQuestion,
         *,
         path: str | Path | None = None,

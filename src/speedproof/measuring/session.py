@@ -58,7 +58,9 @@ class Session:
         """
         self._before = spent
         self._runs, self._head, self._clock = runs, runs.head, runs.clock
-        self._groups = [self._head.benchmarks] if runs.together else [(b,) for b in self._head.benchmarks]
+        self._groups = (
+            [self._head.benchmarks] if runs.executor.together else [(b,) for b in self._head.benchmarks]
+        )
         self._names = {b.name: [version.name for version in b.versions] for b in self._head.benchmarks}
         self._deciders = deciders
         self._max_blocks, self._max_time, self._in_rounds = max_blocks, max_time, in_rounds
