@@ -69,6 +69,7 @@ class Session:
         self._repeats = repeats
         self._replaced: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._unfinished: list[str] = []
+        self.measured: Measured | None = None  # how it went, when it has ended
         self._recalled, self._cut = Counter[str](), Counter[str]()
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
@@ -135,8 +136,14 @@ class Session:
         measured = {tally.benchmark for tally in self._runs.tallies.values() if tally.runs}
         return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
-    def steps(self) -> Generator[Progress, None, Measured]:
-        """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it."""
+    def steps(
+        self, watch: Callable[[Progress], object] = lambda progress: None
+    ) -> Generator[Progress, None, None]:
+        """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it.
+
+        Ctrl-C while somebody watches is one of the session, which ends as it does during a run.
+        """
+        self._watch = watch
         self._runs.append(self._head)
         self._runs.started = self._clock()
         begun: dict[str, None] = {}
@@ -157,16 +164,15 @@ class Session:
                 # Large files take a moment to be looked at; what was measured still gets its verdict.
                 interrupted = True
             reasons = self._reasons(begun)
-            measured = self._measured(reasons, interrupted)
+            self.measured = self._measured(reasons, interrupted)
             reason = "interrupted" if interrupted else "; ".join(sorted({why for _, why in reasons}))
-            end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
+            end = EndLine(self._head.session, reason, self.measured.on_result, self.measured.changed)
         except GeneratorExit:
             watched = self._measured([(name, "interrupted") for name, _ in self._reasons(begun)], True)
             end = EndLine(self._head.session, "left early", watched.on_result, watched.changed)
             raise
         finally:
             self._runs.append(end)
-        return measured
 
     def _reasons(self, begun: Collection[str]) -> list[tuple[str, str]]:
         """By benchmark, why it ended, now or in an earlier session: what was proven then is part of the answer."""
@@ -307,7 +313,9 @@ class Session:
         """Run a version for the benchmarks that want it, if any does; what they found."""
         runs = self._runs.execute(wanted, built, place, asked=asked, warmup=warmup) if wanted else []
         for benchmark, run in runs:
-            yield Progress(benchmark, built[0].name, run, warmup, self._clock() - turn.start, len(asked))
+            elapsed = self._clock() - turn.start
+            self._watch(progress := Progress(benchmark, built[0].name, run, warmup, elapsed, len(asked)))
+            yield progress
         return runs
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
