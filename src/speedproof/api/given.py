@@ -168,8 +168,10 @@ def of_metric(suite: Suite, metric: str | None) -> Suite:
     return suite.select(metric=metric) if suite.samples else suite
 
 
-def floor_of(store: str | os.PathLike[str]) -> NoiseFloor:
-    """How much sessions of one commit differ in a store; a store that cannot tell is refused."""
+def floor_of(store: str | os.PathLike[str] | None) -> NoiseFloor | None:
+    """How much sessions of one commit differ in a store, where one is given; one that cannot tell is refused."""
+    if store is None:
+        return None
     where = os.fspath(store)
     from speedproof.api.history import History
 
