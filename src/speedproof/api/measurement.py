@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from speedproof.api.session_results import RaceResult, RaceState, suite_of
+from speedproof.data.names import plural
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import EndLine, Line, RunLine, SessionLine, StoredSession
 from speedproof.errors import UsageError
@@ -242,6 +243,6 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
             if count:
                 yield Note(
                     assumed,
-                    f"{count} of {'1 run' if t.runs == 1 else f'{t.runs} runs'} of {t.version} {text}",
+                    f"{count} of {plural(t.runs, 'run')} of {t.version} {text}",
                     (t.version,),
                 )

@@ -104,7 +104,7 @@ class RaceState(WithVerdict, Struct, frozen=True):
 
     def __str__(self) -> str:
         seen = Estimate(self.speedup, self.lower, self.upper, self.lower.confidence)
-        blocks = f"{self.blocks} block{'s' * (self.blocks != 1)}"
+        blocks = plural(self.blocks, "block")
         return f"{self.finding.candidate}: {self.verdict.value} after {blocks}, speedup {seen}"
 
     def __repr__(self) -> str:

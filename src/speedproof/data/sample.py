@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered, stacked
 from speedproof.data.checked import checked
+from speedproof.data.names import plural
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
 
@@ -210,9 +211,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
 
     def __repr__(self) -> str:
         unit = f" in {self.unit}" if self.unit else ""
-        return (
-            f"<Sample{f' of {self.label}' if self.label else ''}: {self.n} value{'s' * (self.n != 1)}{unit}>"
-        )
+        return f"<Sample{f' of {self.label}' if self.label else ''}: {plural(self.n, 'value')}{unit}>"
 
     @property
     def n(self) -> int:

@@ -17,11 +17,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
-from speedproof.formats.reading import epoch, nested, plural, span_of
+from speedproof.formats.reading import epoch, nested, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "BenchmarkDotNet"

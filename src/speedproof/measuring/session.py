@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from statistics import median
 from typing import NamedTuple
 
+from speedproof.data.names import plural
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
@@ -359,7 +360,7 @@ class Session:
         most, longest = self._max_blocks, self._max_time
         if most is not None and decider.blocks >= most:
             each = " of each version" if len(names) > 1 else ""
-            return f"{most} run{'s' * (most != 1)}{each} {'was' if most == 1 else 'were'} allowed"
+            return f"{plural(most, 'run')}{each} {'was' if most == 1 else 'were'} allowed"
         if longest is not None and decider.blocks and self._spent() >= longest:
             return self._late()
         return ""
