@@ -163,9 +163,10 @@ def _texts(names: tuple[str, ...]) -> Any:
 
 def glances(source: Source, text: Any, *names: str) -> Iterator[tuple[str | None, ...]]:
     """Some members of each part of a list, which are texts, where it can be decoded."""
+    decoder = _decoder(_texts(names))
     for _, _, part in parts(source, text):
         with suppress(msgspec.DecodeError):
-            yield msgspec.structs.astuple(msgspec.json.decode(part, type=_texts(names)))
+            yield msgspec.structs.astuple(decoder.decode(part))
 
 
 def _segments(text: memoryview) -> Iterator[memoryview | bytes]:
