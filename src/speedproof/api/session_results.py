@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
@@ -12,14 +13,12 @@ from msgspec.structs import replace
 
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
-from speedproof.api.whys import WhyResult, why
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import PROCESSOR_TIMES, format_value
 from speedproof.errors import UsageError
-from speedproof.formats import read
 from speedproof.measuring.runs import Measured, Tally
 from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
@@ -27,17 +26,19 @@ from speedproof.options import ASKED, UNNAMED, quantile_name
 from speedproof.protocols.claims import Outcome, SessionQuestion, StopRules, overall
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.planning import RunPlan, calibrate, plan_runs
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
 from speedproof.protocols.sequential import WITHHELD, CandidateResult
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.protocols.units import summaries_of, summarise
-from speedproof.reporting import planning
 from speedproof.reporting import session as session_sheet
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.names import plural
 from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
+
+if TYPE_CHECKING:  # what a race never needs
+    from speedproof.api.whys import WhyResult
+    from speedproof.protocols.planning import RunPlan
 
 _OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 
@@ -236,6 +237,8 @@ class EndedSession:
         self.sessions = [session for session in read_sessions(path) if session.head.session in names]
         self.options, alpha = self.sessions[-1].options, self.question.rules.alpha
         self.calibration = self.plan = None
+        from speedproof.protocols.planning import calibrate
+
         if self.options.calibrate:
             self.calibration = calibrate(*_calibration_runs(self.sessions), alpha=alpha)
         elif self.options.plan:
@@ -243,6 +246,8 @@ class EndedSession:
 
     def _read(self, *metrics: str) -> list[tuple[str, Record]]:
         """The runs, of these metrics or of all; nothing of a calibration, or where no run counts."""
+        from speedproof.formats import read
+
         counted = any(not tally.useless and tally.runs for tally in self.outcome.measured.tallies)
         if self.calibration is not None or not counted:
             return []
@@ -261,6 +266,8 @@ class EndedSession:
 
     def why(self) -> WhyResult:
         """What the difference, or the states of the runs, go with among all that was recorded."""
+        from speedproof.api.whys import why
+
         confidence = 1.0 - self.question.rules.alpha
         return why(Suite.from_records(self._read()), metric=self.question.metric, confidence=confidence)
 
@@ -305,6 +312,8 @@ class EndedSession:
 
     def report(self, file: str, *, undecided_fails: bool = False) -> Report:
         """All of it in words, and with which file to go on."""
+        from speedproof.reporting import planning
+
         if self.plan is not None:
             return planning.report(self.plan)
         if self.calibration is not None:
@@ -396,6 +405,8 @@ def _calibration_runs(
 
 def _plan(sessions: Sequence[StoredSession], alpha: float) -> RunPlan:
     """From a pilot: the times of every version by build, and what builds and runs took."""
+    from speedproof.protocols.planning import plan_runs
+
     times: dict[str, dict[tuple[str, int], list[float]]] = {}
     for session in sessions:
         for run in session.runs:
