@@ -494,6 +494,8 @@ def test_results_that_are_a_folder_or_unreadable_are_removed(capture: bool) -> N
 class FakeHarness(Executor):
     """Invocations of a tool with several benchmarks: each has noise of its own and the invocation's in common."""
 
+    together = True
+
     def __init__(self, names: Sequence[str], seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.names = names
