@@ -76,7 +76,7 @@ def test_an_error_names_arguments_in_python_and_options_on_the_command_line() ->
 
 
 # What only the command line can ask, other tools' options of the same name, and Python's own help on a command.
-_COMMAND_LINE = ("measuring/", "api/run_", "api/ended_sessions.py", "api/measurement.py")
+_COMMAND_LINE = ("measuring/", "api/run_", "api/session_results.py", "api/measurement.py")
 _OF_OTHERS = (
     r"speedproof |compare --|of ``|git |asv |rebench |hyperfine |pytest |--benchmark|--export-json|--format=|"
     "list of formats"

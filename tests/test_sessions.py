@@ -33,7 +33,7 @@ from speedproof.data.session_file import (
 )
 from speedproof.data.suite import Key, Suite
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.runs import Executor, Harness, Progress, block_order
+from speedproof.measuring.runs import Executor, Progress, block_order
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 from speedproof.protocols.gate import gate as gate_of
@@ -66,7 +66,7 @@ class FakeClock:
         return self.now
 
 
-class FakeExecutor:
+class FakeExecutor(Executor):
     """Times by version: a number, or a function of the number of runs of that version so far."""
 
     def __init__(self, clock: FakeClock, times: Times) -> None:
@@ -110,9 +110,7 @@ def head(*benchmarks: PlannedBenchmark, session: str = "s", seed: int = 7) -> Se
     return SessionLine(SCHEMA, session, "2026-01-01T00:00:00+00:00", seed, benchmarks)
 
 
-def compared(
-    head: SessionLine, question: SessionQuestion, executor: Executor | Harness, **options: Any
-) -> Measurement:
+def compared(head: SessionLine, question: SessionQuestion, executor: Executor, **options: Any) -> Measurement:
     return Measurement(head, executor, question, **{"clock": FakeClock(), **options})
 
 
@@ -242,7 +240,7 @@ def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
     clock = FakeClock()
 
     class Tool(FakeExecutor):
-        measure = None  # type: ignore[assignment]
+        together = True
 
         def measure_all(
             self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
@@ -292,13 +290,13 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     ran: list[PlannedVersion] = []
     values = {"X": itertools.cycle([1.0, 1.2, 9.0]), "Y": itertools.cycle([1.1, 1.0, 1.05])}
 
-    class Executor(FakeExecutor):
+    class Builds(FakeExecutor):
         def measure(self, version: PlannedVersion) -> Run:
             ran.append(version)
             return Run({"time": next(values[version.name])})
 
     bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12))
-    executor = Executor(FakeClock(), {})
+    executor = Builds(FakeClock(), {})
     session = compared(
         head(plan),
         SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args, get_origin
 
@@ -50,16 +51,19 @@ FIRST: Final = True
 """Marks an option that everybody uses first: it is also in the short help of a command with many options."""
 
 
-class Title(str):
-    """The title of a group that an option opens."""
+class More(NamedTuple):
+    """What an option also says of itself: one of the fields above."""
+
+    field: str
+    value: str
 
 
-class Needs(str):
-    """The field of an option that must be given, too."""
-
-
-class Excludes(str):
-    """The fields of options that must not be given, too."""
+Title = partial(More, "title")
+"""Opens a group of this title."""
+Needs = partial(More, "needs")
+"""The field of an option that must be given, too."""
+Excludes = partial(More, "excludes")
+"""The fields of options that must not be given, too."""
 
 
 class Argument(NamedTuple):
@@ -124,9 +128,7 @@ def fields(kind: type[Struct]) -> Iterator[Field]:
 
 def _option(metadata: Sequence[Any]) -> Option:
     *usage, text = (part for part in metadata if type(part) is str)
-    more: dict[str, str] = {
-        type(p).__name__.lower(): p for p in metadata if isinstance(p, Title | Needs | Excludes)
-    }
+    more = dict(part for part in metadata if isinstance(part, More))
     parse = next((part for part in metadata if callable(part)), None)
     return Option(text, "".join(usage), parse, **more, first=FIRST in metadata)
 

@@ -89,8 +89,9 @@ def positive(text: str) -> float:
     return value
 
 
-def seconds(text: str) -> float:
+def seconds(given: object) -> float:
     """A time to wait: seconds, or with a unit as in 2m, finite and not negative."""
+    text = str(given)
     number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
     unit = text.strip().removeprefix(number)
     try:
@@ -102,11 +103,11 @@ def seconds(text: str) -> float:
     return value
 
 
-def positive_seconds(text: str) -> float:
+def positive_seconds(given: object) -> float:
     """A time that something may take, in seconds: finite and above 0."""
-    value = seconds(text)
+    value = seconds(given)
     if value == 0:
-        raise ValueError(f"{text!r} leaves no time; give more than 0 seconds")
+        raise ValueError(f"{given!r} leaves no time; give more than 0 seconds")
     return value
 
 
@@ -117,15 +118,17 @@ def place(text: str) -> str:
     return text
 
 
-def whole(text: str) -> int:
+def whole(given: object) -> int:
     """A whole number that is not negative."""
+    text = str(given)
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is not a whole number of at least 0")
     return int(text)
 
 
-def count(text: str) -> int:
+def count(given: object) -> int:
     """A positive whole number."""
+    text = str(given)
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"{text} is not a positive number")
     return int(text)

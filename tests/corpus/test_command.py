@@ -17,7 +17,7 @@ import pytest
 from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.api.corpus_results import CorpusComparison
+from speedproof.api.corpus import CorpusComparison
 from speedproof.api.given import version_given
 from speedproof.reporting.names import short_names
 

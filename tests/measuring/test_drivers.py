@@ -23,6 +23,7 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import DRIVERS, ToolExecutor, planned
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.runs import Executor
 from speedproof.measuring.store import read_sessions
 from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.results import Verdict
@@ -490,20 +491,15 @@ def test_results_that_are_a_folder_or_unreadable_are_removed(capture: bool) -> N
     assert not RESULTS.exists()
 
 
-class FakeHarness:
+class FakeHarness(Executor):
     """Invocations of a tool with several benchmarks: each has noise of its own and the invocation's in common."""
+
+    together = True
 
     def __init__(self, names: Sequence[str], seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.names = names
         self.now = 0.0
-
-    def begin(self, version: PlannedVersion) -> None: ...
-
-    def finish(self, version: PlannedVersion) -> None: ...
-
-    def explain(self, run: Run, metric: str) -> str:
-        return ""
 
     def clock(self) -> float:
         return self.now

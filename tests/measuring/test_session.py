@@ -23,7 +23,7 @@ from speedproof.data.session_file import (
     StoredSession,
 )
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.runs import BuildOrder, RunLoop, Tally, block_order, seed_or_new
+from speedproof.measuring.runs import BuildOrder, Executor, RunLoop, Tally, block_order, seed_or_new
 from speedproof.measuring.session import Session
 from speedproof.options import Measuring
 
@@ -55,21 +55,12 @@ class Judge:
         return ()
 
 
-class Alone:
+class Alone(Executor):
     """Runs that take what they say, and nothing else."""
 
     def __init__(self, seconds: Callable[[str], Mapping[str, float]]) -> None:
         self.seconds, self.now = seconds, 0.0
         self.ran: list[str] = []
-
-    def begin(self, version: PlannedVersion) -> None:
-        pass
-
-    def finish(self, version: PlannedVersion) -> None:
-        pass
-
-    def explain(self, run: Run, metric: str) -> str:
-        return ""
 
     def measure(self, version: PlannedVersion) -> Run:
         self.ran.append(version.name)
@@ -81,10 +72,7 @@ class Alone:
 class Together(Alone):
     """All benchmarks at once."""
 
-    def measure_all(
-        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
-    ) -> Mapping[str, Run]:
-        return dict.fromkeys(wanted, self.measure(version))
+    together = True
 
 
 def plan(*names: str, versions: str = "XY", builds: int = 0) -> list[PlannedBenchmark]:

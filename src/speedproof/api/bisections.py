@@ -166,9 +166,8 @@ def _searched(
     runs: int = 1,
     spared: type[SpeedproofError] = SpeedproofError,
     forgiven: int = 0,
-    forgave: Callable[[SpeedproofError], object] = lambda error: None,
+    tell: Callable[[str], object] = lambda text: None,
     higher: bool = False,
-    left_out: Callable[[SpeedproofError], object] = lambda error: None,
     block: int = 0,
 ) -> Iterator[Stage]:
     """Measure pair by pair, each in random order, until all is proven; a pair that fails is a block, too.
@@ -191,12 +190,12 @@ def _searched(
             # Both sides are made ready, and run, in turns: the one that failed is the last that was turned to.
             in_a_row[position] += 1
             if isinstance(error, FailedRunError) and in_a_row[position] <= forgiven:
-                forgave(error)
+                tell(f"does not count: {error.on_command_line()}")
             elif position in (0, len(commits) - 1):
                 raise
             else:
                 search.skip(position)
-                left_out(error)
+                tell(f"left out: {error.on_command_line()}")
         else:
             in_a_row |= dict.fromkeys(pair, 0)
             values = [_typical(commits[i], times[i]) for i in pair]
@@ -262,9 +261,8 @@ def bisect_revisions(
                     runs=request.runs,
                     spared=RunError,
                     forgiven=request.forgiven,
-                    forgave=lambda error: tell(f"does not count: {error.on_command_line()}"),
+                    tell=tell,
                     higher=request.higher,
-                    left_out=lambda error: tell(f"left out: {error.on_command_line()}"),
                     block=before.block,
                 ):
                     watch(stage.value, search.finding)

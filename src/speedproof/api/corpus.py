@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
+from speedproof.api.shown import Shown
 from speedproof.corpus.compare import pairs_in_file as pairs_in_file
 from speedproof.corpus.read import query as query
 from speedproof.data.checked import checked
@@ -18,20 +21,28 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
-from speedproof.formats.suites import read_files
-from speedproof.formats.versions import named, stem_of
+from speedproof.formats.suites import all_there, names_given, read_files, turned
+from speedproof.formats.suites import read as read_suite
+from speedproof.formats.versions import named, onto_versions, stem_of
 from speedproof.options import ASKED, Judging, QuestionName
+from speedproof.reporting.model import Reported
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from speedproof.api.corpus_results import CorpusChanged, CorpusComparison, CorpusModelled
+    from speedproof.api.whys import WhyResult
     from speedproof.corpus.answers import How
     from speedproof.corpus.build import Builder
+    from speedproof.corpus.changes import CorpusChanges
+    from speedproof.corpus.compare import Asked
+    from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
+    from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.schema import Manifest
-    from speedproof.data.suite import Suite
+    from speedproof.data.suite import Key, Suite
     from speedproof.protocols.pair import Rules
+    from speedproof.protocols.suite import SuiteComparison
+    from speedproof.reporting.model import Report
 
 
 class Corpus:
@@ -112,8 +123,6 @@ class Corpus:
         """
         from speedproof.corpus.build import build
         from speedproof.corpus.place import Place
-        from speedproof.formats.source import ReadOptions
-        from speedproof.formats.suites import all_there, names_given, turned
 
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
@@ -143,14 +152,10 @@ class Corpus:
 
     def query(self, sql: str) -> pa.Table:
         """What SQL says of the tables ``corpus``, ``rejects``, ``answers`` (written last), as an Arrow table."""
-        from speedproof.corpus.read import query
-
         return query(self.place, sql)
 
     def read(self, where: str | None = None) -> Suite:
         """The rows that a condition lets through, in memory, as :func:`speedproof.read` gives them."""
-        from speedproof.formats.suites import read as read_suite
-
         return read_suite(self.place, where=where)
 
     @checked("protocols")
@@ -211,9 +216,6 @@ class Corpus:
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
         how = _how("compare", out, workers, dask, started, done)
-        from msgspec.structs import replace
-
-        from speedproof.api.corpus_results import CorpusComparison
         from speedproof.corpus.compare import Asked, compare, nothing_in_common
         from speedproof.corpus.conclude import conclude
         from speedproof.corpus.schema import opened
@@ -270,7 +272,6 @@ class Corpus:
         The other parameters are those of :meth:`compare`; the answers are a row a sample.
         """
         how = _how("model", out, workers, dask, started, done)
-        from speedproof.api.corpus_results import CorpusModelled
         from speedproof.corpus.model import ModelAsked, model
         from speedproof.corpus.schema import opened
 
@@ -300,7 +301,6 @@ class Corpus:
         ``correction="bh"`` allows a share of false ones. The other parameters are those of :meth:`compare`.
         """
         how = _how("changes", out, workers, dask, started, done)
-        from speedproof.api.corpus_results import CorpusChanged
         from speedproof.corpus.changes import ChangesAsked, changes
         from speedproof.corpus.schema import opened
 
@@ -390,31 +390,21 @@ def _label(argument: str, path: str, several: bool) -> str:
 
 
 def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...]) -> FileResults:
-    if by:
-        from speedproof.formats.versions import onto_versions
+    """With the versions of records that name none, or that an argument or a field names."""
 
-        versioned = onto_versions(label, results.records, by)
-        return replace(
-            results, records=tuple(replace(r, version=v) for v, r in versioned if isinstance(r, Record))
-        )
-    if not name:
+    def versioned(record: Record) -> Record:
+        if name:
+            # The other versions of the same argument are not known yet: a name alone might pool them.
+            return replace(record, version=name if record.version is None else f"{name}:{record.version}")
         # What is called after the file, as its version is, is called like that in no other version.
-        return replace(
-            results,
-            records=tuple(
-                replace(r, benchmark="values")
-                if not r.named and r.version is None and r.benchmark == label
-                else r
-                for r in results.records
-            ),
-        )
-    # The other versions of the same argument are not known yet: a name alone might pool them.
-    return replace(
-        results,
-        records=tuple(
-            replace(r, version=name if r.version is None else f"{name}:{r.version}") for r in results.records
-        ),
-    )
+        after_file = not record.named and record.version is None and record.benchmark == label
+        return replace(record, benchmark="values") if after_file else record
+
+    records: Iterable[Record] = map(versioned, results.records)
+    if by:
+        placed = onto_versions(label, results.records, by)
+        records = (replace(record, version=of) for of, record in placed if isinstance(record, Record))
+    return replace(results, records=tuple(records))
 
 
 def listed(path: str) -> Iterator[str]:
@@ -426,3 +416,145 @@ def listed(path: str) -> Iterator[str]:
             yield from (name for line in lines if (name := line.strip("\r\n")))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
+
+
+class CorpusComparison(Shown, Struct, frozen=True):
+    """Many comparisons as a whole; each single one is a row of the Parquet files in ``conclusion.answers``.
+
+    Attributes
+    ----------
+    conclusion : Conclusion
+        Counts, geometric means, what holds together at one risk, the clearest changes.
+    versions : tuple of str
+        All of the corpus, among which short names stay distinct.
+    corpus : str
+        Where it is.
+    asked : Asked or None
+        What was asked.
+    """
+
+    conclusion: Conclusion
+    versions: tuple[str, ...] = ()
+    corpus: str = ""
+    asked: Asked | None = None
+
+    def keys(self) -> Iterator[Key]:
+        """What was compared."""
+        from speedproof.data.suite import Key
+
+        names = query(self.conclusion.answers, "SELECT DISTINCT benchmark FROM answers")["benchmark"]
+        yield from (Key(name.as_py(), self.conclusion.metric) for name in names)
+
+    def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
+        """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
+        from speedproof.reporting.corpus import comparisons, of_few
+
+        if (few := self._few()) is not None:
+            return (of_few(self.conclusion, few[0], details=details, pairs=self._pairs()),)
+        return (
+            comparisons(
+                self.conclusion, self.versions, details=details, everything=everything, pairs=self._pairs()
+            ),
+        )
+
+    def why(self) -> WhyResult:
+        """What the differences of two versions go with: of all benchmarks, or of the largest changes."""
+        from speedproof.api.whys import WhyResult, alone, of_versions
+        from speedproof.corpus.conclude import samples_of
+        from speedproof.reporting.model import MANY
+
+        conclusion = self.conclusion
+        if conclusion.versions > 1:
+            raise UsageError(
+                "what differences go with is said of two versions; name a reference and a candidate"
+            )
+        if not conclusion.comparisons:
+            return WhyResult({})
+        clearest = [c.benchmark for c in conclusion.clearest]
+        names = clearest if conclusion.comparisons > MANY else [key.benchmark for key in self.keys()]
+        versions = conclusion.wholes[0][:2]
+        where = self.asked.where if self.asked else None
+        ((_, suite),) = samples_of(self.corpus, {versions: names}, where)
+        explained = of_versions(suite, versions, conclusion.metric, conclusion.machine, conclusion.alpha)
+        if names and not explained:
+            raise alone(conclusion.metric)
+        return WhyResult({versions[-1]: explained})
+
+    def _few(self) -> tuple[SuiteComparison, Suite] | None:
+        """All of it as of files, where it is no more than a sheet of files shows."""
+        from speedproof.corpus.conclude import in_memory
+        from speedproof.reporting.model import MANY
+
+        conclusion = self.conclusion
+        if not self.asked or conclusion.versions != 1 or conclusion.comparisons > MANY or conclusion.failures:
+            return None
+        reference, candidate, _ = conclusion.wholes[0]
+        chosen = {(reference, candidate): [key.benchmark for key in self.keys()]}
+        return next(in_memory(self.corpus, chosen, self.asked))
+
+    def _pairs(self) -> int:
+        """How many pairs of versions were asked for; 0 for neighbours, which depend on the benchmark."""
+        pairs = self.asked.pairs if self.asked else ()
+        if pairs == "all":
+            return math.comb(len(self.versions), 2)
+        return 0 if pairs == "consecutive" else len(pairs)
+
+    def written(self) -> Reported:
+        """With the largest changes drawn, for which their samples are read."""
+        from speedproof.corpus.conclude import in_memory
+        from speedproof.reporting.corpus import comparisons, of_few
+        from speedproof.reporting.formats.html.panels import panels
+
+        if (few := self._few()) is not None:
+            result, suite = few
+            return Reported(
+                (of_few(self.conclusion, result, details=True, pairs=self._pairs()),), suite, results=[result]
+            )
+        chosen: dict[tuple[str, str], list[str]] = {}
+        for c in self.conclusion.clearest:
+            chosen.setdefault((c.reference.label, c.candidate.label), []).append(c.benchmark)
+        pairs = in_memory(self.corpus, chosen, self.asked) if self.asked else ()
+        drawn = {
+            (result.reference, result.candidate, name): panel
+            for result, suite in pairs
+            for name, panel in panels(result, suite, result.margin).items()
+        }
+        report = comparisons(
+            self.conclusion, self.versions, details=True, everything=True, drawn=drawn, pairs=self._pairs()
+        )
+        return Reported((report,))
+
+    def __repr__(self) -> str:
+        return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"
+
+
+class CorpusModelled(Shown, Struct, frozen=True):
+    """The mixtures of a corpus as a whole; each single one is a row of the Parquet files in ``models.answers``."""
+
+    models: CorpusModels
+    versions: tuple[str, ...] = ()
+
+    def reports(self) -> Iterable[Report]:
+        """What they say together, in words."""
+        from speedproof.reporting.corpus import modelled
+
+        return (modelled(self.models, self.versions),)
+
+    def __repr__(self) -> str:
+        return f"<CorpusModelled: {self.models.samples} samples>"
+
+
+class CorpusChanged(Shown, Struct, frozen=True):
+    """The changes along the versions of a corpus, in ``changes.changes``."""
+
+    changes: CorpusChanges
+    versions: tuple[str, ...] = ()
+
+    def reports(self, *, everything: bool = False) -> Iterable[Report]:
+        """The changes in words."""
+        from speedproof.reporting.history import changed
+
+        return (changed(self.changes, self.versions, everything=everything),)
+
+    def __repr__(self) -> str:
+        return f"<CorpusChanged: {len(self.changes.changes)} changes>"

@@ -209,7 +209,7 @@ def gate(
     deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
     share = None if margin is None else proportion_given("margin", margin)
     alpha = None if confidence is None else alpha_of(confidence)
-    floor = None if store is None else floor_of(store)
+    floor = floor_of(store)
 
     def kept(name: str) -> Demand:
         if before := earlier.get(name):

@@ -32,7 +32,7 @@ def _read(name: str, value: Any, example: str, parse: Callable[[Any], T]) -> T:
     try:
         return parse(value)
     except (ValueError, TypeError) as error:
-        remedy = "" if str(error).endswith("?") else f"; give {example}"
+        remedy = f"; give {example}" if example and not str(error).endswith("?") else ""
         raise UsageError(f"{name}={error}{remedy}") from None
 
 
@@ -57,7 +57,7 @@ def options_of(kind: type[S], **given: object) -> S:
     for field in fields(kind):
         option, value = field.asked, given.get(field.name)
         if isinstance(option, Option) and option.parser is not None and value is not None:
-            example = EXAMPLES["LEVEL" if field.name == "confidence" else "SHARE"]
+            example = EXAMPLES.get("LEVEL" if field.name == "confidence" else option.usage, "")
             values[field.name] = _read(field.name, value, example, option.parser)
     return kind(**values)
 
@@ -168,8 +168,10 @@ def of_metric(suite: Suite, metric: str | None) -> Suite:
     return suite.select(metric=metric) if suite.samples else suite
 
 
-def floor_of(store: str | os.PathLike[str]) -> NoiseFloor:
-    """How much sessions of one commit differ in a store; a store that cannot tell is refused."""
+def floor_of(store: str | os.PathLike[str] | None) -> NoiseFloor | None:
+    """How much sessions of one commit differ in a store, where one is given; one that cannot tell is refused."""
+    if store is None:
+        return None
     where = os.fspath(store)
     from speedproof.api.history import History
 

@@ -6,20 +6,23 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from speedproof.api.session_results import RaceResult, RaceState, suite_of
+from speedproof.data.names import plural
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import EndLine, Line, RunLine, SessionLine, StoredSession
 from speedproof.errors import UsageError
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.programs import fingerprints, replaced
-from speedproof.measuring.runs import Executor, Harness, Measured, RunLoop, Tally
+from speedproof.measuring.runs import Executor, Measured, RunLoop, Tally
 from speedproof.measuring.runs import Progress as Progress
 from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
@@ -43,7 +46,7 @@ class Measurement:
     def __init__(
         self,
         head: SessionLine,
-        executor: Executor | Harness,
+        executor: Executor,
         question: SessionQuestion,
         *,
         path: str | Path | None = None,
@@ -99,7 +102,6 @@ class Measurement:
             spent=spent,
         )
         self._states = self._run()
-        self._result: RaceResult | None = None
 
     def _append(self, line: Line) -> None:
         if isinstance(line, RunLine) and not (line.warmup or line.failed) and "time" in line.metrics:
@@ -119,32 +121,17 @@ class Measurement:
         return self._states
 
     def _run(self) -> Generator[RaceState, None, None]:
-        steps = self._steps()
-        result: RaceResult | None = None
         seen, elapsed = Counter[str](), 0.0
-        try:
-            while result is None:
-                try:
-                    elapsed = next(steps).elapsed
-                except StopIteration as end:
-                    result = end.value
-                # A block is complete when the next one has begun, or the session has ended.
+        with self._held, closing(self._session.steps()) as steps:
+            # A block is complete when the next one has begun, or the session has ended.
+            for progress in chain(steps, [None]):
+                elapsed = progress.elapsed if progress else elapsed
                 for comparison in self.comparisons.values():
                     if comparison.blocks > seen[comparison.benchmark]:
                         seen[comparison.benchmark] = comparison.blocks
                         findings = comparison.findings()
                         still = [f for f in findings if not f.reason] or findings
                         yield RaceState(still[0], findings, elapsed)
-        finally:
-            steps.close()
-            self._finish(result)
-
-    def _finish(self, result: RaceResult | None) -> RaceResult:
-        self._held.close()
-        self._result = result or self._resulting(
-            tuple(f for c in self.comparisons.values() for f in c.findings()), self._session.review()
-        )
-        return self._result
 
     def _resulting(self, findings: Iterable[CandidateResult], measured: Measured) -> RaceResult:
         results, suite = tuple(findings), suite_of(self._times)
@@ -163,30 +150,25 @@ class Measurement:
 
     def result(self) -> RaceResult:
         """What is proven, after measuring what is left."""
-        for _ in self._states:
-            pass
-        return self._result or self._finish(None)  # which is to be done when it was closed before it began
+        deque(self._states, maxlen=0)
+        self._held.close()  # which nobody did where it was closed before it began
+        return self._ended
 
-    def _steps(self) -> Generator[Progress, None, RaceResult]:
-        return self._found((yield from self._session.steps()))
+    @cached_property
+    def _ended(self) -> RaceResult:
+        if measured := self._session.measured:
+            return self._found(measured)
+        # Left early: of every benchmark, measured or not, and without a look at what its runs assume.
+        findings = (f for c in self.comparisons.values() for f in c.findings())
+        return self._resulting(findings, self._session.review())
 
-    def run(self, watch: Callable[[Progress, SequentialComparison], None] | None = None) -> RaceResult:
+    def run(
+        self, watch: Callable[[Progress, SequentialComparison], object] = lambda progress, comparison: None
+    ) -> RaceResult:
         """Measure to the end for a watcher who is told of every run, and say how it went."""
-        steps = self._steps()
         with self._held:
-            try:
-                progress = next(steps)
-                while True:
-                    try:
-                        if watch is not None:
-                            watch(progress, self.comparisons[progress.benchmark.name])
-                    except KeyboardInterrupt as interrupt:
-                        progress = steps.throw(interrupt)
-                    else:
-                        progress = next(steps)
-            except StopIteration as end:
-                ended: RaceResult = end.value
-                return ended
+            deque(self._session.steps(lambda p: watch(p, self.comparisons[p.benchmark.name])), maxlen=0)
+        return self._ended
 
     def review(self) -> RaceResult:
         """What the blocks that were taken over prove; nothing is measured."""
@@ -261,6 +243,6 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
             if count:
                 yield Note(
                     assumed,
-                    f"{count} of {'1 run' if t.runs == 1 else f'{t.runs} runs'} of {t.version} {text}",
+                    f"{count} of {plural(t.runs, 'run')} of {t.version} {text}",
                     (t.version,),
                 )

@@ -289,9 +289,8 @@ def compare(
         )
     key = Key(benchmark or _UNNAMED, metric_given(x))
     pairing = Pairing((Pair(key, x, y),), (), (), ())
-    rules = rules_of(options_of(Judging, confidence=confidence, margin=margin, nested=nested))
-    if store is not None:
-        rules = replace(rules, floor=floor_of(store))
+    judging = options_of(Judging, confidence=confidence, margin=margin, nested=nested)
+    rules = replace(rules_of(judging), floor=floor_of(store))
     asked: tuple[QuestionName, ...] = DETAILS
     if quantile is not None:
         asked = (quantile_name(quantile_given(quantile)),)

@@ -104,10 +104,6 @@ def _labelled(ax: Axes, **texts: str) -> Axes:
     return ax
 
 
-def _say_nothing(remark: str) -> None:
-    return
-
-
 @checked()
 def pictures(
     suite: Suite,
@@ -115,7 +111,7 @@ def pictures(
     *,
     reference: str | None = None,
     max_components: int = 9,
-    remark: Callable[[str], object] = _say_nothing,
+    remark: Callable[[str], object] = lambda text: None,
 ) -> list[tuple[str, Any]]:
     """Draw a suite: a picture of each benchmark, of each sample, or of all speedups.
 

@@ -11,6 +11,7 @@ from speedproof.api.given import no_step, of_metric, options_of, proportion_give
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, sample
+from speedproof.data.names import plural
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.options import Judging, quantile_name
@@ -62,7 +63,7 @@ class PlanResult(Shown, Struct, frozen=True):
         return to_json("plan", self.plans)
 
     def __repr__(self) -> str:
-        return f"<PlanResult: {len(self.plans)} benchmark{'s' * (len(self.plans) != 1)}>"
+        return f"<PlanResult: {plural(len(self.plans), 'benchmark')}>"
 
 
 @checked("pilot", "unit")

@@ -123,7 +123,9 @@ def completed(asked: Request) -> Request:
 def refuse_verdicts(asked: Request) -> None:
     """What asks for a verdict, or when to stop for it, means nothing where there is none, or another rule."""
     m = asked.measuring
-    _refuse_quantile(m)
+    # A quantile is decided by looks at single runs only.
+    if decider_of(m.decide_by)[1] is not None and (m.gate or m.builds or m.plan):
+        raise UsageError(f"--decide-by {m.decide_by} does not go with --gate, --builds or --plan")
     for holds, options, because in (
         (m.calibrate, (*_VERDICTS, "min_runs"), "--calibrate has no verdict, and does not stop for one"),
         (m.plan and not m.calibrate, _VERDICTS, "--plan has no verdict: its runs are a pilot"),
@@ -141,17 +143,10 @@ def refuse_verdicts(asked: Request) -> None:
             asked.refuse(*options, because=because)
 
 
-def _refuse_quantile(m: Measuring) -> None:
-    """A quantile is decided by looks at single runs only."""
-    if decider_of(m.decide_by)[1] is not None and (m.gate or m.builds or m.plan):
-        raise UsageError(f"--decide-by {m.decide_by} does not go with --gate, --builds or --plan")
-
-
 def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]) -> SessionQuestion:
     """What is asked of the runs."""
     m = asked.measuring
     metric, q = decider_of(m.decide_by)
-    _refuse_quantile(m)
     return SessionQuestion(
         replace(_rules_of(asked, plan), quantile=q),
         metric,

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Trait
+from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
+from speedproof.data.units import PROCESSOR_TIMES, format_value
 from speedproof.errors import UsageError
 from speedproof.measuring.runs import Measured, Tally
-from speedproof.options import ASKED, quantile_name
+from speedproof.measuring.store import read_sessions, to_hyperfine
+from speedproof.measuring.system import load_of
+from speedproof.options import ASKED, UNNAMED, quantile_name
 from speedproof.protocols.claims import Outcome, SessionQuestion, StopRules, overall
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.sequential import WITHHELD, CandidateResult
 from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.units import summaries_of
-from speedproof.reporting import session
+from speedproof.protocols.units import summaries_of, summarise
+from speedproof.reporting import session as session_sheet
 from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.numbers import plural
 from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
+
+if TYPE_CHECKING:  # what a race never needs
+    from speedproof.api.whys import WhyResult
+    from speedproof.protocols.planning import RunPlan
+
+_OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
 
 
 class SessionOrigin(Struct, frozen=True):
@@ -89,7 +105,7 @@ class RaceState(WithVerdict, Struct, frozen=True):
 
     def __str__(self) -> str:
         seen = Estimate(self.speedup, self.lower, self.upper, self.lower.confidence)
-        blocks = f"{self.blocks} block{'s' * (self.blocks != 1)}"
+        blocks = plural(self.blocks, "block")
         return f"{self.finding.candidate}: {self.verdict.value} after {blocks}, speedup {seen}"
 
     def __repr__(self) -> str:
@@ -177,7 +193,7 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         asked, metric = self.question.rules, self.question.metric
         question = SessionQuestion(StopRules(asked.alpha, asked.margin), metric)
         sides, sheets = summaries_of(self.suite, metric), comparisons_of(self.suite, question)
-        return [session.report(self.findings, sides, question, sheets)]
+        return [session_sheet.report(self.findings, sides, question, sheets)]
 
     def __repr__(self) -> str:
         shown = "; ".join(
@@ -210,3 +226,197 @@ def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteCompari
         compare_suite(suite.pair(first, other), (first, other), question.metric, rules, asked)
         for other in others
     ]
+
+
+class EndedSession:
+    """What a file and the session's own test say of its runs."""
+
+    def __init__(self, path: Path, names: Collection[str], outcome: RaceResult) -> None:
+        """``names``: the sessions of the file that went on with each other."""
+        self.path, self.outcome, self.question = path, outcome, outcome.question
+        self.sessions = [session for session in read_sessions(path) if session.head.session in names]
+        self.options, alpha = self.sessions[-1].options, self.question.rules.alpha
+        self.calibration = self.plan = None
+        from speedproof.protocols.planning import calibrate
+
+        if self.options.calibrate:
+            self.calibration = calibrate(*_calibration_runs(self.sessions), alpha=alpha)
+        elif self.options.plan:
+            self.plan = _plan(self.sessions, alpha)
+
+    def _read(self, *metrics: str) -> list[tuple[str, Record]]:
+        """The runs, of these metrics or of all; nothing of a calibration, or where no run counts."""
+        from speedproof.formats import read
+
+        counted = any(not tally.useless and tally.runs for tally in self.outcome.measured.tallies)
+        if self.calibration is not None or not counted:
+            return []
+        return [
+            (item.version or "", item)
+            for item in read(self.path, format="speedproof")
+            if isinstance(item, Record)
+            and (not metrics or item.metric in metrics)
+            and dict(item.fields)["session"] == self.sessions[-1].head.experiment
+        ]
+
+    @cached_property
+    def _records(self) -> list[tuple[str, Record]]:
+        """What is decided by, and processor time."""
+        return self._read(self.question.metric, *PROCESSOR_TIMES)
+
+    def why(self) -> WhyResult:
+        """What the difference, or the states of the runs, go with among all that was recorded."""
+        from speedproof.api.whys import why
+
+        confidence = 1.0 - self.question.rules.alpha
+        return why(Suite.from_records(self._read()), metric=self.question.metric, confidence=confidence)
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The runs."""
+        return Suite.from_records(
+            [(v, item) for v, item in self._records if item.metric == self.question.metric]
+        )
+
+    @cached_property
+    def comparisons(self) -> list[SuiteComparison]:
+        """What a comparison of the file says of each candidate; nothing of one version."""
+        return comparisons_of(self.suite, self.question)
+
+    @cached_property
+    def findings(self) -> Sequence[CandidateResult]:
+        """What the session's own test says; of a number of runs that was fixed, what a test made once says."""
+        if self.question.rules.demand:
+            return self.outcome.findings
+        rows = {
+            (c.benchmark, sheet.candidate): c
+            for sheet in self.comparisons
+            for c in sheet.headlines
+            if c.test != SEQUENTIAL
+        }
+        return [
+            _at_once(f, c)
+            if (c := rows.get((f.benchmark, f.candidate))) is not None
+            and f.reason != WITHHELD
+            and not (self.options.builds and f.result.untested)
+            else f
+            for f in self.outcome.findings
+        ]
+
+    @property
+    def judged(self) -> list[SuiteComparison]:
+        """What the report shows of the candidates, without what cannot differ."""
+        findings = [f for f in self.findings if not is_control(f, self.question)]
+        sides = summaries_of(self.suite, self.question.metric)
+        return session_sheet.results_of(findings, sides, self.question.rules, self.comparisons)
+
+    def report(self, file: str, *, undecided_fails: bool = False) -> Report:
+        """All of it in words, and with which file to go on."""
+        from speedproof.reporting import planning
+
+        if self.plan is not None:
+            return planning.report(self.plan)
+        if self.calibration is not None:
+            return planning.calibrated(self.calibration, self.findings[0])
+        spent = Suite.from_records(
+            [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
+        )
+        builds = self.options.builds
+        return session_sheet.report(
+            self.findings,
+            summaries_of(self.suite, self.question.metric),
+            self.question,
+            self.comparisons,
+            spent=session_sheet.spent_of(spent),
+            file=file,
+            absent=self.outcome.measured.absent,
+            builds=(builds, "{seed}" in self.options.build) if builds else None,
+            load=load_of(self.sessions[-1].head.environment),
+            undecided_fails=undecided_fails,
+        )
+
+    def alone(self) -> list[str]:
+        """A line for each benchmark of a session of one version."""
+        lines = []
+        for (key, version), sample in self.suite.samples.items():
+            s = summarise(sample)
+            middle, deviation, least = (format_value(v, s.unit) for v in (s.median, s.deviation, s.minimum))
+            lines.append(
+                f"{who(version, key.benchmark)}: median {middle}, deviation {deviation}, minimum {least}, "
+                f"{plural(s.n, 'run')}"
+            )
+        return lines
+
+    def to_json(self, exit_code: int, **more: object) -> str:
+        """Findings, how they came to be, and what else there is to tell."""
+        measured, rules = self.outcome.measured, self.question.rules
+        how = SessionOrigin(
+            str(self.path),
+            tuple(session.head.session for session in self.sessions),
+            self.question.metric,
+            rules.alpha,
+            rules.demand.margin if rules.demand else rules.within,
+            rules.precision,
+            dict(measured.reasons),
+            measured.interrupted,
+            measured.tallies,
+            self.outcome.outcome,
+            exit_code,
+        )
+        extra = [result for result in (self.calibration, self.plan) if result is not None]
+        sides = summaries_of(self.suite, self.question.metric)
+        answers = [f.answer(sides) for f in self.findings]
+        return to_json("run", [*answers, *extra], session=how, **more)
+
+    def to_hyperfine(self) -> str:
+        """The runs as hyperfine writes them."""
+        return to_hyperfine(self.sessions)
+
+
+def who(version: str, benchmark: str) -> str:
+    """A version, with its benchmark where that has a name."""
+    return version if benchmark == UNNAMED else f"{version} ({benchmark})"
+
+
+def _at_once(f: CandidateResult, c: Comparison) -> CandidateResult:
+    """A finding as one test of all runs has it."""
+    p = {"pvalue_faster": c.pvalue, "pvalue_slower": c.pvalue_slower}
+    result = replace(f.result, low=c.certified.low, high=c.certified.high, **p)
+    kept = tuple(check for check in f.warnings if check.kind not in _OF_BLOCKS)
+    return replace(f, verdict=c.verdict, estimate=c.speedup.value, result=result, warnings=kept)
+
+
+def _calibration_runs(
+    sessions: Sequence[StoredSession],
+) -> tuple[list[tuple[float, float]], list[float], float]:
+    """Times by block, times in order, and the seconds that all of it took."""
+    blocks: dict[tuple[str, int], list[float]] = {}
+    in_order, seconds = [], 0.0
+    for session in sessions:
+        runs = [run for run in session.runs if not (run.warmup or run.failed) and "time" in run.metrics]
+        if not runs:
+            continue
+        for run in sorted(runs, key=lambda run: run.version):
+            blocks.setdefault((run.session, run.block), []).append(run.metrics["time"])
+        in_order += [run.metrics["time"] for run in runs]
+        seconds += runs[-1].at + runs[-1].metrics["time"] - runs[0].at
+    return [(b[0], b[1]) for b in blocks.values() if len(b) == 2], in_order, seconds
+
+
+def _plan(sessions: Sequence[StoredSession], alpha: float) -> RunPlan:
+    """From a pilot: the times of every version by build, and what builds and runs took."""
+    from speedproof.protocols.planning import plan_runs
+
+    times: dict[str, dict[tuple[str, int], list[float]]] = {}
+    for session in sessions:
+        for run in session.runs:
+            if not (run.warmup or run.failed) and run.build is not None and "time" in run.metrics:
+                place = (run.benchmark, run.build)
+                times.setdefault(run.version, {}).setdefault(place, []).append(run.metrics["time"])
+    pilot = []
+    for builds in times.values():
+        runs = min(map(len, builds.values()))
+        pilot.append(np.array([values[:runs] for values in builds.values()]))
+    took = [b.seconds for p in sessions[-1].head.benchmarks for v in p.versions for b in v.builds]
+    each = [value for builds in times.values() for values in builds.values() for value in values]
+    return plan_runs(pilot, float(np.mean(took)), float(np.mean(each)), alpha=alpha)

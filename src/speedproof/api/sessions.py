@@ -119,20 +119,18 @@ def measure(
         raise UsageError(
             f"warmup={warmup}: expected a number of runs, 0 or more, or None until they are steady"
         )
-    if timeout is not None and not timeout > 0:
-        raise UsageError(f"timeout={timeout}: expected a positive number of seconds")
     if len(commands) == 1:
         raise UsageError(
             'one command has nothing to be compared with: give two or more, sp.measure({"old": "./old", '
             '"new": "./new"})'
         )
     asked = _asked(
-        confidence,
-        margin,
-        precision,
-        min_runs,
-        max_runs,
         max_seconds,
+        confidence=confidence,
+        margin=margin,
+        precision=precision,
+        min_runs=min_runs,
+        max_runs=max_runs,
         name=tuple(commands),
         benchmark=benchmark,
         shell=shell,
@@ -148,22 +146,9 @@ def measure(
     return Measurement(head, executor, question, path=save, warmup=warmup, ignore_failure=ignore_failure)
 
 
-def _asked(
-    confidence: float | str,
-    margin: float | str | None,
-    precision: float | str | None,
-    min_runs: int | None,
-    max_runs: int | None,
-    max_seconds: float | None,
-    **more: Any,
-) -> Request:
+def _asked(max_seconds: float | None, **given: Any) -> Request:
     """What arguments ask, as options of the command line do."""
-    for name, runs in {"min_runs": min_runs, "max_runs": max_runs}.items():
-        if runs is not None and runs < 1:
-            raise UsageError(f"{name}={runs}: expected a whole number of runs, at least 1")
-    m = options_of(Measuring, confidence=confidence, margin=margin, precision=precision)
-    longest = seconds_given(max_seconds)
-    return Request(replace(m, min_runs=min_runs, max_runs=max_runs, max_time=longest, **more))
+    return Request(replace(options_of(Measuring, **given), max_time=seconds_given(max_seconds)))
 
 
 def seconds_given(given: object) -> float:
@@ -231,7 +216,8 @@ def race(
     >>> r.verdict.value, r.lower > 2
     ('faster', True)
     """
-    asked = _asked(confidence, margin, precision, min_runs, max_runs, max_seconds, seed=seed)
+    limits = {"min_runs": min_runs, "max_runs": max_runs, "seed": seed}
+    asked = _asked(max_seconds, confidence=confidence, margin=margin, precision=precision, **limits)
     return raced((reference, *candidates), asked, args, kwargs, names=names, clock=clock)
 
 

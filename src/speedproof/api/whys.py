@@ -13,7 +13,7 @@ from speedproof.api.given import alpha_of, no_step
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.given import sample
-from speedproof.data.names import enumerate_names
+from speedproof.data.names import enumerate_names, plural
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.errors import DataError, UsageError
@@ -255,7 +255,7 @@ class OverResult(Shown, Struct, frozen=True):
         return to_json("over", self.found)
 
     def __repr__(self) -> str:
-        return f"<OverResult: {len(self.found)} benchmark{'s' * (len(self.found) != 1)}>"
+        return f"<OverResult: {plural(len(self.found), 'benchmark')}>"
 
 
 def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> OverResult:

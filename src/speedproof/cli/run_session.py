@@ -45,9 +45,8 @@ from speedproof.reporting.numbers import plural
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from speedproof.api.ended_sessions import EndedSession
     from speedproof.api.measurement import Progress, SequentialComparison
-    from speedproof.api.session_results import RaceResult
+    from speedproof.api.session_results import EndedSession, RaceResult
 
 _SAME_EVENT_SECONDS = 1.0
 # In the order in which it is needed; the last two are what NumPy loads at its first median and random number.
@@ -243,7 +242,7 @@ def _report(
     named: str | None,
 ) -> int:
     """Write everything that was asked for; the exit code of the command."""
-    from speedproof.api.ended_sessions import EndedSession
+    from speedproof.api.session_results import EndedSession
     from speedproof.reporting.model import Report, Reported, Text
 
     session = EndedSession(path, names, outcome)
@@ -280,7 +279,7 @@ def _report(
 
 def _remark(console: Console, ended: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
-    from speedproof.api.ended_sessions import who
+    from speedproof.api.session_results import who
 
     measured = ended.outcome.measured
     reasons: dict[str, list[str]] = {}

@@ -31,6 +31,11 @@ def enumerate_names(names: Iterable[str], limit: int = 8, room: int = 0) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
+def plural(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def begin_alike(names: Sequence[str]) -> int:
     """How many characters all names begin with."""
     first, last = min(names), max(names)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray, from_zero, numbered
-from speedproof.data.names import enumerate_names, visible
+from speedproof.data.names import enumerate_names, plural, visible
 from speedproof.data.sample import Sample, Trait, like, written_in
 from speedproof.data.units import Direction, Unit, direction_of
 from speedproof.errors import FormatError
@@ -216,8 +216,7 @@ class Residue(Struct, frozen=True):
 
     def __str__(self) -> str:
         shown = enumerate_names(self.values, 3, 50)
-        count = f"{len(self.benchmarks)} benchmark{'s' if len(self.benchmarks) != 1 else ''}"
-        return f"pooled over {self.field} ({shown}) in {count}"
+        return f"pooled over {self.field} ({shown}) in {plural(len(self.benchmarks), 'benchmark')}"
 
 
 def misfit(group: list[Record], record: Record) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered, stacked
 from speedproof.data.checked import checked
+from speedproof.data.names import plural
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
 from speedproof.errors import DataError, Parameter, UsageError
 
@@ -210,56 +211,39 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
 
     def __repr__(self) -> str:
         unit = f" in {self.unit}" if self.unit else ""
-        return (
-            f"<Sample{f' of {self.label}' if self.label else ''}: {self.n} value{'s' * (self.n != 1)}{unit}>"
-        )
+        return f"<Sample{f' of {self.label}' if self.label else ''}: {plural(self.n, 'value')}{unit}>"
 
     @property
     def n(self) -> int:
         """Number of observations."""
         return int(self.values.size)
 
-    @property
+    @cached_property
     def ascending(self) -> FloatArray:
-        """The values in ascending order, which it remembers."""
-        if "ascending" not in self.__dict__:
-            self.__dict__["ascending"] = np.sort(self.values)
-            self.__dict__["ascending"].flags.writeable = False
-        ordered: FloatArray = self.__dict__["ascending"]
+        """The values in ascending order."""
+        ordered = np.sort(self.values)
+        ordered.flags.writeable = False
         return ordered
 
-    @property
+    @cached_property
     def groups(self) -> Groups | None:
         """Which values are of one process; None when nothing is known of processes."""
-        return self._groups("processes", self.processes)
-
-    def _groups(self, level: str, numbers: IntArray | None) -> Groups | None:
-        groups: Groups | None = self.__dict__.get(level)
-        if groups is None and numbers is not None:
-            groups = self.__dict__[level] = groups_of(numbers)
-        return groups
+        return None if self.processes is None else groups_of(self.processes)
 
     @property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        groups = None if self.processes is None else self.groups
-        return self.n if groups is None else int(groups.sizes.size)
+        return self.n if self.groups is None else int(self.groups.sizes.size)
 
-    @property
+    @cached_property
     def session_count(self) -> int:
         """Number of sittings; 1 when nothing is known of them."""
-        groups = None if self.sessions is None else self._groups("sessions", self.sessions)
-        return 1 if groups is None else int(groups.sizes.size)
+        return 1 if self.sessions is None else int(groups_of(self.sessions).sizes.size)
 
-    @property
+    @cached_property
     def nested(self) -> bool:
-        """Whether some process has more than one value; it remembers that, as every step asks."""
-        if self.processes is None:
-            return False
-        if "nested" not in self.__dict__:
-            self.__dict__["nested"] = self.process_count < self.n
-        nested: bool = self.__dict__["nested"]
-        return nested
+        """Whether some process has more than one value."""
+        return self.process_count < self.n
 
     @property
     def higher_is_better(self) -> bool:

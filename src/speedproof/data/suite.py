@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.checked import checked
-from speedproof.data.names import enumerate_names, version_of, wanted
+from speedproof.data.names import enumerate_names, plural, version_of, wanted
 from speedproof.data.record import (
     Key,
     Pair,
@@ -92,9 +92,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     not_chosen: dict[tuple[Key, str], Sample] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        count, metrics = len(self.benchmarks), ", ".join(self.metrics)
+        count, metrics = plural(len(self.benchmarks), "benchmark"), ", ".join(self.metrics)
         versions = enumerate_names(self.versions, _NAMED)
-        return f"<Suite: {count} benchmark{'s' * (count != 1)} of {versions or 'no version'}; {metrics}>"
+        return f"<Suite: {count} of {versions or 'no version'}; {metrics}>"
 
     @property
     def keys(self) -> tuple[Key, ...]:

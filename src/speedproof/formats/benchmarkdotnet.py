@@ -17,11 +17,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
-from speedproof.formats.reading import epoch, nested, plural, span_of
+from speedproof.formats.reading import epoch, nested, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "BenchmarkDotNet"
@@ -71,19 +72,16 @@ class _Metric(msgspec.Struct, rename="pascal"):
     descriptor: _Descriptor
 
 
-class _Job(msgspec.Struct, rename="pascal"):
+def _job(shown: str | None, parameters: str | None) -> str:
+    """The job, ``.NET 8.0(Runtime=.NET 8.0)``, of a text like ``Type.Method: job [N=10]``."""
+    text = (shown or "").partition(": ")[2]
+    return text.rpartition(" [")[0] if parameters and text.endswith("]") else text
+
+
+class _Benchmark(msgspec.Struct, rename="pascal"):
+    method: str
     display_info: str | None = None
     parameters: str | None = None
-
-    @property
-    def job(self) -> str:
-        """The job, ``.NET 8.0(Runtime=.NET 8.0)``, of a text like ``Type.Method: job [N=10]``."""
-        text = (self.display_info or "").partition(": ")[2]
-        return text.rpartition(" [")[0] if self.parameters and text.endswith("]") else text
-
-
-class _Benchmark(_Job, kw_only=True, rename="pascal"):
-    method: str
     namespace: str | None = None
     type: str | None = None
     full_name: str | None = None
@@ -107,16 +105,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the workload iterations of every benchmark, with the launch of each."""
     file = decode(source.content, _File, source)
     host = _host(file.host_environment_info)
-    several = len({entry.job for entry in glances(source, file.benchmarks, _Job)} - {""}) > 1
+    jobs = {_job(*texts) for texts in glances(source, file.benchmarks, "DisplayInfo", "Parameters")}
+    several = len(jobs - {""}) > 1
     warmups = 0
 
     def benchmark(place: Record, entry: _Benchmark) -> Iterator[Record | Skipped]:
         nonlocal warmups
+        job = _job(entry.display_info, entry.parameters) or None
         frame = replace(
             place,
             benchmark=entry.name,
-            version=(entry.job or None) if several else None,
-            fields=host + as_fields({"job": entry.job or None, "parameters": entry.parameters or None}),
+            version=job if several else None,
+            fields=host + as_fields({"job": job, "parameters": entry.parameters or None}),
             span=span_of([_started(file.title)]),
         )
         warmups += sum(m.kind in _WARMUP for m in entry.measurements)

@@ -18,13 +18,13 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.data.names import joined
+from speedproof.data.names import joined, plural
 from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, metric_of
 from speedproof.errors import FormatError
 from speedproof.formats import reading
-from speedproof.formats.reading import SORTED, Column, Gathered, delimiter_of, is_number, plural
+from speedproof.formats.reading import SORTED, Column, Gathered, delimiter_of, is_number
 from speedproof.formats.source import ReadOptions, Source
 
 if TYPE_CHECKING:

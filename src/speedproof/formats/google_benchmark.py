@@ -13,11 +13,12 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.formats.jsontext import as_fields, decode, each, glances, members, number
-from speedproof.formats.reading import Gathered, epoch, finite, plural, span_of
+from speedproof.formats.reading import Gathered, epoch, finite, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "google-benchmark"
@@ -61,10 +62,6 @@ class _Head(msgspec.Struct):
     skip_message: str = ""
 
 
-class _Name(msgspec.Struct):
-    name: str = ""
-
-
 class _Group(msgspec.Struct):
     """Entries of one benchmark."""
 
@@ -79,7 +76,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the repetitions of every benchmark."""
     file = decode(source.content, _File, source)
     host = as_fields({key: file.context[key] for key in _HOST if key in file.context})
-    names: set[str] | None = None
+    names: set[str | None] | None = None
     rows = Gathered("d")
     groups: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Group] = {}
     aggregates: dict[str, _Group] = {}
@@ -90,7 +87,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         head = decode(part, _Head, source, place.where)
         benchmark = head.run_name or head.name
         if head.run_type is None and names is None:
-            names = {entry.name for entry in glances(source, file.benchmarks, _Name)}
+            names = {name for (name,) in glances(source, file.benchmarks, "name")}
         if head.error_occurred or head.skipped:
             group = failures.setdefault(benchmark, _Group(place.where, head))
         elif _is_aggregate(head, names or set()):
@@ -124,7 +121,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     yield from _summaries(source, aggregates, {benchmark for benchmark, _, _ in groups})
 
 
-def _is_aggregate(head: _Head, names: set[str]) -> bool:
+def _is_aggregate(head: _Head, names: set[str | None]) -> bool:
     if head.run_type is not None:
         return head.run_type == "aggregate"
     # Old files: known by the name of what they aggregate.

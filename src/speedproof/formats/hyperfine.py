@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
-from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
-from speedproof.formats.reading import plural
+from speedproof.formats.jsontext import Number, Results, as_fields, decode, each, glances, members, numbers
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "hyperfine"
@@ -37,18 +37,10 @@ class _Result(msgspec.Struct):
     parameters: dict[str, object] | None = None
 
 
-class _Command(msgspec.Struct):
-    command: str
-
-
-class _File(msgspec.Struct):
-    results: msgspec.Raw
-
-
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every command's times and, when they were measured, memory sizes."""
-    results = decode(source.content, _File, source).results
-    occurrences = Counter(entry.command for entry in glances(source, results, _Command))
+    results = decode(source.content, Results, source).results
+    occurrences = Counter(command for (command,) in glances(source, results, "command"))
 
     def command(place: Record, result: _Result) -> Iterator[Record | Skipped]:
         # Commands of one name differ by their place only; so that the suite can say what it pooled.

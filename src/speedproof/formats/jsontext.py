@@ -150,11 +150,23 @@ def each(
             yield source.skip(error.where, benchmark(name), error.message)
 
 
-def glances(source: Source, text: Any, kind: type[T]) -> Iterator[T]:
-    """What a look at each part of a list shows, where it can be decoded."""
+class Results(msgspec.Struct):
+    """A file whose results are one list."""
+
+    results: Raw
+
+
+@cache
+def _texts(names: tuple[str, ...]) -> Any:
+    return msgspec.defstruct("Texts", [(name, str | None, None) for name in names])
+
+
+def glances(source: Source, text: Any, *names: str) -> Iterator[tuple[str | None, ...]]:
+    """Some members of each part of a list, which are texts, where it can be decoded."""
+    decoder = _decoder(_texts(names))
     for _, _, part in parts(source, text):
         with suppress(msgspec.DecodeError):
-            yield msgspec.json.decode(part, type=kind)
+            yield msgspec.structs.astuple(decoder.decode(part))
 
 
 def _segments(text: memoryview) -> Iterator[memoryview | bytes]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.formats.jsontext import (
@@ -27,7 +28,7 @@ from speedproof.formats.jsontext import (
     numbers,
     parts,
 )
-from speedproof.formats.reading import finite, nested, plural
+from speedproof.formats.reading import finite, nested
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "krun"

@@ -14,10 +14,11 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
-from speedproof.formats.jsontext import Number, as_fields, decode, each, glances, members, numbers
-from speedproof.formats.reading import finite, plural
+from speedproof.formats.jsontext import Number, Results, as_fields, decode, each, glances, members, numbers
+from speedproof.formats.reading import finite
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "nanobench"
@@ -39,16 +40,10 @@ class _Result(msgspec.Struct):
     warmup: float = 0
 
 
-class _File(msgspec.Struct):
-    results: msgspec.Raw
-
-
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the epochs of every benchmark."""
-    results = decode(source.content, _File, source).results
-    titles = Counter(
-        name for _, name in {(entry.title, entry.name) for entry in glances(source, results, _Result)}
-    )
+    results = decode(source.content, Results, source).results
+    titles = Counter(name for _, name in {*glances(source, results, "title", "name")})
     uncounted = 0
 
     def result(place: Record, entry: _Result) -> Iterator[Record | Skipped]:

@@ -20,12 +20,13 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import LIST, OBJECT, absent, as_fields, decode, each, members
-from speedproof.formats.reading import epoch, plural, span_of
+from speedproof.formats.reading import epoch, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "pyperf, pyperformance"

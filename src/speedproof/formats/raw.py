@@ -14,11 +14,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats import reading
-from speedproof.formats.reading import SORTED, plural
+from speedproof.formats.reading import SORTED
 from speedproof.formats.source import ReadOptions, Source, as_text
 
 TITLE = "raw text"

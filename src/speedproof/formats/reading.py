@@ -16,6 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.data.names import plural as plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.units import Unit, parse_unit
 from speedproof.formats.source import Source, room_on_disk
@@ -34,11 +35,6 @@ def records_of(items: Iterable[Record | Skipped]) -> list[Record]:
 def changed(items: Iterable[Record | Skipped], change: Callable[[Record], Record]) -> list[Record | Skipped]:
     """The same with other records."""
     return [change(item) if isinstance(item, Record) else item for item in items]
-
-
-def plural(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def nested(parts: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:

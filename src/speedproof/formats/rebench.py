@@ -18,12 +18,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct, field
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import as_fields, decode
-from speedproof.formats.reading import Gathered, epoch, plural
+from speedproof.formats.reading import Gathered, epoch
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "ReBench"

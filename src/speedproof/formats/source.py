@@ -56,6 +56,7 @@ class Source(Struct, frozen=True):
     name: str  # the file as the user named it, for messages
     path: Path  # the same as a path; ``Path("-")`` for standard input
     content: bytes | mmap.mmap  # decompressed; of a large file a copy is mapped
+    version: str | None = None  # which its folder names
 
     @property
     def begin(self) -> bytes:
@@ -104,7 +105,7 @@ class Source(Struct, frozen=True):
 
     def frame(self, where: str, benchmark: str) -> Record:
         """A record of a place of this file, before its values are known."""
-        return Record(benchmark, _NO_VALUES, path=self.name, where=where)
+        return Record(benchmark, _NO_VALUES, version=self.version, path=self.name, where=where)
 
 
 class ReadOptions(Struct, frozen=True):
@@ -129,7 +130,7 @@ def as_text(piece: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if b"\r" in piece else text
 
 
-def open_source(path: str | Path) -> Source:
+def open_source(path: str | Path, version: str | None = None) -> Source:
     """Read a result file, or standard input when the path is ``-``.
 
     gzip and bzip2 are recognised by their first bytes and undone. Text is UTF-8, with or without a
@@ -143,7 +144,7 @@ def open_source(path: str | Path) -> Source:
         if S_ISCHR(mode) or S_ISBLK(mode):
             raise FormatError(name, "", "this is a device, not a file")
         with path.open("rb") as file:
-            return replace(source_of(name, file.read), path=path)
+            return replace(source_of(name, file.read), path=path, version=version)
     except FileNotFoundError:
         raise FormatError(name, "", "no such file") from None
     except IsADirectoryError:

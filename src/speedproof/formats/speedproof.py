@@ -18,10 +18,11 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait, clock_of
 from speedproof.data.units import Direction
-from speedproof.formats.reading import Gathered, epoch, plural
+from speedproof.formats.reading import Gathered, epoch
 from speedproof.formats.source import ReadOptions, Source
 from speedproof.options import SESSION_ASKS, Policy, SessionAsked, benchmark_settings, tested_once
 from speedproof.values import rest

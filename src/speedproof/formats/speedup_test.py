@@ -13,10 +13,11 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import raw
-from speedproof.formats.reading import delimiter_of, plural
+from speedproof.formats.reading import delimiter_of
 from speedproof.formats.source import ReadOptions, Source, open_source
 
 TITLE = "Speedup-Test configuration"

@@ -19,10 +19,9 @@ import errno
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -246,7 +245,7 @@ def read_records(
         return read_corpus(str(path), options.where)
     if _is_folder(path):
         return _of_folder(Path(path), chosen, options)
-    items = _of_source(open_source(path), None, chosen, options)
+    items = _of_source(open_source(path), chosen, options)
     return chain([next(items)], items)
 
 
@@ -264,18 +263,16 @@ def read_files(
             yield FileResults(opened.path, reject=opened)
             continue
         try:
-            yield from _parts(*opened, chosen, options)
+            yield from _parts(opened, chosen, options)
         except FormatError as error:
-            yield FileResults(opened[0].name, reject=error)
+            yield FileResults(opened.name, reject=error)
 
 
-def _parts(
-    source: Source, version: str | None, format: Format | None, options: ReadOptions
-) -> Iterator[FileResults]:
+def _parts(source: Source, format: Format | None, options: ReadOptions) -> Iterator[FileResults]:
     records: list[Record] = []
     skipped: list[Skipped] = []
     measured, first, values = False, "", 0
-    for item in _of_source(source, version, format, options):
+    for item in _of_source(source, format, options):
         if isinstance(item, Record):
             records.append(item)
             measured, values = True, values + item.values.size
@@ -296,13 +293,11 @@ def _is_folder(path: str | Path) -> bool:
         return False
 
 
-def _of_source(
-    source: Source, version: str | None, format: Format | None, options: ReadOptions
-) -> Iterator[Record | Skipped]:
+def _of_source(source: Source, format: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
     empty = True
     try:
         for item in (format or detect_source(source)).read(source, options):
-            yield replace(item, version=version) if version and isinstance(item, Record) else item
+            yield item
             empty = False
     except (MemoryError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.ENOMEM:
@@ -320,7 +315,7 @@ def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Ite
     items: list[Record | Skipped] = []
     for path, version in result_files(folder, criterion=format is None or format.name == "criterion"):
         try:
-            items += _of_source(open_source(path), version, format, options)
+            items += _of_source(open_source(path, version), format, options)
         except FormatError as error:
             beside = error.message in COMPANIONS
             items.append(Skipped(error.path, error.where, "", error.message, expected=beside))
@@ -336,11 +331,11 @@ def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Ite
     raise FormatError(str(folder), "", f"the folder holds no results that can be read{why}")
 
 
-_Opened = tuple[Source, str | None] | FormatError
+_Opened = Source | FormatError
 
 
 def _sources(paths: Iterable[str | os.PathLike[str]], skip: Callable[[str], bool]) -> Iterator[_Opened]:
-    """Every file, opened when its turn comes, with the version that its folder names."""
+    """Every file, opened when its turn comes."""
     for name in paths:
         path = os.fspath(name)
         if path != STDIN and not Path(path).exists() and glob.has_magic(path):
@@ -351,16 +346,16 @@ def _sources(paths: Iterable[str | os.PathLike[str]], skip: Callable[[str], bool
         elif _is_folder(path):
             for file, version in result_files(Path(path)):
                 if not skip(str(file)):
-                    yield _opened(partial(open_source, file), version)
+                    yield _opened(open_source, file, version)
         elif path.lower().endswith(_ARCHIVES):
             yield from _members(path, skip)
         elif not skip(path):
-            yield _opened(partial(open_source, path))
+            yield _opened(open_source, path)
 
 
-def _opened(open_it: Callable[[], Source], version: str | None = None) -> _Opened:
+def _opened(opening: Callable[..., Source], *place: Any) -> _Opened:
     try:
-        return open_it(), version
+        return opening(*place)
     except FormatError as error:
         return error
 
@@ -384,14 +379,14 @@ def _members(path: str, skip: Callable[[str], bool]) -> Iterator[_Opened]:
                 for info in archive.infolist():
                     if not info.is_dir() and not skip(name := f"{path}/{info.filename}"):
                         with archive.open(info) as packed:
-                            yield _opened(partial(source_of, name, packed.read))
+                            yield _opened(source_of, name, packed.read)
         else:
             with tarfile.open(path, "r|*") as members:
                 for member in members:
                     name = f"{path}/{member.name}"
                     content = members.extractfile(member) if member.isfile() and not skip(name) else None
                     if content is not None:
-                        yield _opened(partial(source_of, name, content.read))
+                        yield _opened(source_of, name, content.read)
     except FileNotFoundError:
         yield FormatError(path, "", "no such file")
     except damages as error:

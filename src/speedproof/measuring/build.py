@@ -20,7 +20,7 @@ from speedproof.errors import UsageError
 from speedproof.measuring.execute import RunError, shell_command, signal_name
 from speedproof.measuring.revisions import Revision, check_out
 from speedproof.measuring.store import cache_folder
-from speedproof.measuring.system import Adopting, end, watch
+from speedproof.measuring.system import adopting, end, watch
 
 # Of those that are there, the version is a part of what a build is made of.
 _TOOLS = ("cc", "c++", "gcc", "g++", "clang", "ld", "rustc", "cargo", "go", "javac", "make", "cmake")
@@ -268,7 +268,7 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
         return
     with log.open("wb") as output:
         words, nothing = shell_command(command), subprocess.DEVNULL
-        with Adopting() as before:
+        with adopting() as before:
             made = subprocess.Popen(
                 words, cwd=tree, stdin=nothing, stdout=output, stderr=output, process_group=0
             )

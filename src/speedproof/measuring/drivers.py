@@ -24,6 +24,7 @@ from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.runs import Executor
 
 Words = list[str]
 
@@ -123,8 +124,10 @@ DRIVERS = {
 _NO_PLUGIN = re.compile(rb"unrecognized arguments:.* --benchmark-")
 
 
-class ToolExecutor(Struct):
+class ToolExecutor(Executor, Struct):
     """Runs a tool, and takes from its file one value for each of its benchmarks."""
+
+    together = True
 
     driver: str  # which tool
     executor: CommandExecutor  # starts it
@@ -327,30 +330,15 @@ def _still(calls: int) -> UsageError:
     )
 
 
-class CallableExecutor:
+class CallableExecutor(Executor, Struct, frozen=True):
     """Executes functions; an exception of theirs ends the session."""
 
-    def __init__(
-        self,
-        functions: Mapping[str, Callable[[], object]],
-        calls: Mapping[str, int],
-        *,
-        clock: Callable[[], float] = perf_counter,
-    ) -> None:
-        self._functions, self._calls, self._clock = functions, calls, clock
-
-    def begin(self, version: PlannedVersion) -> None:
-        """Nothing to set up."""
-
-    def finish(self, version: PlannedVersion) -> None:
-        """Nothing to clean up."""
+    functions: Mapping[str, Callable[[], object]]  # by version
+    calls: Mapping[str, int]  # of each function in a run
+    clock: Callable[[], float] = perf_counter
 
     def measure(self, version: PlannedVersion) -> Run:
         """Call so often, the garbage of before collected."""
         gc.collect(0)
-        calls = self._calls[version.name]
-        return Run({"time": _once(self._functions[version.name], calls, self._clock) / calls})
-
-    def explain(self, run: Run, metric: str) -> str:
-        """Nothing more is known."""
-        return ""
+        calls = self.calls[version.name]
+        return Run({"time": _once(self.functions[version.name], calls, self.clock) / calls})

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from speedproof.errors import Parameter, SpeedproofError
 from speedproof.measuring.system import (
-    Adopting,
+    adopting,
     bytes_of_peak,
     children,
     end,
@@ -142,7 +142,7 @@ def execute(job: Job) -> Run:
         if job.capture:
             opened.append(stdout := memory_file("output"))
         # Spawning has no directory of its own to offer, so the runner goes there for the moment.
-        with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext(), Adopting() as before:
+        with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext(), adopting() as before:
             files = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
             seconds, status, usage, timed_out = _spawn_and_wait(job, files, before, errors)
             left = len(left_behind(before))

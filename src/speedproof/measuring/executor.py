@@ -24,6 +24,7 @@ from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, RunError, execute, shell_command
+from speedproof.measuring.runs import Executor
 
 ACCOUNTED = (
     *PROCESSOR_TIMES, "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
@@ -241,7 +242,7 @@ def units_of(metrics: Sequence[OutputMetric], perf: PerfStat | None) -> Mapping[
 _SHELL_TRIALS = 20
 
 
-class CommandExecutor(Struct, frozen=True):
+class CommandExecutor(Executor, Struct, frozen=True):
     """Executes commands."""
 
     stdin: str = os.devnull  # file for their standard input

@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -178,7 +178,12 @@ Block = dict[str, dict[str, list[RunLine]]]
 """The runs of one block, by benchmark and version."""
 
 
-class _Executor(Protocol):
+class Executor:
+    """What executes; a fake one makes order, stopping and resuming testable without time."""
+
+    __slots__ = ()
+    together = False  # whether a run measures several benchmarks, as one of another tool does
+
     def begin(self, version: PlannedVersion) -> None:
         """Called once before the runs of a version."""
 
@@ -187,26 +192,17 @@ class _Executor(Protocol):
 
     def explain(self, run: Run, metric: str) -> str:
         """Why a run has no value of a metric; empty when nothing is known."""
-
-
-class Executor(_Executor, Protocol):
-    """What executes; a fake one makes order, stopping and resuming testable without time."""
+        return ""
 
     def measure(self, version: PlannedVersion) -> Run:
         """Execute once."""
-
-
-@runtime_checkable
-class Harness(_Executor, Protocol):
-    """What measures several benchmarks at once: another tool, which may be asked for some of them only."""
+        raise NotImplementedError
 
     def measure_all(
         self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
     ) -> Mapping[str, Run]:
         """Execute once, for all benchmarks that are asked for; a run for every one that is wanted of it."""
-
-
-_Measure = Callable[[PlannedVersion, Sequence[str], Sequence[str]], Mapping[str, Run]]
+        return dict.fromkeys(wanted, self.measure(version))
 
 
 class RunLoop:
@@ -215,7 +211,7 @@ class RunLoop:
     def __init__(
         self,
         head: SessionLine,
-        executor: Executor | Harness,
+        executor: Executor,
         clock: Callable[[], float],
         append: Callable[[Line], None],
         metric: str = "time",
@@ -225,12 +221,6 @@ class RunLoop:
         self.metric, self._ignore_failure = metric, ignore_failure
         self.started = clock()
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
-        self.together = isinstance(executor, Harness)  # whether all benchmarks are measured at once
-        self._measure: _Measure = (
-            executor.measure_all
-            if isinstance(executor, Harness)
-            else lambda version, wanted, asked: dict.fromkeys(wanted, executor.measure(version))
-        )
 
     def now(self) -> float:
         """Seconds since the start, as a run's line has them."""
@@ -252,7 +242,7 @@ class RunLoop:
         """
         (version, build), (block, position) = built, place
         at = self.now()
-        measured = self._measure(version, [b.name for b in wanted], [b.name for b in asked])
+        measured = self.executor.measure_all(version, [b.name for b in wanted], [b.name for b in asked])
         for benchmark in wanted:
             run = measured[benchmark.name]
             kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
@@ -300,7 +290,7 @@ class RunLoop:
 
     def _fault(self, benchmark: PlannedBenchmark, version: PlannedVersion, run: Run) -> RunError:
         """A run that failed, or does not decide, ends the session, unless that is ignored."""
-        of = f" ({benchmark.name})" if self.together and not run.failed else ""
+        of = f" ({benchmark.name})" if self.executor.together and not run.failed else ""
         if run.failed:
             how = run.describe_failure()
         elif self.metric in run.metrics:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from statistics import median
 from typing import NamedTuple
 
+from speedproof.data.names import plural
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
@@ -58,7 +59,9 @@ class Session:
         """
         self._before = spent
         self._runs, self._head, self._clock = runs, runs.head, runs.clock
-        self._groups = [self._head.benchmarks] if runs.together else [(b,) for b in self._head.benchmarks]
+        self._groups = (
+            [self._head.benchmarks] if runs.executor.together else [(b,) for b in self._head.benchmarks]
+        )
         self._names = {b.name: [version.name for version in b.versions] for b in self._head.benchmarks}
         self._deciders = deciders
         self._max_blocks, self._max_time, self._in_rounds = max_blocks, max_time, in_rounds
@@ -67,6 +70,7 @@ class Session:
         self._repeats = repeats
         self._replaced: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._unfinished: list[str] = []
+        self.measured: Measured | None = None  # how it went, when it has ended
         self._recalled, self._cut = Counter[str](), Counter[str]()
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
@@ -133,8 +137,14 @@ class Session:
         measured = {tally.benchmark for tally in self._runs.tallies.values() if tally.runs}
         return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
-    def steps(self) -> Generator[Progress, None, Measured]:
-        """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it."""
+    def steps(
+        self, watch: Callable[[Progress], object] = lambda progress: None
+    ) -> Generator[Progress, None, None]:
+        """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it.
+
+        Ctrl-C while somebody watches is one of the session, which ends as it does during a run.
+        """
+        self._watch = watch
         self._runs.append(self._head)
         self._runs.started = self._clock()
         begun: dict[str, None] = {}
@@ -155,16 +165,15 @@ class Session:
                 # Large files take a moment to be looked at; what was measured still gets its verdict.
                 interrupted = True
             reasons = self._reasons(begun)
-            measured = self._measured(reasons, interrupted)
+            self.measured = self._measured(reasons, interrupted)
             reason = "interrupted" if interrupted else "; ".join(sorted({why for _, why in reasons}))
-            end = EndLine(self._head.session, reason, measured.on_result, measured.changed)
+            end = EndLine(self._head.session, reason, self.measured.on_result, self.measured.changed)
         except GeneratorExit:
             watched = self._measured([(name, "interrupted") for name, _ in self._reasons(begun)], True)
             end = EndLine(self._head.session, "left early", watched.on_result, watched.changed)
             raise
         finally:
             self._runs.append(end)
-        return measured
 
     def _reasons(self, begun: Collection[str]) -> list[tuple[str, str]]:
         """By benchmark, why it ended, now or in an earlier session: what was proven then is part of the answer."""
@@ -305,7 +314,9 @@ class Session:
         """Run a version for the benchmarks that want it, if any does; what they found."""
         runs = self._runs.execute(wanted, built, place, asked=asked, warmup=warmup) if wanted else []
         for benchmark, run in runs:
-            yield Progress(benchmark, built[0].name, run, warmup, self._clock() - turn.start, len(asked))
+            elapsed = self._clock() - turn.start
+            self._watch(progress := Progress(benchmark, built[0].name, run, warmup, elapsed, len(asked)))
+            yield progress
         return runs
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
@@ -349,7 +360,7 @@ class Session:
         most, longest = self._max_blocks, self._max_time
         if most is not None and decider.blocks >= most:
             each = " of each version" if len(names) > 1 else ""
-            return f"{most} run{'s' * (most != 1)}{each} {'was' if most == 1 else 'were'} allowed"
+            return f"{plural(most, 'run')}{each} {'was' if most == 1 else 'were'} allowed"
         if longest is not None and decider.blocks and self._spent() >= longest:
             return self._late()
         return ""

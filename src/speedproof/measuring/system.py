@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -236,19 +236,21 @@ def watch(group: int) -> None:
     guard_of(os.getpid()).watch(group)
 
 
-class Adopting:
+@contextlib.contextmanager
+def adopting() -> Iterator[set[int]]:
     """Be the parent of whatever the commands leave behind, whichever session it is in; yields who is there."""
+    guard_of(os.getpid())  # which is no child
+    before = children()
+    _adopt(1)
+    try:
+        yield before
+    finally:
+        _adopt(0)
 
-    def __enter__(self) -> set[int]:
-        guard_of(os.getpid())  # which is no child
-        before = children()
-        if adopts():
-            _prctl()(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        return before
 
-    def __exit__(self, *exception: object) -> None:
-        if adopts():
-            _prctl()(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+def _adopt(whether: int) -> None:
+    if adopts():
+        _prctl()(_PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
+from speedproof.data.names import plural as plural
 from speedproof.data.units import format_value, scale_of
 
 _NEGLIGIBLE = 1e-4
@@ -80,11 +81,6 @@ def pvalue(p: float) -> str:
 def p_is(p: float, least: float = 1e-300) -> str:
     """A p-value with its sign: ``"p = 0.03"``; what is less than can be told is below that."""
     return f"p < {least:g}" if p < least else f"p = {pvalue(p)}"
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def rounded_up(count: int, digits: int = 2) -> int:
