@@ -133,6 +133,26 @@ def test_the_likelihood_against_a_dense_covariance() -> None:
             assert one_level[g, way] == pytest.approx(best(borders, one), abs=1e-9)
 
 
+@pytest.mark.parametrize("n", [3, 12, 31])
+def test_a_line_against_generalised_least_squares(n: int) -> None:
+    """By the inverse of the autoregression's correlations; what one level leaves is given."""
+    x, time = np.random.default_rng(n).standard_normal((2, n)), np.arange(n)
+    level = np.array([[naive_cost(row, rho) for rho in COEFFICIENTS] for row in x])
+    ours = module.squares_of_line(x, level, COEFFICIENTS)
+    for row, (g, rho) in itertools.product((0, 1), enumerate(COEFFICIENTS)):
+        weight = np.linalg.inv(linalg.toeplitz(rho**time)) * (1 - rho**2)
+        design = np.stack([np.ones(n), time], axis=1)
+        rest = x[row] - design @ np.linalg.solve(design.T @ weight @ design, design.T @ weight @ x[row])
+        assert ours[row, g] == pytest.approx(rest @ weight @ rest, abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [20, 50])
+def test_a_steady_rise_is_no_dependence(n: int) -> None:
+    """Of 13 deviations over the whole of a short series: shown, though steps explain it worse than dependence."""
+    x = np.random.default_rng(n).standard_normal((100, n)) + 13.0 * np.arange(n) / n
+    assert (levels(x).pvalue <= 0.05).mean() >= 0.95
+
+
 def test_large_innovations_keep_the_risk() -> None:
     """Dependent noise that jumps up and dies away shows a step in at most 5 % (4 standard errors)."""
     runs = 400

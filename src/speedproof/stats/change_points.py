@@ -206,8 +206,6 @@ def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
     price = math.log(n) / n
     if line_apart < levels_apart * math.exp(2.0 * (steps - 1) * price):
         return True
-    if steps < 2:
-        return False
     explained = _rise(x, starts.tolist(), lengths.tolist())
     return bool(x @ x - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
 
@@ -225,6 +223,8 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
     for begin in (starts[1], starts[1] - first // 2, starts[1] - first):
         for end in (starts[-1], starts[-1] + last // 2, starts[-1] + last):
             a, b = max(begin, 0), min(end, n)
+            if b - a < 2:
+                continue
             m, after = b - a, n - b
             along = (moment[b] - moment[a] - a * (total[b] - total[a])) / m - total[b]
             mean = ((m - 1) / 2.0 + after) / n

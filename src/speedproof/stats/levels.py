@@ -1,4 +1,4 @@
-"""Does a series keep one level? A likelihood of several levels whose noise depends on its neighbours.
+"""Does a series keep one level? A likelihood of several levels, or a line, whose noise depends on its neighbours.
 
 A step and its undoing look like dependence to a test that knows one step only. Here both are weighed at once:
 the normal scores of the values are taken for levels, each with noise of its own that follows a first-order
@@ -7,7 +7,8 @@ at its best coefficient, where noise, too, may begin afresh at the same places, 
 log(n) / 2: else a large innovation, which dies away, would speak for a step. Each further step costs 2 log n, as
 in the Bayesian information criterion. Dependence costs where there are steps, which keeps the null distribution
 nearly the same whatever the coefficient. Equal values share the mean of their scores; the variance that the
-scores lack then counts as noise.
+scores lack then counts as noise. A steady rise, which few steps explain badly and much dependence well, is
+weighed likewise: a line instead of levels.
 
 P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
 and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
@@ -56,7 +57,9 @@ COMPILED = _load_compiled()
 class Levels(Struct, frozen=True):
     """Evidence for steps in each of several series."""
 
-    statistic: FloatArray  # twice the logarithm of the likelihood ratio, less what the steps cost
+    statistic: (
+        FloatArray  # twice the logarithm of the likelihood ratio of steps or a line, less what they cost
+    )
     splits: IntArray  # number of values before each step that explains the series best, then zeros
     pvalue: FloatArray  # probability of such a statistic where there is no step
 
@@ -208,7 +211,10 @@ def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArr
 
 
 def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
-    """Statistic, number of steps and splits of series, shape (rows, n), with no more steps than `most`."""
+    """Statistic, number of steps and splits of series, shape (rows, n), with no more steps than `most`.
+
+    Where a line is likelier, the statistic is that of the line.
+    """
     rows, n = x.shape
     most = most_steps(n) if most is None else most
     scores = normal_scores(x)
@@ -221,7 +227,23 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
     gains = 2.0 * (best[:, 1:] - least - math.log(n) * np.arange(most))
     steps = gains.argmax(axis=1)
     row = np.arange(rows)
-    return gains[row, steps], steps + 1, ways[row, steps + 1]
+    of_line = squares_of_line(scores, sums[:, :, 0], _COEFFICIENTS)[:, :, None]
+    line = (log_likelihoods(scores, of_line, _COEFFICIENTS)[:, :, 0] - _PRICE * _COEFFICIENTS).max(axis=1)
+    statistic = np.maximum(gains[row, steps], 2.0 * (line - one_level[:, 0]))
+    return statistic, steps + 1, ways[row, steps + 1]
+
+
+def squares_of_line(scores: FloatArray, level: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Least sums of squares of a line, shape (rows, coefficients), from those of one level.
+
+    Time that is counted from the middle is orthogonal to the level whatever the coefficient.
+    """
+    n = scores.shape[1]
+    time, rho = np.arange(n) - (n - 1) / 2.0, coefficients[:, None]
+    beside = np.convolve(time, [1.0, 0.0, 1.0], "same")
+    ends = np.where((time == time[0]) | (time == time[-1]), time, 0.0)
+    weights = (1.0 + rho * rho) * time - rho * rho * ends - rho * beside
+    return np.asarray(level - np.square(scores @ weights.T) / (weights @ time))
 
 
 def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
