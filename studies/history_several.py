@@ -44,9 +44,12 @@ DEVIATIONS = (3, 5, 10, 20)
 RISES = {  # commits, first and last of the rise, autoregression
     "15 commits, all": (15, 0, 15, 0.0),
     "20 commits, all": (20, 0, 20, 0.0),
+    "20 commits, last half": (20, 10, 20, 0.0),
     "30 commits, all": (30, 0, 30, 0.0),
+    "30 commits, last half": (30, 15, 30, 0.0),
     "50 commits, all": (50, 0, 50, 0.0),
     "50 commits, all, AR .6": (50, 0, 50, 0.6),
+    "50 commits, last half": (50, 25, 50, 0.0),
     "100 commits, all": (100, 0, 100, 0.0),
     "100 commits, 25 to 75": (100, 25, 75, 0.0),
     "200 commits, 50 to 150": (200, 50, 150, 0.0),

@@ -1,4 +1,4 @@
-"""Does a series keep one level? A likelihood of several levels, or a line, whose noise depends on its neighbours.
+"""Does a series keep one level? A likelihood of several levels, or a rise, whose noise depends on its neighbours.
 
 A step and its undoing look like dependence to a test that knows one step only. Here both are weighed at once:
 the normal scores of the values are taken for levels, each with noise of its own that follows a first-order
@@ -7,8 +7,8 @@ at its best coefficient, where noise, too, may begin afresh at the same places, 
 log(n) / 2: else a large innovation, which dies away, would speak for a step. Each further step costs 2 log n, as
 in the Bayesian information criterion. Dependence costs where there are steps, which keeps the null distribution
 nearly the same whatever the coefficient. Equal values share the mean of their scores; the variance that the
-scores lack then counts as noise. A steady rise, which few steps explain badly and much dependence well, is
-weighed likewise: a line instead of levels.
+scores lack then counts as noise. A rise, which few steps explain badly and much dependence well, is weighed
+likewise, at a few places.
 
 P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
 and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
@@ -40,6 +40,7 @@ MOST_SPLITS = 12
 """Steps that the levels of a series which changed are made of."""
 _COEFFICIENTS = np.arange(9) / 10.0
 _PRICE = 4.0  # of a coefficient of one, in logarithms of the likelihood
+_RISES = (0.0, 1.0), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0)  # begin and end, shares of a series
 _Places = IntArray | slice | int
 _PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
 
@@ -58,7 +59,7 @@ class Levels(Struct, frozen=True):
     """Evidence for steps in each of several series."""
 
     statistic: (
-        FloatArray  # twice the logarithm of the likelihood ratio of steps or a line, less what they cost
+        FloatArray  # twice the logarithm of the likelihood ratio of steps or a rise, less what they cost
     )
     splits: IntArray  # number of values before each step that explains the series best, then zeros
     pvalue: FloatArray  # probability of such a statistic where there is no step
@@ -213,7 +214,7 @@ def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArr
 def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
     """Statistic, number of steps and splits of series, shape (rows, n), with no more steps than `most`.
 
-    Where a line is likelier, the statistic is that of the line.
+    Where a rise is likelier, the statistic is that of the rise.
     """
     rows, n = x.shape
     most = most_steps(n) if most is None else most
@@ -227,23 +228,37 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
     gains = 2.0 * (best[:, 1:] - least - math.log(n) * np.arange(most))
     steps = gains.argmax(axis=1)
     row = np.arange(rows)
-    of_line = squares_of_line(scores, sums[:, :, 0], _COEFFICIENTS)[:, :, None]
-    line = (log_likelihoods(scores, of_line, _COEFFICIENTS)[:, :, 0] - _PRICE * _COEFFICIENTS).max(axis=1)
-    statistic = np.maximum(gains[row, steps], 2.0 * (line - one_level[:, 0]))
+    least = squares_of_rises(scores, sums[:, :, 0], _COEFFICIENTS).min(axis=2)[:, :, None]
+    rise = (log_likelihoods(scores, least, _COEFFICIENTS)[:, :, 0] - _PRICE * _COEFFICIENTS).max(axis=1)
+    statistic = np.maximum(gains[row, steps], 2.0 * (rise - one_level[:, 0]))
     return statistic, steps + 1, ways[row, steps + 1]
 
 
-def squares_of_line(scores: FloatArray, level: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Least sums of squares of a line, shape (rows, coefficients), from those of one level.
+def squares_of_rises(scores: FloatArray, level: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Least sums of squares of two levels with a rise from one to the other, from those of one level.
 
-    Time that is counted from the middle is orthogonal to the level whatever the coefficient.
+    Shape (rows, coefficients, rises): over all, the first half, the middle, the last half.
     """
-    n = scores.shape[1]
-    time, rho = np.arange(n) - (n - 1) / 2.0, coefficients[:, None]
-    beside = np.convolve(time, [1.0, 0.0, 1.0], "same")
-    ends = np.where((time == time[0]) | (time == time[-1]), time, 0.0)
-    weights = (1.0 + rho * rho) * time - rho * rho * ends - rho * beside
-    return np.asarray(level - np.square(scores @ weights.T) / (weights @ time))
+    weights = _of_rises(scores.shape[1], tuple(coefficients.tolist()))
+    return np.asarray(level[:, :, None] - np.square(np.einsum("ri,gsi->rgs", scores, weights, optimize=True)))
+
+
+@lru_cache(maxsize=64)
+def _of_rises(n: int, coefficients: tuple[float, ...]) -> FloatArray:
+    """What the scores times it, squared, are of the sum of squares: shape (coefficients, rises, n)."""
+    share = (np.arange(n) + 0.5) / n
+    rises = np.stack([np.clip((share - a) / (b - a), 0.0, 1.0) for a, b in _RISES])
+    shapes = np.concatenate([np.ones((1, n)), rises])
+    weights = np.empty((len(coefficients), len(_RISES), n))
+    for own, rho in zip(weights, coefficients, strict=True):
+        weighed = (1.0 + rho * rho) * shapes
+        weighed[:, [0, -1]] = shapes[:, [0, -1]]
+        weighed[:, 1:] -= rho * shapes[:, :-1]
+        weighed[:, :-1] -= rho * shapes[:, 1:]
+        one, level = weighed[0], weighed[1:]
+        level = level - (rises @ one / one.sum())[:, None] * one
+        own[:] = level / np.sqrt((level * rises).sum(axis=1))[:, None]
+    return weights
 
 
 def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
