@@ -194,8 +194,8 @@ def _directions(series: Levelled, splits: list[int]) -> Iterator[tuple[int, int,
 def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
     """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
 
-    Outliers are drawn to three deviations. The line may be level before and after several steps. Steps after the
-    first cost a place and a height each, as in the Bayesian information criterion, such a line a place.
+    Outliers are drawn to three deviations. The line may be level before and after. A step costs a place and a
+    height, as in the Bayesian information criterion, such a line a place more than one over all.
     """
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + rest.clip(-far, far)

@@ -8,7 +8,7 @@ log(n) / 2: else a large innovation, which dies away, would speak for a step. Ea
 in the Bayesian information criterion. Dependence costs where there are steps, which keeps the null distribution
 nearly the same whatever the coefficient. Equal values share the mean of their scores; the variance that the
 scores lack then counts as noise. A rise, which few steps explain badly and much dependence well, is weighed
-likewise, at a few places.
+likewise, at a few places; its end is a place more than a step has, log(n).
 
 P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
 and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
@@ -230,7 +230,7 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
     row = np.arange(rows)
     least = squares_of_rises(scores, sums[:, :, 0], _COEFFICIENTS).min(axis=2)[:, :, None]
     rise = (log_likelihoods(scores, least, _COEFFICIENTS)[:, :, 0] - _PRICE * _COEFFICIENTS).max(axis=1)
-    statistic = np.maximum(gains[row, steps], 2.0 * (rise - one_level[:, 0]))
+    statistic = np.maximum(gains[row, steps], 2.0 * (rise - one_level[:, 0]) - math.log(n))
     return statistic, steps + 1, ways[row, steps + 1]
 
 
@@ -240,12 +240,13 @@ def squares_of_rises(scores: FloatArray, level: FloatArray, coefficients: FloatA
     Shape (rows, coefficients, rises): over all, the first half, the middle, the last half.
     """
     weights = _of_rises(scores.shape[1], tuple(coefficients.tolist()))
-    return np.asarray(level[:, :, None] - np.square(np.einsum("ri,gsi->rgs", scores, weights, optimize=True)))
+    explained = np.matmul(weights, scores[:, :, None])  # row by row, so that a row does not depend on others
+    return np.asarray(level[:, :, None] - np.square(explained).reshape(*level.shape, -1))
 
 
 @lru_cache(maxsize=64)
 def _of_rises(n: int, coefficients: tuple[float, ...]) -> FloatArray:
-    """What the scores times it, squared, are of the sum of squares: shape (coefficients, rises, n)."""
+    """Of each coefficient and rise what times the scores, squared, a rise explains: shape (ways, n)."""
     share = (np.arange(n) + 0.5) / n
     rises = np.stack([np.clip((share - a) / (b - a), 0.0, 1.0) for a, b in _RISES])
     shapes = np.concatenate([np.ones((1, n)), rises])
@@ -258,7 +259,7 @@ def _of_rises(n: int, coefficients: tuple[float, ...]) -> FloatArray:
         one, level = weighed[0], weighed[1:]
         level = level - (rises @ one / one.sum())[:, None] * one
         own[:] = level / np.sqrt((level * rises).sum(axis=1))[:, None]
-    return weights
+    return weights.reshape(-1, n)
 
 
 def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
