@@ -18,10 +18,11 @@ from speedproof.cli.console import Console
 from speedproof.cli.files import STDOUT, write_whole
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import CommandOptions, Measuring, Reading, handed
+from speedproof.options import HEADLINE, CommandOptions, Measuring, Reading, handed
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import to_json
 from speedproof.reporting.names import enumerate_names, plural
+from speedproof.reporting.words import verdict
 from speedproof.values import count, place
 
 if TYPE_CHECKING:
@@ -236,8 +237,11 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         )
     if code or not Path(file).exists():
         return code
+    measured = history.measured_again(alarm, file)
     shown = history.confirm(alarm, file, machine=asked.machine)
-    console.say(f"{known.known[alarm.track.series].key.benchmark}: {'' if shown else 'not '}confirmed")
+    name = known.known[alarm.track.series].key.benchmark
+    seen = f": {verdict(measured.by(HEADLINE))}" if measured is not None else ""
+    console.say(f"{name}: {'' if shown else 'not '}confirmed{seen}")
     return FAILED if shown and known.slower(alarm) else 0
 
 
