@@ -113,7 +113,9 @@ def average_at_edge(
         logs, edge = log_ratio_of_means(x, worse * y), np.log1p(MARGIN)
         centre = np.log(x.mean(axis=-1) / (worse * y.mean(axis=-1))) - logs.bias
         by_mean = t_sf((-edge - centre) / logs.error, logs.df)
-        against = np.where(told["not_worse"] <= ALPHA, by_mean, told["regression"])
+        once = np.where(told["not_worse"] <= ALPHA, by_mean, 3 * by_mean)
+        only_mean = (told["regression"] > ALPHA) & (once <= ALPHA)
+        against = np.where(only_mean, np.minimum(once, told["regression"]), told["regression"])
         fails = np.array([(MULTIPLICITIES["holm"](row) <= ALPHA).any() for row in against])
         typical = np.array([(MULTIPLICITIES["holm"](row) <= ALPHA).any() for row in told["regression"]])
         found += [float(fails.mean()), float((fails & ~typical).mean())]

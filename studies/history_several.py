@@ -1,8 +1,9 @@
-"""Several changes, or one undone, in short histories: a table of docs/tables.md.
+"""Several changes, one undone, or a rise in short histories: tables of docs/tables.md.
 
-    python -m studies.history_several [--series 1000] [--null 1000]
+    python -m studies.history_several [--series 1000] [--rises 300] [--null 1000]
 
-Shares of the changes that are found within two commits, and of series without a change that show one, in %.
+Shares of the changes that are found within two commits, of rises that show a change, and that are called a drift,
+and of series without a change that show one, in %.
 """
 
 from __future__ import annotations
@@ -39,6 +40,22 @@ CHANGES: dict[str, tuple[int, Steps, float, float]] = {  # commits, changes, noi
     "100 commits, +5 %": (100, {50: 1.05}, 0.01, 0.0),
 }
 
+DEVIATIONS = (3, 5, 10, 20)
+RISES = {  # commits, first and last of the rise, autoregression
+    "15 commits, all": (15, 0, 15, 0.0),
+    "20 commits, all": (20, 0, 20, 0.0),
+    "20 commits, last half": (20, 10, 20, 0.0),
+    "30 commits, all": (30, 0, 30, 0.0),
+    "30 commits, last half": (30, 15, 30, 0.0),
+    "50 commits, all": (50, 0, 50, 0.0),
+    "50 commits, all, AR .6": (50, 0, 50, 0.6),
+    "50 commits, last half": (50, 25, 50, 0.0),
+    "100 commits, all": (100, 0, 100, 0.0),
+    "100 commits, 25 to 75": (100, 25, 75, 0.0),
+    "200 commits, 50 to 150": (200, 50, 150, 0.0),
+    "200 commits, 50 to 150, AR .3": (200, 50, 150, 0.3),
+}
+
 NOISES: dict[str, Callable[[np.random.Generator, tuple[int, int]], FloatArray]] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
     "log-normal": lambda rng, shape: np.exp(rng.standard_normal(shape)),
@@ -67,16 +84,36 @@ def found(name: str, series: int) -> tuple[float, float]:
     return hits / (series * len(steps)), extra / series
 
 
+def rises(name: str, series: int) -> list[str]:
+    """Shares of rises by several deviations that show a change, and a drift, in %."""
+    n, start, end, rho = RISES[name]
+    shares = []
+    for size in DEVIATIONS:
+        rng = np.random.default_rng([n, end, size])
+        rise = size * np.clip((np.arange(n) - start) / (end - start), 0.0, 1.0)
+        changes = [find_changes(row, RISK) for row in rise + autoregressive(rng, (series, n), rho)]
+        shown, drift = (
+            np.mean([any(map(which, found)) for found in changes])
+            for which in (lambda change: True, lambda change: change.drift)
+        )
+        shares.append(f"{100 * shown:.0f}, {100 * drift:.0f}")
+    return shares
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--series", type=int, default=1000)
+    parser.add_argument("--rises", type=int, default=300)
     parser.add_argument("--null", type=int, default=1000)
     args = parser.parse_args()
     print("| | found | invented a series |\n|---|---|---|")
     for name in CHANGES:
         share, extra = found(name, args.series)
         print(f"| {name} | {100 * share:.0f} | {extra:.2f} |", flush=True)
+    print(f"\n| rise by | {' | '.join(f'{d} deviations' for d in DEVIATIONS)} |\n|---|---|---|---|---|")
+    for name in RISES:
+        print(f"| {name} | {' | '.join(rises(name, args.rises))} |", flush=True)
     print(f"\n| no change | {' | '.join(f'{n} commits' for n in SIZES)} |\n|---|---|---|---|---|")
     for kind, draw in NOISES.items():
         shares = [

@@ -86,6 +86,26 @@ def test_the_same_file_twice_is_once(where: str) -> None:
     assert shas(store) == ["a", "b"]
 
 
+def test_the_same_measurements_in_another_file_are_once(where: str) -> None:
+    """Alone or among others; equal values, and one value, may come again."""
+    store = HistoryStore(where)
+    both = Suite.from_records(
+        [("a", Record("sort", np.array([1.0, 2.0]))), ("b", Record("sort", np.array([3.0, 2.0])))]
+    )
+    commits = {"a": Commit("a"), "b": Commit("b")}
+    store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
+    assert store.add(both, commits, path="folder", digest="2").samples == 1
+    again = store.add(both, commits, path="copy", digest="3")
+    assert (again.samples, again.known) == (0, True)
+    assert shas(store) == ["a", "b"]
+    for digest in "45":
+        store.add(suite_of("v", 7.0, 7.0), {"v": Commit("a")}, path="f", digest=digest)
+        store.add(suite_of("v", 7.0), {"v": Commit("b")}, path="g", digest=f"1{digest}")
+    assert shas(store) == ["a", "b", *"abab"]
+    other = store.add(suite_of("v", 1.0, 2.0, benchmark="find"), {"v": Commit("a")}, path="f", digest="6")
+    assert other.samples == 1
+
+
 def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str) -> None:
     """A file in another unit is refused whole."""
     store = HistoryStore(where)

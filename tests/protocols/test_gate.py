@@ -473,6 +473,21 @@ def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:
         assert true >= (0.9 if jump < 0.2 else false)
 
 
+def test_what_fails_on_average_fails_at_every_smaller_margin() -> None:
+    """A slow mode of 40 % of runs, 10 % before: typical runs neither meet nor contradict the small margins."""
+    rng = np.random.default_rng(8)
+    x, y = (10 * rng.normal(1, 0.02, 80) * np.where(np.arange(80) % 10 < k, 1.4, 1) for k in (1, 4))
+    margins = [0.01, 0.02, 0.03, 0.05, 0.1, 0.2]
+    rows = [hold(suite_of({"b": (x, y)}), margin=margin).rows[0] for margin in margins]
+    assert {row.required.proven for row in rows[:4]} == {False, True}
+    worse = [
+        scipy_stats.ttest_ind((1 + m) * x, y, equal_var=False, alternative="less").pvalue for m in margins
+    ]
+    expected = [Outcome.FAIL if 3 * p <= 0.05 else Outcome.PASS for p in worse]
+    assert [row.outcome for row in rows] == expected
+    assert {*expected} == {Outcome.FAIL, Outcome.PASS}
+
+
 def test_a_pass_says_that_the_mean_goes_the_other_way() -> None:
     """Typically faster, on average proven slower, though within the margin: the row says by how much."""
     x, y = now_and_then(200, 1, 1.3)

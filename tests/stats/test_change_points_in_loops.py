@@ -138,17 +138,19 @@ def directions(x: Series, splits: list[int]) -> list[tuple[int, int, bool]]:
         steps, left = k - first, ((drawn - means) ** 2).sum()
         straight = part.size * math.log(((drawn - line) ** 2).sum() / left)
         is_line = straight < 2 * (steps - 1) * math.log(part.size)
-        if steps > 1:  # level, a rise, level: it begins and ends within one inner level of the outer steps
-            at = np.array(ends[first : k + 2]) - ends[first]
-            before, after = (at[2] - at[1]) // 2, (at[-2] - at[-3]) // 2
-            for begin, end in itertools.product(
-                (at[1], at[1] - before, 2 * at[1] - at[2]), (at[-2], at[-2] + after, 2 * at[-2] - at[-3])
-            ):
-                begin, end = max(begin, 0), min(end, part.size)
-                rise = np.array([min(max((t - begin) / (end - begin), 0.0), 1.0) for t in range(part.size)])
-                rest = drawn - np.polyval(np.polyfit(rise, drawn, 1), rise)
-                gain = part.size * math.log((rest**2).sum() / left)
-                is_line |= bool(gain < (2 * steps - 3) * math.log(part.size))
+        # Level, a rise, level: it begins and ends within one level of the outer steps.
+        at = np.array(ends[first : k + 2]) - ends[first]
+        before, after = (at[2] - at[1]) // 2, (at[-2] - at[-3]) // 2
+        for begin, end in itertools.product(
+            (at[1], at[1] - before, 2 * at[1] - at[2]), (at[-2], at[-2] + after, 2 * at[-2] - at[-3])
+        ):
+            begin, end = max(begin, 0), min(end, part.size)
+            if end - begin < 2:
+                continue
+            rise = np.array([min(max((t - begin) / (end - begin), 0.0), 1.0) for t in range(part.size)])
+            rest = drawn - np.polyval(np.polyfit(rise, drawn, 1), rise)
+            gain = part.size * math.log((rest**2).sum() / left)
+            is_line |= bool(gain < (2 * steps - 3) * math.log(part.size))
         found.append((first, k - 1, is_line))
         first = k
     return found

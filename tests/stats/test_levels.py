@@ -133,6 +133,32 @@ def test_the_likelihood_against_a_dense_covariance() -> None:
             assert one_level[g, way] == pytest.approx(best(borders, one), abs=1e-9)
 
 
+@pytest.mark.parametrize("n", [12, 13, 32])
+def test_rises_against_generalised_least_squares(n: int) -> None:
+    """By the inverse of the autoregression's correlations; what one level leaves is given."""
+    x = np.random.default_rng(n).standard_normal((2, n))
+    level = np.array([[naive_cost(row, rho) for rho in COEFFICIENTS] for row in x])
+    ours = module.squares_of_rises(x, level, COEFFICIENTS)
+    for row, (g, rho) in itertools.product((0, 1), enumerate(COEFFICIENTS)):
+        weight = np.linalg.inv(linalg.toeplitz(rho ** np.arange(n))) * (1 - rho**2)
+        for k, (begin, end) in enumerate([(0, n), (0, n / 2), (n / 4, 3 * n / 4), (n / 2, n)]):
+            rise = np.interp(np.arange(n) + 0.5, [begin, end], [0.0, 1.0])
+            design = np.stack([np.ones(n), rise], axis=1)
+            slope = np.linalg.solve(design.T @ weight @ design, design.T @ weight @ x[row])
+            rest = x[row] - design @ slope
+            assert ours[row, g, k] == pytest.approx(rest @ weight @ rest, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "begin", "least"), [(20, 0, 0.95), (50, 0, 0.95), (30, 15, 0.8), (50, 25, 0.95)]
+)
+def test_a_rise_is_no_dependence(n: int, begin: int, least: float) -> None:
+    """Of 13 deviations in a short series: shown, though steps explain it worse than dependence."""
+    rise = np.clip((np.arange(n) - begin) / (n - begin), 0.0, 1.0)
+    x = np.random.default_rng(n).standard_normal((100, n)) + 13.0 * rise
+    assert (levels(x).pvalue <= 0.05).mean() >= least
+
+
 def test_large_innovations_keep_the_risk() -> None:
     """Dependent noise that jumps up and dies away shows a step in at most 5 % (4 standard errors)."""
     runs = 400

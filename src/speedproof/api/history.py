@@ -38,11 +38,13 @@ from speedproof.history.commits import (
     tags,
 )
 from speedproof.history.importers import importer_of
+from speedproof.history.packing import UNKNOWN
 from speedproof.history.rows import Added, State
 from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
+    from speedproof.api.pairs import PairResult
     from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
@@ -126,8 +128,8 @@ class History:
             A file of any known tool, or a folder whose files are one session; ``COMMIT=FILE`` names the commit,
             ``FILE:VERSION`` takes one version of those in it.
         commit : str, optional
-            What was measured; by default what the file says, else git's HEAD. A file of several versions has each
-            version's name as its commit.
+            What was measured; by default what the file says, or a hash that names it, else git's HEAD. A file
+            of several versions has each version's name as its commit.
         session : str
             Name of the sitting; files that share it were measured together. By default each file is its own.
         anchor : str, optional
@@ -356,21 +358,31 @@ class History:
         bool
             Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on.
         """
+        path = os.fspath(session)
+        series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
+        measured = self.measured_again(alarm, path)
+        if not machine and alarm.track.basis == UNKNOWN:
+            machine = UNKNOWN
+        only = len(read_suite(path).benchmarks) == 1
+        self.add(path, benchmark=series.key.benchmark if only else "", machine=machine)
+        worse = (alarm.factor > 1.0) != series.higher_is_better
+        shown = measured is not None and measured.verdict == ("slower" if worse else "faster")
+        if shown:
+            benchmark = series.key.benchmark
+            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=benchmark)
+        return shown
+
+    def measured_again(self, alarm: HistoryAlarm, session: StrPath) -> PairResult | None:
+        """What a session says of both commits of an alarm; None where it lacks the benchmark."""
         from speedproof.api.suites import compare_suite
 
         path = os.fspath(session)
         suite = read_suite(path)
-        series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
-        key, only = series.key, len({key.benchmark for key in suite.keys}) == 1
+        key = next(s.key for s in self.store.all_series() if s.id == alarm.track.series)
         good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
-        measured = compare_suite(suite, reference=good, metric=key.metric).against(bad)
-        of_benchmark = next((row for row in measured if only or row.benchmark == key.benchmark), None)
-        self.add(path, benchmark=key.benchmark if only else "", machine=machine)
-        worse = (alarm.factor > 1.0) != series.higher_is_better
-        shown = of_benchmark is not None and of_benchmark.verdict == ("slower" if worse else "faster")
-        if shown:
-            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=key.benchmark)
-        return shown
+        rows = compare_suite(suite, reference=good, metric=key.metric).against(bad)
+        only = len({key.benchmark for key in suite.keys}) == 1
+        return next((row for row in rows if only or row.benchmark == key.benchmark), None)
 
     @checked()
     def page(

@@ -110,7 +110,7 @@ def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
 def commit_of(
     suite: Suite, version: str, commit: str | None, path: str, repository: str, *, named: bool
 ) -> Commit:
-    """What a version of a file is: what was asked for, its name, what the file says or a hash, else HEAD."""
+    """What a version of a file is: what was asked for, its name, what the file says, a hash, else HEAD."""
     fields = suite.fields.get(version, {})
     date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
     if commit is not None:
@@ -127,8 +127,9 @@ def commit_of(
         )
     if commits:
         return resolve(commits[0], repository, date=date)
-    if (hashed := commit_named(version, repository, date=date)) is not None:
-        return hashed
+    for name in (version, Path(path).stem):
+        if (hashed := commit_named(name, repository, date=date)) is not None:
+            return hashed
     try:
         return resolve("HEAD", repository)
     except UsageError:

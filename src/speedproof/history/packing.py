@@ -25,6 +25,8 @@ _IDENTITY = (
     ("goos", "os", "system", "OsVersion"),
 )
 """What identifies a machine, as the tools name it: never readings that change from run to run."""
+UNKNOWN = "unknown machine"
+"""Where files say nothing of it."""
 FIGURES = np.dtype(
     [*((name, "<i4") for name in ("series", "session", "commit", "sample")), ("anchor", "?"),
      *((name, "<f8") for name in ("location", "low", "high"))]
@@ -53,7 +55,7 @@ def identity_of(suite: Suite, machine: str = "") -> str:
         architecture = _ARCHITECTURES.search(platform)
         facts[3] = facts[3] or (architecture[0] if architecture else "")
         facts[4] = facts[4] or platform.partition("-")[0]
-        machine = ", ".join(part for part in (host, *facts) if part) or "unknown machine"
+        machine = ", ".join(part for part in (host, *facts) if part) or UNKNOWN
     words = _first(known, _CONFIGURATIONS).replace("'", "").split()
     built = [word.removeprefix("--enable-").removeprefix("--with-") for word in words if "/" not in word]
     return "; ".join(filter(None, [machine, " ".join(sorted(built))]))

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
@@ -99,11 +100,13 @@ class HistoryStore:
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
             sitting, _ = numbered("session", {"key": session or digest}, machine=host, started=began)
-            ids = {}
+            ids, known = {}, []
             for version, c in commits.items():
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
-                ids[version], _ = numbered("commit", {"sha": c.sha}, **more)
+                ids[version], new = numbered("commit", {"sha": c.sha}, **more)
+                known += [] if new else [ids[version]]
             series = self._series(connection, suite, path)
+            suite = self._without_known(connection, suite, series, ids, known)
             samples = list(suite.samples.values())
             figures = locations_and_bounds(samples)
             for i, place in enumerate(suite.samples):
@@ -125,7 +128,38 @@ class HistoryStore:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
         names = tuple(dict.fromkeys(key.benchmark for key, _ in suite.samples))
-        return Added(path, len(samples), shas, False, benchmarks=names)
+        return Added(path, len(samples), shas, not samples, benchmarks=names)
+
+    def _without_known(
+        self,
+        connection: Connection,
+        suite: Suite,
+        series: Mapping[Key, StoredSeries],
+        ids: Mapping[str, int],
+        known: Sequence[int],
+    ) -> Suite:
+        """A suite but for what the commits that were known have already, say from the folder of a file.
+
+        Several values that differ come by no chance again; one value, or equal ones, may.
+        """
+        stored = set[tuple[int, int, bytes]]()
+        for start in range(0, len(known), _PAGE):
+            page = known[start : start + _PAGE]
+            stored |= set(
+                connection.rows(
+                    'SELECT s.series, s."commit", o.observations FROM sample s '
+                    f'JOIN observation o ON o.sample = s.id WHERE s."commit" IN ({places(len(page))})',
+                    *page,
+                )
+            )
+        if not stored:
+            return suite
+        samples = {
+            (key, version): sample
+            for (key, version), sample in suite.samples.items()
+            if not np.ptp(sample.values) or (series[key].id, ids[version], packed(sample)[0]) not in stored
+        }
+        return replace(suite, samples=samples)
 
     def insert(self, connection: Connection, columns: Mapping[str, Sequence[Any]]) -> None:
         """Samples with their values, one or more, from columns of both tables."""

@@ -237,7 +237,7 @@ def overview(
     if each:
         groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
     notes = [Text(f"{apart_only}.") for apart_only in between_sessions(result.noise)]
-    notes += _too_few(result)
+    notes += _too_few(result) if of is None else ()
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         apart_only = (
@@ -246,7 +246,7 @@ def overview(
         notes.append(Text(apart_only))
     commits = {group.commit.sha: group.commit for group in groups}
     one = each and len(commits) == 1
-    drops = (1, 2, 3, 4, 5) if each else (3, 4, 5, 1, 2)
+    drops = (1, 2, 3, 4, 5) if each else (1, 4, 5, 2, 3)
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
@@ -295,9 +295,9 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
         at = f" at {plural(commits, 'commit')}" if commits < count else ""
         yield Text(f"{plural(count, 'change')}{at} in {many}", "strong")
     if result.tracks:
-        at_most = f"at most {percent(1 - result.confidence)} would show one"
-        asked = "histories" if len(series) > 1 else "benchmarks, each by itself,"
-        yield Text(f"Of {asked} without a change {at_most}.", "dim")
+        of_what = "histories" if len(series) > 1 else "single benchmarks"
+        at_most = percent(1 - result.confidence)
+        yield Text(f"Of {of_what} without a change at most {at_most} would show one.", "dim")
 
 
 def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:

@@ -194,8 +194,8 @@ def _directions(series: Levelled, splits: list[int]) -> Iterator[tuple[int, int,
 def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
     """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
 
-    Outliers are drawn to three deviations. The line may be level before and after several steps. Steps after the
-    first cost a place and a height each, as in the Bayesian information criterion, such a line a place.
+    Outliers are drawn to three deviations. The line may be level before and after. A step costs a place and a
+    height, as in the Bayesian information criterion, such a line a place more than one over all.
     """
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + rest.clip(-far, far)
@@ -206,8 +206,6 @@ def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
     price = math.log(n) / n
     if line_apart < levels_apart * math.exp(2.0 * (steps - 1) * price):
         return True
-    if steps < 2:
-        return False
     explained = _rise(x, starts.tolist(), lengths.tolist())
     return bool(x @ x - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
 
@@ -225,6 +223,8 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
     for begin in (starts[1], starts[1] - first // 2, starts[1] - first):
         for end in (starts[-1], starts[-1] + last // 2, starts[-1] + last):
             a, b = max(begin, 0), min(end, n)
+            if b - a < 2:
+                continue
             m, after = b - a, n - b
             along = (moment[b] - moment[a] - a * (total[b] - total[a])) / m - total[b]
             mean = ((m - 1) / 2.0 + after) / n

@@ -1,4 +1,4 @@
-"""Does a series keep one level? A likelihood of several levels whose noise depends on its neighbours.
+"""Does a series keep one level? A likelihood of several levels, or a rise, whose noise depends on its neighbours.
 
 A step and its undoing look like dependence to a test that knows one step only. Here both are weighed at once:
 the normal scores of the values are taken for levels, each with noise of its own that follows a first-order
@@ -7,7 +7,8 @@ at its best coefficient, where noise, too, may begin afresh at the same places, 
 log(n) / 2: else a large innovation, which dies away, would speak for a step. Each further step costs 2 log n, as
 in the Bayesian information criterion. Dependence costs where there are steps, which keeps the null distribution
 nearly the same whatever the coefficient. Equal values share the mean of their scores; the variance that the
-scores lack then counts as noise.
+scores lack then counts as noise. A rise, which few steps explain badly and much dependence well, is weighed
+likewise, at a few places; its end is a place more than a step has, log(n).
 
 P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
 and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
@@ -39,6 +40,7 @@ MOST_SPLITS = 12
 """Steps that the levels of a series which changed are made of."""
 _COEFFICIENTS = np.arange(9) / 10.0
 _PRICE = 4.0  # of a coefficient of one, in logarithms of the likelihood
+_RISES = (0.0, 1.0), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0)  # begin and end, shares of a series
 _Places = IntArray | slice | int
 _PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
 
@@ -56,7 +58,9 @@ COMPILED = _load_compiled()
 class Levels(Struct, frozen=True):
     """Evidence for steps in each of several series."""
 
-    statistic: FloatArray  # twice the logarithm of the likelihood ratio, less what the steps cost
+    statistic: (
+        FloatArray  # twice the logarithm of the likelihood ratio of steps or a rise, less what they cost
+    )
     splits: IntArray  # number of values before each step that explains the series best, then zeros
     pvalue: FloatArray  # probability of such a statistic where there is no step
 
@@ -208,7 +212,10 @@ def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArr
 
 
 def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
-    """Statistic, number of steps and splits of series, shape (rows, n), with no more steps than `most`."""
+    """Statistic, number of steps and splits of series, shape (rows, n), with no more steps than `most`.
+
+    Where a rise is likelier, the statistic is that of the rise.
+    """
     rows, n = x.shape
     most = most_steps(n) if most is None else most
     scores = normal_scores(x)
@@ -221,7 +228,38 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
     gains = 2.0 * (best[:, 1:] - least - math.log(n) * np.arange(most))
     steps = gains.argmax(axis=1)
     row = np.arange(rows)
-    return gains[row, steps], steps + 1, ways[row, steps + 1]
+    least = squares_of_rises(scores, sums[:, :, 0], _COEFFICIENTS).min(axis=2)[:, :, None]
+    rise = (log_likelihoods(scores, least, _COEFFICIENTS)[:, :, 0] - _PRICE * _COEFFICIENTS).max(axis=1)
+    statistic = np.maximum(gains[row, steps], 2.0 * (rise - one_level[:, 0]) - math.log(n))
+    return statistic, steps + 1, ways[row, steps + 1]
+
+
+def squares_of_rises(scores: FloatArray, level: FloatArray, coefficients: FloatArray) -> FloatArray:
+    """Least sums of squares of two levels with a rise from one to the other, from those of one level.
+
+    Shape (rows, coefficients, rises): over all, the first half, the middle, the last half.
+    """
+    weights = _of_rises(scores.shape[1], tuple(coefficients.tolist()))
+    explained = np.matmul(weights, scores[:, :, None])  # row by row, so that a row does not depend on others
+    return np.asarray(level[:, :, None] - np.square(explained).reshape(*level.shape, -1))
+
+
+@lru_cache(maxsize=64)
+def _of_rises(n: int, coefficients: tuple[float, ...]) -> FloatArray:
+    """Of each coefficient and rise what times the scores, squared, a rise explains: shape (ways, n)."""
+    share = (np.arange(n) + 0.5) / n
+    rises = np.stack([np.clip((share - a) / (b - a), 0.0, 1.0) for a, b in _RISES])
+    shapes = np.concatenate([np.ones((1, n)), rises])
+    weights = np.empty((len(coefficients), len(_RISES), n))
+    for own, rho in zip(weights, coefficients, strict=True):
+        weighed = (1.0 + rho * rho) * shapes
+        weighed[:, [0, -1]] = shapes[:, [0, -1]]
+        weighed[:, 1:] -= rho * shapes[:, :-1]
+        weighed[:, :-1] -= rho * shapes[:, 1:]
+        one, level = weighed[0], weighed[1:]
+        level = level - (rises @ one / one.sum())[:, None] * one
+        own[:] = level / np.sqrt((level * rises).sum(axis=1))[:, None]
+    return weights.reshape(-1, n)
 
 
 def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
