@@ -217,7 +217,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def n(self) -> int:
         """Number of observations."""
-        return int(self.values.size)
+        return self.values.size
 
     @property
     def ascending(self) -> FloatArray:
