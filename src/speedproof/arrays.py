@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -107,10 +108,10 @@ def stacked(rows: Sequence[FloatArray]) -> FloatArray:
 
 def batches(shapes: Iterable[tuple[int, ...] | None]) -> Iterator[list[int]]:
     """The places of equal shapes, of which the first number counts values, some at a time; None is left out."""
-    alike: dict[tuple[int, ...], list[int]] = {}
+    alike: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for i, shape in enumerate(shapes):
         if shape is not None:
-            alike.setdefault(shape, []).append(i)
+            alike[shape].append(i)
     for shape, places in alike.items():
         few = max(1, _TOGETHER // shape[0])
         yield from (places[at : at + few] for at in range(0, len(places), few))

@@ -21,16 +21,15 @@ QUIET = 10.0
 """Seconds between two lines of progress in a pipe."""
 
 
-def _of_terminal() -> int:
-    import shutil  # not for the help alone
-
-    return shutil.get_terminal_size().columns
-
-
-def _columns() -> int:
-    """Of a pipe: what COLUMNS says, where that is a number, else 80."""
+def _columns(stream: TextIO) -> int:
+    """What COLUMNS says, where that is a number, else what a terminal has, else 80 (shutil takes long to load)."""
     said = os.environ.get("COLUMNS", "")
-    return int(said) if said.isascii() and said.isdigit() and int(said) else 80
+    if said.isascii() and said.isdigit() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):  # no terminal, or no file of the system
+        return 80
 
 
 class Ticker:
@@ -79,7 +78,7 @@ class Console:
     @property
     def width(self) -> int:
         """Columns to write in: the terminal's, 80 in a pipe."""
-        return _of_terminal() if self.terminal else _columns()
+        return _columns(self.out)
 
     def write(self, *reports: Report) -> None:
         """Write reports, one under the other, no line wider than the terminal; in a pipe than 80 columns."""
@@ -109,7 +108,7 @@ class Console:
         if self.err.isatty():
             from speedproof.reporting.text import wrapped
 
-            lines = [part for line in lines for part in wrapped(line, _of_terminal())]
+            lines = [part for line in lines for part in wrapped(line, _columns(self.err))]
         self._write(self.err, "\n".join(lines))
 
     def _write(self, stream: TextIO, text: str) -> None:

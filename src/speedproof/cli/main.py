@@ -213,7 +213,8 @@ def every_command() -> dict[str, Command[Any]]:
 
 def _carry_out(arguments: list[str], console: Console) -> int:
     try:
-        with PROGRAM.make_context("speedproof", arguments, obj=console) as context:
+        width = max(min(console.width, 80) - 2, 50)  # as click would find it
+        with PROGRAM.make_context("speedproof", arguments, obj=console, terminal_width=width) as context:
             code: int = PROGRAM.invoke(context)
             return code
     except click.exceptions.Exit as end:  # --help, --version

@@ -41,7 +41,7 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     validity = None
     nested = pa.types.is_list(kind) or pa.types.is_map(kind)
     if any(value is None for value in values) if nested else None in values:
-        there = np.fromiter((value is not None for value in values), np.bool_, len(values))
+        there = np.array([value is not None for value in values])
         validity = pa.py_buffer(np.packbits(there, bitorder="little"))
         nothing: Any = "" if pa.types.is_string(kind) else () if pa.types.is_list(kind) else 0
         values = [nothing if value is None else value for value in values]

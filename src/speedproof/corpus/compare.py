@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, combinations, pairwise
 from math import fsum, isnan
-from operator import is_
+from operator import attrgetter, is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -280,12 +280,12 @@ def _rows_of(
     beside, tables = arrays(of_pairs, schema), []
     for comparisons in by_protocol.values():
         for side, known in of_side.items():
-            summaries: list[Summary] = [getattr(c, side) for c in comparisons]
+            summaries: list[Summary] = list(map(attrgetter(side), comparisons))
             if len(known) != len(summaries) or not all(
                 map(is_, summaries, known)
             ):  # mostly they are the same
                 of_side[side] = summaries
-                columns = {f"{side}_{name}": [getattr(one, name) for one in summaries] for name in SIDES}
+                columns = {f"{side}_{name}": list(map(attrgetter(name), summaries)) for name in SIDES}
                 common |= arrays(columns, schema)
         tables.append(filled(common | _columns_of(comparisons, schema) | beside, schema))
         beside = {}
@@ -294,15 +294,15 @@ def _rows_of(
 
 def _columns_of(comparisons: Sequence[Comparison], schema: pa.Schema) -> dict[str, pa.Array]:
     """What comparisons of one protocol have of their own."""
-    columns: dict[str, list[Any]] = {name: [getattr(c, name) for c in comparisons] for name in _OWN}
+    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), comparisons)) for name in _OWN}
     speedups = [c.speedup for c in comparisons]
     columns["speedup"] = [one.value for one in speedups]
     checks = [c.checks for c in comparisons]
     sizes = np.array(list(map(len, checks)), dtype=np.int64)
     every = list(chain.from_iterable(checks))
-    failed = np.flatnonzero(np.fromiter((not check.held for check in every), np.bool_, len(every)))
-    owners = np.repeat(np.arange(len(comparisons)), sizes)[failed]
-    kinds = [every[i].kind for i in failed.tolist()]
+    failed = [i for i, check in enumerate(every) if not check.held]
+    owners = np.repeat(np.arange(len(comparisons)), sizes)[np.array(failed, dtype=np.int64)]
+    kinds = [every[i].kind for i in failed]
     for i, kind in zip(owners.tolist(), kinds, strict=True):
         if kind is Assumption.SHIFT:
             speedups[i] = comparisons[i].certified
@@ -311,7 +311,7 @@ def _columns_of(comparisons: Sequence[Comparison], schema: pa.Schema) -> dict[st
     columns["needed_reference"] = [n and n.reference for n in needed]
     columns["needed_candidate"] = [n and n.candidate for n in needed]
     for of, parts in _SELDOM.items():
-        there = [getattr(c, of) for c in comparisons]
+        there = list(map(attrgetter(of), comparisons))
         if any(there):
             columns |= {name: [one and getattr(one, part) for one in there] for name, part in parts.items()}
     counts = np.bincount(owners, minlength=len(comparisons)).tolist()

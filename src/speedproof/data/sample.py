@@ -216,7 +216,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def n(self) -> int:
         """Number of observations."""
-        return int(self.values.size)
+        return self.values.size
 
     @cached_property
     def ascending(self) -> FloatArray:

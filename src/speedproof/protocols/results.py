@@ -235,13 +235,12 @@ class Comparison(Struct, frozen=True):
     proven: bool = False
 
     def __post_init__(self) -> None:
-        sides = (("X", self.reference.n), ("Y", self.candidate.n))
-        few = [
-            Note(Assumption.SEVERAL_RUNS, _FEW.format(n, 100 * 0.5**n), (side,))
-            for side, n in sides
-            if n < PROVING
-        ]
-        if few:
+        if min(self.reference.n, self.candidate.n) < PROVING:
+            few = [
+                Note(Assumption.SEVERAL_RUNS, _FEW.format(n, 100 * 0.5**n), (side,))
+                for side, n in (("X", self.reference.n), ("Y", self.candidate.n))
+                if n < PROVING
+            ]
             decides = self.verdict is not Verdict.UNDECIDED and self.by_few_runs
             others = (check for check in self.checks if check not in few)
             force_setattr(self, "checks", (*others, *(few if decides else ())))
@@ -286,7 +285,7 @@ class Comparison(Struct, frozen=True):
     @property
     def undermining(self) -> tuple[Note, ...]:
         """The failed checks that make the true risk another one than stated, mostly a larger one."""
-        return tuple(check for check in self.failed_checks if check.kind in UNDERMINING)
+        return tuple([check for check in self.checks if not check.held and check.kind in UNDERMINING])
 
     @property
     def inflation(self) -> float:
