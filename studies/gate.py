@@ -83,8 +83,8 @@ def evidence_of(
         stopped = of_medians.lacking_x | of_medians.lacking_y
         modelled = of_medians.location_model
         at = [ratio_of_medians_test(slow, fast, g) for g in (low, 1.0, high)]
-    above = [np.where(stopped, np.nan, test.above) for test in at]
-    below = [np.where(stopped, np.nan, test.below) for test in at]
+    above = [np.where(stopped, np.nan, test.pvalue) for test in at]
+    below = [np.where(stopped, np.nan, test.pvalue_less) for test in at]
     return {
         "not_worse": above[0],
         "regression": below[0],

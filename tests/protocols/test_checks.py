@@ -131,7 +131,7 @@ def test_neighbours_and_trends_are_those_of_their_tests(n: int) -> None:
             assert (found[i], ranks[i]) == (None, None)
             continue
         serial, trend = lag1(v), drift(v)
-        expected = [(serial.statistic, serial.pvalue), (trend.correlation, trend.pvalue)]
+        expected = [(serial.statistic, serial.pvalue), (trend.statistic, trend.pvalue)]
         told_of = found[i]
         assert told_of is not None
         for tested, other in zip(told_of, expected, strict=True):
@@ -143,7 +143,7 @@ def test_neighbours_and_trends_are_those_of_their_tests(n: int) -> None:
     assert steady[2] is None
     for one, v in zip(steady[:2], values[:2], strict=True):
         within = drift_within(v[None], processes)
-        expected_within = float(within.correlation[0]), float(within.pvalue[0])
+        expected_within = float(within.statistic[0]), float(within.pvalue[0])
         assert one == pytest.approx(expected_within, nan_ok=True)
 
 

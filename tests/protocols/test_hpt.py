@@ -349,8 +349,8 @@ class TestManyRuns:
                 [5e-324, 1.7e308, 0.1 + 0.2, 999999999999999.5, 1.0000000000000005],
             ]
         )
-        mantissas, exponents = hpt_levels.printed_digits(values)
-        for value, m, e in zip(values.tolist(), mantissas.tolist(), exponents.tolist(), strict=True):
+        for value in values.tolist():
+            m, e = hpt_levels.printed_digits(value)
             assert Fraction(m) * Fraction(10) ** e == hpt_levels.decimal(value)
 
     @pytest.mark.parametrize("rule", RULES)

@@ -22,7 +22,7 @@ from speedproof.protocols.gate import GateRules
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import AtMargin, LogSpeedup, State, Verdict
-from speedproof.stats.ratio import RatioTest
+from speedproof.stats.estimate import OneSided
 
 
 def test_where_a_figure_ends() -> None:
@@ -56,8 +56,8 @@ def test_verdicts_of_pvalues() -> None:
 def test_pvalues_at_both_ends_of_a_margin() -> None:
     """1 / (1 + m) and 1 + m: which is which, and which pairs have none."""
 
-    def test(gamma: float) -> RatioTest:
-        return RatioTest(np.array([0.1, 0.2, 0.3]) * gamma, np.array([0.4, 0.3, 0.2]) * gamma)
+    def test(gamma: float) -> OneSided:
+        return OneSided(np.array([0.1, 0.2, 0.3]) * gamma, np.array([0.4, 0.3, 0.2]) * gamma)
 
     m, known = 0.25, np.array([True, True, False])
     first, second, third = at_margins(test, m, known, np.array([True, False, True]))

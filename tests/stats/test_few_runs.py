@@ -25,7 +25,7 @@ def test_scattered_runs_beside_a_narrow_side_hold_the_risk(m: int) -> None:
     for n in range(4, 31):
         above = np.arange(n)[None, :] < np.arange(n + 1)[:, None]  # k of them, for every k
         x = np.where(above, 150.0, 80.0) + 1e-2 * np.arange(n)
-        rejected = typical_ratio_test(x, np.broadcast_to(y, (n + 1, m)), 1.0).above <= 0.05
+        rejected = typical_ratio_test(x, np.broadcast_to(y, (n + 1, m)), 1.0).pvalue <= 0.05
         risk = sum(math.comb(n, int(k)) for k in np.flatnonzero(rejected)) / 2**n
         assert rejected[-1]  # n of n are separated
         assert risk <= 0.08
@@ -40,7 +40,7 @@ def test_four_runs_that_scatter_more_than_many_others(m: int) -> None:
     for _ in range(4):
         x = 100.0 + TYPICAL + rng.normal(0.0, 3.0, (pairs // 4, 4))
         y = 100.0 + rng.exponential(1.0, (pairs // 4, m))
-        wrong += int(np.sum(typical_ratio_test(x, y, 1.0).above <= 0.05))
+        wrong += int(np.sum(typical_ratio_test(x, y, 1.0).pvalue <= 0.05))
     assert wrong <= stats.binom.isf(1e-3, pairs, 0.08)
 
 
@@ -63,7 +63,7 @@ def test_below_four_runs_only_separation_is_proof(n: int, m: int) -> None:
         assert (float(found.pvalue), float(found.pvalue_less)) == (0.5, 0.5)
         assert found.low < 1.0
     for gamma, expected in ((1.0, 0.5), (0.5, one_order(n, m)), (3.0, 1.0)):
-        assert typical_ratio_test(touched, y, gamma).above == expected
+        assert typical_ratio_test(touched, y, gamma).pvalue == expected
 
 
 def test_an_outlier_is_no_doubt_about_separation() -> None:
@@ -81,7 +81,7 @@ def test_more_runs_find_more_under_spikes() -> None:
     found = []
     for n in (4, 5, 6, 7, 8):
         x, y = (rng.lognormal(0.0, 0.03, (1500, n)) * (1 + 0.5 * (rng.random((1500, n)) < 0.2)) for _ in "xy")
-        found.append(float(np.mean(typical_ratio_test(1.1 * x, y, 1.0).above <= 0.05)))
+        found.append(float(np.mean(typical_ratio_test(1.1 * x, y, 1.0).pvalue <= 0.05)))
     assert np.diff(found).min() > -3 * math.sqrt(2 * 0.25 / 1500)
     assert found[2] > found[1] + 3 * math.sqrt(2 * 0.25 / 1500)  # of six more than of five
 
@@ -97,5 +97,5 @@ def test_apart_by_more_than_the_ratio_and_its_rounding(swapped: bool) -> None:
         found = typical_ratio_test(y, x, 1 / gamma) if swapped else typical_ratio_test(x, y, gamma)
         if swapped and least != 1.3:
             continue  # the inverse is rounded anew
-        p = float(found.below if swapped else found.above)
+        p = float(found.pvalue_less if swapped else found.pvalue)
         assert (p == pytest.approx(1 / math.comb(8, 3))) is apart

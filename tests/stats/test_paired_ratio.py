@@ -19,7 +19,7 @@ def test_pvalues_against_scipy(n: int) -> None:
     for gamma in (0.9, 0.99, 1.0, 1.01, 1.1):
         found = paired_ratio_test(x, y, gamma, steps=EXACT)
         d = np.log(x[0] / y[0] / gamma)
-        for pvalue, alternative in ((found.above, "greater"), (found.below, "less")):
+        for pvalue, alternative in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
             expected = stats.wilcoxon(d, alternative=alternative, method="exact").pvalue
             if expected == 0.5**n:  # all on one side
                 student = stats.ttest_1samp(d, 0.0, alternative=alternative).pvalue
@@ -39,8 +39,8 @@ def test_bounds_are_where_the_pvalues_pass_alpha(n: int, step: float) -> None:
         for gamma in (low * 0.999999, low * 1.000001, high * 0.999999, high * 1.000001, 1.0):
             if 0.0 < gamma < math.inf:
                 test = paired_ratio_test(x, y, gamma, steps=steps)
-                assert bool(test.above[0] <= alpha) == (low > gamma)
-                assert bool(test.below[0] <= alpha) == (high < gamma)
+                assert bool(test.pvalue[0] <= alpha) == (low > gamma)
+                assert bool(test.pvalue_less[0] <= alpha) == (high < gamma)
 
 
 def test_what_a_session_adds_to_both_sides_does_not_matter() -> None:
@@ -69,15 +69,15 @@ def test_risk_with_few_sessions(n: int) -> None:
         found = paired_ratio_test(np.exp(0.05 * d), np.ones((trials, n)), 1.0, steps=np.zeros((trials, 2)))
         for alpha in (0.05, 0.0125):
             most = alpha if name == "normal" else max(alpha, 0.5**n)
-            assert np.mean(found.above <= alpha) <= stats.binom.isf(1e-5, trials, most) / trials
+            assert np.mean(found.pvalue <= alpha) <= stats.binom.isf(1e-5, trials, most) / trials
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
 def test_units_do_not_matter(unit: float) -> None:
     x, y = np.array([[1.1, 2.3, 3.3, 4.8, 5.5]]), np.array([[1.0, 2.0, 3.0, 4.0, 5.0]])
     for shift in (0.0, 6.0):  # without logarithms below zero
-        one = paired_ratio_test(x - shift, y - shift, 1.0, steps=EXACT).above[0]
-        other = paired_ratio_test(unit * (x - shift), unit * (y - shift), 1.0, steps=EXACT).above[0]
+        one = paired_ratio_test(x - shift, y - shift, 1.0, steps=EXACT).pvalue[0]
+        other = paired_ratio_test(unit * (x - shift), unit * (y - shift), 1.0, steps=EXACT).pvalue[0]
         assert other == pytest.approx(one)
 
 
@@ -208,7 +208,7 @@ def test_any_ratio_in_loops(n: int, gamma: float) -> None:
         else:
             above, below = max(above, read[row][0]), min(below, read[row][1])
         expected = [math.nan] * 2 if row == 3 and gamma != 1 else [above, below]
-        assert [found.above[row], found.below[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
+        assert [found.pvalue[row], found.pvalue_less[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
 
 
 def test_sessions_needed_by_guenthers_formula() -> None:

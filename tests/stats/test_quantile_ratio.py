@@ -74,9 +74,9 @@ def test_verdict_and_bound_agree(seed: int, q: float, alpha: float) -> None:
     bounds = pair.bounds(alpha)
     for gamma in (0.8, 1.0, 1.1):
         test = pair.test(gamma)
-        assert ((test.above <= alpha) == (bounds.low > gamma)).all()
-        assert ((test.below <= alpha) == (bounds.high < gamma)).all()
-        assert np.allclose(np.maximum(test.above, test.below) >= 0.5, True)
+        assert ((test.pvalue <= alpha) == (bounds.low > gamma)).all()
+        assert ((test.pvalue_less <= alpha) == (bounds.high < gamma)).all()
+        assert np.allclose(np.maximum(test.pvalue, test.pvalue_less) >= 0.5, True)
 
 
 def test_the_least_numbers_of_runs() -> None:
@@ -88,7 +88,7 @@ def test_the_least_numbers_of_runs() -> None:
     for n, proves in ((28, False), (29, True)):
         pair = Quantiles.of(1000.0 + x[None, :n], x[None, :n], 0.9)
         assert (pair.bounds(0.05).low[0] > 1.0) is np.bool_(proves)
-        assert pair.test().above[0] == pytest.approx(least_pvalue(0.9, n, n), rel=1e-9)
+        assert pair.test().pvalue[0] == pytest.approx(least_pvalue(0.9, n, n), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_risk_and_power(n: int, q: float, deviation: float, found: float) -> Non
     x, y = rng.lognormal(0.0, deviation, (600, n)), rng.lognormal(0.0, deviation, (600, n))
     equal, faster = Quantiles.of(x, y, q).test(), Quantiles.of(1.2 * x, y, q).test()
     most = stats.binom.ppf(0.999, 600, 0.05)
-    assert (equal.above <= 0.05).sum() <= most
-    assert (equal.below <= 0.05).sum() <= most
-    assert (faster.above <= 0.05).mean() >= found
+    assert (equal.pvalue <= 0.05).sum() <= most
+    assert (equal.pvalue_less <= 0.05).sum() <= most
+    assert (faster.pvalue <= 0.05).mean() >= found
 
 
 def test_the_estimate_lies_above_the_quantile_as_often_as_below() -> None:
@@ -117,8 +117,8 @@ def test_what_means_no_ratio() -> None:
     rows = np.ones((1, 40))
     for x, y in ((-rows, rows), (0 * rows, 0 * rows)):
         test = Quantiles.of(x, y, 0.9).test()
-        assert np.isnan(test.above).all()
-        assert np.isnan(test.below).all()
+        assert np.isnan(test.pvalue).all()
+        assert np.isnan(test.pvalue_less).all()
     assert Quantiles.of(rows, 0 * rows, 0.9).ratio == np.inf
     one = Quantiles.of(rows[:, :1], 2 * rows[:, :1], 0.9)
     assert one.ratio == 0.5
@@ -134,7 +134,7 @@ def test_as_many_runs_as_needed_find_it() -> None:
     needed = runs_needed_quantiles(x, y, 0.05, q=0.9)
     runs = int(np.median(needed.x))
     again = Quantiles.of(1.1 * rng.lognormal(0, 0.3, (400, runs)), rng.lognormal(0, 0.3, (400, runs)), 0.9)
-    assert 0.65 <= (again.test().above <= 0.05).mean() <= 0.95
+    assert 0.65 <= (again.test().pvalue <= 0.05).mean() <= 0.95
 
 
 Draw = Callable[[np.random.Generator, int], FloatArray]

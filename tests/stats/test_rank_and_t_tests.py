@@ -61,7 +61,6 @@ def test_variances_and_means_against_scipy(n: int, m: int) -> None:
     np.testing.assert_allclose(there.pvalue, 2 * np.minimum(*tails), rtol=1e-11)
     np.testing.assert_allclose(there.pvalue, back.pvalue, rtol=1e-12)
     assert (there.pvalue <= 1.0).all()
-    assert (there.df, back.df) == ((n - 1, m - 1), (m - 1, n - 1))
     for test, equal in ((student, True), (welch, False)):
         result = test(x, y)
         for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
@@ -355,7 +354,6 @@ def test_variance_ratio_against_r(oracle: Oracle, name: str) -> None:
         result, record = variance_ratio(x, y), case["var_test"]
         agree(result.statistic, record["F"], tolerance, case["id"])
         agree(result.pvalue, record["p"], tolerance, case["id"])
-        assert result.df == (record["df1"], record["df2"])
 
 
 @pytest.mark.slow
@@ -380,7 +378,7 @@ def test_rank_sum_against_r(oracle: Oracle, name: str) -> None:
         result, record = rank_sum(x, y), case["wilcoxon"]
         assert float(result.statistic) == record["W"], case["id"]
         agree(result.pvalue, record["p"], 1e-10, case["id"])
-        agree(result.superiority, record["x_greater_than_y"], 1e-14, case["id"])
+        agree(result.statistic / (x.size * y.size), record["x_greater_than_y"], 1e-14, case["id"])
         assert bool(result.exact) == (record["method"] == "exact"), case["id"]
         assert bool(result.ties) == record["ties"], case["id"]
         # the other direction is the same test of the exchanged samples

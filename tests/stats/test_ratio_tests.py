@@ -12,10 +12,11 @@ from scipy import stats
 from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.pair_ratios import median_ratio, ratio_order_statistics
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.ranks import rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
-from speedproof.stats.ratio import RatioTest, edges, hold, ratio_of_means, ratio_of_means_test, scaled
+from speedproof.stats.ratio import edges, hold, ratio_of_means, ratio_of_means_test, scaled
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
@@ -39,8 +40,8 @@ def test_welch_against_scipy(gamma: float, n: int, m: int) -> None:
     )
     keep_above = min if gamma < 1 else max
     keep_below = max if gamma < 1 else min
-    assert float(found.above) == pytest.approx(keep_above(above), rel=1e-9, abs=1e-14)
-    assert float(found.below) == pytest.approx(keep_below(below), rel=1e-9, abs=1e-14)
+    assert float(found.pvalue) == pytest.approx(keep_above(above), rel=1e-9, abs=1e-14)
+    assert float(found.pvalue_less) == pytest.approx(keep_below(below), rel=1e-9, abs=1e-14)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 2), (2, 1), (1, 3), (7, 1), (2, 2), (5, 9)])
@@ -58,9 +59,9 @@ def test_few_runs_of_one_variance(n: int, m: int) -> None:
             found = ratio_of_means_test(x, y, gamma, True)
             tails = [scipy_stats.t.sf(statistic(g), df) for g in (gamma, 1.0)]
             keep = min if gamma < 1 else max
-            assert float(found.above) == pytest.approx(keep(tails), rel=1e-9)
+            assert float(found.pvalue) == pytest.approx(keep(tails), rel=1e-9)
             keep = max if gamma < 1 else min
-            assert float(found.below) == pytest.approx(keep(1 - t for t in tails), rel=1e-9)
+            assert float(found.pvalue_less) == pytest.approx(keep(1 - t for t in tails), rel=1e-9)
         for alpha in (0.05, 0.3, 0.5):
             bounds, quantile = ratio_of_means(x, y, alpha, True), scipy_stats.t.isf(alpha, df)
             assert bounds.low >= 0
@@ -81,7 +82,7 @@ def test_negative_values_have_no_ratio(unlike: str, pooled: bool) -> None:
     y[1] *= -0.1 if unlike != "x" else 1
     for a, b in ((x[1], y[1]), (y[1], x[1])):
         test, bounds = ratio_of_medians_test(a, b, 0.98), ratio_of_medians(a, b, 0.3)
-        assert np.isnan([test.above, test.below, bounds.low, bounds.high]).all()
+        assert np.isnan([test.pvalue, test.pvalue_less, bounds.low, bounds.high]).all()
     x[2] = x[3] = [-1.0, 0.0, 1.0]
     y[3] = [-2.0, 0.0, 0.0, 2.0]
     x[4], y[4] = 3.0, 2.0
@@ -89,7 +90,7 @@ def test_negative_values_have_no_ratio(unlike: str, pooled: bool) -> None:
         bounds, test = ratio_of_means(a, b, 0.05, pooled), ratio_of_means_test(a, b, 1.1, pooled)
         for part in (bounds.low, bounds.high):
             assert np.isnan(part).tolist() == [False, True, False, False, False]
-        for part in (test.above, test.below):
+        for part in (test.pvalue, test.pvalue_less):
             assert np.isnan(part).tolist() == [False, True, False, False, True]
         assert 0.0 < bounds.low[0] < bounds.high[0] < np.inf
         assert bounds.low[3:].tolist() == [0.0, 0.0]
@@ -112,8 +113,8 @@ def test_what_equals_the_edge_proves_nothing() -> None:
         a, b = (np.full(12, float(value / digits)) for value in (y * (1 + margin), Fraction(y)))
         gamma = 1 + float(margin)
         for test in (ratio_of_medians_test(a, b, gamma), ratio_of_medians_test(b, a, 1 / gamma)):
-            assert min(float(test.above), float(test.below)) > 0.99
-        assert float(ratio_of_medians_test(a * (1 + 1e-12), b, gamma).above) < 1e-5
+            assert min(float(test.pvalue), float(test.pvalue_less)) > 0.99
+        assert float(ratio_of_medians_test(a * (1 + 1e-12), b, gamma).pvalue) < 1e-5
 
 
 def test_memory_grows_with_the_sum_of_sizes() -> None:
@@ -227,14 +228,16 @@ def test_pvalues_at_every_gamma(n: int, m: int) -> None:
     for gamma in (0.31, 0.8573, 1.1717, 3.7):
         found = ratio_of_medians_test(x, y, gamma)
         again = ratio_of_medians_test(x, y, gamma, at_one=test)
-        np.testing.assert_array_equal([found.above, found.below], [again.above, again.below])
+        np.testing.assert_array_equal([found.pvalue, found.pvalue_less], [again.pvalue, again.pvalue_less])
         larger, smaller = (min, max) if gamma < 1 else (max, min)
         for row in range(8):
             above, below = shifted(x[row], y[row], gamma, bool(test.exact[row]))
-            assert found.above[row] == pytest.approx(larger(above, float(test.pvalue[row])), rel=1e-9)
-            assert found.below[row] == pytest.approx(smaller(below, float(test.pvalue_less[row])), rel=1e-9)
+            assert found.pvalue[row] == pytest.approx(larger(above, float(test.pvalue[row])), rel=1e-9)
+            assert found.pvalue_less[row] == pytest.approx(
+                smaller(below, float(test.pvalue_less[row])), rel=1e-9
+            )
     at_one = ratio_of_medians_test(x, y, 1.0)
-    np.testing.assert_array_equal([at_one.above, at_one.below], [test.pvalue, test.pvalue_less])
+    np.testing.assert_array_equal([at_one.pvalue, at_one.pvalue_less], [test.pvalue, test.pvalue_less])
 
 
 @pytest.mark.parametrize("alpha", [1e-9, 0.02, 0.3, 0.7])
@@ -328,14 +331,14 @@ def test_order_statistics_and_medians_are_those_of_all_ratios() -> None:
 def test_against_zero_every_margin_is_decided(n: int) -> None:
     """0 against 1 lies below every gamma, 1 against 0 above, 0 against 0 at 1: as surely as there can be."""
     zero, one, steps = np.zeros((1, n)), np.ones((1, n)), np.zeros((1, 2))
-    least = typical_ratio_test(2.0 * one, one, 1.0).above
+    least = typical_ratio_test(2.0 * one, one, 1.0).pvalue
     for x, y, expected in (
         (zero, one, 0.0),
         (one, zero, math.inf),
         (zero, zero, 1.0),
         (3 * one, 3 * one, 1.0),
     ):
-        asked: list[tuple[Any, float, list[RatioTest]]] = [
+        asked: list[tuple[Any, float, list[OneSided]]] = [
             (typical_ratio(x, y, 0.05), 0.05, [typical_ratio_test(x, y, g) for g in EDGES]),
             (ratio_of_medians(x, y, 0.05), 0.05, [ratio_of_medians_test(x, y, g) for g in EDGES]),
         ]
@@ -346,10 +349,10 @@ def test_against_zero_every_margin_is_decided(n: int) -> None:
             assert [found.low[0], found.high[0]] == [expected] * 2
             assert getattr(found, "estimate", found.low)[0] == expected
             for gamma, test in zip(EDGES, tests, strict=True):
-                verdicts = (test.above[0] <= alpha, test.below[0] <= alpha)
+                verdicts = (test.pvalue[0] <= alpha, test.pvalue_less[0] <= alpha)
                 assert verdicts == (gamma < expected, gamma > expected)
         for test in asked[0][2]:
-            assert min(test.above, test.below) == pytest.approx(least)
+            assert min(test.pvalue, test.pvalue_less) == pytest.approx(least)
 
 
 def test_pairs_of_sessions_with_zeros() -> None:
@@ -371,8 +374,8 @@ def test_pairs_of_sessions_with_zeros() -> None:
             for count in ((averages > math.log(gamma)).sum(), (averages < math.log(gamma)).sum())
         )
         up, down = (min, max) if gamma < 1.0 else (max, min)  # as what holds at 1 demands
-        assert found.above[0] == pytest.approx(up(above, at_one.above[0]))
-        assert found.below[0] == pytest.approx(down(below, at_one.below[0]))
+        assert found.pvalue[0] == pytest.approx(up(above, at_one.pvalue[0]))
+        assert found.pvalue_less[0] == pytest.approx(down(below, at_one.pvalue_less[0]))
     bounds = paired_ratio(x, y, 0.3, steps=steps)
     assert math.isnan(bounds.estimate[0])
     assert bounds.low[0] == 0.0

@@ -203,14 +203,14 @@ def test_pvalues_and_bounds_are_of_the_worst_values(n: int, m: int, step: float)
     low, high = worst(x, y, steps), worst(y, x, steps[:, ::-1])[::-1]
     at_one, of_low, of_high = (typical_ratio_test(*pair, 1.0) for pair in ((x, y), low, high))
     for gamma in GAMMAS:
-        above = typical_ratio_test(x, y, gamma, steps=steps).above
-        expected = np.maximum(typical_ratio_test(*low, gamma).above, at_one.above)
+        above = typical_ratio_test(x, y, gamma, steps=steps).pvalue
+        expected = np.maximum(typical_ratio_test(*low, gamma).pvalue, at_one.pvalue)
         told = ~np.isnan(expected)  # half of a side at zero means no ratio
-        assert np.maximum(above, of_low.above)[told] == pytest.approx(expected[told], rel=1e-9)
-        below = typical_ratio_test(x, y, 1 / gamma, steps=steps).below
-        expected = np.maximum(typical_ratio_test(*high, 1 / gamma).below, at_one.below)
+        assert np.maximum(above, of_low.pvalue)[told] == pytest.approx(expected[told], rel=1e-9)
+        below = typical_ratio_test(x, y, 1 / gamma, steps=steps).pvalue_less
+        expected = np.maximum(typical_ratio_test(*high, 1 / gamma).pvalue_less, at_one.pvalue_less)
         told = ~np.isnan(expected)
-        assert np.maximum(below, of_high.below)[told] == pytest.approx(expected[told], rel=1e-9)
+        assert np.maximum(below, of_high.pvalue_less)[told] == pytest.approx(expected[told], rel=1e-9)
     for alpha in (0.05, 0.3) if step <= 0.25 else ():
         found = typical_ratio(x, y, alpha, steps=steps)
         held_at_one(found, typical_ratio(*low, alpha).low, typical_ratio(*high, alpha).high, alpha)
@@ -230,10 +230,10 @@ def test_pairs_of_sessions_are_of_the_worst_values(n: int) -> None:
     steps, none = np.tile([0.1, 0.05], (6, 1)), np.zeros((6, 2))
     low, high = worst(x, y, steps), worst(y, x, steps[:, ::-1])[::-1]
     for gamma in GAMMAS:
-        above = paired_ratio_test(x, y, gamma, steps=steps).above
-        assert above == pytest.approx(paired_ratio_test(*low, gamma, steps=none).above, rel=1e-9)
-        below = paired_ratio_test(x, y, 1 / gamma, steps=steps).below
-        assert below == pytest.approx(paired_ratio_test(*high, 1 / gamma, steps=none).below, rel=1e-9)
+        above = paired_ratio_test(x, y, gamma, steps=steps).pvalue
+        assert above == pytest.approx(paired_ratio_test(*low, gamma, steps=none).pvalue, rel=1e-9)
+        below = paired_ratio_test(x, y, 1 / gamma, steps=steps).pvalue_less
+        assert below == pytest.approx(paired_ratio_test(*high, 1 / gamma, steps=none).pvalue_less, rel=1e-9)
     for alpha in (0.2, 0.05, 0.01):
         least, most = (paired_ratio(*pair, alpha, steps=none) for pair in (low, high))
         held_at_one(paired_ratio(x, y, alpha, steps=steps), least.low, most.high, alpha)

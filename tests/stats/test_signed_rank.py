@@ -10,7 +10,7 @@ from scipy import stats
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.fixed_pairs import FixedPairs, blocks_needed
-from speedproof.stats.location import hodges_lehmann
+from speedproof.stats.location import hodges_lehmann, symmetry
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 from speedproof.stats.signed_rank import (
     TABLE_BELOW,
@@ -20,7 +20,6 @@ from speedproof.stats.signed_rank import (
     table_pvalue,
     upper_tail,
 )
-from speedproof.stats.symmetry import symmetry
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 24, 40, 60])

@@ -11,8 +11,8 @@ from scipy import special, stats
 from tests.stats.test_permutation import deviate, naive, sums_of
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
-from speedproof.stats.ratio import RatioTest
 from speedproof.stats.superiority import chance_bounds, probability_greater, typical_ratio, typical_ratio_test
 
 FLOOR = 0.85
@@ -176,8 +176,8 @@ def test_pvalue_at_gamma_is_what_the_bounds_invert(sizes: tuple[int, int], digit
         ends = float(found.low) * 0.999999, float(found.high) * 1.000001
         for gamma in (0.5, 0.97, 1.0, 1.03, 1.2, 3.0, *(end for end in ends if 0 < end < math.inf)):
             test = typical_ratio_test(x, y, gamma)
-            assert (test.above <= alpha) == (found.low > gamma)
-            assert (test.below <= alpha) == (found.high < gamma)
+            assert (test.pvalue <= alpha) == (found.low > gamma)
+            assert (test.pvalue_less <= alpha) == (found.high < gamma)
 
 
 @pytest.mark.slow
@@ -193,8 +193,8 @@ def test_of_rounded_runs_pvalues_and_bounds_are_one_test(digits: int, spread: fl
             found = typical_ratio(x, y, alpha)
             for gamma, test in tests.items():
                 slack = 0.0 if gamma == 1.0 else 1e-14
-                np.testing.assert_array_equal(test.above <= alpha, found.low > gamma * (1.0 + slack))
-                np.testing.assert_array_equal(test.below <= alpha, found.high < gamma * (1.0 - slack))
+                np.testing.assert_array_equal(test.pvalue <= alpha, found.low > gamma * (1.0 + slack))
+                np.testing.assert_array_equal(test.pvalue_less <= alpha, found.high < gamma * (1.0 - slack))
 
 
 def test_a_coarse_step_widens_the_bounds_and_leaves_the_verdict() -> None:
@@ -212,7 +212,7 @@ def test_negatives_and_the_ends_of_the_range() -> None:
     assert math.isfinite(found.estimate)  # some zeros are small values
     for x, y in (([-1.0, -2.0, -3.0, -4.0], [1.0] * 4), ([-1e-9, 1.0, 1.0, 1.0], [2.0] * 4)):
         found, test = typical_ratio(x, y, 0.05), typical_ratio_test(y, x, 1.3)
-        assert np.isnan([found.estimate, found.low, found.high, test.above, test.below]).all()
+        assert np.isnan([found.estimate, found.low, found.high, test.pvalue, test.pvalue_less]).all()
         assert found.pvalue_less <= 0.05
     found = typical_ratio([1.5e308] * 4, [1e308] * 4, 0.05)
     assert found.estimate == pytest.approx(1.5)
@@ -229,8 +229,8 @@ def test_zeros_on_both_sides_have_a_mirrored_answer(n: int) -> None:
             np.testing.assert_allclose([found.low, found.high], 1 / np.array([mirrored.high, mirrored.low]))
         for gamma in (0.5, 1.1, 2.0):
             one, other = typical_ratio_test(x, y, gamma), typical_ratio_test(y, x, 1 / gamma)
-            assert one.above == pytest.approx(float(other.below), rel=1e-9)
-            assert one.below == pytest.approx(float(other.above), rel=1e-9)
+            assert one.pvalue == pytest.approx(float(other.pvalue_less), rel=1e-9)
+            assert one.pvalue_less == pytest.approx(float(other.pvalue), rel=1e-9)
 
 
 def test_up_to_how_many_orders_of_two_runs_are_enumerated() -> None:
@@ -273,15 +273,15 @@ def test_dependent_runs_count_for_fewer(n: int, m: int, factors: tuple[float, fl
     for shift, digits in itertools.product((0.0, 0.3, -0.3, 0.5), (1, 9)):
         x, y = np.round(rng.normal(3.0 + shift, 0.3, n), digits), np.round(rng.normal(3.0, 0.5, m), digits)
         found, expected = typical_ratio_test(x, y, 1.0, inflation=factors), naive_inflated(x, y, factors)
-        assert (float(found.above), float(found.below)) == pytest.approx(expected, rel=0.04)
+        assert (float(found.pvalue), float(found.pvalue_less)) == pytest.approx(expected, rel=0.04)
         if digits == 1:
             continue
         for gamma in (0.95, 1.05):  # no less than the test of X and gamma Y, as of all smaller ratios
             test = typical_ratio_test(x, y, gamma, inflation=factors)
             above, below = naive_inflated(x, gamma * y, factors)
             of = (min, max) if gamma < 1.0 else (max, min)
-            assert float(test.above) >= 0.96 * of[0](above, float(found.above))
-            assert float(test.below) >= 0.96 * of[1](below, float(found.below))
+            assert float(test.pvalue) >= 0.96 * of[0](above, float(found.pvalue))
+            assert float(test.pvalue_less) >= 0.96 * of[1](below, float(found.pvalue_less))
 
 
 def test_equal_values_speak_for_neither_side() -> None:
@@ -317,7 +317,7 @@ def test_only_what_exceeds_the_drift_is_proven(swapped: bool) -> None:
             beyond = proof if gamma == 1.0 else least / most / drift > gamma
             at = 1 / gamma if swapped else gamma
             test = typical_ratio_test(first, second, at, steps=read, inflation=factors)
-            assert min(float(test.above), float(test.below)) == (0.05 if beyond else 0.5)
+            assert min(float(test.pvalue), float(test.pvalue_less)) == (0.05 if beyond else 0.5)
 
 
 def test_the_answer_at_one_may_be_handed_on() -> None:
@@ -326,13 +326,13 @@ def test_the_answer_at_one_may_be_handed_on() -> None:
     x, y = rng.lognormal(0.1, 0.2, (2, 3, 9)), rng.lognormal(0.0, 0.2, (3, 11))
     steps, factors = 0.1 * rng.random((2, 1, 2)), 1.0 + rng.random((3, 2)).round()
     whole = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
-    at_one = RatioTest(whole.pvalue, whole.pvalue_less)
+    at_one = OneSided(whole.pvalue, whole.pvalue_less)
     for gamma in (0.9, 1.0, 1.2):
         test, other = (
             typical_ratio_test(x, y, gamma, steps=steps, inflation=factors, **more)
             for more in ({}, {"at_one": at_one})
         )
-        np.testing.assert_array_equal([other.above, other.below], [test.above, test.below])
+        np.testing.assert_array_equal([other.pvalue, other.pvalue_less], [test.pvalue, test.pvalue_less])
     for i, j in np.ndindex(2, 3):
         alone = typical_ratio(x[i, j], y[j], 0.05, steps=steps[i, 0], inflation=factors[j])
         own = [part[i, j] for part in structs.astuple(whole)]
@@ -349,11 +349,11 @@ def test_two_values_are_counted_up_to_a_size() -> None:
         expected = stats.hypergeom(2 * n, both, n)
         found = typical_ratio(x, y, 0.05)
         again = typical_ratio_test(x, y, 1.0)
-        for upper, lower in ((found.pvalue, found.pvalue_less), (again.above, again.below)):
+        for upper, lower in ((found.pvalue, found.pvalue_less), (again.pvalue, again.pvalue_less)):
             assert (upper == pytest.approx(expected.sf(large - 1), rel=1e-9)) == exact
             assert (lower == pytest.approx(expected.cdf(large), rel=1e-9)) == exact
             assert upper == pytest.approx(expected.sf(large - 1), rel=0.5)
-        assert typical_ratio_test(x, y, 1.5).above <= 1.0
+        assert typical_ratio_test(x, y, 1.5).pvalue <= 1.0
 
 
 @pytest.mark.parametrize(("n", "m", "steps"), [(4, 5, (0.06, 0.2)), (5, 4, (0.2, 0.0))])
@@ -363,14 +363,14 @@ def test_steps_of_few_runs_count_at_their_own_side(n: int, m: int, steps: tuple[
     half_x, half_y = steps[0] / 2, steps[1] / 2
     for centre in (0.8, 1.6):
         x, y = centre + 0.1 * rng.random(n), 1.2 + 0.1 * rng.random(m)
-        one = [float(p) for p in (lambda t: (t.above, t.below))(typical_ratio_test(x, y, 1.0))]
+        one = [float(p) for p in (lambda t: (t.pvalue, t.pvalue_less))(typical_ratio_test(x, y, 1.0))]
         for gamma in (0.6, 0.68, 1.2, 1.35):
             above = naive_pvalue(x - half_x, gamma * (y + half_y))
             below = naive_pvalue(gamma * (y - half_y), x + half_x)
             larger, smaller = (min, max) if gamma < 1 else (max, min)
             found = typical_ratio_test(x, y, gamma, steps=steps)
-            assert float(found.above) == pytest.approx(larger(above, one[0]), rel=1e-9)
-            assert float(found.below) == pytest.approx(smaller(below, one[1]), rel=1e-9)
+            assert float(found.pvalue) == pytest.approx(larger(above, one[0]), rel=1e-9)
+            assert float(found.pvalue_less) == pytest.approx(smaller(below, one[1]), rel=1e-9)
 
 
 @pytest.mark.slow

@@ -230,7 +230,7 @@ def order_tests(
             for i, row in zip(members, ordered, strict=True):
                 used[i].__dict__["ascending"] = row
         serial, trend = lag1(values, ranks), drift(values, ranks)
-        columns = (serial.statistic, serial.pvalue, trend.correlation, trend.pvalue)
+        columns = (serial.statistic, serial.pvalue, trend.statistic, trend.pvalue)
         for i, row, a, b, c, d in zip(members, ranks, *(column.tolist() for column in columns), strict=True):
             tests[i], all_ranks[i] = ((a, b), (c, d)), row
     return tests, all_ranks
@@ -244,7 +244,7 @@ def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
     ):
         values = stacked([measured[i].values for i in members])
         within = drift_within(values, np.asarray(measured[members[0]].processes))
-        for i, *tested in zip(members, within.correlation.tolist(), within.pvalue.tolist(), strict=True):
+        for i, *tested in zip(members, within.statistic.tolist(), within.pvalue.tolist(), strict=True):
             tests[i] = tuple(tested)
     return tests
 

@@ -14,7 +14,7 @@ slowdown, is read from the same tests with the other tail.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -23,12 +23,13 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.notes import Note
+from speedproof.options import QuestionName
 from speedproof.protocols.pair import Rules, SameSizes, Sides
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
-from speedproof.stats.estimate import Estimate
+from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import Interval, LogErrors, RatioTest, scaled
+from speedproof.stats.ratio import Interval, LogErrors, scaled
 from speedproof.stats.scaling import in_common_unit
 
 SMALL = 30
@@ -69,13 +70,15 @@ def verdict_of(pvalue: float, pvalue_slower: float, at_margin: AtMargin | None, 
 
 
 def at_margins(
-    test: Callable[[float], RatioTest], margin: float | None, defined: BoolArray, bounded: BoolArray
+    test: Callable[[float], OneSided], margin: float | None, defined: BoolArray, bounded: BoolArray
 ) -> list[AtMargin | None]:
     """The p-values at both ends of a margin, pair by pair."""
     if margin is None:
         return [None] * defined.size
     low, high = test(1 / (1 + margin)), test(1 + margin)
-    columns = [np.where(defined, p, np.nan) for p in (low.above, low.below, high.below, high.above)]
+    columns = [
+        np.where(defined, p, np.nan) for p in (low.pvalue, low.pvalue_less, high.pvalue_less, high.pvalue)
+    ]
     equivalent = np.where(bounded, np.maximum(columns[0], columns[2]), np.nan)
     rows = zip(*(column.tolist() for column in (*columns, equivalent)), strict=True)
     return [AtMargin(margin, *row) for row in rows]
@@ -179,6 +182,44 @@ def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[in
     return needed
 
 
+def compared(
+    protocol: QuestionName,
+    question: str,
+    sides: Sequence[Sides],
+    rules: Rules,
+    pvalues: Sequence[Sequence[float]],
+    ratios: Sequence[Sequence[float]],
+    margins: Sequence[AtMargin | None],
+    needed: Callable[[Sequence[int]], Mapping[int, Needed]],
+    **columns: Sequence[Any],
+) -> list[Comparison]:
+    """Comparisons of pairs of equal sizes by the columns of their answers.
+
+    ``ratios`` are the estimates with both bounds; ``needed`` says of undecided rows what would decide them.
+    """
+    alpha = rules.alpha
+    verdicts = [verdict_of(p, less, at, alpha) for p, less, at in zip(*pvalues, margins, strict=True)]
+    would_decide = needed([i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED])
+    states = [state_of(min(both), alpha, ()) for both in zip(*pvalues, strict=True)]
+    columns = {"state": states, "checks": [side.checks for side in sides], **columns}
+    estimates = [Estimate(at, low, high, 1 - alpha) for at, low, high in zip(*ratios, strict=True)]
+    return [
+        side.answer(
+            protocol,
+            question,
+            rules,
+            pvalue=pvalues[0][i],
+            pvalue_slower=pvalues[1][i],
+            speedup=estimate,
+            verdict=verdicts[i],
+            needed=would_decide.get(i),
+            at_margin=margins[i],
+            **{name: column[i] for name, column in columns.items()},
+        )
+        for i, (side, estimate) in enumerate(zip(sides, estimates, strict=True))
+    ]
+
+
 def conclusions(
     location: Literal["mean", "median"],
     sides: Sequence[Sides],
@@ -195,63 +236,42 @@ def conclusions(
     errors: LogErrors | None = None,
 ) -> list[Comparison]:
     """From what a figure decided about pairs of equal sizes to comparisons by the names of the user's samples."""
-    pvalues, slower = lists(decision.pvalue, decision.pvalue_slower)
-    low, high = lists(bounds.low, bounds.high)
+    tested = ~np.isnan(decision.pvalue)
+    pvalues = lists(decision.pvalue, decision.pvalue_slower)
+    ends = lists(*(np.where(tested, end, np.nan) for end in (bounds.low, bounds.high)))
     lacking = [
         (y, x) if side.turned else (x, y)
         for side, x, y in zip(sides, *lists(decision.lacking_x, decision.lacking_y), strict=True)
     ]
-    verdicts = [verdict_of(*told, rules.alpha) for told in zip(pvalues, slower, margins, strict=True)]
-    undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
-    needed = forecasts(
-        sides, *values, rules, [i for i in undecided if not any(lacking[i])], runs_needed, observed
-    )
-    reason = f"the protocol asks for more than {SMALL} runs where its assumption does not hold"
-    for i in undecided:
-        if any(lacking[i]):
-            x, y = (SMALL + 1 if lacks else None for lacks in lacking[i])
-            needed[i] = Needed(x, y, reason, least=True)
-    logs = log_speedups(observed, errors) if errors else [None] * len(sides)
-    comparisons = []
-    question = f"is the {location} of the candidate {{better}}?"
-    alpha, together, confidence = rules.alpha, location == "median", 1 - rules.alpha
-    columns = zip(
+
+    def needed(undecided: Sequence[int]) -> dict[int, Needed]:
+        enough = [i for i in undecided if not any(lacking[i])]
+        runs = forecasts(sides, *values, rules, enough, runs_needed, observed)
+        reason = f"the protocol asks for more than {SMALL} runs where its assumption does not hold"
+        for i in undecided:
+            if any(lacking[i]):
+                x, y = (SMALL + 1 if lacks else None for lacks in lacking[i])
+                runs[i] = Needed(x, y, reason, least=True)
+        return runs
+
+    together = location == "median"
+    return compared(
+        location,
+        f"is the {location} of the candidate {{better}}?",
         sides,
+        rules,
         pvalues,
-        slower,
-        low,
-        high,
-        tests,
-        observed,
-        verdicts,
-        checks,
+        [observed, *ends],
         margins,
-        logs,
-        lacking,
-        strict=True,
+        needed,
+        state=[
+            state_of(min(p, less), rules.alpha, few, together=together)
+            for p, less, few in zip(*pvalues, lacking, strict=True)
+        ],
+        test=[test if known else "" for test, known in zip(tests, tested.tolist(), strict=True)],
+        checks=[(*seen, *side.checks) for seen, side in zip(checks, sides, strict=True)],
+        log=log_speedups(observed, errors) if errors else [None] * len(sides),
     )
-    for i, (side, p, less, least, most, test, value, verdict, seen, margin, log, few) in enumerate(columns):
-        tested = p == p
-        comparisons.append(
-            side.answer(
-                location,
-                question,
-                rules,
-                state=state_of(less if less < p else p, alpha, few, together=together),
-                test=test if tested else "",
-                pvalue=p,
-                pvalue_slower=less,
-                speedup=Estimate(
-                    value, least if tested else math.nan, most if tested else math.nan, confidence
-                ),
-                verdict=verdict,
-                checks=(*seen, *side.checks),
-                needed=needed.get(i),
-                at_margin=margin,
-                log=log,
-            )
-        )
-    return comparisons
 
 
 def log_speedups(speedups: Sequence[float], errors: LogErrors) -> list[LogSpeedup | None]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import UsageError
 from speedproof.stats.ranks import EXACT_BELOW, merged_places, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
@@ -31,10 +31,6 @@ PAPER_EXACT_BELOW = (
     12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
 )
 _DIGITS = 15
-_FEW = 64  # values, which are printed faster than computed
-_SPARE_DIGITS = 3  # that 64 bits hold beyond 15
-# Error of a number of 15 digits before the point, where extended precision is no wider than a double of all.
-_UNSURE_DIGIT = 4e15 * float(np.finfo(np.longdouble).eps)
 _LARGEST = Fraction(float(np.finfo(np.float64).max))
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
@@ -116,76 +112,29 @@ def decimal(value: float) -> Fraction:
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    n, values = given[0].size, np.concatenate(given)
-    mantissas, exponents = printed_digits(values)
-    least = int(exponents.min())
-    if values.size > _FEW and int(exponents.max()) - least <= _SPARE_DIGITS:
-        whole = mantissas * 10 ** (exponents - least)
-        common = int(np.gcd.reduce(whole))
-        upper, lower = (_counted(side // common) for side in (whole[:n], whole[n:]))
-    else:  # of few, lists are faster than arrays; beyond 64 bits numbers are Python's own
-        digits = zip(mantissas.tolist(), exponents.tolist(), strict=True)
-        every = [mantissa * 10 ** (exponent - least) for mantissa, exponent in digits]
-        common = gcd(*every)
-        unit = 1 if max(every) < common << 63 else max(every) // common
-        upper, lower = (_listed([value // common for value in side], unit) for side in (every[:n], every[n:]))
+    digits = [printed_digits(value) for side in given for value in side.tolist()]
+    least = min(exponent for _, exponent in digits)
+    every = [mantissa * 10 ** (exponent - least) for mantissa, exponent in digits]
+    common, n = gcd(*every), given[0].size
+    unit = 1 if max(every) < common << 63 else max(every) // common
+    upper, lower = (_side([value // common for value in side], unit) for side in (every[:n], every[n:]))
     exact = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
     return upper, lower, exact
 
 
-def _counted(whole: IntArray) -> Side:
-    ascending = np.sort(whole)
-    ends = np.ones(whole.size + 1, dtype=np.bool_)
-    ends[1:-1] = ascending[1:] != ascending[:-1]
-    (below,) = ends.nonzero()
-    values = ascending[below[:-1]]
-    return Side(values, below[1:] - below[:-1], below, values.astype(np.float64), whole.size)
-
-
-def _listed(whole: list[int], unit: int) -> Side:
-    """The same, as doubles in a unit: 1 while they fit into 64 bits."""
-    groups: dict[int, int] = {}
-    for value in sorted(whole):
-        groups[value] = groups.get(value, 0) + 1
+def _side(whole: list[int], unit: int) -> Side:
+    """Runs as whole numbers, and as doubles in a unit: 1 while they fit into 64 bits."""
+    groups = Counter(sorted(whole))
     counts = list(groups.values())
     kind: Any = np.int64 if unit == 1 else np.object_
     below, rounded = np.array([0, *accumulate(counts)]), np.array([value / unit for value in groups])
     return Side(np.array(list(groups), kind), np.array(counts), below, rounded, len(whole))
 
 
-def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
-    """The 15 digits that each double prints as, and their power of ten: ``format(value, ".14e")`` of all."""
-    if values.size <= _FEW:
-        return _printed(values)
-    mantissas, exponents, sure = _computed_digits(values)
-    unsure = np.flatnonzero(~sure)
-    mantissas[unsure], exponents[unsure] = _printed(values[unsure])
-    return mantissas, exponents
-
-
-def _printed(values: FloatArray) -> tuple[IntArray, IntArray]:
-    """By printing, a positive number each."""
-    point = _DIGITS + 1
-    texts = [format(value, f".{_DIGITS - 1}e") for value in values.tolist()]
-    mantissas = np.array([int(text[0] + text[2:point]) for text in texts], dtype=np.int64)
-    return mantissas, np.array([int(text[point + 1 :]) for text in texts], dtype=np.int64) - _DIGITS + 1
-
-
-def _computed_digits(values: FloatArray) -> tuple[IntArray, IntArray, BoolArray]:
-    """By arithmetic, and where rounding surely does not matter."""
-    exponents = np.floor(np.log10(values)).astype(np.int64) + 1 - _DIGITS
-    with np.errstate(all="ignore"):
-        least = int(exponents.min())
-        powers = np.longdouble(10) ** np.arange(least, int(exponents.max()) + 1)
-        digits = values.astype(np.longdouble) / powers[exponents - least]
-        floor = np.floor(digits)
-        rest = digits - floor
-        whole = floor + (rest > 0.5)
-        # The logarithm of 999999999999999 rounds up: with one digit less it would print as another number.
-        sure = (
-            (np.abs(rest - 0.5) > _UNSURE_DIGIT) & (floor >= 10.0 ** (_DIGITS - 1)) & (whole <= 10.0**_DIGITS)
-        )
-    return np.where(sure, whole, 0).astype(np.int64), exponents, sure
+def printed_digits(value: float) -> tuple[int, int]:
+    """The 15 digits that a positive double prints as, as a whole number, and their power of ten."""
+    digits, exponent = format(value, f".{_DIGITS - 1}e").split("e")
+    return int(digits.replace(".", "")), int(exponent) - _DIGITS + 1
 
 
 def score_duel(

@@ -15,14 +15,14 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
 from speedproof.protocols.results import Comparison
-from speedproof.stats.normality import TestResult, shapiro_wilk
+from speedproof.stats.estimate import TestResult
+from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.power import runs_needed_means
 from speedproof.stats.ratio import log_ratio_of_means, ratio_of_means, ratio_of_means_test
 from speedproof.stats.scaling import location_ratios, mean, middle
 from speedproof.stats.ttests import (
     Moments,
     TTest,
-    VarianceRatio,
     common_moments,
     student_from,
     variance_ratio_from,
@@ -43,7 +43,7 @@ class MeanTests(Struct, frozen=True):
     m: int
     shapiro_x: TestResult  # normality of each sample
     shapiro_y: TestResult
-    variances: VarianceRatio  # the two-sided F test
+    variances: TestResult  # the two-sided F test
     student: TTest  # the one-sided t tests with pooled and with separate variances
     welch: TTest
 

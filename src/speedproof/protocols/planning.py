@@ -128,7 +128,7 @@ def calibrate(
         # Not the correlation of the times: one outlier hides it, and the p-value is not about it.
         float(1 - dependence.statistic / 2),
         float(dependence.pvalue),
-        float(trend.correlation),
+        float(trend.statistic),
         float(trend.pvalue),
         cost,
         tuple((b, b / cost, smallest_provable(differences, b / cost, alpha=alpha)) for b in budgets),

@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.options import QuestionName
-from speedproof.protocols.figures import at_margins, fewest, forecasts, lists, state_of, verdict_of
+from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Comparison, Verdict
-from speedproof.stats.estimate import Estimate
+from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
 
 
@@ -43,40 +42,30 @@ def _answers(
     """Of pairs of equal sizes."""
     quantiles = Quantiles.of(slow, fast, q)
     at_one, bounds = quantiles.test(), quantiles.bounds(rules.alpha)
-    defined = ~np.isnan(at_one.above)
-    pvalues = lists(at_one.above, at_one.below)
+    defined = ~np.isnan(at_one.pvalue)
+    pvalues = lists(at_one.pvalue, at_one.pvalue_less)
     margins = at_margins(quantiles.test, rules.margin, defined, defined)
-    verdicts = [
-        verdict_of(pvalue, slower, margin, rules.alpha)
-        for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
-    ]
-    undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
-    ratios = lists(quantiles.ratio, bounds.low, bounds.high)
-    least = least_runs(q, rules.alpha)
-    if min(slow.shape[-1], fast.shape[-1]) < least:
-        needed = fewest(sides, undecided, least)
-    else:
+    ratios, least = lists(quantiles.ratio, bounds.low, bounds.high), least_runs(q, rules.alpha)
+
+    def needed(undecided: Sequence[int]) -> dict[int, Needed]:
+        if min(slow.shape[-1], fast.shape[-1]) < least:
+            return fewest(sides, undecided, least)
         runs_needed = partial(runs_needed_quantiles, q=q)
-        needed = forecasts(sides, slow, fast, rules, undecided, runs_needed, ratios[0])
-    ends = lists(np.exp(quantiles.of_x), np.exp(quantiles.of_y))
-    return [
-        side.answer(
-            name,
-            slowest_begin(q),
-            rules,
-            state=state_of(min(pvalues[0][i], pvalues[1][i]), rules.alpha, ()),
-            test="order statistics of both, combined by MOVER",
-            pvalue=pvalues[0][i],
-            pvalue_slower=pvalues[1][i],
-            speedup=Estimate(ratios[0][i], ratios[1][i], ratios[2][i], 1 - rules.alpha),
-            verdict=verdicts[i],
-            checks=side.checks,
-            needed=needed.get(i),
-            at_margin=margins[i],
-            quantiles=_as_measured(side, ends[0][i], ends[1][i]),
-        )
-        for i, side in enumerate(sides)
-    ]
+        return forecasts(sides, slow, fast, rules, undecided, runs_needed, ratios[0])
+
+    observed = zip(sides, *lists(np.exp(quantiles.of_x), np.exp(quantiles.of_y)), strict=True)
+    return compared(
+        name,
+        slowest_begin(q),
+        sides,
+        rules,
+        pvalues,
+        ratios,
+        margins,
+        needed,
+        test=["order statistics of both, combined by MOVER"] * len(sides),
+        quantiles=[_as_measured(*of_pair) for of_pair in observed],
+    )
 
 
 def slowest_begin(q: float) -> str:

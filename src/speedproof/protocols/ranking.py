@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from types import MappingProxyType
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -23,6 +24,7 @@ from speedproof.protocols.results import Comparison, PairVerdict, RankedVersion,
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
 
+K = TypeVar("K")
 # Of a pair: its estimate, whether its candidate is ahead, and the p-values for faster and for slower
 Claims = tuple[Estimate, bool, float, float]
 
@@ -65,6 +67,17 @@ def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, t
     return {v: (1 + beaten_by[v], len(versions) - beats[v]) for v in versions}
 
 
+def all_answers(
+    question: str, pairs: Mapping[K, Pair], known: Mapping[K, Comparison], rules: Rules
+) -> dict[K, Comparison]:
+    """What a question says of every pair, by its key: some answers are known, the others are made."""
+    from speedproof.protocols.questions import answers
+
+    missing = [key for key in pairs if key not in known]
+    prepared = PreparedPairs([pairs[key] for key in missing], replace(rules, margin=None))
+    return {**known, **dict(zip(missing, answers(question, prepared) if missing else (), strict=True))}
+
+
 def rank_suite(
     suite: Suite,
     metric: str,
@@ -77,8 +90,6 @@ def rank_suite(
 
     `known` are answers to the question, by these rules, of a benchmark in two versions.
     """
-    from speedproof.protocols.questions import answers
-
     if len(versions) < 2:
         raise DataError("a ranking needs at least two versions")
     keys, duels = [key for key in suite.keys if key.metric == metric], list(combinations(versions, 2))
@@ -88,9 +99,7 @@ def rank_suite(
         if _comparable([suite.samples.get((key, v)) for v in versions])
         for duel in duels
     }
-    missing = [at for at in pairs if at not in known]
-    asked = answers(question, PreparedPairs([pairs[at] for at in missing], replace(rules, margin=None)))
-    made = {**known, **dict(zip(missing, asked, strict=True))}
+    made = all_answers(question, pairs, known, rules)
     common: list[str] = []
     left_out: list[str] = []
     for name in (key.benchmark for key in keys):
@@ -123,16 +132,11 @@ def rank_benchmark(
 
     `known` are comparisons by that test and these rules that have been made.
     """
-    from speedproof.protocols.questions import answers
-
     samples = {v: suite.samples[key, v] for v in versions if (key, v) in suite.samples}
     if len(samples) < len(versions):
         raise DataError(f"{key.benchmark} was not measured in all of {', '.join(versions)}")
-    duels, made = list(combinations(versions, 2)), dict(known)
-    missing = [duel for duel in duels if duel not in made]
-    pairs_of = [Pair(key, samples[i], samples[j]) for i, j in missing]
-    asked = answers(HEADLINE, PreparedPairs(pairs_of, replace(rules, margin=None))) if missing else []
-    made.update(zip(missing, asked, strict=True))
+    pairs = {(i, j): Pair(key, samples[i], samples[j]) for i, j in combinations(versions, 2)}
+    made = all_answers(HEADLINE, pairs, known, rules)
     claims = {
         # What is shown without being proven is no claim.
         duel: (
@@ -140,9 +144,9 @@ def rank_benchmark(
             c.speedup.value >= 1,
             *((1.0, 1.0) if c.undermining else (c.pvalue, c.pvalue_slower)),
         )
-        for duel, c in ((duel, made[duel]) for duel in duels)
+        for duel, c in ((duel, made[duel]) for duel in pairs)
     }
-    undermined = {v: (key.benchmark,) for duel in duels if made[duel].undermining for v in duel}
+    undermined = {v: (key.benchmark,) for duel in pairs if made[duel].undermining for v in duel}
     return _in_order(versions, claims, rules.alpha, undermined, (key.benchmark,))
 
 

@@ -15,11 +15,11 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
-from speedproof.options import HEADLINE, QuestionName
+from speedproof.options import HEADLINE
 from speedproof.protocols.checks import same_values, undermining
-from speedproof.protocols.pair import UNNAMED, PreparedPairs, Rules
-from speedproof.protocols.questions import QUESTIONS, answers
-from speedproof.protocols.ranking import open_pairs, places, tied_in, verdicts
+from speedproof.protocols.pair import UNNAMED, Rules
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.ranking import all_answers, open_pairs, places, tied_in, verdicts
 from speedproof.protocols.results import Comparison, InOrder, PairVerdict, Placed
 from speedproof.protocols.typical import ADJUSTED
 from speedproof.protocols.units import clusters_of, independent_units, matched, repeated_in
@@ -198,16 +198,11 @@ def _duels(
     samples: Mapping[str, Sample], alpha: float, known: Mapping[tuple[str, str], Comparison]
 ) -> dict[tuple[str, str], tuple[Comparison, Estimate]]:
     """Every pair by the headline's test, which allows for runs that are alike, drift or warm up; its chance."""
-    duels = list(combinations(samples, 2))
-    pairs = {duel: Pair(UNNAMED, *(samples[v] for v in duel)) for duel in duels}
-
-    def asked(question: QuestionName, of: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Comparison]:
-        prepared = PreparedPairs([pairs[duel] for duel in of], Rules(alpha))
-        return dict(zip(of, answers(question, prepared) if of else (), strict=True))
-
-    made = {**known, **asked(HEADLINE, [duel for duel in duels if duel not in known])}
-    single = asked("single run", [duel for duel in duels if made[duel].chance is None])
-    return {duel: (made[duel], made[duel].chance or single[duel].speedup) for duel in duels}
+    pairs = {(i, j): Pair(UNNAMED, samples[i], samples[j]) for i, j in combinations(samples, 2)}
+    made = all_answers(HEADLINE, pairs, known, Rules(alpha))
+    no_chance = {duel: pair for duel, pair in pairs.items() if made[duel].chance is None}
+    single = all_answers("single run", no_chance, {}, Rules(alpha))
+    return {duel: (made[duel], made[duel].chance or single[duel].speedup) for duel in pairs}
 
 
 def _undermining(

@@ -22,11 +22,11 @@ from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
+from speedproof.stats.location import symmetry
 from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.scaling import Resolution, middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
-from speedproof.stats.symmetry import symmetry
 
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""
@@ -460,14 +460,14 @@ def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:
     if differences.size:
         signs = np.sign([differences.mean(), middle(differences), np.sign(differences).sum()])
         agreed = bool(np.all(signs == 1.0) or np.all(signs == -1.0))
-        skewed = symmetry(differences)
-        if skewed.pvalue <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
-            message = f"the ratios of the blocks are skewed (p = {skewed.pvalue:.2g}): " + (
+        skewed = float(symmetry(differences).pvalue)
+        if skewed <= (_SKEW_LEVEL_AGREED if agreed else _SKEW_LEVEL):
+            message = f"the ratios of the blocks are skewed (p = {skewed:.2g}): " + (
                 "mean, median and most blocks agree on who is faster; the bounds are approximate"
                 if agreed
                 else "who is faster depends on what is asked, mean, median or a single run"
             )
-            notes.append(Note(Assumption.BLOCK_SYMMETRY, message, candidate, pvalue=skewed.pvalue))
+            notes.append(Note(Assumption.BLOCK_SYMMETRY, message, candidate, pvalue=skewed))
         changing = float(drift(differences).pvalue)
         if changing <= _DRIFT_LEVEL:
             message = f"the speedup changed while it was measured (p = {changing:.2g})"

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from speedproof.arrays import FloatArray
-from speedproof.protocols.figures import fewest, forecasts, lists, state_of, verdict_of
+from speedproof.protocols.figures import compared, fewest, forecasts, lists
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
-from speedproof.protocols.results import Comparison, Verdict
-from speedproof.stats.estimate import Estimate
+from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import tied_share
 from speedproof.stats.superiority import probability_greater
@@ -31,31 +30,26 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
     slow, fast = in_order(sides, slow, fast)
     chance = probability_greater(slow, fast, rules.alpha)
     ties = tied_share(slow, fast)
-    columns = lists(chance.pvalue, chance.pvalue_less, chance.estimate, chance.low, chance.high, ties)
-    verdicts = [verdict_of(p, slower, None, rules.alpha) for p, slower in zip(*columns[:2], strict=True)]
-    undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
+    pvalues, ends = lists(chance.pvalue, chance.pvalue_less), lists(chance.estimate, chance.low, chance.high)
     # Even if all were won, alpha ** (1 / n) bounds the probability: n runs must be able to prove more than 1/2.
     least = math.floor(-math.log2(rules.alpha)) + 1
-    if min(slow.shape[-1], fast.shape[-1]) < least:
-        needed = fewest(sides, undecided, least)
-    else:
-        needed = forecasts(sides, slow, fast, rules, undecided, runs_needed_ranks)
-    alpha, confidence = rules.alpha, 1 - rules.alpha
-    return [
-        side.answer(
-            "single run",
-            "is a single run of the candidate {better} more often than not?",
-            rules,
-            state=state_of(slower if slower < pvalue else pvalue, alpha, ()),
-            test="Brunner-Munzel test on log odds",
-            pvalue=pvalue,
-            pvalue_slower=slower,
-            speedup=Estimate(value, low, high, confidence),
-            verdict=verdicts[i],
-            checks=side.checks,
-            needed=needed.get(i),
-            quantity="probability",
-            ties=tied,
-        )
-        for i, (side, pvalue, slower, value, low, high, tied) in enumerate(zip(sides, *columns, strict=True))
-    ]
+
+    def needed(undecided: Sequence[int]) -> dict[int, Needed]:
+        if min(slow.shape[-1], fast.shape[-1]) < least:
+            return fewest(sides, undecided, least)
+        return forecasts(sides, slow, fast, rules, undecided, runs_needed_ranks)
+
+    rows = len(sides)
+    return compared(
+        "single run",
+        "is a single run of the candidate {better} more often than not?",
+        sides,
+        rules,
+        pvalues,
+        ends,
+        [None] * rows,
+        needed,
+        test=["Brunner-Munzel test on log odds"] * rows,
+        quantity=["probability"] * rows,
+        ties=ties.tolist(),
+    )

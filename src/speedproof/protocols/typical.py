@@ -20,24 +20,15 @@ from speedproof.arrays import BoolArray, FloatArray, stacked
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
-from speedproof.protocols.figures import (
-    at_margins,
-    fewest,
-    forecasts,
-    lists,
-    log_speedups,
-    state_of,
-    verdict_of,
-)
+from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
-from speedproof.protocols.results import Comparison, Needed, Verdict, few_separate
+from speedproof.protocols.results import Comparison, Needed, few_separate
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
-from speedproof.stats.estimate import Estimate
+from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
 from speedproof.stats.ranks import tied_share
-from speedproof.stats.ratio import RatioTest
 from speedproof.stats.scaling import coarse_steps, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
@@ -153,7 +144,7 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
     ordered = in_order(sides, slow, fast)
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
     steps[[side.x.exact and side.y.exact for side in sides]] = 0.0
-    test: Callable[[float], RatioTest]
+    test: Callable[[float], OneSided]
     if sides[0].paired:
         from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test
 
@@ -168,42 +159,29 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         inflation = np.repeat(factors[:, None], 2, axis=1)
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
         errors = typical_error(slow, fast, factors, steps)
-        at_one = RatioTest(bounds.pvalue, bounds.pvalue_less)
-        test = partial(typical_ratio_test, slow, fast, steps=steps, inflation=inflation, at_one=at_one)
+        test = partial(typical_ratio_test, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
         test_name = "studentised rank test"
     pvalues = lists(bounds.pvalue, bounds.pvalue_less)
     meant = ~np.isnan(bounds.low)
     margins = at_margins(test, rules.margin, meant, meant)
-    verdicts = [
-        verdict_of(pvalue, slower, margin, rules.alpha)
-        for pvalue, slower, margin in zip(*pvalues, margins, strict=True)
-    ]
     ratios = lists(bounds.estimate, bounds.low, bounds.high)
-    logs = log_speedups(ratios[0], errors)
-    needed = _needed(sides, slow, fast, rules, verdicts, (factors, slowly), ratios[0])
     order = _of_order(sides, slow, fast, rules, pvalues, (factors, slowly))
-    chances = lists(bounds.chance, bounds.chance_low, bounds.chance_high)
-    (ties,) = lists(tied_share(slow, fast))
-    return [
-        side.answer(
-            "typical",
-            "is the value of a typical run of the candidate {better}?",
-            rules,
-            state=state_of(min(pvalues[0][i], pvalues[1][i]), rules.alpha, ()),
-            test=test_name,
-            pvalue=pvalues[0][i],
-            pvalue_slower=pvalues[1][i],
-            speedup=Estimate(ratios[0][i], ratios[1][i], ratios[2][i], 1 - rules.alpha),
-            verdict=verdicts[i],
-            checks=(*side.checks, *order.get(i, ())),
-            needed=needed.get(i),
-            chance=Estimate(chances[0][i], chances[1][i], chances[2][i], 1 - rules.alpha),
-            ties=ties[i],
-            at_margin=margins[i],
-            log=logs[i],
-        )
-        for i, side in enumerate(sides)
-    ]
+    chances = zip(*lists(bounds.chance, bounds.chance_low, bounds.chance_high), strict=True)
+    return compared(
+        "typical",
+        "is the value of a typical run of the candidate {better}?",
+        sides,
+        rules,
+        pvalues,
+        ratios,
+        margins,
+        lambda undecided: _needed(sides, slow, fast, rules, undecided, (factors, slowly), ratios[0]),
+        test=[test_name] * len(sides),
+        checks=[(*side.checks, *order.get(i, ())) for i, side in enumerate(sides)],
+        chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
+        ties=tied_share(slow, fast).tolist(),
+        log=log_speedups(ratios[0], errors),
+    )
 
 
 def _of_order(
@@ -220,7 +198,7 @@ def _of_order(
     if not alike.size:
         return {}
     plain = typical_ratio_test(slow[alike], fast[alike], 1.0)
-    decided = np.minimum(plain.above, plain.below) <= rules.alpha
+    decided = np.minimum(plain.pvalue, plain.pvalue_less) <= rules.alpha
     loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
     notes: dict[int, tuple[Note, ...]] = {}
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
@@ -244,12 +222,11 @@ def _needed(
     slow: FloatArray,
     fast: FloatArray,
     rules: Rules,
-    verdicts: Sequence[Verdict],
+    undecided: Sequence[int],
     inflation: tuple[FloatArray, BoolArray],
     speedups: Sequence[float],
 ) -> dict[int, Needed]:
     """Runs that can decide at all, or that would find the difference that was observed."""
-    undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
     n, m = slow.shape[-1], fast.shape[-1]
     if one_order(n, m) <= rules.alpha:
         if sides[0].paired:

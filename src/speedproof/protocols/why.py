@@ -139,7 +139,6 @@ def why(
     usable, left_out = _usable(explained, others)
     names = list(usable)
     time = np.concatenate([side.values for side in sides])
-    columns = np.array([usable[name] for name in names]).reshape(len(names), time.size).T
     version = np.repeat(np.arange(len(sides)), [side.n for side in sides])
     enough = min(side.n for side in sides) >= LEAST_RUNS
     states_of_sides = [

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import midranks
 from speedproof.stats.scaling import inner, usual
 from speedproof.stats.special import betainc, t_sf
@@ -24,47 +24,25 @@ _UNSURE = 1.5  # the square of Student's 95 % quantile with five degrees of free
 _WALK_VARIANCES = np.concatenate([[0.0], np.geomspace(0.5, 5000.0, 30)])  # n m q^2 / s^2, see walk_inflation
 
 
-class Autocorrelation(Struct, frozen=True):
-    """Dependence of neighbouring runs."""
+def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> TestResult:
+    """The rank version of von Neumann's ratio test of independence, two-sided; NaN when n < 4 or constant.
 
-    lag1: FloatArray  # autocorrelation of the values at lag 1; shape of the leading axes
-    # Von Neumann's ratio of the ranks; about 2 when runs are independent, less when neighbours are alike
-    statistic: FloatArray
-    pvalue: FloatArray  # two-sided, of independence
-
-
-class Drift(Struct, frozen=True):
-    """Trend of the values in run order."""
-
-    # Spearman's correlation of value and order: above 0 the values grow; shape of the leading axes
-    correlation: FloatArray
-    pvalue: FloatArray  # two-sided, of no trend
-
-
-def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Autocorrelation:
-    """Autocorrelation at lag 1 with the rank version of von Neumann's ratio test; NaN when n < 4 or constant.
-
-    Its p-value is that of the beta distribution with the exact first two moments: R. Bartels, Journal of the
-    American Statistical Association 77, 1982. Ranks may be given.
+    The ratio is about 2 when runs are independent, less when neighbours are alike. Its p-value is that of the beta
+    distribution with the exact first two moments: R. Bartels, Journal of the American Statistical Association 77,
+    1982. Ranks may be given.
     """
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
     if n < 4:
         undefined = np.full(x.shape[:-1], np.nan)
-        return Autocorrelation(undefined, undefined, undefined)
-    scaled = usual(x)
-    shifted = scaled - scaled[..., :1]
-    values = shifted - shifted.mean(axis=-1, keepdims=True)
+        return TestResult(undefined, undefined)
     ranks = midranks(x) if ranks is None else ranks
     centred = ranks - 0.5 * (n + 1)
-    constant = np.ptp(scaled, axis=-1) == 0.0
-    power = np.where(constant, np.nan, (values * values).sum(axis=-1))
-    correlation = (values[..., 1:] * values[..., :-1]).sum(axis=-1) / power
-    squares = np.where(constant, np.nan, (centred * centred).sum(axis=-1))
-    ratio = (np.diff(ranks, axis=-1) ** 2).sum(axis=-1) / squares
+    squares = (centred * centred).sum(axis=-1)
+    ratio = (np.diff(ranks, axis=-1) ** 2).sum(axis=-1) / np.where(squares > 0.0, squares, np.nan)
     # ratio / 4 as a symmetric beta variable whose variance is that of the ratio, 4 / (2 s + 1)
     s = 5.0 * n * (n + 1) * (n - 1) ** 2 / (2.0 * (n - 2) * (5.0 * n * n - 2.0 * n - 9.0)) - 0.5
-    return Autocorrelation(correlation, ratio, 2.0 * betainc(s, s, np.minimum(ratio, 4.0 - ratio) / 4.0))
+    return TestResult(ratio, 2.0 * betainc(s, s, np.minimum(ratio, 4.0 - ratio) / 4.0))
 
 
 def variance_inflation(
@@ -164,13 +142,16 @@ def drifting(n: int, m: int, inflation: npt.ArrayLike) -> BoolArray:
     return np.asarray((factor > 1.0) & (smaller / factor < min(max(smaller / 5.0, 3.0), 4.0)))
 
 
-def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
-    """Spearman's correlation of value and order, by Student's t with n - 2 degrees; NaN when n < 4 or constant."""
+def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> TestResult:
+    """Spearman's correlation of value and order, above 0 when values grow, by Student's t with n - 2 degrees.
+
+    NaN when n < 4 or constant.
+    """
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
     if n < 4:
         undefined = np.full(x.shape[:-1], np.nan)
-        return Drift(undefined, undefined)
+        return TestResult(undefined, undefined)
     centred = (midranks(x) if ranks is None else ranks) - 0.5 * (n + 1)
     order = np.arange(n) - 0.5 * (n - 1)
     squares = (centred * centred).sum(axis=-1)
@@ -179,10 +160,10 @@ def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> Drift:
     rest = 1.0 - correlation * correlation
     t = np.abs(correlation) * np.sqrt((n - 2) / np.where(rest > 0.0, rest, 1.0))
     tail = t_sf(t, float(n - 2))
-    return Drift(correlation, np.where(rest > 0.0, 2.0 * tail, np.where(rest == 0.0, 0.0, np.nan)))
+    return TestResult(correlation, np.where(rest > 0.0, 2.0 * tail, np.where(rest == 0.0, 0.0, np.nan)))
 
 
-def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
+def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> TestResult:
     """Trend of the values, shape (..., n), with their position in a process: a warm-up that every one repeats.
 
     The mean correlation of value and position, and the p-value of the one-sample t test that the mean slope of a
@@ -212,12 +193,12 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> Drift:
     k = slopes.shape[-1]
     if k < _FEW_PROCESSES:
         undefined = np.full(values.shape[:-1], np.nan)
-        return Drift(undefined, undefined)
+        return TestResult(undefined, undefined)
     error = np.asarray(slopes.std(axis=-1, ddof=1) / np.sqrt(k))
     spread_out = error > 0.0
     tail = t_sf(np.abs(slopes.mean(axis=-1)) / np.where(spread_out, error, 1.0), float(k - 1))
     exact = np.where(slopes[..., 0] == 0.0, np.nan, 0.0)
-    return Drift(np.asarray(correlations.mean(axis=-1)), np.where(spread_out, 2.0 * tail, exact))
+    return TestResult(np.asarray(correlations.mean(axis=-1)), np.where(spread_out, 2.0 * tail, exact))
 
 
 def hurst_factor(x: npt.ArrayLike) -> FloatArray:

@@ -1,10 +1,12 @@
-"""An estimate with its interval: what every layer above hands on."""
+"""An estimate with its interval, and a test's outcome: what every layer above hands on."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
 from msgspec import Struct
+
+from speedproof.arrays import FloatArray
 
 
 class Estimate(Struct, frozen=True):
@@ -43,3 +45,21 @@ class Estimate(Struct, frozen=True):
 def alpha_at(confidence: float) -> float:
     """The risk 1 - confidence, in decimals: 1 - 0.95 is not 0.05 in binary."""
     return float(1 - Decimal(repr(confidence)))
+
+
+class TestResult(Struct, frozen=True):
+    """A test's statistic and p-value."""
+
+    __test__ = False  # not a test class, whatever its name makes pytest think
+
+    statistic: FloatArray  # shape of the leading axes
+    pvalue: FloatArray  # the same shape; NaN where the test is not defined
+
+
+class OneSided(Struct, frozen=True):
+    """The two one-sided p-values of X against Y, or of their ratio against gamma."""
+
+    # Against H1: X is larger, or the ratio exceeds gamma; NaN where test or ratio is undefined. Shape of the
+    # leading axes.
+    pvalue: FloatArray
+    pvalue_less: FloatArray  # against H1: X is smaller; its own tail, not 1 - `pvalue`

@@ -1,4 +1,4 @@
-"""Locations without assumptions: the Hodges-Lehmann estimate of the signed-rank test, the median's interval.
+"""Locations without assumptions: the Hodges-Lehmann estimate, the interval of a median, symmetry about a centre.
 
 Of n values there are n (n + 1) / 2 Walsh averages ``(d_i + d_j) / 2`` with ``i <= j``; their median is where the
 signed-rank statistic of the shifted values is balanced. With the values sorted, the number of averages up to
@@ -15,12 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.estimate import TestResult
+from speedproof.stats.scaling import middle
 from speedproof.stats.special import ndtri
 
 _FEW = 1 << 15
 # Halving a double's interval more often than it has bits changes nothing.
 _HALVINGS = 64
 _EXACT = 1000
+_RESAMPLES = 999
+_SIGNS = 1 << 22  # values of resamples that are in memory at a time
 
 
 def hodges_lehmann(ordered: FloatArray) -> float:
@@ -93,3 +97,32 @@ def _binomial_rank(n: int, alpha: float) -> int:
         rank += 1
         below += math.comb(n, rank)
     return rank
+
+
+def symmetry(values: npt.ArrayLike) -> TestResult:
+    """Test symmetry about an unknown centre, which the signed-rank test and its sequential twin assume.
+
+    With a symmetric distribution the mean and the median are the same number; they are compared, in units of the
+    mean absolute deviation from the median (W. Miao, Y. R. Gel, J. L. Gastwirth, "A new test of symmetry about an
+    unknown median", 2006): positive when the long tail is above, 0 for constant values. What chance makes of it is
+    found by giving the deviations from the centre random signs, which is what symmetry means: no shape is assumed.
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    observed = float(_skew(x))
+    deviations = np.abs(x - hodges_lehmann(x))
+    rng = np.random.default_rng(0)
+    rows = max(_SIGNS // x.size, 1)
+    as_large, left = 0, _RESAMPLES
+    while left:
+        signs: FloatArray = rng.integers(0, 2, (min(rows, left), x.size)).astype(np.float64) * 2.0 - 1.0
+        # What rounding makes of equal values is as large, too.
+        as_large += int((np.abs(_skew(signs * deviations)) >= abs(observed) - 1e-9).sum())
+        left -= signs.shape[0]
+    return TestResult(np.asarray(observed), np.asarray((1 + as_large) / (1 + _RESAMPLES)))
+
+
+def _skew(x: FloatArray) -> FloatArray:
+    median = middle(x)[..., None]
+    spread = np.abs(x - median).mean(axis=-1)
+    gap = x.mean(axis=-1) - median[..., 0]
+    return np.asarray(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0), dtype=np.float64)

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import ascending
 from speedproof.stats.scaling import inner, middle, usual
 from speedproof.stats.special import halved, ndtr, ndtri
@@ -22,15 +22,6 @@ _SMALL_LOG_SD = (1.3822, -0.77857, 0.062767, -0.0020322)  # C4, in n
 _LARGE_MEAN = (-1.5861, -0.31082, -0.083751, 0.0038915)  # C5, in log n
 _LARGE_LOG_SD = (-0.4803, -0.082676, 0.0030302)  # C6, in log n
 _GAMMA = (-2.273, 0.459)  # G, in n
-
-
-class TestResult(Struct, frozen=True):
-    """A test's statistic and p-value."""
-
-    __test__ = False  # not a test class, whatever its name makes pytest think
-
-    statistic: FloatArray  # shape of the leading axes
-    pvalue: FloatArray  # the same shape; NaN where the test is not defined
 
 
 def _polynomial(coefficients: tuple[float, ...], x: float) -> float:

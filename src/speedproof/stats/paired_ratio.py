@@ -20,9 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import LogErrors, RatioTest, edges, hold, monotone
+from speedproof.stats.ratio import LogErrors, edges, hold, monotone
 from speedproof.stats.signed_rank import upper_tail
 from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
@@ -48,7 +49,7 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     elif one_order(n, n) <= alpha:
         low = np.exp(np.minimum(least[:, 0], _student_bound(_logs(x, y, steps, -1.0), alpha)))
         high = np.exp(-np.minimum(-most[:, -1], _student_bound(-_logs(x, y, steps, 1.0), alpha)))
-    faster, slower = at_one.above <= alpha, at_one.below <= alpha
+    faster, slower = at_one.pvalue <= alpha, at_one.pvalue_less <= alpha
     bounds = hold(low, high, faster, slower)
     meant = _meant(x, y)
     won, tied = (x > y).sum(axis=1), (x == y).sum(axis=1)
@@ -56,19 +57,20 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     lost = (n - won - tied).tolist()
     chance_high = 1.0 - np.array([beta_ppf(alpha, k, n - k + 1.0) if k else 0.0 for k in lost])
     chances = hold(chance_low, chance_high, faster, slower, equal=0.5)
+    estimate, low, high = (np.where(meant, part, np.nan) for part in (estimate, bounds.low, bounds.high))
     return TypicalRatio(
-        np.where(meant, estimate, np.nan),
-        np.where(meant, bounds.low, np.nan),
-        np.where(meant, bounds.high, np.nan),
-        at_one.above,
-        at_one.below,
+        at_one.pvalue,
+        at_one.pvalue_less,
+        estimate,
+        low,
+        high,
         (won + 0.5 * tied) / n,
         chances.low,
         chances.high,
     )
 
 
-def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: FloatArray) -> RatioTest:
+def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: FloatArray) -> OneSided:
     """Test the ratio within pairs against gamma: the p-values that the bounds of `paired_ratio` invert.
 
     At 1 readings count as they are, and values that are not positive have a verdict, too: by their differences.
@@ -76,13 +78,13 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
     if gamma == 1.0:
         positive = np.minimum(x, y).min(axis=1, keepdims=True) > 0.0
         d = np.where(positive, _logs(x, y, steps, 0.0), np.ldexp(x, -2) - np.ldexp(y, -2))
-        return RatioTest(_pvalues(d, 0.0), _pvalues(-d, 0.0))
+        return OneSided(_pvalues(d, 0.0), _pvalues(-d, 0.0))
     below, above = np.log(edges(gamma))
     pvalues = (
         _pvalues(_logs(x, y, steps, -1.0), float(above)),
         _pvalues(-_logs(x, y, steps, 1.0), -float(below)),
     )
-    return monotone(gamma, RatioTest(*pvalues), paired_ratio_test(x, y, 1.0, steps=steps), _meant(x, y))
+    return monotone(gamma, OneSided(*pvalues), paired_ratio_test(x, y, 1.0, steps=steps), _meant(x, y))
 
 
 def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:

@@ -23,8 +23,9 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.power import RunsNeeded
-from speedproof.stats.ratio import Interval, RatioTest, edges, hold
+from speedproof.stats.ratio import Interval, edges, hold
 from speedproof.stats.special import betainc, ndtr, ndtri, normal_quantile
 
 _FARTHEST = 38.0  # deviates beyond which a tail is no double any more
@@ -117,16 +118,16 @@ class Quantiles(Struct, frozen=True):
     def bounds(self, alpha: float) -> Interval:
         """Two bounds of the ratio of the quantiles, each of risk alpha."""
         test, (low, high) = self.test(), self._ends(alpha)
-        return hold(low, high, test.above <= alpha, test.below <= alpha)
+        return hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
 
-    def test(self, gamma: float = 1.0) -> RatioTest:
+    def test(self, gamma: float = 1.0) -> OneSided:
         """The p-values against "above gamma" and "below gamma": where the limits pass it."""
         below, above = (math.log(edge) for edge in edges(gamma))
         deviate_above = _farthest(lambda z: self._low(z) > above, len(self.x))
         deviate_below = _farthest(lambda z: self._high(z) < below, len(self.x))
         defined = np.where(np.isnan(self.log_ratio), np.nan, 1.0)
         # What lies on the other side of gamma is as far from being proven as its opposite is near.
-        return RatioTest(
+        return OneSided(
             defined * np.where(self.log_ratio > above, ndtr(-deviate_above), ndtr(deviate_below)),
             defined * np.where(self.log_ratio < below, ndtr(-deviate_below), ndtr(deviate_above)),
         )
@@ -165,10 +166,8 @@ class Quantiles(Struct, frozen=True):
 def runs_needed_quantiles(
     x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8, *, q: float
 ) -> RunsNeeded:
-    """Runs after which the test of the ratio of two quantiles would find what was observed; shapes (..., n)."""
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    needed = Quantiles.of(np.atleast_2d(x), np.atleast_2d(y), q).runs_needed(alpha, power)
-    return RunsNeeded(needed.x.reshape(x.shape[:-1]), needed.y.reshape(x.shape[:-1]))
+    """Runs after which the test of the ratio of two quantiles would find what was observed, row by row."""
+    return Quantiles.of(x, y, q).runs_needed(alpha, power)
 
 
 def _farthest(proven: Callable[[FloatArray], BoolArray], rows: int) -> FloatArray:

@@ -17,30 +17,26 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.special import ndtr, t_sf
 
 _EXACT_BELOW = 50  # of n and of m, as in R
 
 
-class RankSum(Struct, frozen=True):
+class RankSum(OneSided, frozen=True):
     """The Wilcoxon-Mann-Whitney rank-sum test."""
 
     statistic: FloatArray  # W: the pairs with x > y, ties counting one half; shape of the leading axes
-    pvalue: FloatArray  # against H1: X tends to be larger than Y
-    pvalue_less: FloatArray  # against H1: X tends to be smaller than Y; its own tail, not 1 - `pvalue`
     exact: BoolArray  # whether the p-values are exact rather than normal with continuity and tie correction
     ties: BoolArray  # whether values coincide in the pooled sample
-    superiority: FloatArray  # W / (n m), the estimate of P[X > Y] + P[X = Y] / 2
 
 
-class BrunnerMunzel(Struct, frozen=True):
+class BrunnerMunzel(OneSided, frozen=True):
     """The Brunner-Munzel test of P[X > Y] + P[X = Y] / 2 = 1/2, valid under unequal spread."""
 
     estimate: FloatArray  # of P[X > Y] + P[X = Y] / 2; shape of the leading axes
     se: FloatArray  # its standard error; NaN when a size is below 2
     df: FloatArray  # degrees of freedom of Student's distribution; NaN where the standard error is 0
-    pvalue: FloatArray  # against H1: the estimand exceeds (is below) 1/2
-    pvalue_less: FloatArray
 
 
 def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:
@@ -65,7 +61,7 @@ def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:
         sd = rank_sum_sd(n, m, tie_excess(order.ends[rest]))
         pvalue[rest] = rank_sum_normal(w[rest] - 0.5 * n * m, sd)
         pvalue_less[rest] = rank_sum_normal(0.5 * n * m - w[rest], sd)
-    return RankSum(w, pvalue, pvalue_less, exact, ties, w / (n * m))
+    return RankSum(pvalue, pvalue_less, w, exact, ties)
 
 
 def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
@@ -100,7 +96,7 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     worst = 0.5 ** min(n, m)
     upper = np.where(separated, np.where(estimate > 0.5, worst, 1.0), upper)
     lower = np.where(separated, np.where(estimate > 0.5, 1.0, worst), lower)
-    return BrunnerMunzel(estimate, se, df, upper, lower)
+    return BrunnerMunzel(upper, lower, estimate, se, df)
 
 
 def tied_share(x: FloatArray, y: FloatArray) -> FloatArray:

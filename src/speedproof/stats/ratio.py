@@ -22,6 +22,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.special import normal_quantile, t_quantile, t_sf, t_sf_pdf
 from speedproof.stats.ttests import Moments, TTest, common_moments, student_from, welch_from
 
@@ -36,14 +37,6 @@ class Interval(Struct, frozen=True):
     # defined.
     low: FloatArray
     high: FloatArray
-
-
-class RatioTest(Struct, frozen=True):
-    """Two one-sided p-values for a ratio against gamma."""
-
-    # Against H1: X / Y > gamma. NaN where the test or the ratio is not defined. Shape of the leading axes.
-    above: FloatArray
-    below: FloatArray  # against H1: X / Y < gamma
 
 
 class LogErrors(Struct, frozen=True):
@@ -86,17 +79,17 @@ def hold(
     return Interval(low, high)
 
 
-def monotone(gamma: float, shifted: RatioTest, at_one: RatioTest, defined: BoolArray) -> RatioTest:
+def monotone(gamma: float, shifted: OneSided, at_one: OneSided, defined: BoolArray) -> OneSided:
     """Let no p-value contradict the verdict: what is proven above 1 is proven above every smaller gamma."""
     if gamma == 1.0:
-        above, below = at_one.above, at_one.below
+        above, below = at_one.pvalue, at_one.pvalue_less
     elif gamma < 1.0:
-        above = np.fmin(shifted.above, at_one.above)
-        below = np.fmax(shifted.below, at_one.below)
+        above = np.fmin(shifted.pvalue, at_one.pvalue)
+        below = np.fmax(shifted.pvalue_less, at_one.pvalue_less)
     else:
-        above = np.fmax(shifted.above, at_one.above)
-        below = np.fmin(shifted.below, at_one.below)
-    return RatioTest(np.where(defined, above, np.nan), np.where(defined, below, np.nan))
+        above = np.fmax(shifted.pvalue, at_one.pvalue)
+        below = np.fmin(shifted.pvalue_less, at_one.pvalue_less)
+    return OneSided(np.where(defined, above, np.nan), np.where(defined, below, np.nan))
 
 
 def ratio_of_means(
@@ -131,7 +124,7 @@ def ratio_of_means_test(
     gamma: float,
     equal_variances: npt.ArrayLike,
     known: tuple[Moments, Moments] | None = None,
-) -> RatioTest:
+) -> OneSided:
     """Test mean X / mean Y against gamma; NaN where the test of gamma = 1 is undefined or a mean is negative."""
     edges(gamma)
     mx, my = known or common_moments(x, y)
@@ -144,11 +137,11 @@ def ratio_of_means_test(
     df = np.where(equal, float(max(mx.n + my.n - 2, 1)), df)
     defined = ~np.isnan(np.where(equal, pooled.statistic, separate.statistic))
     defined &= (mx.mean >= 0.0) & (my.mean >= 0.0)
-    at_one = RatioTest(
+    at_one = OneSided(
         np.where(equal, pooled.pvalue, separate.pvalue),
         np.where(equal, pooled.pvalue_less, separate.pvalue_less),
     )
-    return monotone(gamma, RatioTest(t_sf(t, df), t_sf(-t, df)), at_one, defined)
+    return monotone(gamma, OneSided(t_sf(t, df), t_sf(-t, df)), at_one, defined)
 
 
 def log_ratio_of_means(

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats import ranks
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.ranks import (
     RankSum,
@@ -20,7 +21,7 @@ from speedproof.stats.ranks import (
     sample_ends,
     tie_excess,
 )
-from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone, scaled
+from speedproof.stats.ratio import Interval, edges, hold, monotone, scaled
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile
 
@@ -51,7 +52,7 @@ def ratio_of_medians(
 
 def ratio_of_medians_test(
     x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, *, at_one: RankSum | None = None
-) -> RatioTest:
+) -> OneSided:
     """Test the factor between X and Y against gamma: the p-values that the bounds of `ratio_of_medians` invert.
 
     At a gamma other than 1 a value that may equal gamma times one of the other sample speaks for neither side,
@@ -61,7 +62,7 @@ def ratio_of_medians_test(
     x, y = in_common_unit(x, y)
     test = rank_sum(x, y) if at_one is None else at_one
     defined = np.asarray((x >= 0.0).all(axis=-1) & (y >= 0.0).all(axis=-1))
-    shifted = RatioTest(test.pvalue, test.pvalue_less)
+    shifted: OneSided = test
     if gamma != 1.0:
         n, m = x.shape[-1], y.shape[-1]
         greater = _pairs_greater(*scaled(x, y, above_edge))
@@ -72,8 +73,8 @@ def ratio_of_medians_test(
             tail = rank_sum_tail(n, m)
             above = np.where(test.exact, tail[np.where(test.exact, greater, 0)], above)
             below = np.where(test.exact, tail[np.where(test.exact, less, 0)], below)
-        shifted = RatioTest(above, below)
-    return monotone(gamma, shifted, RatioTest(test.pvalue, test.pvalue_less), defined)
+        shifted = OneSided(above, below)
+    return monotone(gamma, shifted, test, defined)
 
 
 def _pairs_greater(x: FloatArray, y: FloatArray) -> IntArray:

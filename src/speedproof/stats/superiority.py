@@ -20,6 +20,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
+from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import PROVING, Spread, studentised, tied_pvalue, walked
 from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
@@ -32,14 +33,14 @@ from speedproof.stats.rank_scores import (
     scores_of,
 )
 from speedproof.stats.ranks import brunner_munzel, pooled_order, tie_excess
-from speedproof.stats.ratio import Interval, RatioTest, edges, hold, monotone
+from speedproof.stats.ratio import Interval, edges, hold, monotone
 from speedproof.stats.special import t_ppf, t_sf
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
 
 
-class TypicalRatio(Struct, frozen=True):
+class TypicalRatio(OneSided, frozen=True):
     """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha."""
 
     # The median of the ratios x / y, that of two zeros being 1, and its bounds: 0 and infinity where there is none
@@ -47,8 +48,6 @@ class TypicalRatio(Struct, frozen=True):
     estimate: FloatArray
     low: FloatArray
     high: FloatArray
-    pvalue: FloatArray  # against H1: the typical ratio exceeds 1, and against H1: it lies below 1
-    pvalue_less: FloatArray
     chance: FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds: of enough runs on the p-values' side of 1/2
     chance_low: FloatArray
     chance_high: FloatArray
@@ -78,8 +77,8 @@ def typical_ratio_test(
     *,
     steps: npt.ArrayLike = (0.0, 0.0),
     inflation: npt.ArrayLike = (1.0, 1.0),
-    at_one: RatioTest | None = None,
-) -> RatioTest:
+    at_one: OneSided | None = None,
+) -> OneSided:
     """Test the typical ratio of X to Y against gamma: the p-values that the bounds of `typical_ratio` invert.
 
     NaN where a value is negative, except at gamma = 1.
@@ -87,27 +86,21 @@ def typical_ratio_test(
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
     pvalues = np.full((2, pairs.x.shape[0]), np.nan)
-    known = None if at_one is None else (at_one.above.reshape(-1), at_one.below.reshape(-1))
+    known = None if at_one is None else (at_one.pvalue.reshape(-1), at_one.pvalue_less.reshape(-1))
     at_once = max(1, _AT_ONCE // (n + m if gamma == 1.0 or n * m > _MOST_RATIOS else n * m))
     for start in range(0, pairs.x.shape[0], at_once):
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
-        if known is not None:
-            part = RatioTest(known[0][which], known[1][which])
-        else:
-            equal = _at_one(rows)
-            part = RatioTest(equal.pvalue, equal.pvalue_less)
+        part = _at_one(rows) if known is None else OneSided(known[0][which], known[1][which])
         if gamma != 1.0:
             part = monotone(gamma, _shifted(rows, gamma), part, _meant(rows))
-        pvalues[:, which] = part.above, part.below
-    return RatioTest(*pvalues.reshape(2, *pairs.shape))
+        pvalues[:, which] = part.pvalue, part.pvalue_less
+    return OneSided(*pvalues.reshape(2, *pairs.shape))
 
 
-class _AtOne(Struct, frozen=True, eq=False):
+class _AtOne(OneSided, frozen=True, eq=False):
     """The test of equality, with ties that count one half; shape (rows,)."""
 
-    pvalue: FloatArray
-    pvalue_less: FloatArray
     chance: FloatArray
     se: FloatArray
     quantile: FloatArray
@@ -141,15 +134,15 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
                 upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
                 lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
         pvalue[rows], pvalue_less[rows] = upper, lower
-    at_one = _beyond_drift(1.0, RatioTest(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
-    return _AtOne(at_one.above, at_one.below, chance, se, quantile)
+    at_one = _beyond_drift(1.0, OneSided(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
+    return _AtOne(at_one.pvalue, at_one.pvalue_less, chance, se, quantile)
 
 
-def _beyond_drift(gamma: float, test: RatioTest, ends: tuple[FloatArray, FloatArray]) -> RatioTest:
+def _beyond_drift(gamma: float, test: OneSided, ends: tuple[FloatArray, FloatArray]) -> OneSided:
     """What drift cannot explain is as good as three runs a side that do not overlap; ranks say less of it."""
-    return RatioTest(
-        np.where(gamma < ends[0], BEYOND_DRIFT, test.above),
-        np.where(gamma > ends[1], BEYOND_DRIFT, test.below),
+    return OneSided(
+        np.where(gamma < ends[0], BEYOND_DRIFT, test.pvalue),
+        np.where(gamma > ends[1], BEYOND_DRIFT, test.pvalue_less),
     )
 
 
@@ -162,7 +155,7 @@ def _meant(pairs: Pairs) -> BoolArray:
     return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
 
 
-def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
+def _shifted(pairs: Pairs, gamma: float) -> OneSided:
     n, m = pairs.sizes
     above, below = np.ones((2, pairs.x.shape[0]))
     for rows, score in scores_of(pairs):
@@ -175,7 +168,7 @@ def _shifted(pairs: Pairs, gamma: float) -> RatioTest:
             low, high = both_states(part, score)
             scores = low.least_upto(gamma), high.greatest_from(gamma)
         above[rows], below[rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
-    return _beyond_drift(gamma, RatioTest(above, below), beyond_drift(pairs))
+    return _beyond_drift(gamma, OneSided(above, below), beyond_drift(pairs))
 
 
 def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
@@ -201,7 +194,7 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     chances = chance_bounds(
         at_one.chance, at_one.se, at_one.quantile, separation, faster & enough, slower & enough
     )
-    return estimate, low, high, pvalue, pvalue_less, at_one.chance, chances.low, chances.high
+    return pvalue, pvalue_less, estimate, low, high, at_one.chance, chances.low, chances.high
 
 
 def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -303,17 +296,16 @@ def both_states(pairs: Pairs, score: Score) -> tuple[States, States]:
     return low, _states(_ratios(pairs, 1.0), n, m, score) if pairs.step.any() else low
 
 
-class SuperiorityBounds(Struct, frozen=True):
-    """P[X > Y] + P[X = Y] / 2 with two one-sided bounds, each at confidence 1 - alpha."""
+class SuperiorityBounds(OneSided, frozen=True):
+    """P[X > Y] + P[X = Y] / 2 with two one-sided bounds, each at confidence 1 - alpha.
+
+    A p-value is the smallest alpha at which the bound lies beyond 1/2: 1 where none does, NaN when a size is 1 and
+    the samples are not separated, which leaves the spread unknown.
+    """
 
     estimate: FloatArray  # shape of the leading axes
     low: FloatArray
     high: FloatArray
-    # The smallest alpha at which `low` exceeds 1/2, and at which `high` lies below 1/2: the p-values of the
-    # test that the bounds invert. 1 where no alpha does; NaN when a size is 1 and the samples are not
-    # separated, which leaves the spread unknown.
-    pvalue: FloatArray
-    pvalue_less: FloatArray
 
 
 def chance_bounds(
@@ -358,4 +350,4 @@ def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Sup
     pvalue_less = np.where(known, np.maximum(t_sf(-t, df), 0.5**fewer), r.pvalue_less)
     quantile, separation = t_ppf(1.0 - alpha, df), alpha ** (1.0 / fewer)
     bounds = chance_bounds(r.estimate, r.se, quantile, separation, pvalue <= alpha, pvalue_less <= alpha)
-    return SuperiorityBounds(r.estimate, bounds.low, bounds.high, pvalue, pvalue_less)
+    return SuperiorityBounds(pvalue, pvalue_less, r.estimate, bounds.low, bounds.high)

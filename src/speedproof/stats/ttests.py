@@ -7,6 +7,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
+from speedproof.stats.estimate import OneSided, TestResult
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import f_tails, t_sf
 
@@ -19,21 +20,11 @@ class Moments(Struct, frozen=True):
     variance: FloatArray  # with divisor n - 1; 0 when n = 1
 
 
-class VarianceRatio(Struct, frozen=True):
-    """The F test's statistic, degrees of freedom and two-sided p-value."""
-
-    statistic: FloatArray
-    df: tuple[int, int]
-    pvalue: FloatArray
-
-
-class TTest(Struct, frozen=True):
-    """A t-test's statistic and both its one-sided p-values."""
+class TTest(OneSided, frozen=True):
+    """A t-test of two means."""
 
     statistic: FloatArray  # shape of the leading axes
     df: FloatArray
-    pvalue: FloatArray  # against H1: mean X > mean Y
-    pvalue_less: FloatArray  # against H1: mean X < mean Y; the lower tail itself, not 1 - `pvalue`
 
 
 def moments(x: npt.ArrayLike) -> Moments:
@@ -54,20 +45,20 @@ def common_moments(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Moments, Moments
     return moments(x), moments(y)
 
 
-def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> VarianceRatio:
+def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> TestResult:
     """F test of H0: X and Y have one variance, two-sided; NaN when a size is below 2 or both are constant."""
     return variance_ratio_from(*common_moments(x, y))
 
 
-def variance_ratio_from(mx: Moments, my: Moments) -> VarianceRatio:
+def variance_ratio_from(mx: Moments, my: Moments) -> TestResult:
     """`variance_ratio` for samples whose moments are known."""
     df = (mx.n - 1, my.n - 1)
     if min(df) < 1:
         undefined = np.full(np.broadcast_shapes(mx.mean.shape, my.mean.shape), np.nan)
-        return VarianceRatio(undefined, df, undefined)
+        return TestResult(undefined, undefined)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         f = np.divide(mx.variance, my.variance)
-    return VarianceRatio(f, df, 2.0 * np.minimum(*f_tails(f, *df)))
+    return TestResult(f, 2.0 * np.minimum(*f_tails(f, *df)))
 
 
 def student(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
@@ -119,4 +110,4 @@ def _ttest(mx: Moments, my: Moments, squared_error: FloatArray, df: FloatArray |
     t = (mx.mean - my.mean) / error
     df = np.where(np.isnan(t), np.nan, df)
     upper = t_sf(np.abs(t), df)
-    return TTest(t, df, np.where(t > 0.0, upper, 1.0 - upper), np.where(t > 0.0, 1.0 - upper, upper))
+    return TTest(np.where(t > 0.0, upper, 1.0 - upper), np.where(t > 0.0, 1.0 - upper, upper), t, df)
