@@ -213,8 +213,7 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
             shown, low, high = format_values([d.value, d.low, d.high], c.reference.unit)
             sure = f"each with {percent(d.confidence)} confidence"
             yield Text(f"  Difference of the means: {shown}; at least {low}, at most {high}, {sure}.")
-        # The margin is said of the sheet's own rows.
-        sentence = replace(voice, margin=None).sentence(c)
+        sentence = voice.sentence(c)
         if (
             c.quantity == "probability"
         ):  # another test than the headline's, so another bound of the same chance

@@ -312,7 +312,7 @@ def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: floa
     return Report(f"{key.benchmark}: {title}", (), tables)
 
 
-_KINDS = ("changed", "unchanged", "without a claim")
+_KINDS = ("changed", "without a shown change", "without a claim")
 
 
 def modes_report(
@@ -365,7 +365,7 @@ def modes_report(
 def _kind_of_modes(c: ModeComparison) -> str:
     if c.undermining:
         return "without a claim"
-    return "changed" if c.vanished or c.appeared or c.moved or c.reweighted else "unchanged"
+    return "changed" if c.vanished or c.appeared or c.moved or c.reweighted else "without a shown change"
 
 
 def _change(c: ModeComparison) -> str:
