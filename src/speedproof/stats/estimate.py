@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+if TYPE_CHECKING:  # NumPy, which a command's help does without
+    from speedproof.arrays import FloatArray
 
 
 class Estimate(Struct, frozen=True):
