@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from studies.mixture_best_fits import best_of_random_starts, large_samples, samples
 
 from speedproof.errors import DataError, UsageError
@@ -208,6 +208,24 @@ def test_kernels_climb_alike(kernels: list[str]) -> None:
     for kernel in kernels:
         found, _ = em.climb(u, mixtures.copy(), places, rules, kernel=kernel)
         np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_climbs_end_at_the_top(kernels: list[str]) -> None:
+    """SciPy's optimiser finds nothing higher from where a fine climb ends, which takes few steps to get there."""
+    K, rules = 3, em.StoppingRules(0.0, 1e-11, 1e-6, 3000, accelerate=True, extra_step=False, clamp=True)
+
+    def height(at: Floats, u: Floats) -> float:
+        w = np.exp(at[:K]) / np.exp(at[:K]).sum()
+        return float(np.log(stats.norm.pdf(u[:, None], at[K : 2 * K], np.exp(at[2 * K :])) @ w).sum())
+
+    for x, kernel in product(islice(large_samples(11, 7), 1, 11, 3), kernels):
+        u, _, _ = standardise(x)
+        m = np.array([[np.full(K, 1 / K), u[[2, u.size // 2, -3]], np.full(K, 0.2)]])
+        loglik, steps = em.climb(u, m, [(K, em.V)], rules, kernel=kernel)
+        end = np.concatenate([np.log(m[0, 0]), m[0, 1], 0.5 * np.log(m[0, 2])])
+        assert loglik[0] == pytest.approx(height(end, u), abs=1e-10)
+        assert loglik[0] >= -optimize.minimize(lambda at, u=u: -height(at, u), end).fun - 1e-9
+        assert 0 < steps[0] < 100
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@
  *   M:  w_k = S0_k / n,  mu_k = mu_k + S1_k / S0_k,  v_k = S2_k / S0_k - (S1_k / S0_k)^2       (V)
  *                                                    v   = sum_k (S2_k - S1_k^2 / S0_k) / n    (E)
  *   with S0, S1, S2 = sum_i r_ik (1, d, d^2), d = x_i - mu_k: moments about the old mean lose no digits.
- * Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, scheme SqS3).
+ * Steps are accelerated by squared extrapolation (Varadhan & Roland 2008, scheme SqS3); the last ones of a climb to
+ * convergence are Newton's.
  *
  * Three kernels: _em_data.h runs one EM with its vector lanes over the data, in double or in single precision;
  * _em_runs.h runs many at once in single precision, one a lane. All do the same operations in the same

@@ -81,8 +81,37 @@ TARGET INLINE void OF(densities)(const REAL *x, const int count, REAL mu, REAL c
     }
 }
 
-/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. */
-TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums) {
+#if !SINGLE
+/* What a block adds to the curvature of em_newton(), from its densities and one over their sums. */
+TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, int rows, int K, const Mixture *m,
+                                                         Vec (*e)[ROWS * H], const Vec *scale, double *curvature) {
+    Vec u[3 * NEWTON_K][ROWS * H];
+    const int size = 3 * K;
+    for (int k = 0; k < K; k++) {
+        const double narrow = 1.0 / sqrt(m->v[k]);
+        Vec own[6][H] = {{{0}}};
+        for (int j = 0; j < rows * H; j++) {
+            const Vec z = (OF(values)(x + j * WIDTH) - m->mu[k]) * narrow, b = 0.5 * (z * z - 1), r = e[k][j] * scale[j];
+            const Vec rz = r * z, rb = r * b, all[] = {r, rz, rb, rz * z, rz * b, rb * b};
+            for (int c = 0; c < 3; c++) u[3 * k + c][j] = all[c];
+            for (int c = 0; c < 6; c++) own[c][j % H] += all[c];
+        }
+        for (int a = 0, c = 0; a < 3; a++)
+            for (int b = a; b < 3; b++) curvature[(3 * k + a) * size + 3 * k + b] += OF(total)(own[c++]);
+    }
+    for (int p = 0; p < size; p++)
+        for (int q = p; q < size; q++) {
+            Vec both[H] = {{0}};
+            for (int j = 0; j < rows * H; j += H)
+                for (int i = 0; i < H; i++) both[i] = OF(fma)(u[p][j + i], u[q][j + i], both[i]);
+            curvature[p * size + q] -= OF(total)(both);
+        }
+}
+#endif
+
+/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. In double precision,
+ * unless NULL, also the upper half of the curvature of em_newton(). */
+TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums, double *curvature) {
     const REAL *x = data;
     const Vec zero = {0};
     Vec s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
@@ -154,6 +183,11 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
             exponent[i] += EXPONENT(product[i]);
             product[i] = FRACTION(product[i]);
         }
+#if SINGLE
+        (void)curvature;
+#else
+        if (curvature) NAME(curve)(at, rows, K, m, e, sum, curvature);
+#endif
         for (int k = 0; k < K; k++) {
             Vec t0[H] = {{0}}, t1[H] = {{0}}, t2[H] = {{0}};
             for (int j = 0; j < rows * H; j += H)

@@ -2,6 +2,11 @@
 
 #define K_LIMIT 32
 #define BLOCK 16 /* observations that an E-step takes at once */
+#define EXACT 64 /* so few values cost less in double precision, and without Newton's steps */
+#define NEWTON_K 16 /* components at most, and steps of EM between where it does not lead up */
+#define NEWTON_APART 12
+#define NEWTON_NEARLY 1e-7
+#define NEWTON_LONGEST 0.5 /* its step, so that it stays on the hill */
 #define MOST_STEPS 100000000 /* ten times as many, for what single precision leaves, fit an int */
 #define INLINE static inline __attribute__((always_inline))
 #define LOG_2PI 1.8378770664093453
@@ -128,8 +133,8 @@ static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixtu
     copy_mixture(K, &t, out);
 }
 
-/* Responsibilities and their moments; returns the log-likelihood. */
-typedef double (*EStep)(const void *x, int n, int K, const Mixture *m, Sums *sums);
+/* Responsibilities and their moments, and the curvature where it is not NULL; returns the log-likelihood. */
+typedef double (*EStep)(const void *x, int n, int K, const Mixture *m, Sums *sums, double *curvature);
 
 /* A copy that ends in whole blocks; NULL without memory. */
 static double *padded(const double *x, int n) {
@@ -146,7 +151,7 @@ static Outcome em_plain(EStep e_step, const void *x, int n, int K, int model, co
     Mixture next;
     double last = NAN;
     while (o.steps < rules->max_steps) {
-        o.loglik = e_step(x, n, K, m, &sums);
+        o.loglik = e_step(x, n, K, m, &sums, NULL);
         o.steps++;
         int sound = m_step(n, K, model, m, &sums, rules, &next);
         double gain = fabs(o.loglik - last);
@@ -183,18 +188,18 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
     Mixture t0, t1, t2;
     double longest = 1.0;
     while (o.steps < rules->max_steps) {
-        double start = e_step(x, n, K, m, &sums);
+        double start = e_step(x, n, K, m, &sums, NULL);
         int sound = m_step(n, K, model, m, &sums, rules, &t1);
         o.steps++;
         if (o.steps > 1 && (!sound || start < o.loglik)) {
             copy_mixture(K, &t2, m);
             longest = 1.0 > longest / 16 ? 1.0 : longest / 16;
-            start = e_step(x, n, K, m, &sums);
+            start = e_step(x, n, K, m, &sums, NULL);
             sound = m_step(n, K, model, m, &sums, rules, &t1);
             o.steps++;
         }
         if (sound) {
-            o.loglik = e_step(x, n, K, &t1, &sums);
+            o.loglik = e_step(x, n, K, &t1, &sums, NULL);
             sound = m_step(n, K, model, &t1, &sums, rules, &t2);
             o.steps++;
         }
@@ -215,8 +220,103 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
     return o;
 }
 
-/* EM on data that is padded as its E-step asks. */
+/* Newton's step from a mixture: in logarithms of weights (that of the last component stands) and variances, and in means
+ * over deviations. The raw curvature has three places a component, (1, z, (z^2 - 1) / 2) r, z = (x - mu) / sd. Returns
+ * twice the gain to be expected; a negative number where the likelihood is not concave, or no such step leads up. */
+static double newton_step(int n, int K, int model, double floor, const Mixture *m, const Sums *s, const double *curvature,
+                          Mixture *out) {
+    const int size = 3 * K, count = model == MODEL_E ? 2 * K : 3 * K - 1;
+    double A[3 * NEWTON_K][3 * NEWTON_K] = {{0.0}}, g[3 * NEWTON_K] = {0.0}, longest = 0.0, gain = 0.0;
+    int place[3 * NEWTON_K];
+    for (int k = 0; k < K; k++) {
+        const double sd = sqrt(m->v[k]), z = s->s1[k] / sd, square = s->s2[k] / m->v[k];
+        const double own[] = {s->s0[k], z, 0.5 * (square - s->s0[k])};
+        place[3 * k] = k < K - 1 ? k : -1;
+        place[3 * k + 1] = K - 1 + k;
+        place[3 * k + 2] = 2 * K - 1 + (model == MODEL_V ? k : 0);
+        for (int c = k < K - 1 ? 0 : 1; c < 3; c++) g[place[3 * k + c]] += own[c];
+        A[place[3 * k + 1]][place[3 * k + 1]] += s->s0[k];
+        A[place[3 * k + 2]][place[3 * k + 1]] += z;
+        A[place[3 * k + 2]][place[3 * k + 2]] += 0.5 * square;
+    }
+    for (int p = 0; p < size; p++)
+        for (int q = p; q < size; q++) {
+            const int i = place[p] > place[q] ? place[p] : place[q], j = place[p] + place[q] - i;
+            if (j >= 0) A[i][j] -= (1 + (i == j && p != q)) * curvature[p * size + q];
+        }
+    for (int i = 0; i < K - 1; i++) {
+        g[i] -= n * m->w[i];
+        for (int j = 0; j <= i; j++) A[i][j] += n * m->w[i] * ((i == j) - m->w[j]);
+    }
+    for (int i = 2 * K - 1; i < count; i++) /* at the lowest variance, to be left alone */
+        if (m->v[i - 2 * K + 1] <= floor && g[i] <= 0.0) {
+            for (int j = 0; j < count; j++) A[i > j ? i : j][i > j ? j : i] = i == j;
+            g[i] = 0.0;
+        }
+    for (int i = 0; i < count; i++) { /* Cholesky; g becomes the solution of its first triangle */
+        const double whole = A[i][i];
+        for (int j = 0; j <= i; j++) {
+            for (int l = 0; l < j; l++) A[i][j] -= A[i][l] * A[j][l];
+            if (j < i) A[i][j] /= A[j][j];
+        }
+        if (!(A[i][i] > 1e-10 * whole)) return -1.0;
+        A[i][i] = sqrt(A[i][i]);
+        for (int l = 0; l < i; l++) g[i] -= A[i][l] * g[l];
+        g[i] /= A[i][i];
+        gain += g[i] * g[i];
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        for (int l = i + 1; l < count; l++) g[i] -= A[l][i] * g[l];
+        g[i] /= A[i][i];
+        longest = fmax(longest, fabs(g[i]));
+    }
+    const double share = longest > NEWTON_LONGEST ? NEWTON_LONGEST / longest : 1.0;
+    double sum = 0.0;
+    for (int k = 0; k < K; k++) {
+        sum += out->w[k] = m->w[k] * (k < K - 1 ? exp(share * g[k]) : 1.0);
+        out->mu[k] = m->mu[k] + share * g[K - 1 + k] * sqrt(m->v[k]);
+        out->v[k] = fmax(m->v[k] * exp(share * g[place[3 * k + 2]]), floor);
+    }
+    for (int k = 0; k < K; k++) out->w[k] /= sum;
+    return gain;
+}
+
+/* To convergence: Newton's steps where they lead up, else some of accelerated EM. */
+static Outcome em_newton(EStep e_step, const void *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    double curvature[9 * NEWTON_K * NEWTON_K];
+    Outcome o = {-INFINITY, 0, RUN_UNFINISHED};
+    Mixture next;
+    Sums sums;
+    for (int steps = 0; steps < rules->max_steps; steps += o.steps) {
+        double last = -INFINITY, gain = INFINITY;
+        copy_mixture(K, m, &next);
+        while (gain >= 0.0) {
+            const int nearly = gain <= NEWTON_NEARLY; /* the next step would be the square of that */
+            memset(curvature, 0, (size_t)(9 * K * K) * sizeof *curvature);
+            const double loglik = e_step(x, n, K, &next, &sums, nearly ? NULL : curvature);
+            steps++;
+            if (loglik >= last) copy_mixture(K, &next, m);
+            else if (!nearly) break;
+            if (nearly) return (Outcome){fmax(loglik, last), steps, RUN_OK};
+            last = loglik;
+            gain = newton_step(n, K, model, rules->min_variance, m, &sums, curvature, &next);
+        }
+        Rules some = *rules;
+        some.max_steps = NEWTON_APART;
+        o = em_accelerated(e_step, x, n, K, model, &some, m);
+        if (o.state != RUN_UNFINISHED) {
+            o.steps += steps;
+            return o;
+        }
+        if (steps + o.steps >= rules->max_steps) o.steps += steps;
+    }
+    return o;
+}
+
+/* EM on data that is padded as its E-step asks; to convergence where no share of the likelihood is too small. */
 static Outcome em_padded(EStep e_step, const void *x, int n, int K, int model, const Rules *rules, Mixture *m) {
+    if (rules->accelerate && rules->clamp && rules->gain_relative == 0.0 && n > EXACT && K <= NEWTON_K)
+        return em_newton(e_step, x, n, K, model, rules, m);
     return rules->accelerate ? em_accelerated(e_step, x, n, K, model, rules, m)
                              : em_plain(e_step, x, n, K, model, rules, m);
 }

@@ -92,7 +92,23 @@ static int table_sound(const Table *t, int K, const Mixture *m) {
     return 1;
 }
 
-/* A short climb on some points, where it ends waits: in single precision, unless a component gets too narrow. */
+/* A climb in single precision; in double (exact) where a component gets too narrow for it. */
+static Outcome climb_in_single(const Table *t, const Points *on, int K, int model, const Mixture *from, const Rules *rules,
+                               Mixture *m, int *exact) {
+    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]);
+    Rules own = *rules;
+    own.min_variance = fmax(t->floor, narrowest * narrowest);
+    copy_mixture(K, from, m);
+    const Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &own, m);
+    int narrow = o.state == RUN_SINGULAR;
+    for (int k = 0; k < K; k++) narrow |= !(m->v[k] > own.min_variance);
+    *exact = narrow && own.min_variance > t->floor;
+    if (!*exact) return o;
+    copy_mixture(K, from, m);
+    return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
+}
+
+/* A short climb on some points, where it ends waits. */
 static void scout(Table *t, const Mixture *from, int K, int model) {
     const Points *on = t->on;
     if (t->K && (K != t->K || model != t->model)) return;
@@ -105,19 +121,9 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
         t->room = room;
     }
     Waiting *one = &t->waiting[t->count];
-    Mixture *m = &one->mixture;
-    Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 4);
-    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]);
-    rules.min_variance = fmax(t->floor, narrowest * narrowest);
-    copy_mixture(K, from, m);
-    Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &rules, m);
-    int narrow = o.state == RUN_SINGULAR;
-    for (int k = 0; k < K; k++) narrow |= !(m->v[k] > rules.min_variance);
-    if (narrow && rules.min_variance > t->floor) {
-        rules.min_variance = t->floor;
-        copy_mixture(K, from, m);
-        o = em_padded(t->kernels->e_step, on->x, on->size, K, model, &rules, m);
-    }
+    const Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 4);
+    int exact;
+    const Outcome o = climb_in_single(t, on, K, model, from, &rules, &one->mixture, &exact);
     if (o.state == RUN_SINGULAR || !(o.loglik > -INFINITY)) return;
     if (model == MODEL_V && !table_sound(t, K, &one->mixture)) return;
     one->K = K;
@@ -127,13 +133,28 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
     t->count++;
 }
 
-/* A climb on the sample itself; it is kept if it ends higher than the one before. */
+/* A climb on the sample itself, in double precision where it is to converge; it is kept if it ends higher than the one
+ * before, which only double precision tells. */
 static void climb_on(Table *t, int K, int model, const Mixture *from, const Rules *rules) {
     Mixture m;
-    copy_mixture(K, from, &m);
-    const Outcome o = em_padded(t->kernels->e_step, t->all.x, t->all.size, K, model, rules, &m);
+    Outcome o;
     Found *old = &t->found[K][model];
-    if (o.state == RUN_SINGULAR || !(o.loglik > (old->there ? old->loglik : -INFINITY))) return;
+    const double before = old->there ? old->loglik : -INFINITY;
+    int exact = rules->gain_relative == 0.0 || t->all.size <= EXACT;
+    if (exact) {
+        copy_mixture(K, from, &m);
+        o = em_padded(t->kernels->e_step, t->all.x, t->all.size, K, model, rules, &m);
+    } else {
+        o = climb_in_single(t, &t->all, K, model, from, rules, &m, &exact);
+    }
+    if (!exact && o.state != RUN_SINGULAR && o.loglik > before - 1e-3) {
+        Sums sums;
+        double whole = 0.0; /* about one: of weights in single precision */
+        for (int k = 0; k < K; k++) whole += m.w[k];
+        for (int k = 0; k < K; k++) m.w[k] /= whole;
+        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, &sums, NULL);
+    }
+    if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
     old->there = 1;
     old->finished = old->moved = 0;
@@ -146,7 +167,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, const Rule
 /* Long climbs of the highest `count` that wait at a place, those of one height once, none more than
  * `reach` of BIC below the best. */
 static void follow(Table *t, int K, int model, int count, double reach) {
-    const Rules rules = table_rules(t, &t->all, K, model, 1e-5, 0.0, LONG_STEPS, 6);
+    const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
     for (int taken = 0; taken < count;) {
         Waiting *top = NULL;

@@ -4,7 +4,8 @@ For each K all starts of :mod:`speedproof.mixture.em` climb a few steps on at mo
 sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
 climb on, too, and what is highest then is taken to convergence. Where several components win or, of
 one width, come near, the last moves are made on all these points. What wins climbs on, on all values of a sample
-larger than they are. The compiled search ends climbs early whose BIC cannot come near the best.
+larger than they are. The compiled search ends climbs early whose BIC cannot come near the best, and climbs in
+single precision but for what is taken to convergence.
 
 The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
 component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
