@@ -168,9 +168,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         float, "SHARE", "end when the ends are proven to differ by less (default: 1%)", Title("when it ends")
     ] = 0.01
     confidence: Annotated[float, "LEVEL", "of the proofs, and of the set of commits (default: 0.95)"] = 0.95
-    max_time: Annotated[
-        float, "S", "seconds of measuring, builds not counted; 0 for no limit (default: 600)"
-    ] = 600.0
+    max_time: Annotated[float, "S", "seconds, builds not counted; 0 for no limit (default: 600)"] = 600.0
     save: Annotated[
         str | None,
         "FILE",

@@ -225,7 +225,12 @@ class CommitRunner:
         self._planned: dict[str, tuple[PlannedVersion, int | None]] = {}
         self._used = dict(builds)
         self._block: int | None = None
-        self.spent = 0.0
+        self._building = 0.0
+
+    @property
+    def spent(self) -> float:
+        """Seconds since its runs began, but for those that builds took."""
+        return self._runs.now() - self._building
 
     def ready(self, name: str, block: int) -> None:
         """Build one side of a pair, where that is to be done, and warm it up."""
@@ -236,6 +241,7 @@ class CommitRunner:
                 self._cache.trim()
         self._block = block
         if name not in self._planned:
+            began = self._runs.now()
             try:
                 version, number = self._built(name)
             except RunError:
@@ -243,15 +249,14 @@ class CommitRunner:
                 place = (self._runs.head.session, _BENCHMARK, name, block, 0, self._runs.now())
                 self._runs.append(RunLine(*place, {}, exit=1, warmup=True))
                 raise
+            finally:
+                self._building += self._runs.now() - began
             self._measured(version, number, block, 0, warmup=True)
             self._planned[name] = version, number
 
     def run(self, name: str, block: int, place: int) -> float:
         """One run's value."""
-        began = self._runs.clock()
-        seconds = self._measured(*self._planned[name], block, place, warmup=False)
-        self.spent += self._runs.clock() - began
-        return seconds
+        return self._measured(*self._planned[name], block, place, warmup=False)
 
     def _built(self, name: str) -> tuple[PlannedVersion, int | None]:
         fresh, revision = self._request.fresh, self._revisions[name]

@@ -250,11 +250,12 @@ def _qualified(of: Comparison | Absent, several: bool) -> str:
 
 def _notes(result: GateDecision, lines: Sequence[_Line], shown: Table) -> Iterator[Text]:
     several, rules = _several_metrics(lines), result.rules
+    _, named = benchmark_column([line.of.benchmark for line in lines])
     reasons: dict[str, list[str]] = {}
     for line in lines:
         needed = line.of.needed
         if line.row.outcome is Outcome.UNDECIDED and needed and not words.few(line.of):
-            reasons.setdefault(needed.reason, []).append(_qualified(line.of, several))
+            reasons.setdefault(needed.reason, []).append(named(_qualified(line.of, several)).text)
     for reason, names in reasons.items():
         if reason:
             yield Text(f"{_few_of(names)}: {reason}.", "dim")
