@@ -171,10 +171,11 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
         f"the load is {load}: other programs are running; end them or wait": bool(load),
         "hyper-threads share cores: pin with --cpu and keep its sibling idle, or write off to smt/control":
             facts.get("smt") == "1",
-        "ASLR lays memory out anew in every run: honest noise; 'setarch -R' turns it off":
+        "ASLR lays memory out anew in every run, which adds noise; 'setarch -R' turns it off":
             facts.get("aslr", "0") != "0",
         "the machine runs on battery: plug it in": facts.get("power") == "battery",
-        "this is a virtual machine: its neighbours are invisible; prefer the metal": bool(facts.get("virtual")),
+        "this is a virtual machine: others on its host may disturb it; a machine of your own is steadier":
+            bool(facts.get("virtual")),
         # These three are read without a system call.
         f"the clock source {source!r} is slow to read; boot with clocksource=tsc":
             source not in ("tsc", "kvm-clock", "arch_sys_counter"),
