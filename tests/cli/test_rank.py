@@ -62,14 +62,18 @@ def test_too_few_resamples_and_one_version_are_refused(pair: list[str]) -> None:
 
 
 def test_too_few_runs_are_told(tmp_path: Path) -> None:
-    """Three runs a side can never decide at 5 %: 1 in 20 orders is complete; of four a side it is 1 in 70."""
-    files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2]) for n in (1, 2)]
+    """Four runs a side never decide at 5 %: that all are won may be luck in 1 of 16 cases, of five in 1 of 32."""
+    files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2, n + 0.3]) for n in (1, 2)]
     _, out, _ = speedproof("rank", *files)
-    assert "Fewer than 4 runs of a version never prove an order of 2." in out
+    assert "Undecided neighbours" in out
+    assert "Fewer than 5 runs of a version never prove an order of 2." in out
+    files = [write(tmp_path / f"{n}.txt", [n, n + 0.1, n + 0.2, n + 0.3, n + 0.4]) for n in (1, 2)]
+    _, out, _ = speedproof("rank", *files)
+    assert "Undecided neighbours" not in out
 
 
 def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> None:
-    """Three processes of ten values are three: fewer than four, as ``compare`` of the same files counts them."""
+    """Three processes of ten values are three: fewer than five, as ``compare`` of the same files counts them."""
     files = []
     for version in (1, 2):
         runs = [{"values": [version + p / 10 + v / 1000 for v in range(10)]} for p in range(3)]
@@ -82,7 +86,7 @@ def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> Non
             ["3", "(30", "runs)"]
         ]
         assert "processes" in next(line for line in out.splitlines() if "median" in line and "mean" in line)
-    assert "Fewer than 4 processes of a version never prove an order of 2." in out
+    assert "Fewer than 5 processes of a version never prove an order of 2." in out
     _, out, _ = speedproof("rank", *files, "--json")
     versions = json.loads(out)["results"][0]["ranking"]["versions"]
     assert [(v["n"], v["units"], v["repeated"]) for v in versions] == 2 * [(30, 3, "process")]

@@ -27,6 +27,7 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.scaling import MOST_APART, exponent
 from speedproof.stats.scaling import mean as mean_of
 from speedproof.stats.scaling import median as median_of
+from speedproof.stats.superiority import fewest_for_chance
 
 if TYPE_CHECKING:
     from speedproof.mixture.fitting import MixtureFit
@@ -146,15 +147,19 @@ def rank_runs(
         with suppress(DataError):  # a single value, many times
             fits[i] = fit(v, K_max=K_max)
     by_mixtures, error = _of_mixtures(fits, alpha, resamples, seed, jobs)
+    fewest = fewest_for_chance(alpha)
     claims = {
-        duel: (chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower) for duel, (c, chance) in made.items()
+        duel: (chance, chance.value >= 0.5, c.pvalue, c.pvalue_slower)
+        if min(c.reference.n, c.candidate.n) >= fewest
+        else (chance, chance.value >= 0.5, 1.0, 1.0)
+        for duel, (c, chance) in made.items()
     }
     pairs = verdicts(claims, alpha)
     groups = _groups(names, open_pairs(pairs))
     ranks, tied = places(names, pairs), tied_in(names, pairs)
     # Holm's first step holds the p-value of separated samples against all 2 k claims.
     smallest = QUESTIONS[HEADLINE].least_pvalue
-    least = next(n for n in count(2) if 2 * len(pairs) * smallest(n, n) <= alpha)
+    least = next(n for n in count(fewest) if 2 * len(pairs) * smallest(n, n) <= alpha)
     best = max if higher else min
     return RunRanking(
         alpha=alpha,

@@ -171,6 +171,11 @@ def _shifted(pairs: Pairs, gamma: float) -> OneSided:
     return _beyond_drift(gamma, OneSided(above, below), beyond_drift(pairs))
 
 
+def fewest_for_chance(alpha: float) -> int:
+    """How many runs may prove something of the chance: fewer might all be luck, 2^-runs."""
+    return max(1, math.ceil(-math.log2(alpha)))
+
+
 def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     """All answers of some rows, in the order of the fields of TypicalRatio."""
     n, m = pairs.sizes
@@ -189,8 +194,8 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     meant = _meant(pairs)
     estimate, low, high = (np.where(meant, v, np.nan) for v in (estimate, held.low, held.high))
     separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
-    # So few runs prove nothing of the chance, whatever they prove of the ratio: they might all be luck, 2^-runs.
-    enough = 0.5 ** min(n, m) <= alpha
+    # Whatever they prove of the ratio.
+    enough = min(n, m) >= fewest_for_chance(alpha)
     chances = chance_bounds(
         at_one.chance, at_one.se, at_one.quantile, separation, faster & enough, slower & enough
     )
