@@ -251,14 +251,14 @@ def _of_rises(n: int, coefficients: tuple[float, ...]) -> FloatArray:
     rises = np.stack([np.clip((share - a) / (b - a), 0.0, 1.0) for a, b in _RISES])
     shapes = np.concatenate([np.ones((1, n)), rises])
     weights = np.empty((len(coefficients), len(_RISES), n))
-    for own, rho in zip(weights, coefficients, strict=True):
+    for at_rho, rho in zip(weights, coefficients, strict=True):
         weighed = (1.0 + rho * rho) * shapes
         weighed[:, [0, -1]] = shapes[:, [0, -1]]
         weighed[:, 1:] -= rho * shapes[:, :-1]
         weighed[:, :-1] -= rho * shapes[:, 1:]
         one, level = weighed[0], weighed[1:]
         level = level - (rises @ one / one.sum())[:, None] * one
-        own[:] = level / np.sqrt((level * rises).sum(axis=1))[:, None]
+        at_rho[:] = level / np.sqrt((level * rises).sum(axis=1))[:, None]
     return weights.reshape(-1, n)
 
 
