@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,7 +12,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, i
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import tied_share
-from speedproof.stats.superiority import fewest_for_chance, probability_greater
+from speedproof.stats.superiority import probability_greater
 
 
 def single_runs(prepared: PreparedPairs) -> list[Comparison]:
@@ -30,7 +31,8 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
     chance = probability_greater(slow, fast, rules.alpha)
     ties = tied_share(slow, fast)
     pvalues, ends = lists(chance.pvalue, chance.pvalue_less), lists(chance.estimate, chance.low, chance.high)
-    least = fewest_for_chance(rules.alpha)
+    # Even if all were won, alpha ** (1 / n) bounds the probability: n runs must be able to prove more than 1/2.
+    least = math.floor(-math.log2(rules.alpha)) + 1
 
     def needed(undecided: Sequence[int]) -> dict[int, Needed]:
         if min(slow.shape[-1], fast.shape[-1]) < least:
