@@ -351,37 +351,35 @@ class History:
         session : str or path
             What ``speedproof run --revisions GOOD BAD`` wrote.
         machine : str
-            As in :meth:`add`.
+            As in :meth:`add`; by default the alarm's where nobody knows which that is.
 
         Returns
         -------
         bool
             Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on.
         """
-        path = os.fspath(session)
         series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
-        measured = self.measured_again(alarm, path)
+        measured, only = self.measured_again(alarm, session), len(read_suite(session).benchmarks) == 1
         if not machine and alarm.track.basis == UNKNOWN:
             machine = UNKNOWN
-        only = len(read_suite(path).benchmarks) == 1
-        self.add(path, benchmark=series.key.benchmark if only else "", machine=machine)
+        benchmark = series.key.benchmark
+        self.add(session, benchmark=benchmark if only else "", machine=machine)
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured is not None and measured.verdict == ("slower" if worse else "faster")
         if shown:
-            benchmark = series.key.benchmark
-            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=benchmark)
+            reason = os.fspath(session)
+            self.store.decide(alarm.bad.sha, "confirmed", reason=reason, who=user(), benchmark=benchmark)
         return shown
 
     def measured_again(self, alarm: HistoryAlarm, session: StrPath) -> PairResult | None:
         """What a session says of both commits of an alarm; None where it lacks the benchmark."""
         from speedproof.api.suites import compare_suite
 
-        path = os.fspath(session)
-        suite = read_suite(path)
+        path, suite = os.fspath(session), read_suite(session)
         key = next(s.key for s in self.store.all_series() if s.id == alarm.track.series)
         good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
         rows = compare_suite(suite, reference=good, metric=key.metric).against(bad)
-        only = len({key.benchmark for key in suite.keys}) == 1
+        only = len(suite.benchmarks) == 1
         return next((row for row in rows if only or row.benchmark == key.benchmark), None)
 
     @checked()

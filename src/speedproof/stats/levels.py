@@ -58,9 +58,7 @@ COMPILED = _load_compiled()
 class Levels(Struct, frozen=True):
     """Evidence for steps in each of several series."""
 
-    statistic: (
-        FloatArray  # twice the logarithm of the likelihood ratio of steps or a rise, less what they cost
-    )
+    statistic: FloatArray  # twice the log-likelihood ratio of steps or a rise, less what they cost
     splits: IntArray  # number of values before each step that explains the series best, then zeros
     pvalue: FloatArray  # probability of such a statistic where there is no step
 
