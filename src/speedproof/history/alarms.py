@@ -17,7 +17,7 @@ from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import all_alarms
-from speedproof.stats.change_points import Levelled, show_changes
+from speedproof.stats.change_points import Levelled, median, show_changes
 from speedproof.stats.cusum import Alarm
 from speedproof.stats.jumps import newest_jump
 
@@ -163,12 +163,13 @@ def find_alarms(
     for stretch in stretches:
         track, start, level = stretch.track, stretch.start, stretch.level
         raised, borders = stretch.raised(mean)
-        heights = [float(np.median(level[a:b])) for a, b in pairwise(borders)]
+        news = [each for each in raised if each[1] >= stretch.before]
+        if not news:
+            continue
+        heights = [median(level[a:b]) for a, b in pairwise(borders)]
         unsure = {since for since, _, shown in raised if not shown}
-        for since, at_value, shown in raised:
-            at = int(track.at[track.starts[start + at_value]])
-            if at < len(track.order) - last:
-                continue
+        for since, at_value, shown in news:
+            at = int(stretch.at[at_value])
             k = borders.index(since)
             good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
             span = {commit.sha for commit in track.order[int(track.at[track.starts[start + since]]) : at + 1]}

@@ -34,6 +34,7 @@ class Levelled:
     def __init__(self, values: FloatArray, few: Sequence[tuple[list[int], float]] = ()) -> None:
         self.values, self._known = values, few
         self._heights: dict[tuple[int, int], float] = {}
+        self._lines: dict[tuple[int, ...], bool] = {}
 
     def upto(self, steps: int) -> Sequence[tuple[list[int], float]]:
         """Of one step and more, as many as there are, with the dependence that is left."""
@@ -55,6 +56,19 @@ class Levelled:
         for part, height in zip(pairwise([0, *splits, flat.size]), self.heights(splits), strict=True):
             flat[slice(*part)] -= height
         return flat
+
+    def directions(self, splits: list[int]) -> Iterator[tuple[int, int, bool]]:
+        """Of steps in one direction the first and the last, and whether a line explains the values better."""
+        ends, heights = [0, *splits, self.values.size], self.heights(splits)
+        ups = [after > before for before, after in pairwise(heights)]
+        for _, group in groupby(range(len(splits)), key=ups.__getitem__):
+            run = list(group)
+            part = tuple(ends[run[0] : run[-1] + 3])
+            if part not in self._lines:
+                rest = [self.values[slice(*level)] - self._heights[level] for level in pairwise(part)]
+                values, left = in_common_unit(self.values[part[0] : part[-1]], np.concatenate(rest))
+                self._lines[part] = _is_line(values, left, np.diff(part))
+            yield run[0], run[-1], self._lines[part]
 
     def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
         """A row a step, or for some of them: the other steps taken out."""
@@ -154,10 +168,10 @@ def _search(
         possible = places_of_step(usual(series.without([])), step, 0.0, alpha)
         return (ChangePoint(step, *possible, apart),)
     pvalues, _ = yield series.alone(splits), 1
-    if any(line for _, _, line in _directions(series, splits)):
+    if any(line for _, _, line in series.directions(splits)):
         for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
             shown, _ = yield series.alone(way), 1
-            if shown.max() <= alpha and not any(line for _, _, line in _directions(series, way)):
+            if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
                 splits, rho, pvalues = way, dependence, shown
     located: list[ChangePoint] = []
     for split, end, pvalue in zip(splits, [*splits[1:], series.values.size], pvalues.tolist(), strict=True):
@@ -169,7 +183,7 @@ def _search(
 def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
     """Changes in one direction that a line explains better than they do are one, a drift."""
     joined: list[ChangePoint] = []
-    for first, last, line in _directions(series, [change.split for change in changes]):
+    for first, last, line in series.directions([change.split for change in changes]):
         run = changes[first : last + 1]
         if line:
             change = min(run, key=lambda change: change.pvalue)
@@ -177,18 +191,6 @@ def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePo
         else:
             joined += run
     return tuple(joined)
-
-
-def _directions(series: Levelled, splits: list[int]) -> Iterator[tuple[int, int, bool]]:
-    """Of steps in one direction the first and the last, and whether a line explains the values better."""
-    ends, heights = [0, *splits, series.values.size], series.heights(splits)
-    ups, rest = [after > before for before, after in pairwise(heights)], series.without(splits)
-    for _, group in groupby(range(len(splits)), key=ups.__getitem__):
-        run = list(group)
-        part = ends[run[0] : run[-1] + 3]
-        here = slice(part[0], part[-1])
-        values, left = in_common_unit(series.values[here], rest[here])
-        yield run[0], run[-1], _is_line(values, left, np.diff(part))
 
 
 def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
