@@ -44,6 +44,8 @@ def test_winner_advice_and_states(pair: list[str]) -> None:
     assert out.startswith("Run new: ")
     _, out, _ = speedproof("rank", *pair, "--resamples", "50", "--details")
     assert "Modes: same modes, other weights" in out
+    assert places(out)[0] == ["1", "new"]
+    assert out.count("Run new: ") == out.count("All neighbours differ") == out.count("place ") == 1
 
 
 def test_three_versions_have_no_states_compared(pair: list[str], tmp_path: Path) -> None:

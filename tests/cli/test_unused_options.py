@@ -175,6 +175,15 @@ def test_every_command_has_examples(name: str) -> None:
     assert "examples:" in (command(name).epilog or "")
 
 
+@pytest.mark.parametrize("group", ["corpus", "history"])
+def test_an_action_has_the_examples_of_its_group_that_name_it(group: str) -> None:
+    examples = [line for line in (command(group).epilog or "").splitlines() if line.startswith("  ")]
+    named = [line for line in examples if f"{group} {line.split()[2]}" in every_command()]
+    shown = [every_command()[f"{group} {line.split()[2]}"].epilog or "" for line in named]
+    assert named
+    assert all(line in epilog.splitlines() for line, epilog in zip(named, shown, strict=True))
+
+
 @pytest.mark.parametrize("name", every_command())
 def test_nothing_lacks_help(name: str) -> None:
     """Every command and action has a description, every option and argument a help text."""

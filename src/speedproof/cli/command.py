@@ -354,6 +354,9 @@ class Group(click.Group):
             no_args_is_help=False,
             subcommand_metavar="ACTION ...",
         )
+        for name, action in actions.items():
+            own = [line for line in examples.split("\n") if line.split()[2:3] == [name]]
+            action.epilog = action.epilog or ("\n".join(["examples:", *own]) if own else None)
         self.actions = actions
         self.usual = usual
 

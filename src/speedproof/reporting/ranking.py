@@ -96,7 +96,7 @@ def report(
             *hint_of_all("benchmark", made.tables[-1]),
             *(() if details else ("--details: modes, mixtures, warnings",)),
         ),
-        sections=tuple(map(_details, rankings)) if details else (),
+        sections=tuple(_details(ranking, alone=one) for ranking in rankings) if details else (),
         command="rank",
         data=rankings,
     )
@@ -211,8 +211,8 @@ def _matrix(
     return Table.of(columns, folded(rows, *clear, everything=everything))
 
 
-def _details(one: BenchmarkRanking) -> Report:
-    """A benchmark with its modes, its mixtures and what undermines its places."""
+def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
+    """A benchmark's modes, its mixtures and what undermines its places, which stand above where it is alone."""
     ranking, names = one.ranking, _names(one.ranking)
     rows = (
         (
@@ -224,12 +224,13 @@ def _details(one: BenchmarkRanking) -> Report:
         for v in ranking.versions
     )
     columns = (Column("version", names=True), *right("modes", "ties", "by mixtures"))
-    notes = [Text(f"  {one.advice}"), *_separation(ranking)]
+    notes = [] if alone else [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
     notes += [Text(f"  {c.kind.value}: {c.message}.", "dim") for c in messages.values()]
     if one.changes is not None:
         notes.append(Text(f"  Modes: {one.changes.conclusion}."))
-    return Report(one.key.benchmark, (), (_places(one, "version"), Table.of(columns, rows)), tuple(notes))
+    above = [] if alone else [_places(one, "version")]
+    return Report(one.key.benchmark, (), (*above, Table.of(columns, rows)), tuple(notes))
 
 
 def _separation(ranking: RunRanking) -> Iterator[Text]:
