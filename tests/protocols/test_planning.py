@@ -42,6 +42,22 @@ def test_a_plan_of_few_runs(cost: float, runs: int) -> None:
         assert (size.building, size.measuring) == (3 * size.builds * cost, 3 * size.builds * runs)
 
 
+@pytest.mark.parametrize("cost", [0.5, 30.0, 3000.0])
+def test_builds_that_do_not_vary(cost: float) -> None:
+    """A pilot of equal builds tells only that the variance they add is small beside its estimate's deviation."""
+    pilot = [np.exp([[0.0, 0.01, 0.03, 0.02]] * 3)] * 2
+    within, degrees = np.log(pilot[0][0]).var(ddof=1), 2 * (3 - 1)
+    possible = within / 4 * math.sqrt(2 / degrees)
+    exact = math.sqrt(within / possible * cost)
+    plan = plan_runs(pilot, cost, 1.0)
+    assert plan.between == 0.0
+    assert plan.runs_per_build in (math.floor(exact), math.ceil(exact))
+    needed = blocks_needed(
+        math.log(1.05) / math.sqrt(2 * (possible + math.pi / 2 * within / plan.runs_per_build)), alpha=0.05
+    )
+    assert plan.sizes[0].builds == max(math.ceil(needed), 10)
+
+
 def test_plans_of_ten_to_a_million_builds(monkeypatch: pytest.MonkeyPatch) -> None:
     pilot = [np.exp([[0.0, 0.1], [0.2, 0.4]])] * 2
     most = 2.0**20

@@ -57,14 +57,16 @@ class RunPlan(Struct, frozen=True):
 def plan_runs(
     pilot: Sequence[FloatArray], build_seconds: float, run_seconds: float, *, alpha: float
 ) -> RunPlan:
-    """Plan a comparison."""
+    """Plan a comparison; builds vary by no less than the error with which a pilot knows it."""
     if any(min(values.shape) < 2 for values in pilot):
         raise DataError("a plan needs a pilot of two builds of each version and two runs of each, or more")
     components = np.mean([variance_components(np.log(values)) for values in pilot], axis=0)
     between, within = float(components[0]), float(components[1])
-    (runs,) = repetitions((between, within), (build_seconds, run_seconds))
+    degrees, fewest = sum(values.shape[0] - 1 for values in pilot), min(values.shape[1] for values in pilot)
+    possible = max(between, within / fewest * math.sqrt(2.0 / degrees))  # the deviation of a variance
+    (runs,) = repetitions((possible, within), (build_seconds, run_seconds))
     # Of the difference of two fresh builds, each the median of its runs.
-    spread = math.sqrt(2.0 * (between + (_MEDIAN if runs > 2 else 1.0) * within / runs))
+    spread = math.sqrt(2.0 * (possible + (_MEDIAN if runs > 2 else 1.0) * within / runs))
     sizes = []
     for speedup in _SPEEDUPS:
         needed = blocks_needed(math.log(speedup) / spread, alpha=alpha) if spread else float(_LEAST)
@@ -73,7 +75,7 @@ def plan_runs(
         sizes.append(PlannedSize(speedup, builds, cost * build_seconds, cost * runs * run_seconds))
     return RunPlan(
         min(values.shape[0] for values in pilot),
-        min(values.shape[1] for values in pilot),
+        fewest,
         float(np.sqrt(between)),
         float(np.sqrt(within)),
         build_seconds,
