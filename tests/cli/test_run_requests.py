@@ -316,6 +316,7 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
         (["run", "--max-time=x", "a"], "invalid value for '--max-time': 'x' is not a time; give seconds"),
         (["run", "--fail-on", "x"], "invalid value for '--fail-on': 'x' is not one of"),
         (["compare", "a.json", "--marginn=1%"], "unknown option --marginn; did you mean --margin?"),
+        (["model", "a.json", "--families"], "unknown option --families; did you mean --family?"),
         (["compare", "a.json", "--reff=x"], "unknown option --reff; did you mean --reference?"),
         (["show", "a.json", "--pilot=x"], "unknown option --pilot; see 'speedproof show --help'"),
         (["formats", "x\x1b[2J"], "got unexpected extra argument (x"),

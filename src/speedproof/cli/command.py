@@ -407,7 +407,8 @@ class Group(click.Group):
 def said(error: click.UsageError) -> str:
     """An error of the command line in one line, with a suggestion where one is near."""
     if isinstance(error, click.NoSuchOption):
-        known = [o for p in error.ctx.command.params for o in p.opts] if error.ctx else []
+        params = error.ctx.command.params if error.ctx else []
+        known = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
         text = f"unknown option {error.option_name}{_near(error.option_name, known)}"
     else:
         text = error.format_message().rstrip(".")

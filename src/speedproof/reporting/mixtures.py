@@ -110,10 +110,13 @@ def _kind(a: Analysis) -> str:
 def _fit(a: Analysis) -> Cell:
     if a.test is None:
         return Cell("not tested", "dim")
-    rejected = a.test.pvalue <= ALPHA
+    return _judged(a.test.pvalue, a.test.bootstraps)
+
+
+def _judged(pvalue: float, bootstraps: int) -> Cell:
+    rejected = pvalue <= ALPHA
     answer = "rejected" if rejected else "not rejected"
-    p = p_is(a.test.pvalue, 1 / a.test.bootstraps)
-    return Cell(f"{answer} ({p})", "bad" if rejected else "", (answer,))
+    return Cell(f"{answer} ({p_is(pvalue, 1 / bootstraps)})", "bad" if rejected else "", (answer,))
 
 
 def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> Table:
@@ -223,8 +226,8 @@ def _one(
         notes += [Text(f"{title}: {answer.text}") for title, answer in answered]
     for k, part in enumerate(answers.observations or (), 1):
         if part:
-            told_values = ", ".join(format_values(part, sample.unit))
-            notes.append(Text(f"Component {k}, {plural(len(part), 'value')}: {told_values}"))
+            listed = ", ".join(format_values(part, sample.unit))
+            notes.append(Text(f"Component {k}, {plural(len(part), 'value')}: {listed}"))
     if too_few(a.n, len(a.components)):
         notes.append(Text(f"Fewer than {FEW_RUNS} values a component, which may be chance.", "warning"))
     fit = f"fit {_fit(a).text}"
@@ -235,21 +238,16 @@ def _one(
 def _families(a: Analysis) -> Table:
     """The mixture among the families, the best first, by how much BIC falls short."""
     mixture = f"mixture ({plural(len(a.components), 'component')})"
-    rows = [(f.bic, f.name, f.pvalue) for f in a.families] + [
-        (a.bic, mixture, None if a.test is None else a.test.pvalue)
+    rows = [
+        (f.bic, f.name, "" if f.pvalue is None or a.test is None else _judged(f.pvalue, a.test.bootstraps))
+        for f in a.families
     ]
+    rows.append((a.bic, mixture, "" if a.test is None else _fit(a)))
     rows.sort(key=lambda row: -row[0])
     return Table.of(
         (Column("family"), *right("BIC"), Column("fit")),
-        [
-            (name, f"{bic - rows[0][0]:.1f}" if k else "best", "" if p is None else _judged(p))
-            for k, (bic, name, p) in enumerate(rows)
-        ],
+        [(name, f"{bic - rows[0][0]:.1f}" if k else "best", fit) for k, (bic, name, fit) in enumerate(rows)],
     )
-
-
-def _judged(pvalue: float) -> str:
-    return f"{'rejected' if pvalue <= ALPHA else 'not rejected'} (p = {pvalue:.2g})"
 
 
 def _shown(places: Sequence[float], sample: Sample, digits: int = 4) -> list[str]:
