@@ -90,10 +90,7 @@ def report(
     if several:
         marks = f"+ {voice.better} than the reference, - {voice.worse}, ~ undecided"
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
-        notes.insert(0, Text(f"{marks}; {voice.shown} in each row alone{but}.", "dim"))
-    elif ranking is not None and "stands alone" not in answer.text:
-        risk = f"The risk of {percent(results[0].alpha)} is of all places together"
-        notes.insert(0, Text(f"{risk}, of each {voice.shown} change alone.", "dim"))
+        notes.insert(0, Text(f"{marks}{but}.", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
     if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
@@ -167,7 +164,8 @@ def _answer(of: _Versions) -> Text:
         return Text(f"{metric}{plural(len(of.results), 'candidate')} against {reference}", "strong", asked)
     ranking, over = of.ranking, len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
-    sure = "not proven" if voice.shaken else f"all claims at a joint risk of {percent(ranking.alpha)}"
+    what = f"places at a joint risk of {percent(ranking.alpha)}"
+    sure = "not proven" if voice.shaken else f"{what}, each {voice.shown} change at {percent(of.first.alpha)}"
     risk = f"({where}{sure})"
     superlative = {"faster": "fastest", "better": "best"}[voice.better]
     leading = {v.version: v for v in ranking.versions if v.best_rank == 1}
@@ -180,15 +178,7 @@ def _answer(of: _Versions) -> Text:
         ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"
         lead = f"{metric}{first} is {superlative} of {len(of.names)}{ahead if name != of.names[0] else ''}"
         return Text(lead, "strong", risk)
-    one_of = f"{metric}Undecided which is {superlative}: {first}"
-    proven = any(c.verdict in words.CHANGED for (_, v), c in of.heads.items() if v in leading)
-    if over > 1 or of.names[0] not in leading or not proven:
-        return Text(one_of, "strong", risk)
-    # A row proven by itself seems to say that the headline is wrong.
-    alone = f"each row stands alone at {percent(of.first.alpha)}"
-    if len(leading) == len(of.names):
-        return Text(f"At a joint risk of {percent(ranking.alpha)} no order is shown; {alone}", "strong")
-    return Text(f"{one_of} (jointly); {alone}", "strong", risk)
+    return Text(f"{metric}Undecided which is {superlative}: {first}", "strong", risk)
 
 
 def _by_place(of: _Versions, ranking: SuiteRanking, benchmarks: Sequence[str]) -> Table:
