@@ -157,3 +157,27 @@ def test_a_risk_is_no_confidence_of_a_gate(
     )
     assert main([*command, *options]) == 2
     assert "do you mean" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("metric", "about"), [("time", ""), ("cpu", "cpu: ")])
+def test_a_gate_names_the_metric_that_it_judged(metric: str, about: str) -> None:
+    values = {"b": {"old": [1.0, 1.01, 1.02, 1.03, 1.04], "new": [2.0, 2.01, 2.02, 2.03, 2.04]}}
+    judged = told(sp.gate(sp.Suite.of_samples(values, unit="s", metric=metric)))
+    assert judged.startswith(f"FAIL: {about}b is slower by more than 2 % ")
+
+
+def test_a_gate_says_where_times_of_zero_passed() -> None:
+    """A clock too coarse, or a benchmark that did nothing, is no gain."""
+    text = told(sp.gate(suite({"b": {"old": [0.1, 0.11, 0.12, 0.13, 0.14], "new": [0.0] * 5}})))
+    assert text.startswith("PASS")
+    assert "values that are not positive" in text
+
+
+def test_medians_that_go_the_other_way_stand_beside_the_change() -> None:
+    """The change is of a typical pair of runs: the medians say 1 % faster, most pairs slower."""
+    old, new = (
+        [100.0, 101.0, 102.0, 110.0, 111.0, 112.0, 113.0],
+        [102.5, 103.0, 104.0, 109.0, 113.5, 114.0, 115.0],
+    )
+    text = told(sp.gate(suite({"b": {"old": old, "new": new}})))
+    assert re.search(r"~ \S+x slower .* medians 1.009x faster", text)

@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.reporting.model import Report, Style, Text
 from speedproof.reporting.numbers import factor, percent, plural, rough
-from speedproof.reporting.words import inverse, of_metric, span
+from speedproof.reporting.words import inverse, metric_first, of_metric, span
 from speedproof.stats.estimate import Estimate
 
 _SHOWN = 8
@@ -41,9 +42,10 @@ class BisectionAnswer(ExportedBisection, frozen=True):
 
 def bisection_report(answer: BisectionAnswer) -> Report:
     """The ending of a bisection: at most ten lines, but for the commits of an open one."""
+    first, *more = _headline(answer)
     return Report(
         "",
-        tuple(_headline(answer)),
+        (replace(first, text=f"{metric_first(answer.metric)}{first.text}"), *more),
         notes=tuple(_notes(answer)),
         hints=(f"Go on: speedproof bisect --resume {shlex.quote(answer.file)}",)
         if answer.file and answer.finding.open

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
 from speedproof.options import Policy
 from speedproof.protocols.claims import Outcome
@@ -138,6 +139,8 @@ class _Line:
         """The row."""
         outcome, style, meaning = _ROWS[self.row.outcome]
         remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
+        if any(check.kind is Assumption.POSITIVE_VALUES for check in self.of.failed_checks):
+            remark = remark or Assumption.POSITIVE_VALUES.violated
         medians = by_medians(self.of)
         return Row.of(
             Cell(outcome, style),
@@ -227,7 +230,9 @@ def _conclusion(result: GateDecision, lines: Sequence[_Line]) -> str:
             may = _MAY[undecided[0].row.demand.policy].format(**undecided[0].words)
         some = f"{len(undecided)} of {what}" if total > 1 else what
         parts.append(f"{len(undecided)} undecided" if fails else f"{some} {may}")
-    return f"{result.outcome.value.upper()}: {', '.join(parts)}"
+    metrics = {line.of.metric for line in lines}
+    about = words.metric_first(*metrics) if len(metrics) == 1 else ""
+    return f"{result.outcome.value.upper()}: {about}{', '.join(parts)}"
 
 
 def _counted(lines: Sequence[_Line]) -> str:

@@ -71,7 +71,11 @@ class Voice(Struct, frozen=True):
         """The ratio over a suite, of which so many benchmarks have one; none where no interval shows it."""
         low, high = estimate.ends
         shown = not (math.isnan(low) or math.isinf(high))
-        ratio = words.interval(estimate, self.better, self.worse) if shown else "not shown (too few runs)"
+        ratio = (
+            words.interval(estimate, self.better, self.worse)
+            if shown
+            else "not shown (a benchmark has no bounds)"
+        )
         some = f" ({known} of {plural(of, 'benchmark')})" if known < of else ""
         return Text(f"Geometric mean: {ratio}{some}")
 
@@ -228,7 +232,7 @@ def by_medians(c: Comparison) -> str:
     rate = c.reference.unit.endswith("/s") if higher is None else higher
     ratio = new / old if rate else old / new
     apart, against = abs(math.log(ratio / speedup)), (ratio > 1) != (speedup > 1)
-    if apart > _ROUNDING:
+    if apart > (_ROUNDING / 2 if against else _ROUNDING):
         return words.direction(ratio, *words.gain_and_loss(c)) if against else factor(max(ratio, 1 / ratio))
     return ""
 
