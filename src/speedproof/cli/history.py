@@ -18,7 +18,7 @@ from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import HEADLINE, CommandOptions, Measuring, Reading, handed
+from speedproof.options import CommandOptions, Measuring, Reading, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import to_json
@@ -211,7 +211,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
     from speedproof.api.run_plan import new_session
     from speedproof.cli.main import main
-    from speedproof.reporting.words import verdict
 
     history = asked.history
     decides = asked.measuring.decide_by
@@ -236,11 +235,9 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         )
     if code or not Path(file).exists():
         return code
-    measured = history.measured_again(alarm, file)
     shown = history.confirm(alarm, file, machine=asked.machine)
     name = known.known[alarm.track.series].key.benchmark
-    seen = f": {verdict(measured.by(HEADLINE))}" if measured is not None else ""
-    console.say(f"{name}: {'' if shown else 'not '}confirmed{seen}")
+    console.say(f"{name}: {'' if shown else 'not '}confirmed; filed in {known.store}")
     return FAILED if shown and known.slower(alarm) else 0
 
 
