@@ -246,7 +246,7 @@ def overview(
         notes.append(Text(apart_only))
     commits = {group.commit.sha: group.commit for group in groups}
     one = each and len(commits) == 1
-    drops = (1, 2, 3, 4, 5) if each else (1, 4, 5, 2, 3)
+    drops = (1, 2, 3, 4, 5) if each else (1, 4, 3, 2, 5)
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
