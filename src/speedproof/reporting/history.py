@@ -114,7 +114,9 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     of = f" of {result.commits}" if result.last < result.commits else ""
     commits = plural(min(result.last, result.commits), "commit")
-    many = f"{plural(result.series, 'benchmark')}, last {commits}{of}"
+    alarmed = len({alarm.track.series for alarm in result.alarms})
+    share = f"{alarmed} of " if 0 < alarmed < result.series else ""
+    many = f"{share}{plural(result.series, 'benchmark')}, last {commits}{of}"
     count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
     asked = f"one in {result.every / ASKED:,.0f}" if result.every >= 2 * ASKED else "one at any"
     often = f"once in {result.every:,.0f} commits, an unconfirmed {asked}."
