@@ -111,7 +111,7 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out when there are undecided alarms, what --json writes as its input",
+        "let sh carry this out at slowdowns that nobody has decided about; its input is what --json writes",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "benchmark machine metric branch all json", all="show every alarm")
@@ -505,7 +505,8 @@ COMMAND = Group(
     "  speedproof history note 3f2a9c1 'looks like the new hash' --assign ann\n"
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
     "\n"
-    "exit codes: 0 done, 1 undecided slowdown (of watch a confirmed one), 2 error",
+    "exit codes: 0 done; 1 a slowdown that nobody has decided about, of watch and\n"
+    "            confirm only a confirmed one; 2 error",
     {
         "add": Command(AddOptions, _add),
         "changes": Command(ChangesOptions, _tell),
