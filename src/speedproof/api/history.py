@@ -345,8 +345,8 @@ class History:
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, alarms)
 
     @checked()
-    def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool:
-        """File a session that measured both commits of an alarm again.
+    def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool | None:
+        """File what a session that measured both commits of an alarm again says of them.
 
         Parameters
         ----------
@@ -359,8 +359,9 @@ class History:
 
         Returns
         -------
-        bool
-            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on.
+        bool or None
+            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on. None where
+            it decides nothing: then nothing is filed, and the alarm stays as it was.
 
         Raises
         ------
@@ -368,19 +369,28 @@ class History:
             A session of another thing: the good commit is far from what the store has for it on that machine.
         """
         series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
-        suite, benchmark = read_suite(session), series.key.benchmark
-        only = len(suite.benchmarks) == 1
-        measured = self._measured_again(alarm, series.key, suite, os.fspath(session))
+        path, suite, benchmark = os.fspath(session), read_suite(session), series.key.benchmark
+        measured = self._measured_again(alarm, series.key, suite, path)
         if not machine and alarm.track.basis == UNKNOWN:
             machine = UNKNOWN
         if measured is not None:
             self._refuse_another(measured, alarm, series.key, label_of(identity_of(suite, machine)))
-        self.add(session, benchmark=benchmark if only else "", machine=machine)
+        if measured is None or measured.verdict == "undecided":
+            return None
+        add_file(
+            self,
+            path,
+            branch=current_branch(self.repository),
+            session="",
+            anchor=None,
+            machine=machine,
+            benchmark=benchmark if len(suite.benchmarks) == 1 else "",
+            only=series.key,
+        )
         worse = (alarm.factor > 1.0) != series.higher_is_better
-        shown = measured is not None and measured.verdict == ("slower" if worse else "faster")
+        shown = measured.verdict == ("slower" if worse else "faster")
         if shown:
-            reason = os.fspath(session)
-            self.store.decide(alarm.bad.sha, "confirmed", reason=reason, who=user(), benchmark=benchmark)
+            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=benchmark)
         return shown
 
     def _refuse_another(self, measured: PairResult, alarm: HistoryAlarm, of: Key, machine: str) -> None:

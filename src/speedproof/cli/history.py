@@ -132,7 +132,7 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()  # after --
     build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
     machine: Annotated[str, "NAME", "name of the machine, where it was added by one"] = ""
-    measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by")]
+    measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by max_time")]
     shared: Annotated[Shared, Taken("options", "benchmark")]
 
 
@@ -211,6 +211,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
     from speedproof.api.run_plan import new_session
     from speedproof.cli.main import main
+    from speedproof.reporting.model import Report, Text
 
     history = asked.history
     decides = asked.measuring.decide_by
@@ -228,6 +229,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     file = str(new_session("confirm", datetime.now()))
     how = [f"--metric={metric}" for metric in asked.measuring.metric]
     how += [f"--decide-by={decides}"] * bool(decides) + [f"--build={asked.build}"] * bool(asked.build)
+    how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
     with chdir(asked.repository):
         code = main(
             ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *how, "--", *asked.words],
@@ -237,7 +239,10 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         return code
     shown = history.confirm(alarm, file, machine=asked.machine)
     name = known.known[alarm.track.series].key.benchmark
-    console.say(f"{name}: {'' if shown else 'not '}confirmed; filed in {known.store}")
+    told = f"{'' if shown else 'not '}confirmed; filed in {known.store}"
+    if shown is None:
+        told = "undecided, so nothing was filed; measure longer with --max-time"
+    console.write(Report("", (Text(f"{name}: {told}"),)))
     return FAILED if shown and known.slower(alarm) else 0
 
 
