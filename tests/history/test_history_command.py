@@ -449,6 +449,18 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     assert (code, "holds no benchmark tleco; do you mean telco?" in err) == (2, True)
 
 
+def test_many_files_are_added_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten files each has a line of 80 columns, however many benchmarks it holds; eleven are counted."""
+    rows = [f"{'benchmark' * 3}{b},{b}" for b in range(5)]
+    for i in range(11):
+        (tmp_path / f"{i}.csv").write_text("\n".join(["benchmark,ms", *rows, f"own,{i + 1}", ""]))
+    files = [f"c{i}={i}.csv" for i in range(11)]
+    monkeypatch.chdir(tmp_path)
+    ten, eleven = (run(tmp_path, "add", *files[:n], repository="/")[1] for n in (10, 11))
+    assert [len(line) <= 80 for line in ten.splitlines()] == [True] * 10
+    assert eleven == "1 file: 6 samples of 1 commit; there already: 10\n"
+
+
 def asv_result(file: Path, commit: str, day: int) -> None:
     """A result of asv: one benchmark, and the commit with its date in milliseconds."""
     content = {

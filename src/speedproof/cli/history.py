@@ -289,6 +289,9 @@ def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
     return list(named.items())
 
 
+_EACH = 10  # files that have a line each; of more one line tells
+
+
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history_files import short_name
@@ -307,19 +310,25 @@ def _add(asked: AddOptions, console: Console) -> int:
             except sp.SpeedproofError as error:
                 failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
-                several = len(added.commits) > 3
-                names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
-                of_what = f": {enumerate_names(added.benchmarks, 3)}" if added.benchmarks else ""
-                samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}{of_what}"
-                what = "was there already" if added.known else samples
                 for problem in added.problems:
                     console.remark(f"not added: {problem}")
                 done.append(added)
-                if not asked.json:
-                    console.say(f"{path}: {what}")
+                if not asked.json and len(files) <= _EACH:
+                    several = len(added.commits) > 3
+                    names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
+                    samples = f"{path}: {plural(added.samples, 'sample')} of {', '.join(names)}"
+                    room = max(console.width - len(samples) - len(":  and 99 more"), 20)
+                    of_what = f": {enumerate_names(added.benchmarks, 3, room)}" if added.benchmarks else ""
+                    console.say(f"{path}: was there already" if added.known else samples + of_what)
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
+    elif len(files) > _EACH:
+        new = [added for added in done if not added.known]
+        commits = plural(len({sha for added in new for sha in added.commits}), "commit")
+        old = f"; there already: {len(done) - len(new)}" if len(new) < len(done) else ""
+        samples = plural(sum(added.samples for added in new), "sample")
+        console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         console.remark(
             f"git knows no {enumerate_names(unknown, 3)} here: the history of a branch shows commits that it knows"
