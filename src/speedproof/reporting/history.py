@@ -224,6 +224,7 @@ _LEAST = 8  # and fewer show none
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
 _WIDTH = 12  # of a line of bars in a table
+_EARLIER = "Alarms come earlier: speedproof history watch"
 _ALIKE = 1e-3  # what is left of a change, on a logarithmic scale: all of it
 
 
@@ -276,7 +277,7 @@ def overview(
         (*headline_of(result, of), *(_said(result, groups[0].commit) if one else ())),
         (Table.of(columns, shown),) if shown else (),
         tuple(notes),
-        hints=tuple(hints) if rows else (),
+        hints=tuple(hints) if rows else (_EARLIER,),
         command="history",
         data=result,
     )
@@ -416,7 +417,8 @@ def track_report(result: HistoryAnswer) -> Report:
     """One benchmark, commit by commit."""
     sections = tuple(_of_track(result, track) for track in result.tracks)
     notes = tuple(_too_few(result))
-    return replace(overview(result), notes=notes, hints=(), sections=sections, command="history show")
+    hints = () if result.changes else (_EARLIER,)
+    return replace(overview(result), notes=notes, hints=hints, sections=sections, command="history show")
 
 
 def _of_track(result: HistoryAnswer, track: Track) -> Report:
