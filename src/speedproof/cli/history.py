@@ -479,7 +479,8 @@ def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions,
             changes = (change.commit.sha for change in history.changes(benchmark=of).changes)
             if sha not in changes and sha not in (a.bad.sha for a in history.alarms(benchmark=of).alarms):
                 metrics = enumerate_names(asked.history.metrics(of)[0], 2)
-                console.say(f"No change of {metrics} is shown there.")
+                none = f"No change of {metrics} is shown there"
+                console.say(f"{none}, so nothing is {state} yet; one shown later is.")
     return 0
 
 
