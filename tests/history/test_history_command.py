@@ -76,43 +76,70 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert (change["slower"], change["benchmark"]) == (True, "parse")
 
 
-@pytest.mark.skipif(platform.system() != "Linux", reason="measures")
-@pytest.mark.parametrize("metric", ["time", "cpu"])
-def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
-    """The newest of 41 commits takes five times as long: suspected at once, and confirmed by the same metric."""
-    git(tmp_path, "init", "-q", "-b", "main")
-    monkeypatch.chdir(tmp_path)
+def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> sp.History:
+    """41 commits, of which the newest takes five times as long; the last word of a command multiplies it."""
+    git(folder, "init", "-q", "-b", "main")
+    monkeypatch.chdir(folder)
     rng = np.random.default_rng(3)
 
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
-        seconds = float((Path(version.cwd) / "pause").read_text()) * math.exp(0.02 * rng.standard_normal())
-        return Run({"time": 0.01, metric: seconds})
+        seconds = float((Path(version.cwd) / "pause").read_text()) * float(version.command[-1])
+        return Run({"time": 0.01, metric: seconds * math.exp(0.02 * rng.standard_normal())})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
-    history = sp.History(tmp_path / "s.db", tmp_path)
+    history = sp.History(folder / "s.db", folder)
     for i in range(41):
-        (tmp_path / "pause").write_text("0.05" if i == 40 else "0.01")
-        git(tmp_path, "add", "pause")
-        git(tmp_path, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
+        (folder / "pause").write_text("0.05" if i == 40 else "0.01")
+        git(folder, "add", "pause")
+        git(folder, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
         seconds = (0.05 if i == 40 else 0.01) * math.exp(0.02 * rng.standard_normal())
-        (tmp_path / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
-        history.add(tmp_path / "r.csv", machine="ant" if metric == "time" else "")
-    code, out, _ = run(tmp_path, "watch")
+        (folder / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
+        history.add(folder / "r.csv", machine="ant" if metric == "time" else "")
+    return history
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="measures")
+@pytest.mark.parametrize("metric", ["time", "cpu"])
+def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
+    """Suspected at once, an alarm is confirmed by the same metric of the same benchmark, not by another's."""
+    history = suspected(tmp_path, monkeypatch, metric)
+    code, before, _ = run(tmp_path, "watch")
     sha = git(tmp_path, "rev-parse", "HEAD")
     assert code == 0
     decides = [] if metric == "time" else ["--decide-by", metric]
     where = ["--machine", "ant"] if metric == "time" else []
     again = " ".join(["speedproof history confirm", sha[:9], *decides, "-- COMMAND"])
-    assert f"Measure again: {again}" in " ".join(out.split())
-    code, out, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap")
-    said = out.splitlines()[-1]
-    assert (code, said.startswith("nap: confirmed: "), "x slower than" in said) == (1, True, True), err
+    assert f"Measure again: {again}" in " ".join(before.split())
+    code, out, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap", "0.25")
+    assert code == 2
+    assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
+    assert (run(tmp_path, "watch")[1], history.count(commit=sha)) == (before, 1)
+    code, out, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap", "1")
+    assert code == 1, err
+    assert " ".join(out.split()).endswith(f"nap: confirmed; filed in {tmp_path / 's.db'}")
+    assert out.count("x slower than") == 1
     code, out, _ = run(tmp_path, "watch", "--metric", metric, "--json")
     (alarm,) = json.loads(out)["results"][0]["alarms"]
     assert (code, alarm["bad"], alarm["state"]) == (1, sha, "confirmed")
-    assert history.count(commit=sha, metric=metric) == 2
+    assert history.count(commit=sha) == 2  # nothing of the metrics that nobody follows
     assert len(history.store.machines()) == 1  # also where nobody knows which it is
     assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="measures")
+def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs of each commit decide nothing (p >= 1/6), and nothing is filed, be they 20 % slower today."""
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+    rows = [
+        f"nap,{c.sha},{v}" for c, v in ((alarm.good, 9), (alarm.good, 15), (alarm.bad, 48), (alarm.bad, 72))
+    ]
+    (tmp_path / "again.csv").write_text("\n".join(["benchmark,version,ms", *rows, ""]))
+    assert history.confirm(alarm, tmp_path / "again.csv", machine="ant") is None
+    (left,) = history.alarms().alarms
+    assert (left.bad, left.confirmed, history.count(commit=left.bad.sha)) == (alarm.bad, False, 1)
+    code, out, _ = run(tmp_path, "confirm", "--machine", "ant", "--max-time", "0.001", "--", "sh", "nap", "1")
+    assert (code, out.splitlines()[-1].startswith("nap: undecided, so nothing was filed; ")) == (0, True)
 
 
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
@@ -370,7 +397,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (
         run(repository, "fixed", first, "--benchmark", "par")[1]
-        == f"{first} is fixed\nNo change of time is shown there.\n"
+        == f"{first} is fixed\nNo change of time is shown there, so nothing is fixed yet; one shown later is.\n"
     )
 
 
@@ -420,6 +447,18 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     assert (code, all(name in out for name in names)) == (0, True)
     code, _, err = run(tmp_path, "show", "tleco", repository="/")
     assert (code, "holds no benchmark tleco; do you mean telco?" in err) == (2, True)
+
+
+def test_many_files_are_added_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten files each has a line of 80 columns, however many benchmarks it holds; eleven are counted."""
+    rows = [f"{'benchmark' * 3}{b},{b}" for b in range(5)]
+    for i in range(11):
+        (tmp_path / f"{i}.csv").write_text("\n".join(["benchmark,ms", *rows, f"own,{i + 1}", ""]))
+    files = [f"c{i}={i}.csv" for i in range(11)]
+    monkeypatch.chdir(tmp_path)
+    ten, eleven = (run(tmp_path, "add", *files[:n], repository="/")[1] for n in (10, 11))
+    assert [len(line) <= 80 for line in ten.splitlines()] == [True] * 10
+    assert eleven == "1 file: 6 samples of 1 commit; there already: 10\n"
 
 
 def asv_result(file: Path, commit: str, day: int) -> None:

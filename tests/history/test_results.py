@@ -21,7 +21,7 @@ from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.history.triage import by_commit
-from speedproof.reporting.history import alarm_report, overview
+from speedproof.reporting.history import alarm_report, overview, track_report
 from speedproof.reporting.text import render
 from speedproof.stats.alarms import alarms
 
@@ -80,6 +80,8 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
     ):
         found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, given)
         assert alarm_report(found).hints == (*steps, "Accept: speedproof history bless COMMIT")
+    for benchmarks, told in ((1, "2 alarms in 1 benchmark,"), (3, "2 alarms in 1 of 3 benchmarks,")):
+        assert str(alarm_report(replace(found, series=benchmarks))).startswith(told)
     assert alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
 
@@ -217,6 +219,8 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     found, alarms = history.changes(), history.alarms()
     assert str(found).startswith("No change is shown in 1 benchmark over 12 commits")
     assert "No change is shown" in found._repr_html_()
+    for report in (overview(found), track_report(found)):  # the watch may have an alarm
+        assert "speedproof history watch" in render(report)
     assert repr(found) == "<HistoryResult: 0 changes in 12 commits>"
     assert json.loads(found.to_json())["results"][0]["commits"] == 12
     assert "in 1 benchmark, last 12 commits\n" in str(alarms)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof import __version__
@@ -27,7 +28,8 @@ from speedproof.api.history_files import (
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
-from speedproof.errors import UsageError
+from speedproof.data.units import format_values
+from speedproof.errors import DataError, UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.history.commits import (
     commit_address,
@@ -38,19 +40,21 @@ from speedproof.history.commits import (
     tags,
 )
 from speedproof.history.importers import importer_of
-from speedproof.history.packing import UNKNOWN
+from speedproof.history.packing import UNKNOWN, identity_of, label_of
 from speedproof.history.rows import Added, State
 from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
+    from speedproof.data.suite import Key, Suite
     from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
 
 DEFAULT_STORE = "speedproof.db"
+_FAR = 1.5  # between two sessions of one commit on one machine: then they measured two things
 StrPath = str | os.PathLike[str]
 
 
@@ -341,8 +345,8 @@ class History:
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, alarms)
 
     @checked()
-    def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool:
-        """File a session that measured both commits of an alarm again.
+    def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool | None:
+        """File what a session that measured both commits of an alarm again says of them.
 
         Parameters
         ----------
@@ -355,32 +359,62 @@ class History:
 
         Returns
         -------
-        bool
-            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on.
+        bool or None
+            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on. None where
+            it decides nothing: then nothing is filed, and the alarm stays as it was.
+
+        Raises
+        ------
+        DataError
+            A session of another thing: the good commit is far from what the store has for it on that machine.
         """
         series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
-        measured, only = self.measured_again(alarm, session), len(read_suite(session).benchmarks) == 1
+        path, suite, benchmark = os.fspath(session), read_suite(session), series.key.benchmark
+        measured = self._measured_again(alarm, series.key, suite, path)
         if not machine and alarm.track.basis == UNKNOWN:
             machine = UNKNOWN
-        benchmark = series.key.benchmark
-        self.add(session, benchmark=benchmark if only else "", machine=machine)
+        if measured is not None:
+            self._refuse_another(measured, alarm, series.key, label_of(identity_of(suite, machine)))
+        if measured is None or measured.verdict == "undecided":
+            return None
+        add_file(
+            self,
+            path,
+            branch=current_branch(self.repository),
+            session="",
+            anchor=None,
+            machine=machine,
+            benchmark=benchmark if len(suite.benchmarks) == 1 else "",
+            only=series.key,
+        )
         worse = (alarm.factor > 1.0) != series.higher_is_better
-        shown = measured is not None and measured.verdict == ("slower" if worse else "faster")
+        shown = measured.verdict == ("slower" if worse else "faster")
         if shown:
-            reason = os.fspath(session)
-            self.store.decide(alarm.bad.sha, "confirmed", reason=reason, who=user(), benchmark=benchmark)
+            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=benchmark)
         return shown
 
-    def measured_again(self, alarm: HistoryAlarm, session: StrPath) -> PairResult | None:
+    def _refuse_another(self, measured: PairResult, alarm: HistoryAlarm, of: Key, machine: str) -> None:
+        """Say that what was measured is not what the store holds, which it would be pooled with."""
+        good = alarm.good.sha
+        rows = self.query(metric=of.metric, commit=good)
+        known = [r.median for r in rows if (r.benchmark, r.machine) == (of.benchmark, machine)]
+        times = [measured.headline.reference.median]
+        times.append(median(known or times))
+        if max(times) > _FAR * min(times) > 0:
+            here, there = format_values(times, measured.headline.reference.unit)
+            raise DataError(
+                f"{of.benchmark} at {short_name(good)}: {here} now, {there} in {self.store.where}, "
+                "so nothing was filed: give the benchmark's own command, the same metric"
+            )
+
+    def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:
         """What a session says of both commits of an alarm; None where it lacks the benchmark."""
         from speedproof.api.suites import compare_suite
 
-        path, suite = os.fspath(session), read_suite(session)
-        key = next(s.key for s in self.store.all_series() if s.id == alarm.track.series)
         good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
-        rows = compare_suite(suite, reference=good, metric=key.metric).against(bad)
+        rows = compare_suite(suite, reference=good, metric=of.metric).against(bad)
         only = len(suite.benchmarks) == 1
-        return next((row for row in rows if only or row.benchmark == key.benchmark), None)
+        return next((row for row in rows if only or row.benchmark == of.benchmark), None)
 
     @checked()
     def page(

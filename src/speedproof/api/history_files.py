@@ -162,14 +162,20 @@ def add_file(
     version: str = "",
     started: str = "",
     benchmark: str = "",
+    only: Key | None = None,
     **reading: Any,
 ) -> Added:
-    """One result file or folder, see :meth:`History.add`; ``branch`` is the one that is checked out."""
+    """One result file or folder, see :meth:`History.add`; ``branch`` is the one that is checked out.
+
+    ``only`` leaves out all other benchmarks and metrics.
+    """
     suite = read_suite(f"{path}:{version}" if version else path, **reading)
     of_one_thing = len(suite.versions) > 1 and not suite.commands
     versions = suite if of_one_thing and commit is None else as_one(suite, path)
     if benchmark:
         versions = renamed(versions, benchmark, path)
+    if only is not None:
+        versions = replace(versions, samples={k: s for k, s in versions.samples.items() if k[0] == only})
     if anchor is not None:
         anchor = version_named(anchor, versions, path, history.repository)
     named = len(versions.versions) > 1 or bool(version)

@@ -18,7 +18,7 @@ from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import HEADLINE, CommandOptions, Measuring, Reading, handed
+from speedproof.options import CommandOptions, Measuring, Reading, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import to_json
@@ -111,7 +111,7 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out when there are undecided alarms, what --json writes as its input",
+        "let sh carry this out at slowdowns that nobody has decided about; its input is what --json writes",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "benchmark machine metric branch all json", all="show every alarm")
@@ -132,7 +132,7 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()  # after --
     build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
     machine: Annotated[str, "NAME", "name of the machine, where it was added by one"] = ""
-    measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by")]
+    measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by max_time")]
     shared: Annotated[Shared, Taken("options", "benchmark")]
 
 
@@ -211,7 +211,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
     from speedproof.api.run_plan import new_session
     from speedproof.cli.main import main
-    from speedproof.reporting.words import verdict
+    from speedproof.reporting.model import Report, Text
 
     history = asked.history
     decides = asked.measuring.decide_by
@@ -229,6 +229,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     file = str(new_session("confirm", datetime.now()))
     how = [f"--metric={metric}" for metric in asked.measuring.metric]
     how += [f"--decide-by={decides}"] * bool(decides) + [f"--build={asked.build}"] * bool(asked.build)
+    how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
     with chdir(asked.repository):
         code = main(
             ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *how, "--", *asked.words],
@@ -236,11 +237,12 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         )
     if code or not Path(file).exists():
         return code
-    measured = history.measured_again(alarm, file)
     shown = history.confirm(alarm, file, machine=asked.machine)
     name = known.known[alarm.track.series].key.benchmark
-    seen = f": {verdict(measured.by(HEADLINE))}" if measured is not None else ""
-    console.say(f"{name}: {'' if shown else 'not '}confirmed{seen}")
+    told = f"{'' if shown else 'not '}confirmed; filed in {known.store}"
+    if shown is None:
+        told = "undecided, so nothing was filed; measure longer with --max-time"
+    console.write(Report("", (Text(f"{name}: {told}"),)))
     return FAILED if shown and known.slower(alarm) else 0
 
 
@@ -287,6 +289,9 @@ def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
     return list(named.items())
 
 
+_EACH = 10  # files that have a line each; of more one line tells
+
+
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history_files import short_name
@@ -305,19 +310,25 @@ def _add(asked: AddOptions, console: Console) -> int:
             except sp.SpeedproofError as error:
                 failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
-                several = len(added.commits) > 3
-                names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
-                of_what = f": {enumerate_names(added.benchmarks, 3)}" if added.benchmarks else ""
-                samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}{of_what}"
-                what = "was there already" if added.known else samples
                 for problem in added.problems:
                     console.remark(f"not added: {problem}")
                 done.append(added)
-                if not asked.json:
-                    console.say(f"{path}: {what}")
+                if not asked.json and len(files) <= _EACH:
+                    several = len(added.commits) > 3
+                    names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
+                    samples = f"{path}: {plural(added.samples, 'sample')} of {', '.join(names)}"
+                    room = max(console.width - len(samples) - len(":  and 99 more"), 20)
+                    of_what = f": {enumerate_names(added.benchmarks, 3, room)}" if added.benchmarks else ""
+                    console.say(f"{path}: was there already" if added.known else samples + of_what)
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
+    elif len(files) > _EACH:
+        new = [added for added in done if not added.known]
+        commits = plural(len({sha for added in new for sha in added.commits}), "commit")
+        old = f"; there already: {len(done) - len(new)}" if len(new) < len(done) else ""
+        samples = plural(sum(added.samples for added in new), "sample")
+        console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         console.remark(
             f"git knows no {enumerate_names(unknown, 3)} here: the history of a branch shows commits that it knows"
@@ -468,7 +479,8 @@ def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions,
             changes = (change.commit.sha for change in history.changes(benchmark=of).changes)
             if sha not in changes and sha not in (a.bad.sha for a in history.alarms(benchmark=of).alarms):
                 metrics = enumerate_names(asked.history.metrics(of)[0], 2)
-                console.say(f"No change of {metrics} is shown there.")
+                none = f"No change of {metrics} is shown there"
+                console.say(f"{none}, so nothing is {state} yet; one shown later is.")
     return 0
 
 
@@ -508,7 +520,8 @@ COMMAND = Group(
     "  speedproof history note 3f2a9c1 'looks like the new hash' --assign ann\n"
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
     "\n"
-    "exit codes: 0 done, 1 undecided slowdown (of watch a confirmed one), 2 error",
+    "exit codes: 0 done; 1 a slowdown that nobody has decided about, of watch and\n"
+    "            confirm only a confirmed one; 2 error",
     {
         "add": Command(AddOptions, _add),
         "changes": Command(ChangesOptions, _tell),

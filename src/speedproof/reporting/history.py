@@ -114,7 +114,9 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     of = f" of {result.commits}" if result.last < result.commits else ""
     commits = plural(min(result.last, result.commits), "commit")
-    many = f"{plural(result.series, 'benchmark')}, last {commits}{of}"
+    alarmed = len({alarm.track.series for alarm in result.alarms})
+    share = f"{alarmed} of " if 0 < alarmed < result.series else ""
+    many = f"{share}{plural(result.series, 'benchmark')}, last {commits}{of}"
     count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
     asked = f"one in {result.every / ASKED:,.0f}" if result.every >= 2 * ASKED else "one at any"
     often = f"once in {result.every:,.0f} commits, an unconfirmed {asked}."
@@ -222,6 +224,7 @@ _LEAST = 8  # and fewer show none
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
 _WIDTH = 12  # of a line of bars in a table
+_EARLIER = "Alarms come earlier: speedproof history watch"
 _ALIKE = 1e-3  # what is left of a change, on a logarithmic scale: all of it
 
 
@@ -246,7 +249,7 @@ def overview(
         notes.append(Text(apart_only))
     commits = {group.commit.sha: group.commit for group in groups}
     one = each and len(commits) == 1
-    drops = (1, 2, 3, 4, 5) if each else (1, 4, 5, 2, 3)
+    drops = (1, 2, 3, 4, 5) if each else (1, 4, 3, 2, 5)
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
@@ -274,7 +277,7 @@ def overview(
         (*headline_of(result, of), *(_said(result, groups[0].commit) if one else ())),
         (Table.of(columns, shown),) if shown else (),
         tuple(notes),
-        hints=tuple(hints) if rows else (),
+        hints=tuple(hints) if rows else (_EARLIER,),
         command="history",
         data=result,
     )
@@ -414,7 +417,8 @@ def track_report(result: HistoryAnswer) -> Report:
     """One benchmark, commit by commit."""
     sections = tuple(_of_track(result, track) for track in result.tracks)
     notes = tuple(_too_few(result))
-    return replace(overview(result), notes=notes, hints=(), sections=sections, command="history show")
+    hints = () if result.changes else (_EARLIER,)
+    return replace(overview(result), notes=notes, hints=hints, sections=sections, command="history show")
 
 
 def _of_track(result: HistoryAnswer, track: Track) -> Report:
