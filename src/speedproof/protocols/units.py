@@ -215,17 +215,16 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
     """Reduce samples to their summaries, those of equal sizes together."""
     summaries: dict[int, Summary] = {}
     for members in batches((values.n,) for values in used):
-        alike = [used[i] for i in members]
+        alike, given = [used[i] for i in members], [samples[i] for i in members]
         values = stacked([sample.values for sample in alike])
         n = values.shape[1]
-        rows = _moments(values, all_ascending(alike) if n >= LARGE else values)
-        for i, row in zip(members, rows, strict=True):
-            sample, observations = samples[i], samples[i].n
-            repeated = "run" if observations == n else repeated_in(sample, n)
-            summaries[i] = Summary(
-                sample.label, n, observations, *row, sample.unit, sample.notes, repeated,
-                sample.higher_is_better,
-            )  # fmt: skip
+        columns = _moments(values, all_ascending(alike) if n >= LARGE else values)
+        of_given = zip(
+            *((s.label, n, s.n, s.unit, s.notes, repeated_in(s, n), s.higher_is_better) for s in given),
+            strict=True,
+        )
+        names = [next(of_given) for _ in range(3)]
+        summaries.update(zip(members, map(Summary, *names, *columns, *of_given), strict=True))
     return [summaries[i] for i in range(len(samples))]
 
 
@@ -242,9 +241,7 @@ def outermost(repeated: Iterable[str]) -> str:
     return max(repeated, key=("run", "process", "build", "session").index)
 
 
-def _moments(
-    values: FloatArray, ordered: FloatArray
-) -> list[tuple[float, float, float, float, float, float]]:
+def _moments(values: FloatArray, ordered: FloatArray) -> list[list[float]]:
     """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
     n = values.shape[-1]
     largest = np.abs(values).max(axis=-1)
@@ -258,7 +255,7 @@ def _moments(
         with np.errstate(over="ignore"):
             columns = [np.ldexp(column, -shift) for column in columns]
     columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    return [column.tolist() for column in columns]
 
 
 def summaries_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:

@@ -164,15 +164,19 @@ static inline uint64_t key_of(double value) {
 
 enum { MOST_BITS = 11, FEW_KEYS = 1 << 5 };
 
+static void insert_keys(Ranked *all, Py_ssize_t n) {
+    for (Py_ssize_t i = 1; i < n; i++) {
+        const Ranked one = all[i];
+        Py_ssize_t j = i;
+        for (; j > 0 && all[j - 1].key > one.key; j--) all[j] = all[j - 1];
+        all[j] = one;
+    }
+}
+
 /* Into cells by the leading bits that differ, which are few enough for a core's cache, and each cell in turn. */
 static void sort_keys(Ranked *all, Ranked *room, Py_ssize_t n) {
     if (n <= FEW_KEYS) {
-        for (Py_ssize_t i = 1; i < n; i++) {
-            const Ranked one = all[i];
-            Py_ssize_t j = i;
-            for (; j > 0 && all[j - 1].key > one.key; j--) all[j] = all[j - 1];
-            all[j] = one;
-        }
+        insert_keys(all, n);
         return;
     }
     uint64_t low = all[0].key, high = low;
@@ -182,7 +186,7 @@ static void sort_keys(Ranked *all, Ranked *room, Py_ssize_t n) {
     }
     if (low == high) return;
     int bits = 4, shift = 0;
-    while (bits < MOST_BITS && n >> (bits + 2)) bits++;
+    while (bits < MOST_BITS && n >> (bits - 1)) bits++;
     while ((high - low) >> shift >> bits) shift++;
     Py_ssize_t ends[1 << MOST_BITS];
     memset(ends, 0, sizeof *ends << bits);
@@ -194,8 +198,10 @@ static void sort_keys(Ranked *all, Ranked *room, Py_ssize_t n) {
     }
     memcpy(room, all, (size_t)n * sizeof *all);
     for (Py_ssize_t i = 0; i < n; i++) all[ends[(room[i].key - low) >> shift]++] = room[i];
-    for (Py_ssize_t cell = 0, begin = 0; shift > 0 && cell < 1 << bits; begin = ends[cell++])
-        if (ends[cell] - begin > 1) sort_keys(all + begin, room, ends[cell] - begin);
+    if (shift == 0) return;
+    for (Py_ssize_t cell = 0, begin = 0; cell < 1 << bits; begin = ends[cell++])
+        if (ends[cell] - begin > FEW_KEYS) sort_keys(all + begin, room, ends[cell] - begin);
+    insert_keys(all, n);
 }
 
 /* Ranks from 1, equal values sharing the mean of theirs, and the values in order. */
