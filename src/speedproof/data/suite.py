@@ -274,8 +274,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
                 skipped.append(record)
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
-            problem = (group and misfit(group, record)) or (not fit and negative_time(record))
-            if problem:
+            if problem := (group and misfit(group, record)) or (not fit and negative_time(record)):
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
             versions[version] = True

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -219,12 +221,11 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
         values = stacked([sample.values for sample in alike])
         n = values.shape[1]
         columns = _moments(values, all_ascending(alike) if n >= LARGE else values)
-        of_given = zip(
-            *((s.label, n, s.n, s.unit, s.notes, repeated_in(s, n), s.higher_is_better) for s in given),
-            strict=True,
-        )
-        names = [next(of_given) for _ in range(3)]
-        summaries.update(zip(members, map(Summary, *names, *columns, *of_given), strict=True))
+        sizes, of = [s.values.size for s in given], map(attrgetter("unit", "notes"), given)
+        repeated = ["run" if size == n else repeated_in(s, n) for s, size in zip(given, sizes, strict=True)]
+        names = [s.label for s in given], repeat(n), sizes
+        others = *zip(*of, strict=True), repeated, [s.higher_is_better for s in given]
+        summaries.update(zip(members, map(Summary, *names, *columns, *others), strict=True))
     return [summaries[i] for i in range(len(samples))]
 
 

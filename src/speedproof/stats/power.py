@@ -163,7 +163,8 @@ def _logarithms(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _differences(x: FloatArray, y: FloatArray) -> FloatArray:
     """Of all pairs, ascending; the ratio of two zeros is 1."""
     d = (x[:, :, None] - y[:, None, :]).reshape(len(x), -1)
-    d[np.isnan(d)] = 0.0
+    if not np.isfinite(x[:, 0] + y[:, 0]).all():
+        d[np.isnan(d)] = 0.0
     d.sort(axis=1)
     return d
 
