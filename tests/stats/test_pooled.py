@@ -186,6 +186,10 @@ def test_sizes_that_differ() -> None:
         places[:] = at
         with pytest.raises(ValueError, match="sizes differ"):
             module.COMPILED.ratios(x, n, x, m, places, found)
+    tests, four = np.ones((1, 9)), np.empty(4)
+    for n, m, few in ((2, 2, found), (2, 3, four), (1, 4, four), (-2, -2, four)):
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.bounded(x, n, m, tests, one, 1.0, few)
 
 
 def test_a_hundred_thousand_values_a_side() -> None:

@@ -11,6 +11,7 @@ from scipy import special, stats
 from tests.stats.test_permutation import deviate, naive, sums_of
 
 from speedproof.arrays import FloatArray
+from speedproof.stats import permutation
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
 from speedproof.stats.superiority import chance_bounds, probability_greater, typical_ratio, typical_ratio_test
@@ -94,6 +95,29 @@ def test_bounds_against_the_definition(n: int, m: int) -> None:
         last = len(kept) - 1 - kept[::-1].index(True)
         high = math.inf if last == len(edges) else edges[last]
         assert [float(found.low), float(found.high)] == [low, high]
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 9), (4, 4), (7, 30), (30, 20), (40, 41)])
+def test_compiled_bounds_are_those_of_all_scores(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every risk, of ties, zeros, coarse steps and dependent runs: NumPy asks about each state."""
+    if permutation.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng([n, m])
+    x, y = np.exp(rng.normal(0.1, 0.4, (60, n))), np.exp(rng.normal(0.0, 0.2, (60, m)))
+    x[:20], y[:20] = x[:20].round(1), y[:20].round(1)
+    x[:5, 0] = 0.0
+    steps = np.where(np.arange(60) % 4 == 0, 0.1, 0.0)[:, None] * [1.0, 0.5]
+    inflation = np.where(np.arange(60) % 3 == 0, 1.0, rng.uniform(1.0, 3.0, 60))[:, None] * [1.0, 1.0]
+    usual = np.zeros((60, 2)), np.ones((60, 2))
+    ways = []
+    for _ in range(2):
+        ways += [
+            structs.astuple(typical_ratio(x, y, alpha, steps=read, inflation=factors))
+            for alpha in (1e-9, 0.001, 0.05, 0.3, 0.7)
+            for read, factors in (usual, (steps, usual[1]), (usual[0], inflation))
+        ]
+        monkeypatch.setattr(permutation, "COMPILED", None)
+    np.testing.assert_array_equal(ways[:15], ways[15:])
 
 
 @pytest.mark.parametrize(("n", "m"), [(12, 15), (20, 20), (40, 30), (200, 150)])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -91,6 +90,7 @@ def above_zero(value: float, unit: float) -> float:
     return value or (0.5 * unit if unit < 1.0 else 0.0)
 
 
+@cache
 def written_unit(traits: frozenset[Trait]) -> float:
     """The unit in which values were written, in base units; 1 where that is not known to be smaller."""
     return min((1 / parts for parts, small in _SMALL_UNITS.items() if small in traits), default=1.0)
@@ -235,15 +235,19 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         """Number of independent processes; the number of values when nothing is known of processes."""
         return self.n if self.groups is None else int(self.groups.sizes.size)
 
-    @cached_property
+    @property
     def session_count(self) -> int:
         """Number of sittings; 1 when nothing is known of them."""
-        return 1 if self.sessions is None else int(groups_of(self.sessions).sizes.size)
+        return 1 if self.sessions is None else self._session_count
 
     @cached_property
+    def _session_count(self) -> int:
+        return int(groups_of(np.asarray(self.sessions)).sizes.size)
+
+    @property
     def nested(self) -> bool:
         """Whether some process has more than one value."""
-        return self.process_count < self.n
+        return self.processes is not None and self.process_count < self.n
 
     @property
     def higher_is_better(self) -> bool:
@@ -360,7 +364,7 @@ def like(
     if values.flags.writeable:
         values = values.copy()
         values.flags.writeable = False
-    other = copy(sample)
+    other: Sample = sample.__copy__()  # type: ignore[attr-defined]
     force_setattr(other, "values", values)
     force_setattr(other, "source", source)
     force_setattr(other, "session_names", session_names)

@@ -274,19 +274,19 @@ class Suite(Alike, Struct, frozen=True, eq=False):
                 skipped.append(record)
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
-            problem = (group and misfit(group, record)) or (not fit and negative_time(record))
-            if problem:
+            if problem := (group and misfit(group, record)) or (not fit and negative_time(record)):
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
             versions[version] = True
             group.append(record)
         samples: dict[tuple[Key, str], Sample] = {}
         alike: dict[tuple[Any, ...], Sample] | None = {} if fit else None
-        for (key, version), group in groups.items():
+        for place, group in groups.items():
             if not group:
                 continue
+            key, version = place
             try:
-                samples[key, version] = pool(group, version, alike)
+                samples[place] = pool(group, version, alike)
             except DataError as error:
                 first = group[0]
                 reason = str(error).removeprefix(f"{first.path} {first.where}: ")

@@ -254,7 +254,7 @@ def two_speeds_of(pairs: Sequence[Pair]) -> FloatArray:
     """Of each pair the logarithms of slow over fast in either version and of the speedup at one speed, or NaN."""
     given = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
     reduce_together(given, "median")
-    measured = [sample.per_process("median") for sample in given]
+    measured = [sample.per_process("median") if sample.nested else sample for sample in given]
     speeds = np.full((len(measured), 3), np.nan)
     sizes = np.array([sample.n for sample in measured])
     for size in sorted({size for size in sizes.tolist() if size >= _LEAST_PROCESSES}):

@@ -14,8 +14,9 @@ slowdown, is read from the same tests with the other tail.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.notes import Note
 from speedproof.options import QuestionName
-from speedproof.protocols.pair import Rules, SameSizes, Sides
+from speedproof.protocols.pair import Rules, SameSizes, Sides, comparisons
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import PROVING
@@ -201,23 +202,11 @@ def compared(
     verdicts = [verdict_of(p, less, at, alpha) for p, less, at in zip(*pvalues, margins, strict=True)]
     would_decide = needed([i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED])
     states = [state_of(min(both), alpha, ()) for both in zip(*pvalues, strict=True)]
-    columns = {"state": states, "checks": [side.checks for side in sides], **columns}
-    estimates = [Estimate(at, low, high, 1 - alpha) for at, low, high in zip(*ratios, strict=True)]
-    return [
-        side.answer(
-            protocol,
-            question,
-            rules,
-            pvalue=pvalues[0][i],
-            pvalue_slower=pvalues[1][i],
-            speedup=estimate,
-            verdict=verdicts[i],
-            needed=would_decide.get(i),
-            at_margin=margins[i],
-            **{name: column[i] for name, column in columns.items()},
-        )
-        for i, (side, estimate) in enumerate(zip(sides, estimates, strict=True))
-    ]
+    given: dict[str, Iterable[Any]] = {"state": states, "checks": [side.checks for side in sides], **columns}
+    given |= {"pvalue": pvalues[0], "pvalue_slower": pvalues[1], "verdict": verdicts, "at_margin": margins}
+    given["speedup"] = map(Estimate, *ratios, repeat(1 - alpha))
+    given["needed"] = map(would_decide.get, range(len(sides)))
+    return comparisons(protocol, question, sides, rules, **given)
 
 
 def conclusions(

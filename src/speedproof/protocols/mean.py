@@ -155,17 +155,20 @@ def _slow_runs(
 ) -> Iterator[tuple[int, tuple[float, float]]]:
     """By row, how many runs of the candidate take how long, where that alone makes its mean worse."""
     typical, most = middle(ordered[1]), ordered[0][:, -1]
-    with np.errstate(over="ignore"):
-        dearer = fast.mean(axis=-1) > slow.mean(axis=-1)
+    least, beyond = np.minimum(ordered[0][:, 0], ordered[1][:, 0]), fast > most[:, None]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        usual = slow.mean(axis=-1)
+        others = np.where(beyond, 0.0, fast).sum(axis=-1) / (fast.shape[-1] - beyond.sum(axis=-1))
+        too_many = (least >= 0.0) & (others > usual + 1e-9 * most) & (others < np.inf)
+        dearer = (fast.mean(axis=-1) > usual) & ~too_many
     perhaps = dearer & (typical > 0.0) & (typical <= most) & (ordered[1][:, -1] > most)
     for i in np.flatnonzero(perhaps).tolist():
-        x, y = slow[i], fast[i]
-        beyond = y > x.max()
-        if not sides[i].turned and mean(y[~beyond]) <= mean(x):
+        y, dear = fast[i], beyond[i]
+        if not sides[i].turned and mean(y[~dear]) <= mean(slow[i]):
             with np.errstate(over="ignore"):
-                times = float(middle(y[beyond]) / typical[i])
+                times = float(middle(y[dear]) / typical[i])
             if times < np.inf:
-                yield i, (float(beyond.mean()), times)
+                yield i, (float(dear.mean()), times)
 
 
 def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Note]]:

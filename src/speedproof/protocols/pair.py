@@ -7,10 +7,12 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import fields
 
 from speedproof.arrays import FloatArray, batches, stacked
 from speedproof.data.notes import Assumption, Note
@@ -92,23 +94,28 @@ class Sides(Struct, frozen=True, eq=False):
     paired: bool = False  # whether the i-th values of both sides are of one session
 
     def answer(self, protocol: str, question: str, rules: Rules, **values: Any) -> Comparison:
-        """A comparison; in the question ``{better}`` stands for what a good value is."""
-        return Comparison(
-            benchmark=self.key.benchmark,
-            metric=self.key.metric,
-            protocol=protocol,
-            question=_asked(question, self.turned),
-            alpha=rules.alpha,
-            reference=self.summaries[0],
-            candidate=self.summaries[1],
-            paired=self.paired,
-            **values,
-        )
+        """The comparison of this pair alone."""
+        return comparisons(protocol, question, [self], rules, **{k: [v] for k, v in values.items()})[0]
 
 
-@cache
-def _asked(question: str, turned: bool) -> str:
-    return question.format(better="higher" if turned else "lower")
+def comparisons(
+    protocol: str, question: str, sides: Sequence[Sides], rules: Rules, **columns: Iterable[Any]
+) -> list[Comparison]:
+    """One of each of the sides, by the columns of their answers; ``{better}`` stands for what a good value is."""
+    asked = {turned: question.format(better="higher" if turned else "lower") for turned in (False, True)}
+    columns |= {
+        "benchmark": [side.key.benchmark for side in sides],
+        "metric": [side.key.metric for side in sides],
+        "protocol": repeat(protocol),
+        "question": [asked[side.turned] for side in sides],
+        "alpha": repeat(rules.alpha),
+        "reference": [side.summaries[0] for side in sides],
+        "candidate": [side.summaries[1] for side in sides],
+        "paired": [side.paired for side in sides],
+    }
+    defaults = [repeat(field.default) for field in fields(Comparison)]
+    every = map(columns.get, Comparison.__struct_fields__, defaults)
+    return list(map(Comparison, *every))
 
 
 class SameSizes(list[Sides]):
@@ -173,11 +180,12 @@ class PreparedPairs:
                 )
         self.pairs, self.rules = tuple(pairs), rules
         self._measured = [sample for pair in pairs for sample in (pair.reference, pair.candidate)]
-        self._reduced = rules.nested == "process" and any(
+        # Whether something else than its values may stand for what was measured
+        self.reduced = rules.nested == "process" and any(
             sample.nested or sample.session_count >= LEAST_SESSIONS for sample in self._measured
         )
         # The same with values at places that both sides have
-        self.matched = tuple(map(matched_pair, self.pairs)) if self._reduced else self.pairs
+        self.matched = tuple(map(matched_pair, self.pairs)) if self.reduced else self.pairs
         self._sides: dict[StandsForAProcess, AllSides] = {}
         self._summaries: dict[StandsForAProcess, list[Summary]] = {}
         # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
@@ -185,14 +193,14 @@ class PreparedPairs:
 
     def sides(self, location: StandsForAProcess) -> AllSides:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
-        location = location if self._reduced else "median"
+        location = location if self.reduced else "median"
         if location not in self._sides:
             self._sides[location] = self._prepare(location)
         return self._sides[location]
 
     def summaries(self, location: StandsForAProcess) -> list[Summary]:
         """Of both sides of every pair, in order, as their rows show them."""
-        location = location if self._reduced else "median"
+        location = location if self.reduced else "median"
         if location not in self._summaries:
             self._summaries[location] = summarise_all(self._measured, self._used(location))
         return self._summaries[location]
@@ -200,12 +208,12 @@ class PreparedPairs:
     @cached_property
     def least(self) -> list[float]:
         """The smallest value that was measured of both sides of every pair, in order."""
-        if not self._reduced:
+        if not self.reduced:
             return [summary.minimum for summary in self.summaries("median")]
         return least_values(self._measured)
 
     def _used(self, location: StandsForAProcess) -> list[Sample]:
-        if not self._reduced:
+        if not self.reduced:
             return self._measured
         matched = [(pair.reference, pair.candidate) for pair in self.matched]
         reduce_together([side for sides in matched for side in sides], location)

@@ -235,7 +235,7 @@ class Comparison(Struct, frozen=True):
     proven: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.reference.n, self.candidate.n) < PROVING:
+        if self.reference.n < PROVING or self.candidate.n < PROVING:
             few = [
                 Note(Assumption.SEVERAL_RUNS, _FEW.format(n, 100 * 0.5**n), (side,))
                 for side, n in (("X", self.reference.n), ("Y", self.candidate.n))
@@ -244,7 +244,9 @@ class Comparison(Struct, frozen=True):
             decides = self.verdict is not Verdict.UNDECIDED and self.by_few_runs
             others = (check for check in self.checks if check not in few)
             force_setattr(self, "checks", (*others, *(few if decides else ())))
-        force_setattr(self, "proven", self.verdict is not Verdict.UNDECIDED and not self.undermining)
+        force_setattr(
+            self, "proven", self.verdict is not Verdict.UNDECIDED and not (self.checks and self.undermining)
+        )
         if self.log is not None and self.speedup.value <= 0:
             raise ValueError(f"{self.benchmark}: a ratio of {self.speedup.value:g} has no logarithm")
 

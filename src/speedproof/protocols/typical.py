@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
+from operator import is_
 
 import numpy as np
 from msgspec.structs import replace
@@ -59,23 +60,24 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(typical_sides(prepared), partial(_answers, rules=prepared.rules))
 
 
-def typical_sides(prepared: PreparedPairs) -> list[Sides]:
+def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
     """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs.
 
     Checks that the test itself takes care of are left out.
     """
-    pairs = prepared.pairs
-    sides = [
-        replace(side, checks=tuple(check for check in side.checks if check.kind not in ADJUSTED))
-        for side in prepared.sides("median")
-    ]
+    pairs, whole = prepared.pairs, prepared.sides("median")
+    sides = list(whole)
+    for i, side in enumerate(sides):
+        if any(check.kind in ADJUSTED for check in side.checks):
+            checks = [check for check in side.checks if check.kind not in ADJUSTED]
+            sides[i] = replace(side, checks=tuple(checks))
     if prepared.rules.nested == "pool":
         return sides
-    same = [paired_units(pair) for pair in prepared.matched]
-    units = [given or typical_units(pair) for given, pair in zip(same, prepared.matched, strict=True)]
-    others = [
-        i for i, side in enumerate(sides) if same[i] or not all(map(_equal, units[i], (side.x, side.y)))
-    ]
+    # Of single runs, none of them in one of many sessions, only those of builds are others.
+    places = [i for i, pair in enumerate(pairs) if prepared.reduced or pair.reference.blocks is not None]
+    same = {i: paired_units(prepared.matched[i]) for i in places}
+    units = {i: given or typical_units(prepared.matched[i]) for i, given in same.items()}
+    others = [i for i in places if same[i] or not all(map(_equal, units[i], (sides[i].x, sides[i].y)))]
     measured = [sample for i in others for sample in (pairs[i].reference, pairs[i].candidate)]
     summaries = iter(summarise_all(measured, [sample for i in others for sample in units[i]]))
     for i in others:
@@ -103,7 +105,7 @@ def typical_sides(prepared: PreparedPairs) -> list[Sides]:
             ranks=None,
             paired=bool(same[i]),
         )
-    return sides
+    return whole if all(map(is_, sides, whole)) else sides
 
 
 def _as_used(nesting: Note, measured: Sample, used: Sample) -> Note:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -215,17 +217,15 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
     """Reduce samples to their summaries, those of equal sizes together."""
     summaries: dict[int, Summary] = {}
     for members in batches((values.n,) for values in used):
-        alike = [used[i] for i in members]
+        alike, given = [used[i] for i in members], [samples[i] for i in members]
         values = stacked([sample.values for sample in alike])
         n = values.shape[1]
-        rows = _moments(values, all_ascending(alike) if n >= LARGE else values)
-        for i, row in zip(members, rows, strict=True):
-            sample, observations = samples[i], samples[i].n
-            repeated = "run" if observations == n else repeated_in(sample, n)
-            summaries[i] = Summary(
-                sample.label, n, observations, *row, sample.unit, sample.notes, repeated,
-                sample.higher_is_better,
-            )  # fmt: skip
+        columns = _moments(values, all_ascending(alike) if n >= LARGE else values)
+        sizes, of = [s.values.size for s in given], map(attrgetter("unit", "notes"), given)
+        repeated = ["run" if size == n else repeated_in(s, n) for s, size in zip(given, sizes, strict=True)]
+        names = [s.label for s in given], repeat(n), sizes
+        others = *zip(*of, strict=True), repeated, [s.higher_is_better for s in given]
+        summaries.update(zip(members, map(Summary, *names, *columns, *others), strict=True))
     return [summaries[i] for i in range(len(samples))]
 
 
@@ -242,9 +242,7 @@ def outermost(repeated: Iterable[str]) -> str:
     return max(repeated, key=("run", "process", "build", "session").index)
 
 
-def _moments(
-    values: FloatArray, ordered: FloatArray
-) -> list[tuple[float, float, float, float, float, float]]:
+def _moments(values: FloatArray, ordered: FloatArray) -> list[list[float]]:
     """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
     n = values.shape[-1]
     largest = np.abs(values).max(axis=-1)
@@ -258,7 +256,7 @@ def _moments(
         with np.errstate(over="ignore"):
             columns = [np.ldexp(column, -shift) for column in columns]
     columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    return [column.tolist() for column in columns]
 
 
 def summaries_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:

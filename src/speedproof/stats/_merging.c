@@ -164,15 +164,19 @@ static inline uint64_t key_of(double value) {
 
 enum { MOST_BITS = 11, FEW_KEYS = 1 << 5 };
 
+static void insert_keys(Ranked *all, Py_ssize_t n) {
+    for (Py_ssize_t i = 1; i < n; i++) {
+        const Ranked one = all[i];
+        Py_ssize_t j = i;
+        for (; j > 0 && all[j - 1].key > one.key; j--) all[j] = all[j - 1];
+        all[j] = one;
+    }
+}
+
 /* Into cells by the leading bits that differ, which are few enough for a core's cache, and each cell in turn. */
 static void sort_keys(Ranked *all, Ranked *room, Py_ssize_t n) {
     if (n <= FEW_KEYS) {
-        for (Py_ssize_t i = 1; i < n; i++) {
-            const Ranked one = all[i];
-            Py_ssize_t j = i;
-            for (; j > 0 && all[j - 1].key > one.key; j--) all[j] = all[j - 1];
-            all[j] = one;
-        }
+        insert_keys(all, n);
         return;
     }
     uint64_t low = all[0].key, high = low;
@@ -182,7 +186,7 @@ static void sort_keys(Ranked *all, Ranked *room, Py_ssize_t n) {
     }
     if (low == high) return;
     int bits = 4, shift = 0;
-    while (bits < MOST_BITS && n >> (bits + 2)) bits++;
+    while (bits < MOST_BITS && n >> (bits - 1)) bits++;
     while ((high - low) >> shift >> bits) shift++;
     Py_ssize_t ends[1 << MOST_BITS];
     memset(ends, 0, sizeof *ends << bits);
@@ -194,8 +198,10 @@ static void sort_keys(Ranked *all, Ranked *room, Py_ssize_t n) {
     }
     memcpy(room, all, (size_t)n * sizeof *all);
     for (Py_ssize_t i = 0; i < n; i++) all[ends[(room[i].key - low) >> shift]++] = room[i];
-    for (Py_ssize_t cell = 0, begin = 0; shift > 0 && cell < 1 << bits; begin = ends[cell++])
-        if (ends[cell] - begin > 1) sort_keys(all + begin, room, ends[cell] - begin);
+    if (shift == 0) return;
+    for (Py_ssize_t cell = 0, begin = 0; cell < 1 << bits; begin = ends[cell++])
+        if (ends[cell] - begin > FEW_KEYS) sort_keys(all + begin, room, ends[cell] - begin);
+    insert_keys(all, n);
 }
 
 /* Ranks from 1, equal values sharing the mean of theirs, and the values in order. */
@@ -216,6 +222,15 @@ typedef struct {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
+static double stretched(const Test *test, double size, double df) {
+    const double a = df - 0.5, b = 48.0 * a * a, square = a * log1p(size * size / df), z = sqrt(square);
+    const double first = z * (square + 3.0) / b;
+    const double second = z * (((4.0 * square + 33.0) * square + 240.0) * square + 855.0);
+    const double deviate = z + first - second / (10.0 * b * (b + 0.8 * square * square + 100.0));
+    const double stretch = 1.0 + 2.0 * test->curvature * (deviate * deviate - test->centre);
+    return deviate / sqrt(larger(stretch, 0.1));
+}
+
 static double score(const Test *test, double won, double square_x, double square_y) {
     const double n = test->n, m = test->m, lost = n * m - won, effect = won / (n * m) - 0.5;
     const double of_x = larger(n * square_x - won * won, 0.0) / (n * (n - 1.0) * (m * m));
@@ -224,13 +239,8 @@ static double score(const Test *test, double won, double square_x, double square
     if (!(total > 0.0)) return effect > 0.0 ? INFINITY : effect < 0.0 ? -INFINITY : 0.0;
     const double df = total * total / (share_x * share_x / test->free_x + share_y * share_y / test->free_y);
     const double t = effect / sqrt(total), size = fabs(t) < 1e150 ? fabs(t) : 1e150;
-    const double a = df - 0.5, b = 48.0 * a * a, square = a * log1p(size * size / df), z = sqrt(square);
-    const double first = z * (square + 3.0) / b;
-    const double second = z * (((4.0 * square + 33.0) * square + 240.0) * square + 855.0);
-    const double deviate = z + first - second / (10.0 * b * (b + 0.8 * square * square + 100.0));
-    const double stretch = 1.0 + 2.0 * test->curvature * (deviate * deviate - test->centre);
-    const double stretched = deviate / sqrt(larger(stretch, 0.1)), most = fabs(effect) / test->floor;
-    return copysign(stretched < most ? stretched : most, effect);
+    const double deviate = stretched(test, size, df), most = fabs(effect) / test->floor;
+    return copysign(deviate < most ? deviate : most, effect);
 }
 
 /* Of all states between ratios of ascending x to descending y, which pass one by one in this order. */
@@ -243,6 +253,49 @@ static void walk(const Test *test, const int64_t *order, Py_ssize_t n, Py_ssize_
         square_y += 1.0 + 2.0 * (double)(order[k] / m);
         scores[k + 1] = score(test, won, square_x, square_y);
     }
+}
+
+/* The squared statistic beyond which all are rejected: no state has fewer degrees of freedom than the smaller side,
+ * and from 2 on a statistic says the more, the more of them there are. Infinite where that is not so, or not known. */
+static double enough(const Test *test, double critical) {
+    const double least = test->free_x < test->free_y ? test->free_x : test->free_y;
+    double low = 0.0, high = 1e3;
+    if (least < 2.0 || test->curvature > 0.09 || !(critical > 0.0 && stretched(test, high, least) > critical))
+        return INFINITY;
+    for (int step = 0; step < 32; step++) {
+        const double middle = 0.5 * (low + high);
+        if (stretched(test, middle, least) > critical) high = middle;
+        else low = middle;
+    }
+    return high * high * (1.0 + 1e-6);
+}
+
+/* The first state from either end that is not rejected, of real ones; as `score` says it, which is asked where a few
+ * multiplications do not tell. upwards: from gamma = 0. */
+static Py_ssize_t first_kept(const Test *test, const Ranked *sorted, const double *edges, Py_ssize_t count,
+                             double rounding, double critical, double beyond, int upwards) {
+    const double n = test->n, m = test->m, all = (double)count, least = critical * test->floor * (1.0 + 1e-6);
+    const double of_x = test->factor_x / (n * n * (n - 1.0) * (m * m));
+    const double of_y = test->factor_y / (m * m * (m - 1.0) * (n * n));
+    const Py_ssize_t step = upwards ? 1 : -1;
+    double won = upwards ? all : 0.0, square_x = upwards ? all * m : 0.0, square_y = upwards ? 0.0 : all * n;
+    for (Py_ssize_t k = upwards ? 0 : count; k >= 0 && k <= count; k += step) {
+        if (k == 0 || k == count || edges[k + 1] > edges[k] * rounding) {
+            const double effect = won / all - 0.5, lost = all - won, size = upwards ? effect : -effect;
+            const double total = of_x * (n * square_x - won * won) + of_y * (m * square_y - lost * lost);
+            if (!(size > least && effect * effect > beyond * total)) {
+                const double scored = score(test, won, square_x, square_y);
+                if (!((upwards ? scored : -scored) >= critical)) return k;
+            }
+        }
+        const Py_ssize_t crossed = upwards ? k : k - 1;
+        if (crossed < 0 || crossed >= count) break;
+        const double of_x_below = (double)(sorted[crossed].at >> 32), of_y_above = (double)(uint32_t)sorted[crossed].at;
+        won -= (double)step;
+        square_x += (double)step * (1.0 - 2.0 * (m - of_y_above));
+        square_y += (double)step * (1.0 + 2.0 * of_x_below);
+    }
+    return upwards ? 0 : count;
 }
 
 typedef struct {
@@ -399,7 +452,56 @@ static PyObject *walked(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+static const char bounded_doc[] =
+    "bounded(ratios, n, m, tests, critical, rounding, ends): the two in the middle of each row of ratios, and "
+    "between which the states are that are not rejected.";
+
+static PyObject *bounded(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n, m;
+    double rounding;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*nny*y*dw*:bounded", &all.x, &n, &m, &all.y, &all.ends, &rounding, &all.of_x))
+        return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = all.ends.len / size;
+    const Py_ssize_t count = n > 1 && m > 1 && n <= PY_SSIZE_T_MAX / 64 / m ? n * m : 0;
+    PyObject *answer = NULL;
+    Ranked *room = NULL;
+    double *edges = NULL;
+    if (count == 0 || all.ends.len % size || all.y.len != rows * (Py_ssize_t)sizeof(Test) ||
+        all.x.len != rows * count * size || all.of_x.len != 4 * rows * size)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((room = malloc(2 * (size_t)count * sizeof *room)) == NULL ||
+             (edges = malloc(((size_t)count + 2) * sizeof *edges)) == NULL)
+        PyErr_NoMemory();
+    else {
+        const double *ratios = all.x.buf, *critical = all.ends.buf;
+        const Test *tests = all.y.buf;
+        double *ends = all.of_x.buf, beyond = INFINITY;
+        edges[0] = 0.0, edges[count + 1] = INFINITY;
+        for (Py_ssize_t row = 0; row < rows; row++, ratios += count, ends += 4) {
+            const int known = row > 0 && critical[row] == critical[row - 1] &&
+                              memcmp(tests + row, tests + row - 1, sizeof *tests) == 0;
+            if (!known) beyond = enough(tests + row, critical[row]);
+            for (Py_ssize_t i = 0; i < n; i++)
+                for (Py_ssize_t j = 0; j < m; j++) room[i * m + j] = (Ranked){key_of(ratios[i * m + j]), i << 32 | j};
+            sort_keys(room, room + count, count);
+            for (Py_ssize_t i = 0; i < count; i++) edges[i + 1] = ratios[(room[i].at >> 32) * m + (uint32_t)room[i].at];
+            ends[0] = edges[(count + 1) / 2], ends[1] = edges[count / 2 + 1];
+            ends[2] = edges[first_kept(tests + row, room, edges, count, rounding, critical[row], beyond, 1)];
+            ends[3] = edges[first_kept(tests + row, room, edges, count, rounding, critical[row], beyond, 0) + 1];
+        }
+        answer = Py_NewRef(Py_None);
+    }
+    free(room);
+    free(edges);
+    release(&all);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
+    {"bounded", bounded, METH_VARARGS, bounded_doc},
     {"merged", merged, METH_VARARGS, merged_doc},
     {"pooled", pooled, METH_VARARGS, pooled_doc},
     {"ranked", ranked, METH_VARARGS, ranked_doc},

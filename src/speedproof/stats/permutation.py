@@ -132,22 +132,37 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
         scores[:] = n * m - np.arange(n * m + 1.0)
         factors = inflation[:, :1], inflation[:, 1:]
         return _deviate(studentised(Spread(scores, square_x, square_y), n, m, factors), effective[:, None])
-    fx, fy = inflation.T
-    constants = np.broadcast_arrays(
-        n,
-        m,
-        fx,
-        fy,
-        _free(n, fx),
-        _free(m, fy),
-        _curvature(effective),
-        _CENTRE,
-        np.sqrt(_FLOOR * _equal(n, m, fx, fy)),
-    )
-    COMPILED.walked(
-        np.ascontiguousarray(order, dtype=np.int64), n, m, np.stack(constants, axis=1).astype(float), scores
-    )
+    order = np.ascontiguousarray(order, dtype=np.int64)
+    COMPILED.walked(order, n, m, _constants(n, m, inflation, effective), scores)
     return scores
+
+
+def bounded(
+    ratios: FloatArray,
+    n: int,
+    m: int,
+    constants: tuple[FloatArray, FloatArray],
+    critical: FloatArray,
+    slack: float,
+) -> FloatArray | None:
+    """Of each row of ratios of ascending x to descending y the two in the middle, and the ends of what is kept.
+
+    Kept is what lies between the first and the last state whose `Null.score` does not reach the critical one, by
+    inflation and effective size; ratios are equal that differ by so small a factor. None where it is not compiled.
+    """
+    if COMPILED is None:
+        return None
+    ends = np.empty((len(ratios), 4))
+    COMPILED.bounded(ratios, n, m, _constants(n, m, *constants), critical, 1.0 + slack, ends)
+    return ends
+
+
+def _constants(n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:
+    """What orders the states of each row, as _merging.c has it."""
+    fx, fy = inflation.T
+    free, floor = (_free(n, fx), _free(m, fy)), np.sqrt(_FLOOR * _equal(n, m, fx, fy))
+    columns = np.broadcast_arrays(n, m, fx, fy, *free, _curvature(effective), _CENTRE, floor)
+    return np.stack(columns, axis=1).astype(float)
 
 
 def _orders(groups: tuple[int, ...], n: int) -> tuple[Spread, FloatArray]:

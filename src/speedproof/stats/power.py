@@ -100,7 +100,7 @@ def fewest_that_can_reject(share: float, alpha: float) -> float:
 
 _TOGETHER = 1.5  # the estimate and its bias vary together
 _MOST = 256  # values of a side; of more, so many of their quantiles
-_AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
+_AT_ONCE = 1 << 18  # ratios, of several pairs: so many that calls cost little
 _SAME = 1e-14  # logarithms that differ by less may be equal
 _WIDEST, _OF_ZERO = 1e4, -1e5  # beyond the logarithms of ratios, and of values
 
@@ -163,7 +163,8 @@ def _logarithms(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _differences(x: FloatArray, y: FloatArray) -> FloatArray:
     """Of all pairs, ascending; the ratio of two zeros is 1."""
     d = (x[:, :, None] - y[:, None, :]).reshape(len(x), -1)
-    d[np.isnan(d)] = 0.0
+    if not np.isfinite(x[:, 0] + y[:, 0]).all():
+        d[np.isnan(d)] = 0.0
     d.sort(axis=1)
     return d
 

@@ -76,6 +76,7 @@ def median(x: npt.ArrayLike) -> float:
     return float(middle(values) if scaled is values else np.ldexp(middle(scaled), _HALF))
 
 
+_FEW = 1 << 8  # values, of which it is quicker to sort all
 _MANY = 1 << 12  # values, of which it pays to see whether they ascend
 _ONE_THREAD = 1 << 13  # values of a product for which BLAS wakes no other threads
 
@@ -95,7 +96,8 @@ def middle(x: FloatArray) -> FloatArray:
     places = (n - 1) // 2, n // 2
     if n > _MANY and ascends(x):
         return np.asarray(x[..., places[0] : places[1] + 1].mean(axis=-1))
-    return np.asarray(np.partition(x, places, axis=-1)[..., places[0] : places[1] + 1].mean(axis=-1))
+    ordered = np.sort(x, axis=-1) if n <= _FEW else np.partition(x, places, axis=-1)
+    return np.asarray(ordered[..., places[0] : places[1] + 1].mean(axis=-1))
 
 
 def location_ratio(location: Callable[[FloatArray], float], x: npt.ArrayLike, y: npt.ArrayLike) -> float:

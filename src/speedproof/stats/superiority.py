@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.permutation import PROVING, Spread, studentised, tied_pvalue, walked
+from speedproof.stats.permutation import PROVING, Spread, bounded, studentised, tied_pvalue, walked
 from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
     ROUNDING,
@@ -37,7 +37,7 @@ from speedproof.stats.ratio import Interval, edges, hold, monotone
 from speedproof.stats.special import t_ppf, t_sf
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
-_AT_ONCE = 1 << 15  # ratios, of several pairs: they fit a core's cache
+_AT_ONCE = 1 << 18  # ratios, of several pairs: so many that calls cost little
 
 
 class TypicalRatio(OneSided, frozen=True):
@@ -208,16 +208,36 @@ def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArra
     count = pairs.x.shape[0]
     low, high = np.zeros(count), np.full(count, np.inf)
     many = n * m > _MOST_RATIOS
-    estimate = _middles(pairs) if many else _middle(pairs)
+    estimate = np.full(count, np.nan)
     for rows, score in scores_of(pairs):
+        part = pairs.rows(rows)
         if many:
-            possible, ends = score.least <= alpha, Search(pairs.rows(rows), score).bounds(alpha)
+            possible, ends = score.least <= alpha, Search(part, score).bounds(alpha)
             low[rows], high[rows] = np.where(possible, ends[0], 0.0), np.where(possible, ends[1], np.inf)
         else:
-            below, above = both_states(pairs.rows(rows), score)
-            low[rows] = below.low(score.rejects(below.scores, alpha))
-            high[rows] = above.high(score.rejects(-above.scores, alpha))
+            estimate[rows], low[rows], high[rows] = _sorted_ends(part, score, alpha)
+    rest = np.isnan(estimate)
+    if rest.any():
+        estimate[rest] = (_middles if many else _middle)(pairs.rows(rest))
     return estimate, low, high
+
+
+def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same of few ratios; no estimate where it takes other ratios than the bounds, or is not at hand."""
+    n, m = pairs.sizes
+    unknown = np.full(len(pairs.x), np.nan)
+    critical = np.where(score.least <= alpha, score.null.critical(alpha), np.nan)
+    found = []
+    for sign in (-1.0, 1.0) if pairs.step.any() else (0.0,):
+        ratios = _ratios(pairs, sign)
+        ends = bounded(ratios, n, m, (score.inflation, score.effective), critical, ROUNDING)
+        if ends is None:
+            states = _states(ratios, n, m, score)
+            low, high = score.rejects(states.scores, alpha), score.rejects(-states.scores, alpha)
+            found.append((unknown, states.low(low), states.high(high)))
+        else:
+            found.append((unknown if sign else _centre(*ends.T[:2]), *ends.T[2:]))
+    return found[0][0], found[0][1], found[-1][2]
 
 
 def _middles(pairs: Pairs) -> FloatArray:
@@ -235,7 +255,10 @@ def _middle(pairs: Pairs) -> FloatArray:
         ratios[np.isnan(ratios)] = 1.0
     at = (ratios.shape[1] - 1) // 2, ratios.shape[1] // 2
     ratios.partition(at, axis=1)
-    lower, upper = ratios[:, at[0]], ratios[:, at[1]]
+    return _centre(ratios[:, at[0]], ratios[:, at[1]])
+
+
+def _centre(lower: FloatArray, upper: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
 
