@@ -60,7 +60,7 @@ class Racer:
         from speedproof.api.run_plan import Request
         from speedproof.api.sessions import raced, seconds_given
         from speedproof.measuring.runs import seed_or_new
-        from speedproof.options import Measuring
+        from speedproof.measuring_options import Measuring
         from speedproof.protocols.claims import Outcome
         from speedproof.reporting.numbers import share
 

@@ -10,7 +10,7 @@ import pytest
 import speedproof as sp
 from speedproof.api.run_plan import Request
 from speedproof.api.sessions import race_cell, race_line, raced
-from speedproof.options import Measuring
+from speedproof.measuring_options import Measuring
 
 pytest_plugins = ["pytester"]
 

@@ -24,7 +24,7 @@ from speedproof.data.session_file import (
 from speedproof.data.suite import Record
 from speedproof.errors import FormatError
 from speedproof.formats import read
-from speedproof.options import Measuring
+from speedproof.measuring_options import Measuring
 
 PLAN = tuple(
     PlannedBenchmark(

@@ -25,7 +25,7 @@ from speedproof.data.session_file import (
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.runs import BuildOrder, Executor, RunLoop, Tally, block_order, seed_or_new
 from speedproof.measuring.session import Session
-from speedproof.options import Measuring
+from speedproof.measuring_options import Measuring
 
 
 class Judge:

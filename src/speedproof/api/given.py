@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from speedproof.data.suite import Suite
-    from speedproof.options import Judging, Measuring, QuestionName, Risk
+    from speedproof.measuring_options import Measuring
+    from speedproof.options import Judging, QuestionName, Risk
     from speedproof.protocols.noise_floor import NoiseFloor
     from speedproof.protocols.pair import Rules
 

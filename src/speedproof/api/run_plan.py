@@ -32,7 +32,7 @@ from speedproof.measuring.plan import (
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.store import latest_session as latest_session
 from speedproof.measuring.store import new_session as new_session
-from speedproof.options import Measuring
+from speedproof.measuring_options import Measuring
 
 Plan = tuple[PlannedBenchmark, ...]
 Absent = dict[str, tuple[str, ...]]

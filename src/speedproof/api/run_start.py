@@ -43,7 +43,8 @@ from speedproof.measuring.runs import seed_or_new
 from speedproof.measuring.store import new_head, untold
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
-from speedproof.options import BenchmarkSettings, Measuring, Policy, benchmark_settings, decider_of
+from speedproof.measuring_options import Measuring
+from speedproof.options import BenchmarkSettings, Policy, benchmark_settings, decider_of
 from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 
 _LONG_INVOCATION_SECONDS = 3.0

@@ -22,7 +22,8 @@ from speedproof.errors import UsageError
 from speedproof.measuring.runs import Measured, Tally
 from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
-from speedproof.options import ASKED, UNNAMED, quantile_name
+from speedproof.measuring_options import UNNAMED
+from speedproof.options import ASKED, quantile_name
 from speedproof.protocols.claims import Outcome, SessionQuestion, StopRules, overall
 from speedproof.protocols.negative_controls import is_control
 from speedproof.protocols.pair import Rules

@@ -26,7 +26,7 @@ from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
 from speedproof.errors import UsageError
 from speedproof.measuring.drivers import CallableExecutor, calls_needed
 from speedproof.measuring.store import new_head
-from speedproof.options import Measuring
+from speedproof.measuring_options import Measuring
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _OPTIONS = ("confidence", "margin", "max_seconds", "precision")

@@ -23,13 +23,13 @@ from speedproof.cli.run import RunOptions, measuring_words
 from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields
 from speedproof.errors import UsageError
+from speedproof.measuring_options import Measuring
 from speedproof.options import (
     BenchmarkSettings,
     Choosing,
     CommandOptions,
     Explained,
     Gating,
-    Measuring,
     Output,
     Policy,
     Reading,

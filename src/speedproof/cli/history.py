@@ -18,7 +18,8 @@ from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import CommandOptions, Measuring, Reading, handed
+from speedproof.measuring_options import Measuring
+from speedproof.options import CommandOptions, Reading, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import to_json

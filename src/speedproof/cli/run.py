@@ -16,7 +16,8 @@ from speedproof.cli.command import Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import CommandOptions, Explained, MeasuredOutput, Measuring, UndecidedMeasured, handed
+from speedproof.measuring_options import MeasuredOutput, Measuring, UndecidedMeasured
+from speedproof.options import CommandOptions, Explained, handed
 from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 

@@ -37,7 +37,7 @@ from speedproof.cli.files import check_outputs, fails, write_outputs
 from speedproof.cli.run import RunOptions, refuse_file_of_json
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
-from speedproof.options import UNNAMED
+from speedproof.measuring_options import UNNAMED
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names, visible_lines
 from speedproof.reporting.numbers import plural

@@ -278,7 +278,8 @@ def pool(group: list[Record], version: str, fit: dict[tuple[Any, ...], Sample] |
     elif fit is not None and one.processes is None and one.blocks is None:
         kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool, one.fields)
         if (known := fit.get(kind)) is not None:
-            return like(known, one.values, source, sittings, one.span, one.position)
+            place = {"source": source, "session_names": sittings, "span": one.span, "position": one.position}
+            return like(known, one.values.copy(), **place)
     sample = Sample(
         one.values,
         one.unit,

@@ -341,7 +341,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         groups = groups_of(sessions)
         values = groups.locations(one_a_process.values[None, :], location)[0]
         sessions = sessions[groups.first]
-        return replace(one_a_process, values=values, processes=None, sessions=sessions, blocks=None)
+        return like(one_a_process, values, processes=None, sessions=sessions, blocks=None)
 
 
 def _array(given: object) -> npt.NDArray[Any]:
@@ -352,24 +352,16 @@ def _array(given: object) -> npt.NDArray[Any]:
         return np.array(None)
 
 
-def like(
-    sample: Sample,
-    values: FloatArray,
-    source: str,
-    session_names: tuple[str, ...],
-    span: tuple[float, float] | None,
-    position: int,
-) -> Sample:
-    """One that differs in values that are known to be fit, and in what cannot be wrong; nothing is checked."""
-    if values.flags.writeable:
-        values = values.copy()
-        values.flags.writeable = False
+def like(sample: Sample, values: FloatArray, **others: object) -> Sample:
+    """One that differs in values that are known to be fit, and in what cannot be wrong; nothing is checked.
+
+    The arrays are its own from now on.
+    """
     other: Sample = sample.__copy__()  # type: ignore[attr-defined]
-    force_setattr(other, "values", values)
-    force_setattr(other, "source", source)
-    force_setattr(other, "session_names", session_names)
-    force_setattr(other, "span", span)
-    force_setattr(other, "position", position)
+    for name, value in {"values": values, **others}.items():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        force_setattr(other, name, value)
     return other
 
 
@@ -402,6 +394,4 @@ def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median
         reduced = groups.locations(stacked([sample.values for sample in some]), location)
         for sample, values in zip(some, reduced, strict=True):
             sessions = None if sample.sessions is None else sample.sessions[groups.first]
-            sample.__dict__[location] = replace(
-                sample, values=values, processes=None, sessions=sessions, blocks=None
-            )
+            sample.__dict__[location] = like(sample, values, processes=None, sessions=sessions, blocks=None)

@@ -18,7 +18,8 @@ from typing import Annotated, Any
 import msgspec
 
 from speedproof.errors import FormatError, UsageError
-from speedproof.options import Measuring, benchmark_settings
+from speedproof.measuring_options import Measuring
+from speedproof.options import benchmark_settings
 
 SCHEMA = 1
 

@@ -54,7 +54,7 @@ class _Run(msgspec.Struct):
     values: list[float] | None = None
     samples: list[float] | None = None
     raw_samples: list[float] | None = None
-    warmups: list[object] | int | None = None
+    warmups: list[msgspec.Raw] | int | None = None
     loops: int | None = None
     metadata: _Moment | None = None
 
@@ -92,17 +92,20 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every benchmark's values with the process of each."""
     file = decode(source.content, _File, source)
     common = file.metadata or {}
+    of_all = _fields(common)
     calibrations = warmups = 0
 
     def record(place: Record, benchmark: _Benchmark) -> Iterator[Record | Skipped]:
         nonlocal calibrations, warmups
-        metadata = {**common, **(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
+        own = {**(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
+        metadata = {**common, **own}
+        fields = of_all + _fields(own) if common.keys().isdisjoint(own) else _fields(metadata)
         name = str(benchmark.name or metadata.get("name") or place.benchmark or source.stem)
         runs = [(run, values) for run in benchmark.runs if (values := _values(run, metadata))]
         calibrations += len(benchmark.runs) - len(runs)
-        warm = list(map(_warmup_count, benchmark.runs))
-        warmups += sum(warm)
-        yield _record(replace(place, benchmark=name), runs, metadata, warm=any(warm))
+        given = [run.warmups for run in benchmark.runs if run.warmups]
+        warmups += sum(one if isinstance(one, int) else len(one) for one in given)
+        yield _record(replace(place, benchmark=name), runs, metadata, fields, warm=bool(given))
 
     if not absent(file.benchmarks):
         yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks", of=LIST | OBJECT)
@@ -119,21 +122,29 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 
 def _record(
-    frame: Record, runs: list[tuple[_Run, list[float]]], metadata: Mapping[str, object], *, warm: bool
+    frame: Record,
+    runs: list[tuple[_Run, list[float]]],
+    metadata: Mapping[str, object],
+    fields: tuple[tuple[str, str], ...],
+    *,
+    warm: bool,
 ) -> Record | Skipped:
     if not runs:
         return frame.left_out("no run has values, only calibration or warm-ups; run it again to its end")
     unit = parse_unit(str(metadata.get("unit", "second")))
-    processes = np.repeat(np.arange(len(runs)), [len(values) for _, values in runs])
     return frame.holding(
         np.array(list(chain.from_iterable(values for _, values in runs))),
         unit,
         metric=metric_of(unit.base) if unit.base else "value",
-        processes=processes,
-        fields=as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN}),
+        processes=np.repeat(np.arange(len(runs)), [len(values) for _, values in runs]),
+        fields=fields,
         traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED} if warm else {Trait.ORDER_KNOWN}),
         span=_span([run for run, _ in runs], metadata),
     )
+
+
+def _fields(metadata: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    return as_fields({key: value for key, value in metadata.items() if key not in _OWN_TO_RUN})
 
 
 def _span(runs: list[_Run], metadata: Mapping[str, object]) -> tuple[float, float] | None:
@@ -157,10 +168,6 @@ def _values(run: _Run, metadata: Mapping[str, object]) -> list[float]:
     skip = max(run.warmups, 0) if isinstance(run.warmups, int) else 0
     divisor = _count(run.loops or metadata.get("loops")) * _count(metadata.get("inner_loops"))
     return [value / divisor for value in run.raw_samples[skip:]]
-
-
-def _warmup_count(run: _Run) -> int:
-    return run.warmups if isinstance(run.warmups, int) else len(run.warmups or ())
 
 
 def _first_format(part: msgspec.Raw, source: Source) -> _Benchmark:

@@ -28,7 +28,7 @@ from speedproof.protocols.checks import (
     steadiness,
 )
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.units import LEAST_SESSIONS, Summary, independent_units, matched_pair, summarise_all
+from speedproof.protocols.units import LEAST_SESSIONS, Summary, matched_pair, summarise_all, units_of
 from speedproof.stats.ranks import ascending
 from speedproof.stats.scaling import with_headroom
 
@@ -217,7 +217,7 @@ class PreparedPairs:
             return self._measured
         matched = [(pair.reference, pair.candidate) for pair in self.matched]
         reduce_together([side for sides in matched for side in sides], location)
-        return [sample for sides in matched for sample in independent_units(sides, location)]
+        return [sample for sides in matched for sample in units_of(sides, location)]
 
     def _prepare(self, location: StandsForAProcess) -> AllSides:
         measured, used = self._measured, self._used(location)

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray, batches, stacked
 from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending
+from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending, like
 from speedproof.data.suite import Pair, Suite
 from speedproof.stats.scaling import middle
 
@@ -64,7 +63,7 @@ def _at(sample: Sample, kept: IntArray) -> Sample:
         for level in ("processes", "sessions", "blocks")
         if (numbers := getattr(sample, level)) is not None
     }
-    return replace(sample, values=sample.values[kept], **levels)
+    return like(sample, sample.values[kept], **levels)
 
 
 def independent_units(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
@@ -72,7 +71,11 @@ def independent_units(samples: Sequence[Sample], location: Literal["mean", "medi
 
     Of processes with different numbers of values, those at the places of :func:`matched`.
     """
-    samples = matched(samples)
+    return units_of(matched(samples), location)
+
+
+def units_of(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
+    """The same of samples that are :func:`matched`."""
     if sessions_are_units(samples):
         return [sample.per_session(location) for sample in samples]
     return [sample.per_process(location) for sample in samples]
@@ -100,9 +103,7 @@ def paired_units(pair: Pair) -> tuple[Sample, Sample] | None:
         if len(both) < LEAST_SESSIONS:
             return None
         first, second = (
-            replace(
-                side, values=np.array([of[key] for key in both]), processes=None, sessions=None, blocks=None
-            )
+            like(side, np.array([of[key] for key in both]), processes=None, sessions=None, blocks=None)
             for side, of in ((x, of_one), (y, of_two))
         )
         return first, second
@@ -144,14 +145,14 @@ def _numbers(sample: Sample) -> list[int]:
 
 
 def _taken(sample: Sample, order: IntArray) -> Sample:
-    return replace(sample, values=sample.values[order], sessions=np.asarray(sample.sessions)[order])
+    return like(sample, sample.values[order], sessions=np.asarray(sample.sessions)[order])
 
 
 def typical_units(pair: Pair) -> tuple[Sample, Sample]:
     """The same for the typical run: one process gives its values."""
     sides = matched((pair.reference, pair.candidate))
     if sessions_are_units(sides):
-        x, y = independent_units(sides, "median")
+        x, y = units_of(sides, "median")
         return x, y
     x, y = (s if s.process_count == 1 else s.per_process("median") for s in sides)
     return x, y

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +19,7 @@ _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _FEW = 16
 _EPS = 2.0**-52
+_TOGETHER = 8  # terms
 _MOST_TERMS = 10_000  # of the fraction; it takes tens, and the square root of the largest parameter at worst
 
 
@@ -127,23 +128,37 @@ def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
 
     Evaluated by Lentz's method; wants x <= (a + 1) / (a + b + 2), y = 1 - x.
     """
-    start, s = a * y - b * x + 1.0, a + b
+    start = a * y - b * x + 1.0
     fraction = a * start / (a + 1.0)
     c, d = fraction, 0.0 * fraction
-    for m in range(1, _MOST_TERMS):
-        am = a + float(m)
-        ratio = x / (am + (m - 1.0))
-        cross = m * (b - m) * ratio
-        numerator = (am - 1.0) * (s + (m - 1.0)) * ratio * cross
-        term = m + cross + am * (start + m * (1.0 + y)) / (am + (m + 1.0))
+    for numerator, term in _levels(a, b, x, y, start):
         d = 1.0 / (term + numerator * d)
         c = term + numerator / c
         step = c * d
         fraction = fraction * step
         # asked so that NaN, which no term will mend, does not go on
-        if not (np.any(abs(step - 1.0) > _EPS) if isinstance(step, np.ndarray) else abs(step - 1.0) > _EPS):
+        if not ((abs(step - 1.0) > _EPS).any() if isinstance(step, np.ndarray) else abs(step - 1.0) > _EPS):
             break
     return fraction
+
+
+def _levels(a: Number, b: Number, x: Number, y: Number, start: Number) -> Iterator[tuple[Number, Number]]:
+    """The numerator and the term of each level of that fraction; of arrays those of several at once."""
+
+    def levels(m: Number) -> tuple[Number, Number]:
+        am = a + m
+        ratio = x / (am + (m - 1.0))
+        cross = m * (b - m) * ratio
+        numerator = (am - 1.0) * (a + b + (m - 1.0)) * ratio * cross
+        return numerator, m + cross + am * (start + m * (1.0 + y)) / (am + (m + 1.0))
+
+    for first in range(1, _MOST_TERMS, _TOGETHER):
+        several = range(first, first + _TOGETHER)
+        if isinstance(start, np.ndarray):
+            of_all = map(np.asarray, levels(np.array(several, float).reshape(-1, *[1] * start.ndim)))
+            yield from zip(*of_all, strict=True)
+        else:
+            yield from map(levels, map(float, several))
 
 
 def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Number]:
