@@ -90,7 +90,14 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
     assert change.low < 1.05 < change.high
     assert (result.changes.series, result.changes.versions, result.changes.longest) == (3, 80, 80)
     assert "1 change in 3 series of 80 versions" in str(result)
-    assert "No change" in str(sp.Corpus(put(stepped(80, at=50, by=1.0), tmp_path / "d")).changes(workers=1))
+    assert "A change shows from" not in str(result)
+    for versions in (7, 8):
+        told = str(
+            sp.Corpus(put(stepped(versions, at=5, by=1.0), tmp_path / f"{versions}")).changes(workers=1)
+        )
+        assert "No change" in told
+        few = "A change shows from 8 versions on one machine on; no series here has over 7."
+        assert (few in " ".join(told.split())) == (versions == 7)
 
 
 @pytest.mark.slow
