@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.command import hyperfine
@@ -131,6 +131,7 @@ def test_how_many_runs(needed: Needed, told: str) -> None:
 
 
 @given(st.lists(st.floats(1e-9, 1e6), min_size=1, max_size=4))
+@example([5e-4, 0.25])
 def test_values_keep_their_order(measured: list[float]) -> None:
     """Times as printed are in the order of the times, in the unit of the largest unless they are worlds apart."""
     texts = [text.split() for text in values(measured, "s")]
