@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.corpus import model as modelling
@@ -91,6 +92,11 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
     assert (result.changes.series, result.changes.versions, result.changes.longest) == (3, 80, 80)
     assert "1 change in 3 series of 80 versions" in str(result)
     assert "A change shows from" not in str(result)
+    several = replace(result, changes=replace(result.changes, changes=(change,) * 9))
+    for one, everything, rows, more in ((several, False, 7, 1), (several, True, 9, 0), (result, False, 1, 0)):
+        (report,) = one.reports(everything=everything)
+        told = [note.text for note in report.notes]
+        assert (len(report.tables[0].rows), told) == (rows, ["... 2 earlier changes: ask for all"] * more)
     for versions in (7, 8):
         told = str(
             sp.Corpus(put(stepped(versions, at=5, by=1.0), tmp_path / f"{versions}")).changes(workers=1)
