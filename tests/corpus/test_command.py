@@ -248,13 +248,6 @@ def test_the_answers_written_last_are_a_table(gcc: Path) -> None:
     assert (code, f"there is no column foo; available: in answers {', '.join(names)}\n" in err) == (2, True)
 
 
-def test_a_finished_question_is_answered_again(gcc: Path) -> None:
-    """On several processes, of which none has anything left to do."""
-    first = speedproof("corpus", "compare", gcc, "--workers", "2")
-    assert first[0] == 0
-    assert speedproof("corpus", "compare", gcc, "--workers", "2") == first
-
-
 def test_a_list_of_files(tmp_path: Path) -> None:
     names = tmp_path / "list"
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
@@ -282,28 +275,6 @@ def test_small_commands_pay_for_nothing_of_it() -> None:
             [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, cwd=GCC
         )
         assert done.stderr.endswith("set()\n")
-
-
-def test_damaged_files_of_a_corpus_are_an_error_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cut, or overwritten at either end: no command ends in a traceback."""
-    monkeypatch.chdir(tmp_path)
-    rows = [f"b,{v},{10 + k + v},ms" for v in (0, 1) for k in range(6)]
-    Path("a.csv").write_text("\n".join(["benchmark,version,value,unit", *rows]) + "\n")
-    assert speedproof("corpus", "build", "a.csv", "-o", "c")[0] == 0
-    (file,) = Path("c/data").rglob("*.parquet")
-    content = file.read_bytes()
-    for damage in (content[:200], b"", content[:-8] + b"\xff" * 8, content[:-40] + b"\r" * 32 + content[-8:]):
-        file.write_bytes(damage)
-        for words in (
-            ("info", "c"),
-            ("query", "c", "SELECT count(n) FROM corpus"),
-            ("compare", "c", "--workers", "1"),
-        ):
-            code, _, err = speedproof("corpus", *words)
-            assert code == 2, words
-            assert err.startswith("speedproof: error: ")
 
 
 def _pyperf(folder: Path, name: str, commit: str) -> None:

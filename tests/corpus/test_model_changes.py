@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -102,8 +103,10 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
             sp.Corpus(put(stepped(versions, at=5, by=1.0), tmp_path / f"{versions}")).changes(workers=1)
         )
         assert "No change" in told
-        few = "A change shows from 8 versions on one machine on; no series here has over 7."
-        assert (few in " ".join(told.split())) == (versions == 7)
+        few = re.findall("A change shows from .*", " ".join(told.split()))
+        assert few == ["A change shows from 8 versions on one machine on; no series here has over 7."] * (
+            8 - versions
+        )
 
 
 @pytest.mark.slow
