@@ -127,7 +127,6 @@ def test_where_chooses_rows(gcc: Path) -> None:
     code, out, _ = speedproof("show", gcc, "--where", "version = 'O3' AND benchmark LIKE 'm%'")
     assert code == 0
     assert "O2" not in out
-    assert speedproof("gate", "--baseline", f"{gcc}:O2", "--candidate", f"{gcc}:O3")[0] in (0, 1, 3)
 
 
 @pytest.mark.slow

@@ -11,9 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
+from tests.command import speedproof
 
 RESULTS = Path(__file__).parents[1] / "data" / "formats" / "jmh.json"
 READING = [
@@ -25,11 +23,6 @@ OTHERS = [
     ("corpus", "compare", "{c}", "--workers", "1", "--all"),
     ("corpus", "build", str(RESULTS), "-o", "{c}", "--append"),
 ]  # fmt: skip
-
-
-def speedproof(*argv: str) -> tuple[int, str]:
-    out, err = io.StringIO(), io.StringIO()
-    return main(list(argv), Console(out, err)), err.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +64,7 @@ def named_or_answered(whole: Path, corpus: Path, name: str, damage: bytes, words
     """The code of a command on a corpus of which one file is damaged: 0, or 2 and a line that names an error."""
     shutil.copytree(whole, corpus)
     (corpus / name).write_bytes(damage)
-    code, err = speedproof(*(word.format(c=corpus) for word in words))
+    code, _, err = speedproof(*(word.format(c=corpus) for word in words))
     shutil.rmtree(corpus)
     assert code in (0, 2)
     assert (code == 2) == ("error: " in err)
