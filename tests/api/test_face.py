@@ -242,7 +242,7 @@ def test_pictures_are_a_word_away() -> None:
     axes = one.plot.ecdf()
     assert axes.get_legend_handles_labels()[1] == ["O2 (40 runs)", "O3 (40 runs)"]
     assert one.plot.run_order(ax=axes) is axes
-    drawn = [line.get_ydata() for line in one.plot.run_order().lines]
+    drawn = [np.asarray(line.get_ydata()) for line in one.plot.run_order().lines]
     for values, sample in zip(drawn, one.samples.values(), strict=True):
         assert values / values[0] == pytest.approx(sample.values / sample.values[0])
     assert one.plot.violins() is not None
