@@ -1,4 +1,4 @@
-"""Which small errors the tests would let pass: mutants of statistics, protocols, measuring and history.
+"""Which small errors the tests would let pass: mutants of every package that decides, reads or shows something.
 
 ``python -m studies.mutants copy`` copies the repository to build/mutants; ``record`` runs the fast tests there
 and notes which lines each executes (``record tests/stats`` those of a folder). ``draw 300 1`` draws 300 of all

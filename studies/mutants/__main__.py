@@ -19,7 +19,10 @@ ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 PACKAGE = TREE / "src" / "speedproof"
-PARTS = ["stats", "protocols", "measuring", "history"]
+PARTS = [
+    "stats", "mixture", "protocols", "formats", "measuring", "history", "corpus", "plot", "reporting", "api",
+    "cli",
+]  # fmt: skip
 # What is slow is tried by "again" alone.
 FAST = ["-m", "not slow", "tests"]
 NEAR = [*FAST[:2], "tests/test_sessions.py", *(f"tests/{part}" for part in PARTS)]

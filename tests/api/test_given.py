@@ -231,8 +231,10 @@ def test_a_pair_is_written_and_named(tmp_path: Path, suite: sp.Suite) -> None:
 
 
 def test_a_correction_has_a_long_name_and_a_short_one(suite: sp.Suite) -> None:
-    s = sp.compare_suite(suite)
+    s, once = sp.compare_suite(suite), sp.compare_suite(suite, protocols="mean")
     assert s.adjusted("benjamini-hochberg") == s.adjusted("bh") != s.adjusted("holm")
+    assert once == sp.compare_suite(suite, protocols=["mean", "mean"])
+    assert once.adjusted() == once.adjusted(protocol="mean") != s.adjusted()
 
 
 def test_a_percentage_is_a_share() -> None:
@@ -245,13 +247,7 @@ def test_a_percentage_is_a_share() -> None:
 def test_a_suite_is_told_in_a_line(suite: sp.Suite) -> None:
     assert str(suite) == repr(suite) == "<Suite: 2 benchmarks of old, new; time>"
     assert [suite[name].benchmarks for name in suite] == [("sort",), ("hash",)]
-
-
-def test_a_suite_has_a_length_and_asks_each_protocol_once(suite: sp.Suite) -> None:
     assert (len(suite), "sort" in suite, "fib" in suite) == (2, True, False)
-    once = sp.compare_suite(suite, protocols="mean")
-    assert once == sp.compare_suite(suite, protocols=["mean", "mean"])
-    assert once.adjusted() == once.adjusted(protocol="mean") != sp.compare_suite(suite).adjusted()
 
 
 def test_rows_are_sorted_by_moments() -> None:

@@ -106,6 +106,8 @@ def test_commands_are_measured_while_one_looks() -> None:
     for state in session:
         if state.blocks == 3:
             session.close()
+            seen = f"{state.speedup:.4g} [{state.lower:.4g}, {state.upper:.4g}]"
+            assert str(state) == f"new: undecided after 3 blocks, speedup {seen}"
     result = session.result()
     assert result.blocks == 3
     assert {s.n for s in result.suite.samples.values()} <= {3, 4}  # of a block that had begun

@@ -109,7 +109,9 @@ def test_every_metric_is_named_and_counters_have_no_clock(tmp_path: Path) -> Non
     assert (code, sheets) == (0, ["time:", "faults:", "switches:"])
     assert "clock" not in out[out.index("faults:") : out.index("switches:")]
     _, short, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all")
-    lines = short.split("\n\n")[1].splitlines()
+    headline, table = short.split("\n\n")[:2]
+    assert headline.startswith("new against old: 3 metrics")
+    lines = table.splitlines()
     assert [line.split()[0] for line in lines] == ["metric", "time", "faults", "switches"]
 
 

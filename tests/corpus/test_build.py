@@ -294,20 +294,6 @@ def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
         sp.Corpus.build([], tmp_path / "d")
 
 
-def test_ctrl_c_keeps_what_was_read(tmp_path: Path, made_up: Make, put: Put) -> None:
-    results = made_up(20, files=4)
-
-    def stopped(builder: Any) -> Any:
-        yield from results[:2]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        build(Place.of(tmp_path / "c"), stopped)
-    assert sp.Corpus(tmp_path / "c").info().inputs == 2
-    put(results, tmp_path / "c")
-    alike(suite_of(list(read_records(str(tmp_path / "c")))), suite_of(rows_in(results)))
-
-
 def test_other_readers_find_plain_parquet(corpus_of: Callable[..., Path], made_up: Make) -> None:
     """PyArrow alone, which knows nothing of us, reads the columns as they are documented."""
     folder = corpus_of(30)

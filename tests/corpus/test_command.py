@@ -127,7 +127,6 @@ def test_where_chooses_rows(gcc: Path) -> None:
     code, out, _ = speedproof("show", gcc, "--where", "version = 'O3' AND benchmark LIKE 'm%'")
     assert code == 0
     assert "O2" not in out
-    assert speedproof("gate", "--baseline", f"{gcc}:O2", "--candidate", f"{gcc}:O3")[0] in (0, 1, 3)
 
 
 @pytest.mark.slow
@@ -248,13 +247,6 @@ def test_the_answers_written_last_are_a_table(gcc: Path) -> None:
     assert (code, f"there is no column foo; available: in answers {', '.join(names)}\n" in err) == (2, True)
 
 
-def test_a_finished_question_is_answered_again(gcc: Path) -> None:
-    """On several processes, of which none has anything left to do."""
-    first = speedproof("corpus", "compare", gcc, "--workers", "2")
-    assert first[0] == 0
-    assert speedproof("corpus", "compare", gcc, "--workers", "2") == first
-
-
 def test_a_list_of_files(tmp_path: Path) -> None:
     names = tmp_path / "list"
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
@@ -282,28 +274,6 @@ def test_small_commands_pay_for_nothing_of_it() -> None:
             [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, cwd=GCC
         )
         assert done.stderr.endswith("set()\n")
-
-
-def test_damaged_files_of_a_corpus_are_an_error_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cut, or overwritten at either end: no command ends in a traceback."""
-    monkeypatch.chdir(tmp_path)
-    rows = [f"b,{v},{10 + k + v},ms" for v in (0, 1) for k in range(6)]
-    Path("a.csv").write_text("\n".join(["benchmark,version,value,unit", *rows]) + "\n")
-    assert speedproof("corpus", "build", "a.csv", "-o", "c")[0] == 0
-    (file,) = Path("c/data").rglob("*.parquet")
-    content = file.read_bytes()
-    for damage in (content[:200], b"", content[:-8] + b"\xff" * 8, content[:-40] + b"\r" * 32 + content[-8:]):
-        file.write_bytes(damage)
-        for words in (
-            ("info", "c"),
-            ("query", "c", "SELECT count(n) FROM corpus"),
-            ("compare", "c", "--workers", "1"),
-        ):
-            code, _, err = speedproof("corpus", *words)
-            assert code == 2, words
-            assert err.startswith("speedproof: error: ")
 
 
 def _pyperf(folder: Path, name: str, commit: str) -> None:
@@ -438,13 +408,17 @@ def test_tables_that_are_not_there(gcc: Path) -> None:
 @pytest.mark.parametrize("more", [(), ("--pairs", "all"), ("--json",)])
 def test_nothing_in_common_is_an_error(gcc: Path, more: tuple[str, ...]) -> None:
     """As in compare: code 2, and what either version has."""
-    where = "version = 'O2' AND benchmark = 'sieve' OR version = 'O3' AND benchmark < 'n'"
+    where = "(version = 'O2') = (benchmark = 'sieve')"
     for known in (False, True):
         if known:
             assert speedproof("corpus", "compare", gcc, "--workers", "1")[0] == 0
         code, out, err = speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where, *more)
         assert (code, out) == (2, "")
-        assert err.splitlines()[1:] == ["  O2 has sieve (time)", "  O3 has collatz, matmul (time)"]
+        assert err.splitlines() == [
+            "speedproof: error: no benchmark that two versions have can be compared:",
+            "  O2 has sieve (time)",
+            "  O3 has collatz, matmul, sorting, ... (time)",
+        ]
         # It leaves no answers, so those written last are of the last comparison that had some.
         found = speedproof("corpus", "query", gcc, "SELECT count(DISTINCT benchmark) AS n FROM answers")
         assert found[:2] == ((0, "n\n6\n") if known else (2, ""))

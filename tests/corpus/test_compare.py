@@ -49,46 +49,58 @@ def answers(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-def test_against_comparing_the_files(corpus: Path, tmp_path: Path) -> None:
-    """Every comparison; the counts, sums and corrections of the whole."""
-    suite = sp.read(corpus, where="metric = 'time' AND version IN ('v0', 'v1')")
+@pytest.mark.parametrize("which", [None, "all", "consecutive"])
+def test_against_comparing_the_files(corpus: Path, tmp_path: Path, which: Any) -> None:
+    """Every comparison, and what each pair of versions sums up to; of one pair the corrections, too."""
     asked: dict[str, Any] = {"rules": Rules(margin=0.05), "protocols": DETAILS}
-    expected = sp.compare_suite(suite, **asked).result
-    c = sp.Corpus(corpus).compare("v0", "v1", out=tmp_path / "a", workers=1, **asked).conclusion
-    assert c.parts > 3
+    pairs = {None: ["v0v1"], "all": ["v0v1", "v0v2", "v1v2"], "consecutive": ["v0v1", "v1v2"]}[which]
+    expected = {}
+    for two in ((pair[:2], pair[2:]) for pair in pairs):
+        suite = sp.read(corpus, where=f"metric = 'time' AND version IN {two}")
+        expected[two] = sp.compare_suite(suite, **asked).result
+    versions = () if which else ("v0", "v1")
+    c = sp.Corpus(corpus).compare(*versions, pairs=which, out=tmp_path / "a", workers=1, **asked).conclusion
+    assert (c.versions, c.parts > 3) == (len(pairs), True)
     table = query(tmp_path / "a", "FROM answers").to_pylist()
-    by_place = {(row["benchmark"], row["protocol"]): row for row in table}
-    assert len(by_place) == len(table) == len(expected.comparisons)
+    by_place = {
+        tuple(row[name] for name in ["reference", "candidate", "benchmark", "protocol"]): row for row in table
+    }
+    assert len(by_place) == len(table) == sum(len(of.comparisons) for of in expected.values())
     names = "speedup low high pvalue pvalue_slower reference_median"
-    for one in expected.comparisons:
-        row = by_place[one.benchmark, one.protocol]
-        assert row["verdict"] == one.verdict.value
-        other = (one.speedup.value, one.certified.low, one.certified.high, one.pvalue, one.pvalue_slower,
-                 one.reference.median)  # fmt: skip
-        # Kernels round the last bit by how many pairs they are given at a time.
-        own = [row[name] for name in names.split()]
-        assert own == pytest.approx(other, rel=1e-12, nan_ok=True), one.benchmark
-        assert row["failed"] == [check.kind.value for check in one.failed_checks]
+    for two, of in expected.items():
+        for one in of.comparisons:
+            row = by_place[*two, one.benchmark, one.protocol]
+            assert row["verdict"] == one.verdict.value
+            other = (one.speedup.value, one.certified.low, one.certified.high, one.pvalue, one.pvalue_slower,
+                     one.reference.median)  # fmt: skip
+            # Kernels round the last bit by how many pairs they are given at a time.
+            own = [row[name] for name in names.split()]
+            assert own == pytest.approx(other, rel=1e-12, nan_ok=True), one.benchmark
+            assert row["failed"] == [check.kind.value for check in one.failed_checks]
     for protocol, counts in c.counts.items():
-        told = [one.verdict for one in expected.comparisons if one.protocol == protocol]
+        told = [one.verdict for of in expected.values() for one in of.comparisons if one.protocol == protocol]
         assert counts == {v: told.count(v) for v in Verdict}
-    controlled = {(joint.protocol, joint.method): joint for joint in expected.controlled}
+    assert [two for *two, _ in c.wholes] == [[*two] for two in expected]
+    for (*_, whole), of in zip(c.wholes, expected.values(), strict=True):
+        for name in ("these", "like_these"):
+            a, b = (getattr(one.geometric_means, name) for one in (whole, of))
+            assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-12)
+        assert [g.speedup for _, g in whole.overall] == pytest.approx([g.speedup for _, g in of.overall])
+        caveats = [{(k.kind, k.versions, len(k.benchmarks)) for k in one.caveats} for one in (whole, of)]
+        assert caveats[0] == caveats[1]
+    if which:
+        return
+    (result,) = expected.values()
+    controlled = {(joint.protocol, joint.method): joint for joint in result.controlled}
     for joint in c.joint:
         other_joint = controlled[joint.protocol, joint.method]
         assert joint.family == other_joint.family
         assert joint.counts == {v: other_joint.count(v) for v in joint.counts}
-    assert dict(c.accelerated) == dict(expected.accelerated)
-    whole = c.wholes[0][2]
-    for name in ("these", "like_these"):
-        a, b = (getattr(one.geometric_means, name) for one in (whole, expected))
-        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-12)
-    assert [g.speedup for _, g in whole.overall] == pytest.approx([g.speedup for _, g in expected.overall])
-    caveats = [{(k.kind, k.versions, len(k.benchmarks)) for k in one.caveats} for one in (whole, expected)]
-    assert caveats[0] == caveats[1]
-    pvalues = [(h.pvalue_candidate, h.pvalue_reference) for h in (c.hpt, expected.hpt) if h is not None]
+    assert dict(c.accelerated) == dict(result.accelerated)
+    pvalues = [(h.pvalue_candidate, h.pvalue_reference) for h in (c.hpt, result.hpt) if h is not None]
     assert len(pvalues) == 2
     assert pvalues[0] == pvalues[1]
-    assert c.machine is expected.machine is None
+    assert c.machine is result.machine is None
 
 
 @pytest.mark.slow
@@ -216,13 +228,7 @@ def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Pa
     assert "damaged or gone" in compare(corpus, Asked("all", "time"), How(tmp_path / "a")).failures[0]
 
 
-@pytest.mark.slow
-def test_pairs(corpus: Path, tmp_path: Path) -> None:
-    rows = "SELECT DISTINCT reference || candidate AS p FROM answers ORDER BY p"
-    expected = {"all": ["v0v1", "v0v2", "v1v2"], "consecutive": ["v0v1", "v1v2"]}
-    for which, pairs in expected.items():
-        sp.Corpus(corpus).compare(pairs=which, out=tmp_path / which, workers=1)  # type: ignore[arg-type]
-        assert query(tmp_path / which, rows)["p"].to_pylist() == pairs
+def test_pairs_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text("reference,candidate\nv2, v0\n\nv2,v0\n")
     assert pairs_in_file(str(tmp_path / "pairs.csv")) == (("v2", "v0"),)
     (tmp_path / "bad.csv").write_text("v2\n")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.corpus import model as modelling
@@ -90,7 +92,21 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
     assert change.low < 1.05 < change.high
     assert (result.changes.series, result.changes.versions, result.changes.longest) == (3, 80, 80)
     assert "1 change in 3 series of 80 versions" in str(result)
-    assert "No change" in str(sp.Corpus(put(stepped(80, at=50, by=1.0), tmp_path / "d")).changes(workers=1))
+    assert "A change shows from" not in str(result)
+    several = replace(result, changes=replace(result.changes, changes=(change,) * 9))
+    for one, everything, rows, more in ((several, False, 7, 1), (several, True, 9, 0), (result, False, 1, 0)):
+        (report,) = one.reports(everything=everything)
+        notes = [note.text for note in report.notes]
+        assert (len(report.tables[0].rows), notes) == (rows, ["... 2 earlier changes: ask for all"] * more)
+    for versions in (7, 8):
+        told = str(
+            sp.Corpus(put(stepped(versions, at=5, by=1.0), tmp_path / f"{versions}")).changes(workers=1)
+        )
+        assert "No change" in told
+        few = re.findall("A change shows from .*", " ".join(told.split()))
+        assert few == ["A change shows from 8 versions on one machine on; no series here has over 7."] * (
+            8 - versions
+        )
 
 
 @pytest.mark.slow

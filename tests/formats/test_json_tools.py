@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.formats.reading import load, split
 
+import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
@@ -28,6 +29,10 @@ def test_hyperfine_against_json(files: Path) -> None:
     assert all(r.unit == "s" and r.metric == "time" and Trait.ORDER_KNOWN in r.traits for r in records)
     assert all(r.processes is None for r in records), "each run is a process of its own"
     assert not skipped
+    versions = [sp.read(files / name).versions for name in ("hyperfine.json", "hyperfine-failing.json")]
+    assert versions == [tuple(r["command"] for r in results), ("hyperfine-failing",)], (
+        "of several commands each"
+    )
 
 
 def test_hyperfine_memory_and_summary_only(files: Path) -> None:

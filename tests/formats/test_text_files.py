@@ -430,6 +430,7 @@ def test_speedup_test_configuration_oddities(tmp_path: Path, delimiter: str) -> 
 
 
 def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path) -> None:
+    """And the command does: what is left out, and which unit was not used, once."""
     write(tmp_path, "time (us)\n1\nNA\n2\n", "a.txt")
     write(tmp_path, "1\nFAILED\n", "b.txt")
     rows = ["", "x,a.txt,a.txt", ",a.txt,a.txt", "y,a.txt,b.txt", "z,,a.txt", "x,a.txt,a.txt,,,9"]
@@ -451,13 +452,11 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
     remarks = " ".join(records[-1].notes)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
     assert "line 7: 1 cell beyond the header not used" in remarks
-
-
-def test_the_suite_command_says_which_unit_was_not_used(tmp_path: Path) -> None:
-    write(tmp_path, "time (us)\n1\n3\n2\n", "a.txt")
-    path = write(tmp_path, "Name,Sample1,Sample2\nx,a.txt,a.txt\n", "c.csv")
     code, _, err = speedproof("suite", path, "--unit", "ms")
-    assert (code, err.count("names the unit us, so ms, which was asked for, was not used")) == (0, 1)
+    assert [line for line in err.splitlines() if line.startswith("left")] == [
+        f"left out: {s}" for s in skipped
+    ]
+    assert (code, err.count("names the unit us, so ms, which was asked for, was not used")) == (2, 1)
 
 
 def test_the_same_runs_in_two_units_are_no_difference(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.command import speedproof as run
 
 import speedproof as sp
@@ -62,6 +63,10 @@ def test_what_sessions_explain_is_not_shown(folder: Path) -> None:
     assert floor.sessions == 12
     assert other.sessions == 0  # the other benchmarks speak for it
     assert 0.01 < floor.deviation < 0.04
+    reach = math.expm1(stats.t.ppf(0.95, floor.degrees) * math.sqrt(2) * floor.deviation)
+    assert floor.reach == pytest.approx(reach)
+    told = str(sp.History(folder / "s.db", folder).changes())
+    assert f"Two sessions of one commit differ by up to {100 * reach:.1f} % (95 %)." in told
     code, out, _ = run("compare", *files, "--store", str(folder / "s.db"), "--only", "parse")
     assert code == 0
     assert "sessions of the same code differ by up to" in " ".join(out.split())

@@ -109,12 +109,22 @@ def test_what_has_no_inputs_is_refused(of: sp.Suite, parameter: str, message: st
 
 
 def test_several_candidates_have_a_row_each() -> None:
-    """Named by candidate, as there is one benchmark."""
-    both = suite()
-    third = {(key, "newest"): sample for (key, version), sample in both.samples.items() if version == "new"}
-    of = sp.Suite((*both.versions, "newest"), both.samples | third)
-    result = sp.compare_suite(of).over("n")
-    assert [row.name for report in result.reports() for row in report.tables[0].rows] == ["new", "newest"]
+    """Named by candidate, as there is one benchmark; what is proven, rounded towards 1, in either direction."""
+    both = suite(crossing=1.0)
+    third = {
+        (key, "newest"): sp.Sample(sample.values * int(key.benchmark[7:]) ** 0.1, "s")
+        for (key, version), sample in both.samples.items()
+        if version == "old"
+    }
+    result = sp.compare_suite(sp.Suite((*both.versions, "newest"), both.samples | third)).over("n")
+    rows = [row for report in result.reports() for row in report.tables[0].rows]
+    assert [row.name for row in rows] == ["new", "newest"]
+    for row, of, word in zip(rows, result, ("faster", "slower"), strict=True):
+        assert of.verdict == word
+        shown = re.fullmatch(rf"([\d.]+)x {word}, at least ([\d.]+)x", row.cells[-1].text)
+        assert shown is not None
+        proven = of.like_these.low if word == "faster" else 1 / of.like_these.high
+        assert proven - 0.01 <= float(shown[2]) <= proven
 
 
 @pytest.mark.parametrize("k", [3, 8])

@@ -150,10 +150,13 @@ def test_python() -> None:
     assert one.runs == one.plans[0].sizes[0].runs
     assert "To find 3 % in 8 of 10 comparisons: about" in str(one)
     assert sp.plan(x, effect=0.03, unit="ms", protocol="mean") == one
-    suite = sp.Suite.of_samples({"f": {"a": x, "b": x + 1.0}, "g": {"a": x[:3], "b": x[:3]}}, unit="ms")
+    sides = {"a": x, "b": x + 1.0}
+    suite = sp.Suite.of_samples({"f": sides, "g": {"a": x[:3], "b": x[:3]}, "h": sides}, unit="ms")
     both = sp.plan(suite, effect=0.05, protocol="mean")
-    assert [found.benchmark for found in both] == ["f"]
+    assert [found.benchmark for found in both] == ["f", "h"]
     assert both.problems == ("g: a pilot needs 5 runs (processes) of each version",)
+    with pytest.raises(sp.SpeedproofError, match="there are 2 plans: "):
+        _ = both.runs
 
 
 @pytest.mark.parametrize(

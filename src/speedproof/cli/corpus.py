@@ -199,7 +199,6 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     check_outputs(output)
     if asked.pairs and (asked.reference or asked.candidate):
         raise UsageError("--pairs and --reference or --candidate exclude each other")
-    known = asked.pairs in ("all", "consecutive", None)
     protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile))) or (
         DETAILS if output.details else ASKED
     )
@@ -208,7 +207,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
         sp.Corpus.compare,
         asked,
         console,
-        pairs=asked.pairs if known or asked.pairs is None else pairs_in_file(asked.pairs),
+        pairs=asked.pairs if asked.pairs in ("all", "consecutive", None) else pairs_in_file(asked.pairs),
         rules=rules_of(asked, asked.judging, protocols),
         protocols=protocols,
     )

@@ -85,8 +85,7 @@ def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Se
     """Why there is no comparison at all: what versions have, by names."""
     chosen = [v for pair in asked.pairs for v in pair] if isinstance(asked.pairs, tuple) else versions
     named = list(dict.fromkeys(chosen))
-    sides = "both versions have" if len(named) == 2 else "two of the versions have"
-    lines = [f"no benchmark that {sides} can be compared:"]
+    lines = ["no benchmark that two versions have can be compared:"]
     with tables_of(corpus, asked.where) as connection:
         sql = "SELECT benchmark FROM chosen WHERE version = ? AND metric = ? GROUP BY 1 ORDER BY min(row)"
         for version in named[:4]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from speedproof.corpus.changes import CorpusChange, CorpusChanges
 
 _SHOWN = 7
-_LEAST_WATCHED = 11  # commits, of which only the last may raise an alarm
+LEAST_WATCHED = 11  # commits, of which only the last may raise an alarm
 _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
@@ -124,7 +124,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
         Text(f"{count} in {many}", "strong"),
         Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
     )
-    few = result.commits < _LEAST_WATCHED and not result.alarms
+    few = result.commits < LEAST_WATCHED and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
     hints = (*_next_step(result), "Accept: speedproof history bless COMMIT") if result.undecided else ()
@@ -140,7 +140,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     rows = [_row_of_alarm(result, alarm) for alarm in shown]
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
-        (Text(f"... {more} more alarms: ask for all"),) if more else too_few(_LEAST_WATCHED) if few else (),
+        (Text(f"... {more} more alarms: ask for all"),) if more else too_few(LEAST_WATCHED) if few else (),
         hints=hints, command="history watch", data=result,
     )  # fmt: skip
 
@@ -220,7 +220,6 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
-_LEAST = 8  # and fewer show none
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
 _WIDTH = 12  # of a line of bars in a table
@@ -320,16 +319,16 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
     for track in result.tracks:
         lengths[track.series] = max(len(track), lengths.get(track.series, 0))
     longest = max(lengths.values(), default=0)
-    short = sum(length < _LEAST for length in lengths.values())
+    short = sum(length < LEAST for length in lengths.values())
     if lengths and longest < _FEW and not result.changes:
-        if longest < _LEAST:
-            yield from too_few(_LEAST)
+        if longest < LEAST:
+            yield from too_few(LEAST)
         else:
             shows = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}"
             yield from too_few(_FEW, shows)
     if 0 < short < len(lengths):
         lacking = f"{short} of {len(lengths)} benchmarks show nothing"
-        yield Text(f"{lacking}: fewer than {_LEAST} commits on a machine.")
+        yield Text(f"{lacking}: fewer than {LEAST} commits on a machine.")
 
 
 def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
