@@ -89,6 +89,8 @@ def test_child_has_its_own_group_and_default_signals() -> None:
     assert int(ignored, 16) & (1 << (signal.SIGPIPE - 1)) == 0
     blocked = execute(Job(("sh", "-c", "grep SigBlk /proc/self/status"), capture=True)).stdout.split()[1]
     assert int(blocked, 16) == 0
+    slack = ("cat", "/proc/self/timerslack_ns")
+    assert execute(Job(slack, capture=True)).stdout == subprocess.run(slack, stdout=subprocess.PIPE).stdout
 
 
 @pytest.mark.parametrize(

@@ -345,12 +345,13 @@ class TestManyRuns:
                 10.0 ** rng.uniform(-300, 300, 500),
                 rng.lognormal(0, 1, 500),
                 np.nextafter(10.0 ** np.arange(-20, 21), 0),
+                (rng.integers(10**14, 10**15, 500) + 0.5) * 10.0 ** rng.integers(-5, 1, 500),
                 10.0 ** np.arange(-20, 21),
                 [5e-324, 1.7e308, 0.1 + 0.2, 999999999999999.5, 1.0000000000000005],
             ]
         )
-        for value in values.tolist():
-            m, e = hpt_levels.printed_digits(value)
+        digits = (part.tolist() for part in hpt_levels.printed_digits(values))
+        for value, m, e in zip(values.tolist(), *digits, strict=True):
             assert Fraction(m) * Fraction(10) ** e == hpt_levels.decimal(value)
 
     @pytest.mark.parametrize("rule", RULES)

@@ -26,6 +26,7 @@ from speedproof.measuring.system import (
     ends_within,
     left_behind,
     memory_file,
+    rest,
     watch,
 )
 
@@ -34,7 +35,6 @@ _DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000
 # Of standard error the end is kept: looked at so often, it can take no more memory than it is written in a moment.
 _KEPT_ERRORS = 1 << 20
-_REST_SECONDS = 1e-6
 
 
 class RunError(SpeedproofError):
@@ -207,7 +207,7 @@ def _spawn_and_wait(
 ) -> tuple[float, int, resource.struct_rusage, bool]:
     pid, timed_out = 0, False
     # Whoever has just slept is not interrupted for others that wait, nor is the child that it starts.
-    time.sleep(_REST_SECONDS)
+    rest()
     start = time.perf_counter_ns()
     try:
         try:
@@ -228,7 +228,7 @@ def _spawn_and_wait(
         finish = time.perf_counter_ns()
         _, status, usage = os.wait4(pid, 0)
         # Two short rests protect more than one: what lies between uses up less of a turn.
-        time.sleep(_REST_SECONDS)
+        rest()
     except BaseException:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import accumulate, groupby
-from math import comb, erfc, gcd, sqrt
+from functools import lru_cache
+from itertools import groupby
+from math import comb, erfc, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ PAPER_EXACT_BELOW = (
 )
 _DIGITS = 15
 _LARGEST = Fraction(float(np.finfo(np.float64).max))
+_SURE = 0.5 - 10**_DIGITS * float(np.finfo(np.longdouble).eps)  # a power and its product are rounded
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
@@ -112,29 +114,48 @@ def decimal(value: float) -> Fraction:
 def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    digits = [printed_digits(value) for side in given for value in side.tolist()]
-    least = min(exponent for _, exponent in digits)
-    every = [mantissa * 10 ** (exponent - least) for mantissa, exponent in digits]
-    common, n = gcd(*every), given[0].size
-    unit = 1 if max(every) < common << 63 else max(every) // common
-    upper, lower = (_side([value // common for value in side], unit) for side in (every[:n], every[n:]))
+    digits, powers = printed_digits(np.concatenate(given))
+    least, once = int(powers.min()), np.gcd.reduce(digits)
+    digits //= once
+    fits = int(digits.max()) * 10 ** (int(powers.max()) - least) < 1 << 63
+    kind: type[Any] = np.int64 if fits else np.object_
+    every = digits.astype(kind) * 10 ** (powers - least).astype(kind)
+    again = np.gcd.reduce(every)
+    every //= again
+    unit = 1 if (most := int(every.max())) < 1 << 63 else most
+    common, n = int(once) * int(again), given[0].size
     exact = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
-    return upper, lower, exact
+    return _side(every[:n], unit), _side(every[n:], unit), exact
 
 
-def _side(whole: list[int], unit: int) -> Side:
+def _side(whole: WholeArray, unit: int) -> Side:
     """Runs as whole numbers, and as doubles in a unit: 1 while they fit into 64 bits."""
-    groups = Counter(sorted(whole))
-    counts = list(groups.values())
-    kind: Any = np.int64 if unit == 1 else np.object_
-    below, rounded = np.array([0, *accumulate(counts)]), np.array([value / unit for value in groups])
-    return Side(np.array(list(groups), kind), np.array(counts), below, rounded, len(whole))
+    ordered = np.sort(whole)
+    ends = np.append((ordered[1:] != ordered[:-1]).nonzero()[0], whole.size - 1)
+    values, below = ordered[ends].astype(np.int64 if unit == 1 else np.object_), np.append(0, ends + 1)
+    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64), whole.size)
 
 
-def printed_digits(value: float) -> tuple[int, int]:
-    """The 15 digits that a positive double prints as, as a whole number, and their power of ten."""
-    digits, exponent = format(value, f".{_DIGITS - 1}e").split("e")
-    return int(digits.replace(".", "")), int(exponent) - _DIGITS + 1
+def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """The 15 digits that positive doubles print as, as whole numbers, and their powers of ten."""
+    powers = np.floor(np.log10(values)).astype(np.int64) - (_DIGITS - 1)
+    least, most = int(powers.min()), int(powers.max())
+    with np.errstate(over="ignore", invalid="ignore"):  # where long doubles are doubles
+        scales = np.array([_power_of_ten(-power) for power in range(least, most + 1)])
+        scaled = values * scales[powers - least]
+        whole = np.rint(scaled)
+        digits = whole.astype(np.int64)
+        # The logarithm may be that of the next power of ten.
+        sure = (np.abs(scaled - whole) < _SURE) & (scaled > 10 ** (_DIGITS - 1)) & (whole <= 10**_DIGITS)
+    for i in (~sure).nonzero()[0].tolist():
+        mantissa, power = format(float(values[i]), f".{_DIGITS - 1}e").split("e")
+        digits[i], powers[i] = int(mantissa.replace(".", "")), int(power) - _DIGITS + 1
+    return digits, powers
+
+
+@lru_cache(maxsize=1024)
+def _power_of_ten(power: int) -> np.longdouble:
+    return np.longdouble(f"1e{power}")
 
 
 def score_duel(
