@@ -19,6 +19,8 @@ FAILED, ERROR, UNDECIDED, INTERRUPTED = 1, 2, 3, 130
 """The exit codes of what does not end with 0."""
 QUIET = 10.0
 """Seconds between two lines of progress in a pipe."""
+SOON = 1.0
+"""Seconds until the first one."""
 
 
 def _columns(stream: TextIO) -> int:
@@ -120,7 +122,7 @@ class Console:
     def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
         """Show a progress bar on ``err`` where that is a terminal, else a line now and then."""
         if not self.err.isatty():
-            last = time.monotonic()
+            last = time.monotonic() - QUIET + SOON
 
             def tell(done: float, of: float | None) -> None:
                 nonlocal last

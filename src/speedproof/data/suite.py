@@ -180,9 +180,11 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         >>> suite.select(only=["s*"]).benchmarks
         ('sort',)
         """
-        what, names = ("command", self.versions) if self.commands else ("benchmark", self.benchmarks)
         only, skip = ((given,) if isinstance(given, str) else given for given in (only, skip))
         chosen = self
+        if self.samples and metric == "all" and not (only or skip):
+            return chosen
+        what, names = ("command", self.versions) if self.commands else ("benchmark", self.benchmarks)
         if only or skip:
             kept = {name for name in names if wanted(name, only, skip)}
             chosen = self._restricted(
@@ -282,15 +284,15 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             group.append(record)
         samples: dict[tuple[Key, str], Sample] = {}
         alike: dict[tuple[Any, ...], Sample] | None = {} if fit else None
-        for (key, version), group in groups.items():
+        for place, group in groups.items():
             if not group:
                 continue
             try:
-                samples[key, version] = pool(group, version, alike)
+                samples[place] = pool(group, place[1], alike)
             except DataError as error:
                 first = group[0]
                 reason = str(error).removeprefix(f"{first.path} {first.where}: ")
-                skipped.append(Skipped(first.path, first.where, key.benchmark, reason))
+                skipped.append(Skipped(first.path, first.where, first.benchmark, reason))
         names = tuple(version for version, left in versions.items() if left)
         return cls(names, samples, residue(groups), tuple(skipped), fields(groups), commands)
 
