@@ -1,6 +1,7 @@
 """asv and ReBench, against the numbers that stand in files of the tools themselves."""
 
 import csv
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -230,3 +231,19 @@ def test_rebench_of_too_few_columns_is_refused(tmp_path: Path) -> None:
     path.write_text("invocation\tvalue\n1\t2.5\n")
     with pytest.raises(FormatError, match="the header lacks the column iteration"):
         list(read(path, format="rebench"))
+
+
+def test_words_of_numbers_inside_texts_stay(tmp_path: Path) -> None:
+    """JSON has no NaN and asv writes one: in a name beside quotes and backslashes the same word is a text."""
+    names = ["NaN, -Infinity", '"NaN"', "\\", '\\"NaN\\\\', "half \ud800 of a pair"]
+    result = [1.0, float("nan"), 2.0, float("-inf"), 3.0]
+    entry = {"result": result, "params": [names]}
+    content = {"commit_hash": "c", "requirements": {}, "params": {}, "results": {"time_x": entry}}
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(content))
+    found = {r.benchmark: r.values.tolist() for r in split(path)[0]}
+    assert found == {
+        "time_x(NaN, -Infinity)": [1.0],
+        "time_x(\\)": [2.0],
+        "time_x(half \ufffd of a pair)": [3.0],
+    }

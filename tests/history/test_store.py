@@ -386,3 +386,47 @@ def test_decisions_are_kept_with_who_and_when(where: str) -> None:
     assert (second.benchmark, second.state, second.reason) == ("sort", "invalid", "noise")
     with pytest.raises(UsageError, match="no benchmark"):
         store.decide("a", "fixed", reason="", who="", benchmark="none")
+
+
+def test_what_is_packed_together_is_what_zlib_reads(tmp_path: Path) -> None:
+    """Samples of many sizes, more than one statement takes: the values that the tables hold are those given."""
+    rng = np.random.default_rng(29)
+    sizes = [*range(1, 40), *[1] * 150]
+    values = {f"b{i}": rng.lognormal(size=size) for i, size in enumerate(sizes)}
+    nested = [("v", Record(name, x, processes=np.arange(x.size) // 2)) for name, x in values.items()]
+    store = HistoryStore(str(tmp_path / "t.db"))
+    store.add(Suite.from_records(nested), {"v": Commit("c")}, path="p", digest="d")
+    query = """SELECT benchmark, observations, processes, n, low IS NULL FROM sample
+        JOIN observation ON sample = sample.id JOIN series ON series = series.id"""
+    with closing(sqlite3.connect(tmp_path / "t.db")) as file:
+        rows = file.execute(query).fetchall()
+    assert [row[0] for row in rows] == [*values]
+    for name, observations, processes, n, unbounded in rows:
+        assert np.frombuffer(zlib.decompress(observations)).tolist() == values[name].tolist()
+        assert np.frombuffer(zlib.decompress(processes), int).tolist() == (np.arange(n) // 2).tolist()
+        assert unbounded == (n <= 10), "at 95 % the median of 6 processes is the first with an interval"
+
+
+def test_files_added_together_are_whole_or_not_there(tmp_path: Path) -> None:
+    """One that fails takes no other along, and neither does an end between two; what it made is made again."""
+    store = HistoryStore(str(tmp_path / "t.db"))
+
+    def add(name: str, suite: Suite) -> None:
+        store.add(suite, {name: Commit(name)}, path=name, digest=name)
+
+    def interrupted() -> None:
+        mixed = [("b", Record("new", np.ones(1))), ("b", Record("sort", np.ones(1), unit="B"))]
+        with store.together() as pause:
+            add("a", suite_of("a", 1.0))
+            with pytest.raises(SpeedproofError, match="nothing of the file was added"):
+                add("b", Suite.from_records(mixed))
+            pause()
+            add("c", suite_of("c", 2.0, benchmark="new"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    again = HistoryStore(str(tmp_path / "t.db"))
+    assert shas(again) == ["a", "c"]
+    assert [one.key.benchmark for one in again.all_series()] == ["new", "sort"]
+    assert {commit.sha for commit in again.commits()} == {"a", "c"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
@@ -217,19 +218,25 @@ def add_all(
     if suites := [part.suite for part in everything if isinstance(part, Imported)]:
         all_there(higher, (n for suite in suites for key in suite.keys for n in (key.metric, key.benchmark)))
     asked |= {"higher_is_better": higher_is_better, "machine": machine}
-    for i, part in enumerate(everything):
-        name = session and f"{session}/{part.name if isinstance(part, Path) else i}"
-        if isinstance(part, str):
-            problems.append(part)
-        elif isinstance(part, Path):
-            try:
-                parts.append(add_file(history, str(part), session=name, **asked))
-            except SpeedproofError as error:
-                problems.append(str(error).splitlines()[0])
-        else:
-            part = replace(part, suite=_turned(part.suite, higher))
-            parts.append(_add_part(history, path, part, name, machine))
-        done(len(everything), i + 1)
+    with ExitStack() as stack:
+        pause: Callable[[], object] | None = None
+        for i, part in enumerate(everything):
+            name = session and f"{session}/{part.name if isinstance(part, Path) else i}"
+            if isinstance(part, str):
+                problems.append(part)
+            elif isinstance(part, Path):
+                try:
+                    parts.append(add_file(history, str(part), session=name, **asked))
+                except SpeedproofError as error:
+                    problems.append(str(error).splitlines()[0])
+            else:
+                part = replace(part, suite=_turned(part.suite, higher))
+                parts.append(_add_part(history, path, part, name, machine))
+            done(len(everything), i + 1)
+            if pause is not None:
+                pause()
+            elif parts:  # a store is made by the first file that can be added
+                pause = stack.enter_context(history.made().together())
     if not parts:
         raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))

@@ -19,6 +19,7 @@ from speedproof.errors import FormatError
 
 # They hold what somebody wrote down; every other tool measures one thing after the other.
 _NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
+_Fields = tuple[tuple[str, str], ...]
 _FEW = 64  # records whose values are looked at together
 _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
@@ -276,10 +277,18 @@ def pool(group: list[Record], version: str, fit: dict[tuple[Any, ...], Sample] |
     if len(group) > 1:
         one, sittings, sessions = _joined(group)
     elif fit is not None and one.processes is None and one.blocks is None:
-        kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool, one.fields)
-        if (known := fit.get(kind)) is not None:
-            place = {"source": source, "session_names": sittings, "span": one.span, "position": one.position}
-            return like(known, one.values.copy(), **place)
+        kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool)
+        # The fields of a file are mostly one tuple, which takes long to be found by what it holds.
+        for of in (id(one.fields), one.fields):
+            if (known := fit.get((kind, of))) is not None:
+                place = {
+                    "source": source,
+                    "session_names": sittings,
+                    "span": one.span,
+                    "position": one.position,
+                }
+                values = one.values.copy() if one.values.flags.writeable else one.values
+                return like(known, values, **place)
     sample = Sample(
         one.values,
         one.unit,
@@ -298,7 +307,7 @@ def pool(group: list[Record], version: str, fit: dict[tuple[Any, ...], Sample] |
         fields=one.fields,
     )
     if kind and fit is not None:
-        fit[kind] = sample
+        fit[kind, id(one.fields)] = fit[kind, one.fields] = sample
     return sample
 
 
@@ -343,8 +352,9 @@ def _joined(group: list[Record]) -> tuple[Record, tuple[str, ...], IntArray | No
 def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]:
     """What differed among records that were pooled."""
     seen: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for (key, _), group in groups.items():
-        for name, values in _different(group).items() if len(group) > 1 else ():
+    pooled = ((key, group) for (key, _), group in groups.items() if len(group) > 1)
+    for key, group in pooled:
+        for name, values in _different(record.fields for record in group).items():
             # A session is the level of nesting above the process, not something overlooked.
             if len(values) > 1 and name != "session":
                 known, benchmarks = seen.setdefault(name, ({}, {}))
@@ -357,19 +367,21 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
 
 def fields(groups: Mapping[tuple[Key, str], list[Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
     """By version, the values of every field of its records."""
-    of: dict[str, list[Record]] = {}
+    of: dict[str, dict[int, _Fields]] = {}
     for (_, version), group in groups.items():
-        of.setdefault(version, []).extend(record for record in group if record.fields)
+        known = of.setdefault(version, {})  # by identity: those of a file are mostly one tuple
+        for record in group:
+            known[id(record.fields)] = record.fields
     return {
-        version: {name: tuple(values) for name, values in _different(records).items()}
-        for version, records in of.items()
-        if records
+        version: {name: tuple(values) for name, values in different.items()}
+        for version, several in of.items()
+        if (different := _different(several.values()))
     }
 
 
-def _different(records: Iterable[Record]) -> dict[str, dict[str, None]]:
+def _different(several: Iterable[_Fields]) -> dict[str, dict[str, None]]:
     """The different values of every field, in order of appearance."""
     columns: dict[str, dict[str, None]] = {}
-    for name, value in chain.from_iterable({record.fields: None for record in records}):
+    for name, value in chain.from_iterable(dict.fromkeys(several)):
         columns.setdefault(name, {}).setdefault(value)
     return columns

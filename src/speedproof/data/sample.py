@@ -385,7 +385,9 @@ def all_ascending(samples: Sequence[Sample]) -> FloatArray:
 def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median"]) -> None:
     """Let many samples remember what :meth:`Sample.per_process` is; those of one nesting are reduced at once."""
     for members in batches(
-        (sample.n, id(sample.groups)) if sample.nested and location not in sample.__dict__ else None
+        (sample.n, id(sample.groups))
+        if sample.processes is not None and sample.nested and location not in sample.__dict__
+        else None
         for sample in samples
     ):
         some = [samples[i] for i in members]

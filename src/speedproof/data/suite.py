@@ -180,9 +180,11 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         >>> suite.select(only=["s*"]).benchmarks
         ('sort',)
         """
-        what, names = ("command", self.versions) if self.commands else ("benchmark", self.benchmarks)
         only, skip = ((given,) if isinstance(given, str) else given for given in (only, skip))
         chosen = self
+        if self.samples and metric == "all" and not (only or skip):
+            return chosen
+        what, names = ("command", self.versions) if self.commands else ("benchmark", self.benchmarks)
         if only or skip:
             kept = {name for name in names if wanted(name, only, skip)}
             chosen = self._restricted(
@@ -284,13 +286,12 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         for place, group in groups.items():
             if not group:
                 continue
-            key, version = place
             try:
-                samples[place] = pool(group, version, alike)
+                samples[place] = pool(group, place[1], alike)
             except DataError as error:
                 first = group[0]
                 reason = str(error).removeprefix(f"{first.path} {first.where}: ")
-                skipped.append(Skipped(first.path, first.where, key.benchmark, reason))
+                skipped.append(Skipped(first.path, first.where, first.benchmark, reason))
         names = tuple(version for version, left in versions.items() if left)
         return cls(names, samples, residue(groups), tuple(skipped), fields(groups), commands)
 

@@ -22,6 +22,7 @@ from typing import Any, cast
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from speedproof.arrays import IntArray
 from speedproof.data.record import Record, Skipped
@@ -170,11 +171,24 @@ def _records(
         if len(items) != count:
             raise source.error(where, f"{len(items)} {what} for {plural(count, 'parameter set')}")
     unit, is_time = _unit(name.rpartition(".")[2].partition("_")[0].lower(), listing.unit, listing.type)
-    span = _span(entry)
-    names = [f"{name}({', '.join(map(str, one))})" for one in product(*params)] if params else [name]
-    for shown, value, taken in zip(names, results, samples, strict=True):
-        raw = taken if isinstance(taken, list) and taken else None
-        values = numbers(raw or ([] if value is None else [value]))
+    processes, traits, notes = (None, _SUMMARY, (_MEDIAN,)) if is_time else _PLAIN
+    metric = _METRICS.get(unit.base, "value")
+    all_results = frame.holding(
+        numbers(results), unit, metric=metric, processes=processes, traits=traits, notes=notes,
+        fields=fields, span=_span(entry),
+    )  # fmt: skip
+    all_results.values.flags.writeable = False  # so that nobody need copy a part
+    usable = np.isfinite(all_results.values).tolist()
+    repeat = listing.repeat if isinstance(listing.repeat, int) else None
+    rounds = listing.rounds or listing.processes or 0
+    sets = map(", ".join, product(*([*map(str, values)] for values in params)))
+    names = [f"{name}({one})" for one in sets] if params else [name]
+    for i, (shown, taken) in enumerate(zip(names, samples, strict=True)):
+        if not (isinstance(taken, list) and taken):
+            if usable[i]:
+                yield replace(all_results, benchmark=shown, values=all_results.values[i : i + 1])
+            continue
+        values = numbers(taken)
         finite = [*map(math.isfinite, values.tolist())]  # faster than NumPy for a few
         lost = finite.count(False)
         if lost == values.size:
@@ -182,16 +196,12 @@ def _records(
         if lost:
             yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
             values = values[finite]
-        processes, traits, notes = (None, _SUMMARY, (_MEDIAN,)) if is_time else _PLAIN
-        if raw is not None:
-            repeat = listing.repeat if isinstance(listing.repeat, int) else None
-            rounds = listing.rounds or listing.processes or 0
-            processes, traits, notes = _of_rounds(values.size, rounds, repeat, whole=not lost)
-        metric = _METRICS.get(unit.base, "value")
-        yield frame.holding(
-            values, unit, benchmark=shown, metric=metric, processes=processes, traits=traits, notes=notes,
-            fields=fields, span=span,
-        )  # fmt: skip
+        processes, traits, notes = _of_rounds(values.size, rounds, repeat, whole=not lost)
+        yield all_results.holding(
+            values, unit, benchmark=shown, processes=processes, traits=traits, notes=notes
+        )
+    if all(usable):
+        return
     if failed := results.count(None):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
         yield source.skip(where, name, f"{what} failed; asv run --show-stderr says why")

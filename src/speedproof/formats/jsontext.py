@@ -33,7 +33,6 @@ WINDOW = 1 << 22  # bytes of it that are otherwise, where no part is longer
 _MEMBER = re.compile(rb'"([^"\\]{1,60})"\s*:')
 _PATH = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
 _BYTE = re.compile(r"\(byte (\d+)\)")
-_TEXT_OR_NAN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|-?(?:NaN|Infinity)', re.DOTALL)
 _STRUCTURE = np.isin(np.arange(256), list(b'"[{]},'))
 _SURROGATE = re.compile(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
@@ -65,7 +64,7 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
             raise
         except msgspec.DecodeError as error:
             malformed = error
-            return cast(T, _decoder(kind).decode(_TEXT_OR_NAN.sub(_as_json, bytes(data))))
+            return cast(T, _decoder(kind).decode(_as_json(bytes(data))))
     except RecursionError:
         raise source.error(where, "the JSON is nested too deeply for a result file") from None
     except msgspec.ValidationError as error:
@@ -74,11 +73,17 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
         raise _malformed(malformed, source, where) from None
 
 
-def _as_json(match: re.Match[bytes]) -> bytes:
-    """A text without halves of surrogate pairs, and a number that is none as a text."""
-    if match[0][:1] != b'"':
-        return b'"%s"' % match[0]
-    return _SURROGATE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], match[0])
+def _as_json(text: bytes) -> bytes:
+    """The same without halves of surrogate pairs, and with numbers that are none as texts."""
+    if rb"\u" in text:
+        text = _SURROGATE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], text)
+    # Bytes that are in no UTF-8 stand for escapes, so that quotes part texts from all else, and for new quotes.
+    pieces = text.replace(rb"\\", b"\xfd").replace(rb"\"", b"\xfe").split(b'"')
+    outside = b'"'.join(pieces[::2])
+    for name in (b"NaN", b"Infinity"):
+        outside = outside.replace(name, b"\xff%s\xff" % name)
+    pieces[::2] = outside.replace(b"-\xff", b"\xff-").split(b'"')
+    return b'"'.join(pieces).replace(b"\xff", b'"').replace(b"\xfe", rb"\"").replace(b"\xfd", rb"\\")
 
 
 def _misfit(error: msgspec.ValidationError, source: Source, where: str) -> FormatError:

@@ -294,17 +294,17 @@ def _is_folder(path: str | Path) -> bool:
 
 
 def _of_source(source: Source, format: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
-    empty = True
     try:
-        for item in (format or detect_source(source)).read(source, options):
-            yield item
-            empty = False
+        items = (format or detect_source(source)).read(source, options)
+        for first in items:
+            yield first
+            yield from items
+            return
     except (MemoryError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.ENOMEM:
             raise
         raise MemoryError(f"for {source.name}") from None
-    if empty:
-        raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
+    raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
 
 
 def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:

@@ -197,6 +197,8 @@ def across_versions(
     labelled: Sequence[tuple[str, Record | Skipped]], match: _Matching
 ) -> list[tuple[str, Record | Skipped]]:
     """Match the benchmarks of versions; all stays in its place."""
+    if len({version for version, item in labelled if isinstance(item, Record)}) < 2:
+        return list(labelled)  # nothing to match with
     held: dict[str, list[Record | Skipped]] = {}
     for version, item in labelled:
         if isinstance(item, Record):

@@ -9,8 +9,9 @@ from struct import pack
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from speedproof.arrays import batches
+from speedproof.arrays import batches, stacked
 from speedproof.data.sample import Sample, reduce_together
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
@@ -73,10 +74,10 @@ def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
 def locations_and_bounds(samples: Sequence[Sample]) -> dict[str, list[float | None]]:
     """The medians over processes and their intervals at 95 %, None where the values are too few for one."""
     reduce_together(samples, "median")
-    used = [sample.per_process("median").values for sample in samples]
+    used = [s.values if s.processes is None else s.per_process("median").values for s in samples]
     figures = np.empty((3, len(used)))
     for places in batches((values.size,) for values in used):
-        ordered = np.sort(np.stack([used[i] for i in places]))
+        ordered = np.sort(stacked([used[i] for i in places]))
         n = ordered.shape[1]
         middle = 0.5 * (ordered[:, (n - 1) // 2] + ordered[:, n // 2])
         figures[:, places] = [middle, *median_interval(ordered)]
@@ -85,21 +86,33 @@ def locations_and_bounds(samples: Sequence[Sample]) -> dict[str, list[float | No
     return dict(zip(("location", "low", "high"), columns.tolist(), strict=True))
 
 
-def packed(sample: Sample) -> tuple[bytes, bytes | None]:
-    """The values and their processes, compressed."""
-    processes = sample.processes
-    return (
-        _compressed(sample.values.astype("<f8", copy=False).tobytes()),
-        None if processes is None else _compressed(processes.astype("<i8", copy=False).tobytes()),
-    )
+def packed(samples: Sequence[Sample]) -> tuple[list[bytes], list[bytes | None]]:
+    """The values of samples, and their processes, compressed."""
+    observations = _compressed([sample.values for sample in samples], "<f8")
+    nested = {i: sample.processes for i, sample in enumerate(samples) if sample.processes is not None}
+    processes = dict(zip(nested, _compressed([*nested.values()], "<i8"), strict=True))
+    return observations, [processes.get(i) for i in range(len(samples))]
 
 
-def _compressed(content: bytes) -> bytes:
+def _compressed(arrays: Sequence[npt.NDArray[Any]], kind: str) -> list[bytes]:
     """As zlib would; a few numbers, which it takes long for and hardly shortens, are a stored block (RFC 1951)."""
-    if (size := len(content)) > _SHORT:
-        return zlib.compress(content, 1)
-    head, check = pack("<3BHH", 0x78, 1, 1, size, size ^ 0xFFFF), pack(">I", zlib.adler32(content))
-    return head + content + check
+    compressed = [b""] * len(arrays)
+    for places in batches((array.size,) for array in arrays):
+        numbers = np.ascontiguousarray(stacked([arrays[i] for i in places]), kind)
+        size = numbers[0].nbytes
+        if size > _SHORT:
+            blocks = [zlib.compress(row, 1) for row in numbers]
+        else:
+            content = numbers.view(np.uint8)
+            head = np.frombuffer(pack("<3BHH", 0x78, 1, 1, size, size ^ 0xFFFF), np.uint8)
+            low = 1 + content.sum(axis=1, dtype=np.int64)  # Adler's checksum
+            high = (size + content @ np.arange(size, 0, -1)) % 65521
+            check = (high * 65536 + low).astype(">u4")[:, None].view(np.uint8)
+            rows = np.hstack([np.broadcast_to(head, (len(places), 7)), content, check])
+            blocks = rows.view(f"V{rows.shape[1]}")[:, 0].tolist()
+        for i, block in zip(places, blocks, strict=True):
+            compressed[i] = block
+    return compressed
 
 
 def block_of(columns: Mapping[str, Sequence[Any]]) -> bytes:

@@ -96,7 +96,7 @@ def prepare(connection: Connection, where: str) -> None:
             connection.rows(f'CREATE TABLE "{table}" ({parts.format(**kinds(connection))})')
         for name in _INDEXED:
             connection.rows(f'CREATE INDEX ix_sample_{name} ON sample ("{name}")')
-        connection.insert("meta", ("name", "value"), [("schema", str(SCHEMA))])
+        connection.insert("meta", {"name": ["schema"], "value": [str(SCHEMA)]})
         return
     schema = connection.rows("SELECT value FROM meta WHERE name = 'schema'")
     text = str(schema[0][0]) if schema else ""

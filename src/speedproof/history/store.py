@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, cast
@@ -36,6 +37,7 @@ from speedproof.history.packing import (
 from speedproof.history.rows import Added, Measurements, State, StoredSeries, Triage
 
 _PAGE = 500  # numbers in one question
+_TOGETHER = 3.0  # seconds of files in one transaction; another writer waits so long
 
 
 def _now() -> str:
@@ -46,6 +48,7 @@ class HistoryStore:
     """A history of measurements."""
 
     def __init__(self, where: str) -> None:
+        self._series_of: dict[Key, StoredSeries] = {}  # what transactions before have made, which stays
         self.where = re.sub(r"(://[^:@/]*):[^@/]*@", r"\1@", where)  # a password is told nobody
         try:
             self._database = Database(where)
@@ -64,13 +67,43 @@ class HistoryStore:
         """All or nothing; what the database says is told in words."""
         try:
             with self._database.transaction() as connection:
-                yield connection
+                try:
+                    yield connection
+                except BaseException:
+                    self._series_of.clear()  # some may have been made in what is undone
+                    raise
         except self._database.errors as error:
             cause = str(error).strip().splitlines()[0]
             remedy = next((told for sign, told in _REMEDIES.items() if sign in cause.lower()), "")
             raise SpeedproofError(f"{self.where}: {cause}{remedy}") from error
         except UnicodeDecodeError as error:
             raise self._damaged(f"it holds text that is none ({error})") from error
+
+    @contextmanager
+    def together(self) -> Iterator[Callable[[], None]]:
+        """Let transactions be parts of longer ones, of seconds, which :func:`pause` may end between two parts.
+
+        Each is in the store whole or not at all, as before; what many of them write to is written once.
+        """
+        end = 0.0
+
+        def pause() -> None:
+            nonlocal end
+            if self._database.one_writer and time.monotonic() >= end:
+                close()
+                self._database.whole = stack.enter_context(self.transaction())
+                end = time.monotonic() + _TOGETHER
+
+        def close() -> None:
+            self._database.whole = None
+            stack.close()
+
+        stack = ExitStack()
+        try:
+            pause()
+            yield pause
+        finally:
+            close()
 
     def add(
         self,
@@ -109,10 +142,10 @@ class HistoryStore:
             suite = self._without_known(connection, suite, series, ids, known)
             samples = list(suite.samples.values())
             figures = locations_and_bounds(samples)
-            for i, place in enumerate(suite.samples):
+            for i, place in enumerate(suite.samples if bounds else ()):
                 if bounds and place in bounds:
                     figures["low"][i], figures["high"][i] = bounds[place]
-            values = list(map(packed, samples))
+            observations, processes = packed(samples)
             columns: dict[str, Sequence[Any]] = {
                 "series": [series[key].id for key, _ in suite.samples],
                 "session": [sitting] * len(samples),
@@ -121,8 +154,8 @@ class HistoryStore:
                 "anchor": [version == anchor for _, version in suite.samples],
                 "n": [sample.n for sample in samples],
                 **figures,
-                "observations": [observations for observations, _ in values],
-                "processes": [processes for _, processes in values],
+                "observations": [*map(bytearray, observations)],  # faster than bytes, too
+                "processes": processes,
             }
             if samples:
                 self.insert(connection, columns)
@@ -154,10 +187,11 @@ class HistoryStore:
             )
         if not stored:
             return suite
+        observations, _ = packed([*suite.samples.values()])
         samples = {
             (key, version): sample
-            for (key, version), sample in suite.samples.items()
-            if not np.ptp(sample.values) or (series[key].id, ids[version], packed(sample)[0]) not in stored
+            for ((key, version), sample), values in zip(suite.samples.items(), observations, strict=True)
+            if (series[key].id, ids[version], values) not in stored or not np.ptp(sample.values)
         }
         return replace(suite, samples=samples)
 
@@ -169,14 +203,14 @@ class HistoryStore:
         if connection.sqlite:  # whose only writer can count them
             last = connection.rows("SELECT max(id) FROM sample")[0][0] or 0
             numbers = range(last + 1, last + 1 + count)
+            known["anchor"] = [*map(int, known["anchor"])]  # which Python's module takes much faster
         else:
             next_ones = "SELECT nextval(pg_get_serial_sequence('sample', 'id')) FROM generate_series(1, ?)"
             numbers = [number for (number,) in connection.rows(next_ones, count)]
-        connection.insert("sample", ("id", *known), zip(numbers, *known.values(), strict=True))
-        known["sample"] = numbers
-        connection.insert("block", ("figures",), [(block_of(known),)])
-        values = zip(numbers, columns["observations"], columns["processes"], strict=True)
-        connection.insert("observation", ("sample", "observations", "processes"), values)
+        connection.insert("sample", {"id": numbers, **known})
+        connection.insert("block", {"figures": [block_of({"sample": numbers, **known})]})
+        values = {name: columns[name] for name in ("observations", "processes")}
+        connection.insert("observation", {"sample": numbers} | values)
 
     def numbered(
         self, connection: Connection, table: str, key: dict[str, Any], **more: Any
@@ -190,15 +224,15 @@ class HistoryStore:
 
     def _series(self, connection: Connection, suite: Suite, path: str) -> dict[Key, StoredSeries]:
         """Those of a suite and maybe others, made unless they are there; their units are those of the store."""
-        names: set[str] = {key.benchmark for key, _ in suite.samples}
-        if len(names) > _PAGE:  # for more it takes longer to ask than to read all
-            names = set()
-        of_names = f"WHERE benchmark IN ({places(len(names))})" if names else ""
 
-        def known() -> dict[Key, StoredSeries]:
-            return {stored.key: stored for stored in _stored(connection, of_names, *names)}
+        def read(names: set[str]) -> dict[Key, StoredSeries]:
+            of_names = f"WHERE benchmark IN ({places(len(names))})"
+            which = (of_names, *names) if len(names) <= _PAGE else ("",)  # it takes longer to ask for more
+            return {stored.key: stored for stored in _stored(connection, *which)}
 
-        series, missing = known(), dict[Key, Sample]()
+        if any(key not in self._series_of for key, _ in suite.samples):
+            self._series_of |= read({key.benchmark for key, _ in suite.samples})
+        series, missing = self._series_of, dict[Key, Sample]()
         for (key, _), sample in suite.samples.items():
             if key not in series:
                 missing.setdefault(key, sample)
@@ -206,7 +240,7 @@ class HistoryStore:
             columns = ("benchmark", "metric", "unit", "higher_is_better")
             rows = [(k.benchmark, k.metric, s.unit, s.higher_is_better) for k, s in missing.items()]
             connection.many(f"{inserting('series', columns)} ON CONFLICT DO NOTHING", rows)
-            series = known()
+            series = series | read({key.benchmark for key in missing})
         for (key, _), sample in suite.samples.items():
             there = series[key]
             if sample.unit != there.unit or sample.higher_is_better != there.higher_is_better:
@@ -346,8 +380,15 @@ class HistoryStore:
                 series = connection.rows("SELECT min(id) FROM series WHERE benchmark = ?", benchmark)[0][0]
                 if series is None:
                     raise UsageError(f"{self.where}: holds no benchmark {benchmark}")
-            row = (series, commit, state, reason, who, _now())
-            connection.insert("triage", ("series", "commit", "state", "reason", "who", "at"), [row])
+            row = {
+                "series": series,
+                "commit": commit,
+                "state": state,
+                "reason": reason,
+                "who": who,
+                "at": _now(),
+            }
+            connection.insert("triage", {name: [value] for name, value in row.items()})
 
     def decisions(self) -> tuple[Triage, ...]:
         """Everything that was decided, oldest first."""
