@@ -178,9 +178,9 @@ def test_sizes_that_differ() -> None:
     for n, m, upto in ((4, 4, np.empty(7)), (3, 4, np.empty(8)), (0, 4, np.empty(8)), (4, 4, one)):
         with pytest.raises(ValueError, match="sizes differ"):
             module.COMPILED.pooled(x, n, x, m, one, upto, upto.copy(), ends, ends[:1].copy())
-    for n, ranks in ((4, np.empty(3)), (3, np.empty(4)), (0, np.empty(4)), (-4, np.empty(4))):
+    for n, ranks, room in ((4, 3, 16), (4, 4, 15), (3, 4, 16), (0, 4, 16), (-4, 4, 16)):
         with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.ranked(x, n, ranks, np.empty(4))
+            module.COMPILED.ranked(x, n, np.empty(ranks), np.empty(4), np.empty(room))
     places, found = np.zeros((1, 2), dtype=np.int64), np.empty((1, 2))
     for n, m, at in ((4, 4, 16), (4, 4, -1), (2, 4, 0), (0, 4, 0), (4, 0, 0), (-4, -4, 0)):
         places[:] = at

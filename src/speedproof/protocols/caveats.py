@@ -273,17 +273,15 @@ def _two_speeds(values: FloatArray) -> FloatArray:
     """
     n = values.shape[1]
     usable = values[:, 0] > 0
-    logs = np.log(np.where(usable[:, None], values, 1.0))
+    logs = np.log(values if usable.all() else np.where(usable[:, None], values, 1.0))
     centre = logs.mean(axis=1, keepdims=True)
     logs -= centre
     # Only the widest gap can separate two groups that are far apart; each has two values or more.
     below = np.diff(logs, axis=1)[:, 1:-1].argmax(axis=1) + 2
-    low = np.arange(n) < below[:, None]
-    slow, fast = (
-        np.where(low, 0.0, logs).sum(axis=1) / (n - below),
-        np.where(low, logs, 0.0).sum(axis=1) / below,
-    )
-    within = np.square(logs - np.where(low, fast[:, None], slow[:, None])).sum(axis=1)
+    cuts = np.column_stack((np.zeros_like(below), below)) + np.arange(0, logs.size, n)[:, None]
+    fast, slow = np.add.reduceat(logs.ravel(), cuts.ravel()).reshape(-1, 2).T / (below, n - below)
+    logs -= np.where(np.arange(n) < below[:, None], fast[:, None], slow[:, None])
+    within = np.square(logs, out=logs).sum(axis=1)
     apart = slow - fast
     far = (apart > log(1.05)) & (np.square(apart) * (n - 2) > _APART**2 * within)
     speeds = np.column_stack((slow + centre[:, 0], fast + centre[:, 0], below))

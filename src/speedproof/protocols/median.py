@@ -139,11 +139,10 @@ def _checks(
             message = _FACTOR if common else _NO_FACTOR
             notes[i].append(Note(kind, message, (), (), statistic, pvalue, common))
     for i in np.flatnonzero(tests.ranks.ties):
-        pooled = np.concatenate([slow[i], fast[i]])
-        distinct = int(np.unique(pooled, return_counts=True)[0].size)
-        many = 2 * distinct > pooled.size
-        message = f"{distinct} distinct values among {pooled.size}: the rank-sum test is approximate"
+        distinct, size = int(tests.ranks.distinct[i]), tests.n + tests.m
+        many = 2 * distinct > size
+        message = f"{distinct} distinct values among {size}: the rank-sum test is approximate"
         if not many:
             message += ", and bounds cannot be finer than the steps of the values"
-        notes[i].append(Note(Assumption.TIES, message, statistic=float(pooled.size - distinct), held=many))
+        notes[i].append(Note(Assumption.TIES, message, statistic=float(size - distinct), held=many))
     return notes

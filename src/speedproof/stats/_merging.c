@@ -403,27 +403,27 @@ static PyObject *pooled(PyObject *self, PyObject *arguments) {
 }
 
 static const char ranked_doc[] =
-    "ranked(x, n, ranks, ascending): ranks in each row of n, equal values sharing their mean, and the sorted rows.";
+    "ranked(x, n, ranks, ascending, room): ranks in each row of n, equal values sharing their mean, and the sorted "
+    "rows; room for 4 n doubles.";
 
 static PyObject *ranked(PyObject *self, PyObject *arguments) {
     Buffers all;
     Py_ssize_t n;
     (void)self;
     memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*nw*w*:ranked", &all.x, &n, &all.of_x, &all.of_y)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "y*nw*w*w*:ranked", &all.x, &n, &all.of_x, &all.of_y, &all.merged))
+        return NULL;
     const Py_ssize_t values = all.x.len / (Py_ssize_t)sizeof(double);
     PyObject *answer = NULL;
-    Ranked *room = NULL;
-    if (n < 1 || n > PY_SSIZE_T_MAX / 64 || values % n || all.of_x.len != all.x.len || all.of_y.len != all.x.len)
+    if (n < 1 || n > PY_SSIZE_T_MAX / 64 || values % n || all.of_x.len != all.x.len || all.of_y.len != all.x.len ||
+        all.merged.len != 2 * n * (Py_ssize_t)sizeof(Ranked))
         PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((room = malloc(2 * (size_t)n * sizeof *room)) == NULL)
-        PyErr_NoMemory();
     else {
         for (Py_ssize_t at = 0; at < values; at += n)
-            rank((double *)all.x.buf + at, n, (double *)all.of_x.buf + at, (double *)all.of_y.buf + at, room);
+            rank((double *)all.x.buf + at, n, (double *)all.of_x.buf + at, (double *)all.of_y.buf + at,
+                 (Ranked *)all.merged.buf);
         answer = Py_NewRef(Py_None);
     }
-    free(room);
     release(&all);
     return answer;
 }

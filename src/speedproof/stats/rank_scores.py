@@ -222,6 +222,8 @@ class Search:
     def _read(self, sign: float) -> tuple[FloatArray, FloatArray]:
         """The values that the steps leave possible: the least x and greatest y (sign -1), or the reverse (+1)."""
         half = sign * 0.5 * self.pairs.step
+        if not half.any() and min(self.x.values[:, 0].min(), self.y.values[:, 0].min()) > 0.0:
+            return self.x.values, self.y.values
         return np.maximum(self.x.values + half[:, :1], 0.0), np.maximum(self.y.values - half[:, 1:], 0.0)
 
     def _places(self, gamma: FloatArray, sign: float) -> tuple[IntArray, IntArray]:

@@ -28,7 +28,8 @@ class RankSum(OneSided, frozen=True):
 
     statistic: FloatArray  # W: the pairs with x > y, ties counting one half; shape of the leading axes
     exact: BoolArray  # whether the p-values are exact rather than normal with continuity and tie correction
-    ties: BoolArray  # whether values coincide in the pooled sample
+    distinct: IntArray  # how many different values the pooled sample has
+    ties: BoolArray  # whether values coincide in it
 
 
 class BrunnerMunzel(OneSided, frozen=True):
@@ -61,7 +62,7 @@ def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:
         sd = rank_sum_sd(n, m, tie_excess(order.ends[rest]))
         pvalue[rest] = rank_sum_normal(w[rest] - 0.5 * n * m, sd)
         pvalue_less[rest] = rank_sum_normal(0.5 * n * m - w[rest], sd)
-    return RankSum(pvalue, pvalue_less, w, exact, ties)
+    return RankSum(pvalue, pvalue_less, w, exact, np.asarray(order.ends.sum(axis=-1)), ties)
 
 
 def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
@@ -230,10 +231,11 @@ class PooledOrder(Struct, frozen=True):
 
     def placements(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
         """Of every distinct value its x, the y below it (ties count half), its y and the x below it."""
-        x_here, y_here = self.x_upto.copy(), self.y_upto.copy()
-        for here, upto in ((x_here, self.x_upto), (y_here, self.y_upto)):
-            here[..., 1:] -= upto[..., :-1]
-        return x_here, self.y_upto - 0.5 * y_here, y_here, self.x_upto - 0.5 * x_here
+        x_here, y_here = steps_of(self.x_upto), steps_of(self.y_upto)
+        below_x, below_y = (np.multiply(here, 0.5, dtype=np.float64) for here in (y_here, x_here))
+        np.subtract(self.y_upto, below_x, out=below_x)
+        np.subtract(self.x_upto, below_y, out=below_y)
+        return x_here, below_x, y_here, below_y
 
     @property
     def ties(self) -> BoolArray:
@@ -280,16 +282,26 @@ def _pooled(
     return PooledOrder(n, m, x_upto, y_upto, ends, merged)
 
 
+def steps_of(upto: IntArray) -> IntArray:
+    """How much counts grow along the last axis, from none on."""
+    steps = upto + 0
+    np.subtract(upto[..., 1:], upto[..., :-1], out=steps[..., 1:])
+    return steps
+
+
 def tie_excess(ends: BoolArray) -> FloatArray:
     """Sum of t^3 - t over the runs of t equal values, which lessens the variance of rank statistics."""
+    rows = ends.shape[:-1]
     if ends.all():
-        return np.zeros(ends.shape[:-1])
+        return np.zeros(rows)
     # A run never goes on in the next row, for every row ends one.
-    at = np.flatnonzero(ends)
-    runs = np.diff(at, prepend=-1).astype(np.float64)
-    first = np.cumsum(np.count_nonzero(ends, axis=-1))[:-1]
-    excess = np.add.reduceat(runs * (runs * runs - 1.0), np.append(0, first))
-    return np.asarray(excess.reshape(ends.shape[:-1]))
+    upto = np.flatnonzero(ends) + 1
+    runs = steps_of(upto)
+    tied = np.flatnonzero(runs > 1)
+    sizes = runs[tied].astype(np.float64)
+    excess = sizes * (sizes * sizes - 1.0)
+    sums = np.bincount((upto[tied] - 1) // ends.shape[-1], excess, math.prod(rows))
+    return np.asarray(sums.reshape(rows), dtype=np.float64)
 
 
 def midranks(x: FloatArray) -> FloatArray:
@@ -301,7 +313,8 @@ def ranked(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ranks 1 ... n along the last axis, equal values sharing their mean rank, and the sorted values."""
     ranks, ordered = np.empty(x.shape), np.empty(x.shape)
     if COMPILED is not None and x.size:
-        COMPILED.ranked(np.ascontiguousarray(x, dtype=np.float64), x.shape[-1], ranks, ordered)
+        n = x.shape[-1]
+        COMPILED.ranked(np.ascontiguousarray(x, dtype=np.float64), n, ranks, ordered, np.empty(4 * n))
         return ranks, ordered
     order = np.argsort(x, axis=-1)
     position = np.arange(1.0, x.shape[-1] + 1)
@@ -337,7 +350,7 @@ def distinct(x: FloatArray) -> tuple[FloatArray, IntArray]:
     """The different values of one sample, ascending, and how often each occurs."""
     x = ascending(x)
     ends = np.flatnonzero(sample_ends(x))
-    return x[ends], np.diff(ends, prepend=-1)
+    return x[ends], steps_of(ends + 1)
 
 
 def _load_compiled() -> ModuleType | None:
