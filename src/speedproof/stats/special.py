@@ -153,12 +153,12 @@ def _levels(a: Number, b: Number, x: Number, y: Number, start: Number) -> Iterat
         return numerator, m + cross + am * (start + m * (1.0 + y)) / (am + (m + 1.0))
 
     for first in range(1, _MOST_TERMS, _TOGETHER):
-        several = range(first, first + _TOGETHER)
+        several = [float(m) for m in range(first, first + _TOGETHER)]
         if isinstance(start, np.ndarray):
-            of_all = map(np.asarray, levels(np.array(several, float).reshape(-1, *[1] * start.ndim)))
+            of_all = map(np.asarray, levels(np.array(several).reshape(-1, *[1] * start.ndim)))
             yield from zip(*of_all, strict=True)
         else:
-            yield from map(levels, map(float, several))
+            yield from map(levels, several)
 
 
 def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Number]:
