@@ -355,8 +355,8 @@ class Group(click.Group):
             subcommand_metavar="ACTION ...",
         )
         for name, action in actions.items():
-            own = [line for line in examples.split("\n") if line.split()[2:3] == [name]]
-            action.epilog = action.epilog or ("\n".join(["examples:", *own]) if own else None)
+            lines = [line for line in examples.split("\n") if line.split()[2:3] == [name]]
+            action.epilog = action.epilog or ("\n".join(["examples:", *lines]) if lines else None)
         self.actions = actions
         self.usual = usual
 

@@ -240,10 +240,10 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         return code
     shown = history.confirm(alarm, file, machine=asked.machine)
     name = known.known[alarm.track.series].key.benchmark
-    told = f"{'' if shown else 'not '}confirmed; filed in {known.store}"
+    outcome = f"{'' if shown else 'not '}confirmed; filed in {known.store}"
     if shown is None:
-        told = "undecided, so nothing was filed; measure longer with --max-time"
-    console.write(Report("", (Text(f"{name}: {told}"),)))
+        outcome = "undecided, so nothing was filed; measure longer with --max-time"
+    console.write(Report("", (Text(f"{name}: {outcome}"),)))
     return FAILED if shown and known.slower(alarm) else 0
 
 

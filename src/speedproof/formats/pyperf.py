@@ -97,9 +97,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
     def record(place: Record, benchmark: _Benchmark) -> Iterator[Record | Skipped]:
         nonlocal calibrations, warmups
-        own = {**(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
-        metadata = {**common, **own}
-        fields = of_all + _fields(own) if common.keys().isdisjoint(own) else _fields(metadata)
+        proper = {**(benchmark.common_metadata or {}), **(benchmark.metadata or {})}
+        metadata = {**common, **proper}
+        fields = of_all + _fields(proper) if common.keys().isdisjoint(proper) else _fields(metadata)
         name = str(benchmark.name or metadata.get("name") or place.benchmark or source.stem)
         runs = [(run, values) for run in benchmark.runs if (values := _values(run, metadata))]
         calibrations += len(benchmark.runs) - len(runs)

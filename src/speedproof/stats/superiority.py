@@ -227,17 +227,17 @@ def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, 
     n, m = pairs.sizes
     unknown = np.full(len(pairs.x), np.nan)
     critical = np.where(score.least <= alpha, score.null.critical(alpha), np.nan)
-    found = []
+    sides = []
     for sign in (-1.0, 1.0) if pairs.step.any() else (0.0,):
         ratios = _ratios(pairs, sign)
         ends = bounded(ratios, n, m, (score.inflation, score.effective), critical, ROUNDING)
         if ends is None:
             states = _states(ratios, n, m, score)
             low, high = score.rejects(states.scores, alpha), score.rejects(-states.scores, alpha)
-            found.append((unknown, states.low(low), states.high(high)))
+            sides.append((unknown, states.low(low), states.high(high)))
         else:
-            found.append((unknown if sign else _centre(*ends.T[:2]), *ends.T[2:]))
-    return found[0][0], found[0][1], found[-1][2]
+            sides.append((unknown if sign else _centre(*ends.T[:2]), *ends.T[2:]))
+    return sides[0][0], sides[0][1], sides[-1][2]
 
 
 def _middles(pairs: Pairs) -> FloatArray:
