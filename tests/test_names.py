@@ -4,9 +4,9 @@ import ast
 import io
 import re
 from collections import defaultdict
-from importlib import import_module
 from inspect import isfunction, signature
 from pathlib import Path
+from pkgutil import resolve_name
 from types import FunctionType
 
 from speedproof.cli.console import Console
@@ -35,7 +35,7 @@ def test_what_the_command_line_uses_can_be_called_from_python() -> None:
                 found |= {(node.module or "", alias.name) for alias in node.names}
     assert found
     for module, name in sorted(found):
-        value = getattr(import_module(module), name)
+        value = resolve_name(f"{module}.{name}")
         assert "._" not in f"{module}.{name}"
         assert not isinstance(value, type | FunctionType) or value.__doc__, name
 
