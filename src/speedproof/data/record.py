@@ -281,14 +281,10 @@ def pool(group: list[Record], version: str, fit: dict[tuple[Any, ...], Sample] |
         # The fields of a file are mostly one tuple, which takes long to be found by what it holds.
         for of in (id(one.fields), one.fields):
             if (known := fit.get((kind, of))) is not None:
-                place = {
-                    "source": source,
-                    "session_names": sittings,
-                    "span": one.span,
-                    "position": one.position,
-                }
                 values = one.values.copy() if one.values.flags.writeable else one.values
-                return like(known, values, **place)
+                return like(
+                    known, values, source=source, session_names=sittings, span=one.span, position=one.position
+                )
     sample = Sample(
         one.values,
         one.unit,

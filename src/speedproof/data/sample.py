@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from enum import StrEnum
 from functools import cache, cached_property, partial
 from typing import Any, Literal
@@ -357,7 +358,7 @@ def like(sample: Sample, values: FloatArray, **others: object) -> Sample:
 
     The arrays are its own from now on.
     """
-    other: Sample = sample.__copy__()  # type: ignore[attr-defined]
+    other = copy(sample)
     for name, value in {"values": values, **others}.items():
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
@@ -385,9 +386,7 @@ def all_ascending(samples: Sequence[Sample]) -> FloatArray:
 def reduce_together(samples: Sequence[Sample], location: Literal["mean", "median"]) -> None:
     """Let many samples remember what :meth:`Sample.per_process` is; those of one nesting are reduced at once."""
     for members in batches(
-        (sample.n, id(sample.groups))
-        if sample.processes is not None and sample.nested and location not in sample.__dict__
-        else None
+        (sample.n, id(sample.groups)) if sample.nested and location not in sample.__dict__ else None
         for sample in samples
     ):
         some = [samples[i] for i in members]
