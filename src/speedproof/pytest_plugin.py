@@ -47,13 +47,13 @@ class Racer:
         confidence: float | str = 0.99,
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
-        max_seconds: float | None = None,
+        max_time: float | None = None,
         seed: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> RaceResult:
         """Race two functions; fail the test when the candidate is proven to be slower by more than the margin.
 
-        Arguments are as of :func:`speedproof.race`; ``max_seconds`` is by default what ``--race-seconds`` says, 2.
+        Arguments are as of :func:`speedproof.race`; ``max_time`` is by default what ``--race-seconds`` says, 2.
         The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
         """
         from speedproof.api.given import proportion_given
@@ -67,7 +67,7 @@ class Racer:
         seed = seed_or_new(seed)
         margin = proportion_given("margin", margin)
         confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
-        longest = seconds_given(self._seconds if max_seconds is None else max_seconds)
+        longest = seconds_given(self._seconds if max_time is None else max_time)
         # Until it is known whether it is slower by more than the margin: a race would stop at any difference.
         m = Measuring(gate=True, margin=margin, confidence=confidence, max_time=longest, seed=seed)
         result = raced((reference, candidate), Request(m), args, kwargs, clock=clock)

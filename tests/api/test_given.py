@@ -127,7 +127,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.Suite.of_samples(3), "samples=3: expected a mapping"),
         (lambda s: sp.Suite.of_samples({"old": {"f": OLD}, "new": {"f": NEW}}), "give benchmarks first"),
         (lambda s: sp_.Corpus(None), "place=None: expected a text or a path"),
-        (lambda s: sp_.race(len, sum, max_seconds=-1), "a positive number of seconds"),
+        (lambda s: sp_.race(len, sum, max_time=-1), "a positive number of seconds"),
         (lambda s: sp_.compare(OLD, NEW, confidence=1 - 1e-12), "a risk below 1e-09"),
         (lambda s: sp_.rank(s, confidence=0.05), "is a risk; do you mean a confidence of 0.95"),
         (lambda s: sp_.gate(s, confidence="5%"), "is a risk; do you mean a confidence of 0.95"),

@@ -35,9 +35,7 @@ class Lap:
 def test_a_faster_function_is_proven_faster() -> None:
     """The bounds hold the true factor, and measuring stops long before the time is up."""
     clock = Lap()
-    r = sp.race(
-        clock.takes(2.0), clock.takes(1.0), names=["old", "new"], clock=clock, seed=1, max_seconds=1e6
-    )
+    r = sp.race(clock.takes(2.0), clock.takes(1.0), names=["old", "new"], clock=clock, seed=1, max_time=1e6)
     assert r.verdict is sp.Verdict.FASTER
     assert 1 < r.lower < 2 < r.upper
     assert r.blocks < 40
@@ -82,7 +80,7 @@ def test_races_that_cannot_be(make: Callable[[Callable[[], None]], object], mess
 def test_the_reference_is_that_of_its_suite(seed: int) -> None:
     """Whichever ran first; else a comparison of the runs would turn the speedup over."""
     clock = Lap()
-    r = sp.race(*(clock.takes(t) for t in (2.0, 1.0)), clock=clock, max_seconds=1e6, seed=seed)
+    r = sp.race(*(clock.takes(t) for t in (2.0, 1.0)), clock=clock, max_time=1e6, seed=seed)
     assert r.suite.versions == ("function 1", "function 2")
     s = sp.compare_suite(r.suite)
     assert s.results[0].reference == r.finding.reference
@@ -128,24 +126,24 @@ def test_a_command_that_fails_is_an_error() -> None:
 
 def test_cells_are_raced() -> None:
     """Lines of dashes separate; a name may follow them; names of the notebook are known."""
-    r = race_cell("margin=5% max_seconds=20", "sum(range(n))\n# --- quick\nn\n", {"n": 5000})
+    r = race_cell("margin=5% max_time=20", "sum(range(n))\n# --- quick\nn\n", {"n": 5000})
     assert (r.finding.candidate, r.margin) == ("quick", 0.05)
     assert r.verdict is sp.Verdict.FASTER
-    raced = race_line("margin=5% max_seconds=20 m=sum(range(n)) --- m=n", {"n": 5000})
+    raced = race_line("margin=5% max_time=20 m=sum(range(n)) --- m=n", {"n": 5000})
     assert (raced.verdict.value, raced.suite.versions) == ("faster", ("reference", "candidate"))
-    plain = race_cell("max_seconds=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
+    plain = race_cell("max_time=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
     assert [f.candidate for f in plain.findings] == ["candidate 1", "candidate 2"]
-    assert race_cell("max_seconds=0.1", "# nothing\n---\nn", {"n": 5}).suite.versions == (
+    assert race_cell("max_time=0.1", "# nothing\n---\nn", {"n": 5}).suite.versions == (
         "reference",
         "candidate",
     )
     text = 'assert """a\nb""" == "a\\nb"'
-    assert race_cell("max_seconds=0.1", f"{text}\n---\n{text}", {}).suite.versions
+    assert race_cell("max_time=0.1", f"{text}\n---\n{text}", {}).suite.versions
     for line, cell, message in (
         ("", "a", "separate"),
         ("speed=1", "a\n---\nb", "options are"),
         ("margin=x", "1\n---\n2", "margin='x' is not a number"),
-        ("max_seconds=x", "1\n---\n2", "a number of seconds"),
+        ("max_time=x", "1\n---\n2", "a number of seconds"),
     ):
         with pytest.raises(sp.SpeedproofError, match=message):
             race_cell(line, cell, {})
@@ -156,20 +154,20 @@ from test_clock import Lap
 
 def test_slower(race):
     clock = Lap()
-    race(clock.takes(1.0), clock.takes(1.5), margin=0.1, clock=clock, max_seconds=1e6)
+    race(clock.takes(1.0), clock.takes(1.5), margin=0.1, clock=clock, max_time=1e6)
 
 def test_within_the_margin(race):
     clock = Lap()
-    r = race(clock.takes(1.0), clock.takes(1.05), margin=0.2, clock=clock, max_seconds=1e6)
+    r = race(clock.takes(1.0), clock.takes(1.05), margin=0.2, clock=clock, max_time=1e6)
     assert r.lower > 1 / 1.2
 
 def test_many_times_slower(race):
     clock = Lap()
-    race(clock.takes(1.0), clock.takes(20.7), margin=0.1, clock=clock, max_seconds=1e6, seed=7)
+    race(clock.takes(1.0), clock.takes(20.7), margin=0.1, clock=clock, max_time=1e6, seed=7)
 
 def test_undecided_passes(race):
     clock = Lap()
-    race(clock.takes(1.0, 3.0), clock.takes(1.1, 3.0), margin=0.1, clock=clock, max_seconds=20.0)
+    race(clock.takes(1.0, 3.0), clock.takes(1.1, 3.0), margin=0.1, clock=clock, max_time=20.0)
 """
 
 

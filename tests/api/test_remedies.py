@@ -86,9 +86,7 @@ def test_a_confidence_that_is_recommended_is_taken(confidence: Any, meant: str) 
 
 def test_numpys_scalars_are_numbers() -> None:
     """Wherever whole numbers, numbers, or truths are taken."""
-    kept = sp_.race(
-        sum, max, args=[[1]], max_runs=np.int64(12), min_runs=np.int8(10), max_seconds=np.float32(9)
-    )
+    kept = sp_.race(sum, max, args=[[1]], max_runs=np.int64(12), min_runs=np.int8(10), max_time=np.float32(9))
     assert kept.finding.result.blocks <= 12
     one = sp.Suite.of_samples({"old": OLD * 3, "new": NEW * 3})
     assert sp_.rank(one, seed=np.uint8(3), resamples=np.int32(20), mixtures=np.True_) == sp.rank(
@@ -104,8 +102,8 @@ def test_numpys_scalars_are_numbers() -> None:
     for wrong in ("9", 0, np.nan):
         with pytest.raises(sp.SpeedproofError, match="a positive number of seconds"):
             seconds_given(wrong)
-    with pytest.raises(sp.SpeedproofError, match="max_seconds=True: expected a number or None"):
-        sp_.race(len, sum, max_seconds=True)
+    with pytest.raises(sp.SpeedproofError, match="max_time=True: expected a number or None"):
+        sp_.race(len, sum, max_time=True)
 
 
 def test_columns_and_versions_that_are_numbers_go_by_their_texts() -> None:

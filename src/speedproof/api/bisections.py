@@ -220,7 +220,7 @@ def bisect_revisions(
     request: BisectRequest,
     file: Path,
     *,
-    max_seconds: float | None,
+    max_time: float | None,
     tell: Callable[[str], object],
     watch: Callable[[str, Callable[[], BisectionFinding]], object],
 ) -> BisectResult:
@@ -266,8 +266,8 @@ def bisect_revisions(
                     block=before.block,
                 ):
                     watch(stage.value, search.finding)
-                    if max_seconds is not None and runner.spent >= max_seconds:
-                        reason = f"{max_seconds:g} s were allowed"
+                    if max_time is not None and runner.spent >= max_time:
+                        reason = f"{max_time:g} s were allowed"
                         break
                 else:
                     reason = "decided"

@@ -29,7 +29,7 @@ from speedproof.measuring.store import new_head
 from speedproof.measuring_options import Measuring
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
-_OPTIONS = ("confidence", "margin", "max_seconds", "precision")
+_OPTIONS = ("confidence", "margin", "max_time", "precision")
 _LEADING = re.compile(rf"\s*(?:-*(?:{'|'.join(_OPTIONS).replace('_', '[_-]')})=\S+\s+)*")
 
 
@@ -41,7 +41,7 @@ def measure(
     confidence: float | str = 0.95,
     margin: float | str | None = None,
     precision: float | str | None = None,
-    max_seconds: float | None = 60.0,
+    max_time: float | None = 60.0,
     min_runs: int | None = None,
     max_runs: int | None = None,
     warmup: int | None = 1,
@@ -67,7 +67,7 @@ def measure(
         no difference is proven.
     precision : float or str, optional
         Stop when both bounds are this close, instead of at a proof of half the observed effect.
-    max_seconds : float or None
+    max_time : float or None
         After which it ends undecided.
     min_runs, max_runs : int, optional
         Of each version: at least 10 by default, or ``max_runs`` where that is less.
@@ -125,7 +125,7 @@ def measure(
             '"new": "./new"})'
         )
     asked = _asked(
-        max_seconds,
+        max_time,
         confidence=confidence,
         margin=margin,
         precision=precision,
@@ -146,17 +146,15 @@ def measure(
     return Measurement(head, executor, question, path=save, warmup=warmup, ignore_failure=ignore_failure)
 
 
-def _asked(max_seconds: float | None, **given: Any) -> Request:
+def _asked(max_time: float | None, **given: Any) -> Request:
     """What arguments ask, as options of the command line do."""
-    return Request(replace(options_of(Measuring, **given), max_time=seconds_given(max_seconds)))
+    return Request(replace(options_of(Measuring, **given), max_time=seconds_given(max_time)))
 
 
 def seconds_given(given: object) -> float:
     """How long may be measured; None is without end."""
     if given is not None and not (isinstance(given, Real) and float(given) > 0):
-        raise UsageError(
-            f"max_seconds={given!r}: expected a positive number of seconds, or None for no limit"
-        )
+        raise UsageError(f"max_time={given!r}: expected a positive number of seconds, or None for no limit")
     return math.inf if given is None else float(given)
 
 
@@ -170,7 +168,7 @@ def race(
     confidence: float | str = 0.95,
     margin: float | str | None = None,
     precision: float | str | None = None,
-    max_seconds: float | None = 10.0,
+    max_time: float | None = 10.0,
     min_runs: int | None = None,
     max_runs: int | None = None,
     seed: int | None = None,
@@ -190,7 +188,7 @@ def race(
         What they are called with.
     names : sequence of str, optional
         Of all of them; by default their own.
-    confidence, margin, precision, max_seconds, min_runs, max_runs
+    confidence, margin, precision, max_time, min_runs, max_runs
         As of :func:`measure`.
     seed : int, optional
         Of the random order; a fresh one by default.
@@ -217,7 +215,7 @@ def race(
     ('faster', True)
     """
     limits = {"min_runs": min_runs, "max_runs": max_runs, "seed": seed}
-    asked = _asked(max_seconds, confidence=confidence, margin=margin, precision=precision, **limits)
+    asked = _asked(max_time, confidence=confidence, margin=margin, precision=precision, **limits)
     return raced((reference, *candidates), asked, args, kwargs, names=names, clock=clock)
 
 
@@ -282,7 +280,7 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
         if not equals or name not in _OPTIONS:
             known = ", ".join(f"{n}=..." for n in _OPTIONS)
             raise UsageError(f"%%speedproof {word}: the options are {known}")
-        options[name] = _seconds(word, value) if name == "max_seconds" else value
+        options[name] = _seconds(word, value) if name == "max_time" else value
     first, *rest = _SEPARATOR.split(cell)
     named = [("reference", first), *zip(rest[::2], rest[1::2], strict=True)]
     pieces = [(name or f"candidate {i}" if i > 1 or len(named) > 2 else name or "candidate", code)

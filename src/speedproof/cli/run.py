@@ -221,7 +221,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
 
     with ends_as_ctrl_c():
         result = bisect_revisions(
-            request, path, max_seconds=asked.max_time or None, tell=console.remark, watch=watch
+            request, path, max_time=asked.max_time or None, tell=console.remark, watch=watch
         )
     console.remark(f"every run is in {path}")
     console.answer(
