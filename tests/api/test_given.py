@@ -1,6 +1,7 @@
 """What is given wrongly in Python is refused in words that say what to do, and never by Python itself."""
 
 import json
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -120,6 +121,9 @@ def suite() -> sp.Suite:
         (lambda s: sp_.gate(s, after=3), "after=3: expected a GateResult"),
         (lambda s: sp_.hpt(s, speedups=1.5), "speedups=1.5: expected a list of numbers"),
         (lambda s: sp_.hpt(s, speedups=[-1]), "speedups=-1: expected factors"),
+        (lambda s: sp_.hpt(s, speedups=[0.0]), "speedups=0.0: expected factors"),
+        (lambda s: sp_.hpt(s, speedups=[math.inf]), "speedups=inf: expected factors"),
+        (lambda s: sp_.hpt(s, speedups=[math.nan]), "speedups=nan: expected factors"),
         (lambda s: sp_.model(s, below="12ms"), "below='12ms': expected a list of texts"),
         (lambda s: sp_.model(s, quantiles=[2]), "do you mean 2%"),
         (lambda s: sp_.model(s, bootstrap=-1), "bootstrap=-1"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 from msgspec import Struct
@@ -30,7 +31,7 @@ _NAMED = 5
 _COSTS = ("s", "B", "J", "cycles")
 
 
-class HptResult(Shown, Struct, frozen=True):
+class HptResult(Shown, Struct, frozen=True, dict=True):
     """Hierarchical Performance Testing of two versions. ``print`` shows what ``speedproof hpt`` shows.
 
     Attributes
@@ -39,8 +40,10 @@ class HptResult(Shown, Struct, frozen=True):
         The versions.
     result : Hpt
         The whole answer.
-    claims : HptClaims
-        What other speedups are worth to it.
+    claimed : callable
+        What other speedups are worth to it: ``claims``, computed when asked.
+    speedups : tuple of float
+        Those that were asked for.
     pairs : tuple of Pair
         The samples.
     problems : tuple of str
@@ -66,12 +69,18 @@ class HptResult(Shown, Struct, frozen=True):
     reference: str
     candidate: str
     result: Hpt
-    claims: HptClaims
+    claimed: Callable[[], HptClaims]
+    speedups: tuple[float, ...]
     pairs: tuple[Pair, ...]
     problems: tuple[str, ...]
     at: Callable[[Sequence[float]], Hpt]
     machine: MachineSpeeds | None
     suite: Suite
+
+    @cached_property
+    def claims(self) -> HptClaims:
+        """What other speedups are worth to it."""
+        return self.claimed()
 
     @property
     def confidence(self) -> float:
@@ -109,7 +118,7 @@ class HptResult(Shown, Struct, frozen=True):
             medians[pair.key.benchmark] = median(x.values), median(y.values), x.unit
         yield words.report(
             self.result,
-            self.claims,
+            self.claims if details or self.speedups else None,
             self.reference,
             self.candidate,
             medians,
@@ -179,6 +188,9 @@ def hpt(
     >>> 0 < sp.hpt(suite).confidence < 1
     True
     """
+    for speedup in speedups:
+        if not 0 < speedup < math.inf:
+            raise UsageError(f"speedups={speedup}: expected factors, positive and finite")
     confidences = [proportion_given("confidences", r, "0.95") for r in confidences]
     first, second = two_versions(suite, reference, candidate, "HPT")
     metric = suite.main_metric if metric is None else metric
@@ -212,6 +224,6 @@ def hpt(
     kind = AS_GIVEN if given else RELATIVE
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=kind)
     answer = test(levels)  # which refuses confidences that no double tells from 0
-    said = claims(entries, answer, speedups=speedups, rule=rule, literal_signs=literal_signs)
+    claimed = partial(claims, entries, answer, speedups=speedups, rule=rule, literal_signs=literal_signs)
     suite, machine = suite.select(metric=metric), machine_speeds(pairing.read_of(metric), alpha_at(levels[0]))
-    return HptResult(first, second, answer, said, pairs, problems, test, machine, suite)
+    return HptResult(first, second, answer, claimed, tuple(speedups), pairs, problems, test, machine, suite)

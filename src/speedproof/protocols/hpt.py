@@ -29,7 +29,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError
 from speedproof.protocols import hpt_levels as levels
 from speedproof.protocols.hpt_levels import Duel, HptRule
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
@@ -229,9 +229,6 @@ def claims(
     proven, candidate_wins = answer.speedups[0], answer.winner is not Winner.REFERENCE
     confidence, alpha = proven.confidence, alpha_at(proven.confidence)
     ahead = [entry.duel if candidate_wins else entry.duel.reversed() for entry in entries]
-    for speedup in speedups:
-        if not 0 < speedup < math.inf:
-            raise UsageError(f"speedups={speedup}: expected factors, positive and finite")
 
     def claim(method: str, speedup: float | None) -> HptClaim:
         if speedup is None:

@@ -136,12 +136,13 @@ class _Line:
         self._begins = np.array([step.start for step in steps], dtype=np.int8)
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
-        i, j = np.triu_indices(len(duels))  # one's own medians are a sum, too
-        pairs = [(i[i < j], j[i < j], -1), (i, j, 1)]
         self._last = np.inf  # where the line is cut off
         if _is_long(duels, literal):
             self._bracket(min(sought), max(sought))
             pairs = self._crossing_pairs()
+        else:
+            i, j = np.triu_indices(len(duels))  # one's own medians are a sum, too
+            pairs = [(i[i < j], j[i < j], -1), (i, j, 1)]
         self._find_breakpoints(pairs)
         self._bound()
         self._known: dict[Fraction, float] = {}

@@ -61,7 +61,7 @@ def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, 
 
 def report(
     result: Hpt,
-    claims: HptClaims,
+    claims: HptClaims | None,
     reference: str,
     candidate: str,
     medians: Medians,
@@ -71,7 +71,7 @@ def report(
     details: bool = False,
     machine: MachineSpeeds | None = None,
 ) -> Report:
-    """Two versions over a suite; ``details`` adds the bounds of the speedups and what others would claim."""
+    """Two versions over a suite; ``details`` adds bounds of the speedups, ``claims`` what others would claim."""
     old, new = spoken([reference, candidate])
     wins, losses, ties = (result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE))
     shaken = machine is not None
@@ -89,10 +89,9 @@ def report(
     tests = f" Tests: {result.method}." if details else ""
     notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
     notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
-    asked = [claim for claim in claims.claims if claim.method == "asked"]
     sure = details and not shaken
     sections = [_bounds(result)] if sure and result.speedups and result.winner is not Winner.TIE else []
-    if sure or asked:
+    if claims is not None and (sure or any(claim.method == "asked" for claim in claims.claims)):
         sections.append(_claims(claims, old, new, shaken=shaken))
     table = _benchmarks(result, reference, candidate, medians, folds=not everything)
     return Report(
