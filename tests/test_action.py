@@ -171,6 +171,7 @@ def test_an_error_while_measuring_is_named(runner: Runner) -> None:
     assert "nowhere" in ran.summary
 
 
+@pytest.mark.slow
 def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
     """The comment with the report's marker is replaced, else one is made; only where that is asked for."""
     base = write(runner.work, "base.csv", 1, 1)

@@ -62,6 +62,7 @@ def test_examples(page: str, line: int, block: str) -> None:
     assert report.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cell by cell, and what a cell ends with can be shown."""
     pytest.importorskip("matplotlib").use("agg")

@@ -9,6 +9,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from types import FunctionType
 
+import pytest
+
 from speedproof.cli.console import Console
 from speedproof.cli.main import every_command, main
 from speedproof.errors import FormatError, Parameter
@@ -40,6 +42,7 @@ def test_what_the_command_line_uses_can_be_called_from_python() -> None:
         assert not isinstance(value, type | FunctionType) or value.__doc__, name
 
 
+@pytest.mark.slow
 def test_what_a_text_tells_to_change_is_an_argument_and_an_option() -> None:
     """Every parameter that an error or a remark names can be given, in Python and on the command line."""
     import speedproof as sp
@@ -83,6 +86,7 @@ _OF_OTHERS = (
 )
 
 
+@pytest.mark.slow
 def test_what_python_meets_names_no_option() -> None:
     """No text in the modules below the command line is written for one of both readers alone."""
     params = [p for command in every_command().values() for p in command.params]

@@ -377,6 +377,7 @@ def in_pieces(
     return session, stored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["XY", "XYZ"])
 @pytest.mark.parametrize("fails", [False, True])
 def test_builds_of_a_session_in_pieces_are_those_of_one_in_one_piece(names: str, fails: bool) -> None:
@@ -1006,6 +1007,7 @@ def test_family_of_candidates_keeps_the_risk() -> None:
     assert stats.binomtest(false, sessions, alpha, alternative="greater").pvalue > 0.001
 
 
+@pytest.mark.slow
 def test_closed_test_is_the_mean_of_evidence() -> None:
     """Two candidates: one is proven when its own e-value and the mean of both reach 1/alpha (closed testing)."""
     seen = set()
@@ -1047,6 +1049,7 @@ def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
     assert known.reason == "proven"
 
 
+@pytest.mark.slow
 def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     """Bounds bet on the worst that a reading may have been: 1.5 against 1.5 of a step that may be 1."""
     (finding,) = Bench({"X": 2.0, "Y": 1.0}, rules=stop_rules(max_time=60.0)).session.run().findings

@@ -248,6 +248,7 @@ def test_the_class_takes_base_units_alone(unit: str) -> None:
         assert sp.Sample(np.array(X), unit=known).unit == known
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["ms", "MB", "op", "s", "Op", "/", " ", "1", "points", "none"]), max_size=9))
 def test_a_base_unit_is_its_own(parts: list[str]) -> None:
     """So that a sample which was kept can be made again."""

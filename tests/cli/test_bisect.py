@@ -210,6 +210,7 @@ def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest
     assert not drawn[0] & drawn[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "kind", "culprit"),
     [

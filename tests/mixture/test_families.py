@@ -44,6 +44,7 @@ def test_against_scipy(spread: float, unit: float) -> None:
         assert family.bic == pytest.approx(2 * family.loglik - 2 * np.log(60))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "draw"),
     [

@@ -127,6 +127,7 @@ def test_several_candidates_have_a_row_each() -> None:
         assert proven - 0.01 <= float(shown[2]) <= proven
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 8])
 def test_the_risk_for_inputs_like_these(k: int) -> None:
     """Inputs whose speedups scatter about 1: each verdict at most as often as the risk allows."""

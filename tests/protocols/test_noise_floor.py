@@ -171,6 +171,7 @@ def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any)
     return Pair(Key("b"), *sides)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("higher", [False, True])
 @pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 2), (5, 3)])
 @LOCATIONS

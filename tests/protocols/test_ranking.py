@@ -155,6 +155,7 @@ def test_verdicts_and_warnings_are_those_of_the_headline() -> None:
         assert pair.pvalue == pytest.approx(min(1.0, 2 * ours), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize(("n", "bound"), [(5, 0.02), (10, 0.015), (30, 0.01)])
 def test_the_best_chance_is_on_average_what_it_says(n: int, bound: float, spread: float) -> None:

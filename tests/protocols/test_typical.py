@@ -105,6 +105,7 @@ def test_a_gap_larger_than_the_drift_is_decided() -> None:
     assert compare_typical(Sample(1.15 * rising), Sample(rising)).verdict is Verdict.FASTER
 
 
+@pytest.mark.slow
 def test_a_gap_beyond_what_order_explains_is_decided() -> None:
     """Separated runs that are alike by chance: with a run more what seven of them prove is proven, too."""
     x = np.array([1.09, 1.09, 1.10, 1.12, 1.09, 1.12, 1.14, 1.14])

@@ -64,6 +64,7 @@ def test_the_same_answer_everywhere() -> None:
     assert json.loads(pair.to_json())["why"][0]["metrics"] == told["metrics"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [("run", "--review", EXAMPLE), ("gate", EXAMPLE)])
 def test_sessions_and_gates_say_the_same(asked: tuple[str, ...]) -> None:
     """A session's last screen and a gate have the lines of compare, and its numbers in JSON."""

@@ -65,6 +65,7 @@ def test_shift_function_of_a_naive_twin() -> None:
     assert 0 < few[4, 1] < few[4, 2] < math.inf
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.sampled_from([0.5, 0.9, 0.95]), st.sampled_from([0.01, 0.05, 0.3]))
 def test_verdict_and_bound_agree(seed: int, q: float, alpha: float) -> None:
     """A p-value is at most alpha exactly where the bound of risk alpha clears gamma."""
@@ -160,6 +161,7 @@ def evidence(k: int, n: int, p: float) -> float:
     return found / total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.01, 0.1, 0.9])
 def test_a_count_is_a_supermartingale_under_its_null(p: float) -> None:
     """The mean of E over one more run is what it was at p, and less below."""
@@ -170,6 +172,7 @@ def test_a_count_is_a_supermartingale_under_its_null(p: float) -> None:
         assert 0.5 * p * hit + (1 - 0.5 * p) * miss < before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("q", "gamma"), [(0.5, 1.0), (0.9, 1.0), (0.9, 1.1)])
 def test_against_the_least_product(seed: int, q: float, gamma: float) -> None:

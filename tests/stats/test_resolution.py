@@ -124,6 +124,7 @@ def test_care_for_the_step_only_widens_and_keeps_the_verdict(seed: int) -> None:
     assert (b.high <= 1.0) == (b.pvalue_slower <= 0.05)
 
 
+@pytest.mark.slow
 def test_bounds_of_skewed_ratios_pass_their_median() -> None:
     """Six blocks of ten are 2 % faster, the others 20 %: where values have no steps a session goes on for it."""
     rng = np.random.default_rng(5)
@@ -294,6 +295,7 @@ def test_locations_against_rational_numbers() -> None:
         assert mean(x) == pytest.approx(float(sum(exact) / x.size), rel=1e-14, abs=2e-323)
 
 
+@pytest.mark.slow
 def test_ratios_against_rational_numbers() -> None:
     """To rounding, also where the locations have a few bits only; infinite beyond the largest double."""
     rng = np.random.default_rng(5)

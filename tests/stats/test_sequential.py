@@ -67,6 +67,7 @@ def test_against_theory_false_claims_over_all_signs(alpha: float, center: float,
     assert 0 < above <= alpha * 2**sizes.size
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.floats(-3, 3) | st.sampled_from([0.0, 0.1, 0.1, -0.2]), min_size=1, max_size=25),

@@ -226,6 +226,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 9, 15, 16, 30, 61, 300])
 def test_scores_by_counting(n: int, way: str) -> None:
     """Of values that differ, of equal ones, of steps; in any increasing unit."""

@@ -80,6 +80,7 @@ def test_pvalues_at_one_against_enumeration(n: int, m: int, digits: int | None) 
         assert found.pvalue_less == pytest.approx(naive_pvalue(y, x), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(4, 4), (4, 3)])
 def test_bounds_against_the_definition(n: int, m: int) -> None:
     """`low` is the first ratio of values beyond which enumeration no longer rejects X > gamma Y."""
@@ -97,6 +98,7 @@ def test_bounds_against_the_definition(n: int, m: int) -> None:
         assert [float(found.low), float(found.high)] == [low, high]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(2, 9), (4, 4), (7, 30), (30, 20), (40, 41)])
 def test_compiled_bounds_are_those_of_all_scores(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """At every risk, of ties, zeros, coarse steps and dependent runs: NumPy asks about each state."""
@@ -120,6 +122,7 @@ def test_compiled_bounds_are_those_of_all_scores(n: int, m: int, monkeypatch: py
     np.testing.assert_array_equal(ways[:15], ways[15:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(12, 15), (20, 20), (40, 30), (200, 150)])
 def test_against_scipy_in_the_middle_of_the_distribution(n: int, m: int) -> None:
     """From about ten runs on, the permutation p-value near 0.05 is that of Student's distribution."""
