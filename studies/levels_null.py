@@ -16,8 +16,11 @@ from studies.change_points import autoregressive
 
 from speedproof.stats.levels import levels_statistic
 
-# At 30 and 60 more steps are looked for.
-SIZES = (12, 13, 14, 16, 18, 20, 23, 27, 29, 30, 34, 40, 48, 59, 60, 85, 100, 150, 200, 300, 500, 1000, 2000)
+# At 30, 52 and 65 more steps are looked for.
+SIZES = (
+    *(12, 13, 14, 16, 18, 20, 23, 27, 29, 30, 34, 40, 51, 52, 64, 65, 80),
+    *(100, 150, 200, 300, 500, 1000, 2000),
+)
 LEVELS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 DEPENDENCE = (0.0, 0.3, 0.6)
 TARGET = Path(__file__).parent.parent / "src/speedproof/stats/levels_null.json"

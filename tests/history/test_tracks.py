@@ -318,7 +318,7 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     assert (alarm.between, alarm.decision) == (1, None)
     said = [
         Triage(COMMITS[k].sha, of, "invalid", "", "", "")
-        for k, of in ((25, ""), (25, "sort"), (25, "parse"), (24, ""))
+        for k, of in ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
     ]
     assert find_alarms(tracks, known, said, every=200.0, last=40)[0].decision == said[1]
     gaps = [c.sha for c in COMMITS[:25]] + ["unmeasured"] + [c.sha for c in COMMITS[25:]]

@@ -120,6 +120,16 @@ def test_what_was_undone_within_thirty_commits_is_found() -> None:
     assert (change_pvalues(x) <= 0.05).sum() >= 75
 
 
+@pytest.mark.parametrize("n", [52, 57, 60, 70, 80, 100])
+def test_more_values_lose_no_large_change(n: int) -> None:
+    """Steps of ten deviations, thirteen values apart, show however many there are, in one of ten series."""
+    rng = np.random.default_rng(n)
+    levels = np.minimum(np.arange(n) // 13, 5)
+    for _ in range(12):
+        heights = 10.0 * rng.permutation(6)
+        assert change_pvalues((rng.standard_normal(n) + heights[levels])[None])[0] <= 0.05 / 10
+
+
 def test_a_large_step_is_not_drawn_towards_a_small_one() -> None:
     """Ranks see little of sizes: beside a step of 14 deviations one of 1.5 moves its place by nothing."""
     for seed in range(10):

@@ -238,8 +238,19 @@ def test_pvalues_from_the_table() -> None:
 
 
 def test_how_many_steps_are_looked_for() -> None:
-    """None in fewer than twelve values, one in fewer than thirty, three from sixty on."""
-    assert [most_steps(n) for n in (0, 11, 12, 29, 30, 59, 60, 5000)] == [0, 0, 1, 1, 2, 2, 3, 3]
+    """None in fewer than twelve values, one in fewer than thirty, five from 65 on."""
+    assert [most_steps(n) for n in (0, 11, 12, 29, 30, 51, 52, 64, 65, 5000)] == [
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+        4,
+        4,
+        5,
+        5,
+    ]
     few = levels(np.arange(22.0).reshape(2, 11))
     assert (few.pvalue.tolist(), few.splits.tolist()) == ([1.0, 1.0], [[11], [11]])
     assert levels(np.ones((0, 50))).pvalue.size == 0

@@ -396,15 +396,17 @@ class History:
     def _refuse_another(self, measured: PairResult, alarm: HistoryAlarm, of: Key, machine: str) -> None:
         """Say that what was measured is not what the store holds, which it would be pooled with."""
         good = alarm.good.sha
-        rows = self.query(metric=of.metric, commit=good)
-        known = [r.median for r in rows if (r.benchmark, r.machine) == (of.benchmark, machine)]
+        known: dict[str, list[float]] = {}
+        for row in self.query(metric=of.metric, commit=good):
+            if row.benchmark == of.benchmark:
+                known.setdefault(row.machine, []).append(row.median)
         times = [measured.headline.reference.median]
-        times.append(median(known or times))
+        times.append(median(known.get(machine) or known.get(alarm.track.basis) or times))
         if max(times) > _FAR * min(times) > 0:
             here, there = format_values(times, measured.headline.reference.unit)
             raise DataError(
                 f"{of.benchmark} at {short_name(good)}: {here} now, {there} in {self.store.where}, "
-                "so nothing was filed: give the benchmark's own command, the same metric"
+                "so nothing was filed: give the benchmark's own command, the same metric and machine"
             )
 
     def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:

@@ -214,6 +214,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     from speedproof.cli.main import main
     from speedproof.reporting.model import Report, Text
 
+    if not asked.words:
+        raise UsageError("history confirm: give the benchmark's command after '--'")
     history = asked.history
     decides = asked.measuring.decide_by
     known = history.alarms(benchmark=asked.shared.benchmark, metric=decides)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
-from speedproof.history.tracks import Track
+from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import all_alarms
 from speedproof.stats.change_points import Levelled, median, show_changes
@@ -25,7 +26,6 @@ ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
 _SURE = 2.5
-_NEAR = 2  # commits
 
 
 class HistoryAlarm(Struct, frozen=True):
@@ -172,9 +172,8 @@ def find_alarms(
             at = int(stretch.at[at_value])
             k = borders.index(since)
             good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
-            span = {commit.sha for commit in track.order[int(track.at[track.starts[start + since]]) : at + 1]}
-            benchmark = known[track.series].key.benchmark
-            said = [d for d in decisions if d.commit in span and d.benchmark in ("", benchmark)]
+            near, benchmark = track.near(start + since), known[track.series].key.benchmark
+            said = [d for d in decisions if d.commit in near and d.benchmark in ("", benchmark)]
             settled = [d for d in said if d.state in DECIDED]
             shown = shown or any(d.state == "confirmed" for d in said)
             factor = math.exp(heights[k] - heights[k - 1])
@@ -220,7 +219,7 @@ class _Stretch:
             if places[0] > 0 and max(places) < self.at.size and (self.at[places] == commits).all():
                 self.shown.append((*places, change.pvalue))
         for alarm in alarms:
-            same = [k for k, low, high, _ in self.shown if low - _NEAR <= alarm.since <= high + _NEAR]
+            same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
             self.by_start[since] = (alarm.raised, True)
 
@@ -233,11 +232,20 @@ class _Stretch:
         )
         return [old[k] for k in silent], rows
 
+    def _first_shown(self, since: int) -> int:
+        """The first of the newest points with which this change, without the others, is shown."""
+        splits = [split for split, *_ in self.shown]
+        (row,) = Levelled(self.level).alone(splits, [splits.index(since)])
+        newest = range(self.before, self.level.size - 1)
+        return self.before + bisect_left(
+            newest, True, key=lambda k: bool(show_changes(row[None, : k + 1], RISK)[0])
+        )
+
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
         for since, _, _, pvalue in self.shown:
             if since not in self.by_start and since not in self.no_news:
-                self.by_start[since] = (self.level.size - 1, pvalue * mean <= _SURE)
+                self.by_start[since] = (self._first_shown(since), pvalue * mean <= _SURE)
         borders = sorted({0, *self.by_start, *(since for since, *_ in self.shown)})
         newest = newest_jump(self.level[borders[-1] :], mean / ASKED)
         if newest is not None:

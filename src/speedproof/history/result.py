@@ -70,9 +70,9 @@ class HistoryAnswer(Struct, frozen=True):
         return int(seen.sum())
 
     def said(self, change: Change) -> list[Triage]:
-        """Everything that was said of a change: of its benchmark, or of its commit as a whole."""
-        benchmark = self.series[change.track.series].key.benchmark
-        return [d for d in self.decisions if d.commit == change.commit.sha and d.benchmark in ("", benchmark)]
+        """Everything that was said of a change: of its benchmark, or of its commit, or one near it, as a whole."""
+        benchmark, near = self.series[change.track.series].key.benchmark, change.track.near(change.points[1])
+        return [d for d in self.decisions if d.commit in near and d.benchmark in ("", benchmark)]
 
     def decision(self, change: Change) -> Triage | None:
         """The last word on a change."""

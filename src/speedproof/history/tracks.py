@@ -38,6 +38,10 @@ class Point(Struct, frozen=True):
         return math.fsum(self.values) / len(self.values)
 
 
+NEAR = 2
+"""Commits by which the place of a change may be off."""
+
+
 class Track(Struct, frozen=True, eq=False):
     """The history of one series that can be compared along itself: a column an attribute, a row a session."""
 
@@ -83,6 +87,11 @@ class Track(Struct, frozen=True, eq=False):
     def commit(self, k: int) -> Commit:
         """Of a point."""
         return self.order[int(self.at[self.starts[k]])]
+
+    def near(self, k: int) -> set[str]:
+        """The commits a few from a point's: as more is measured, a change there may be found at one of them."""
+        at = int(self.at[self.starts[k]])
+        return {commit.sha for commit in self.order[max(at - NEAR, 0) : at + NEAR + 1]}
 
     def joint_error(self, split: int) -> float:
         """Of the joint between two neighbouring points."""

@@ -35,7 +35,7 @@ MARGIN = 3
 """Fewest values of a level."""
 LEAST = 12
 """Fewest values of a series whose levels can be compared."""
-_LEAST_FOR = LEAST, 30, 60  # values, for one, two and three steps; of more than that, any three
+_LEAST_FOR = LEAST, 30, 52, 52, 65  # values, for one step, two, three, ...: some 13 a level but the newest
 MOST_SPLITS = 12
 """Steps that the levels of a series which changed are made of."""
 _COEFFICIENTS = np.arange(9) / 10.0
