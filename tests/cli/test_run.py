@@ -265,6 +265,15 @@ def test_resume_goes_on() -> None:
     assert first.head.session != second.head.session
 
 
+def test_a_session_with_all_of_its_runs_stays_as_it_is() -> None:
+    """Going on with it would make of one test at the end a session that stopped on its result."""
+    speedproof("run", SLOW, FAST, "--runs", "4", "--save", "r.jsonl")
+    whole = Path("r.jsonl").read_bytes()
+    code, _, err = speedproof("run", "--resume", "r.jsonl")
+    assert (code, Path("r.jsonl").read_bytes()) == (2, whole)
+    assert "r.jsonl: has all of its runs; see 'speedproof run --review r.jsonl'" in err
+
+
 def test_resume_refuses_another_program() -> None:
     """Built anew in between: its blocks are those of another comparison."""
     tool = script("tool", "exit 0")

@@ -115,7 +115,12 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                     spent=time.monotonic() - began if m.driver else 0.0,
                 )
                 if stored:
-                    console.remark(f"{plural(session.recall(stored), 'block')} taken over from {path}")
+                    blocks = session.recall(stored)
+                    if m.runs is not None and blocks >= m.runs * len(head.benchmarks):
+                        raise UsageError(
+                            f"{path}: has all of its runs; see 'speedproof run --review {_called(named)}'"
+                        )
+                    console.remark(f"{plural(blocks, 'block')} taken over from {path}")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named)

@@ -74,6 +74,7 @@ class RunRanking(InOrder, Struct, frozen=True):
     # apart at this risk, even if one wins every time
     least_runs: int
     enough_runs: bool  # whether at least two versions have as many
+    in_blocks: bool  # whether runs of the same block were compared, which says nothing of the chances' limits
     # The best versions observed; nothing is proven of them here
     best_in_mean: str
     best_in_median: str
@@ -177,6 +178,7 @@ def rank_runs(
         groups=groups,
         least_runs=least,
         enough_runs=sum(unit.n >= least for unit in units.values()) > 1,
+        in_blocks=all(c.chance is None for c, _ in made.values()),
         best_in_mean=best(names, key=lambda v: means[v]),
         best_in_median=best(names, key=lambda v: medians[v]),
         error=error,

@@ -156,7 +156,9 @@ def _reasons(answer: BisectionAnswer) -> Iterator[Text]:
         yield Text(f"{why}.", "warning")
         if math.isfinite(outlook.enough_noise):
             enough = percent(outlook.enough_noise, 2)
-            yield Text(f"If they scattered by {enough}, so many would be enough for an answer.", "warning")
+            yield Text(
+                f"If they scattered by {enough}, {_runs(answer)} would be enough for an answer.", "warning"
+            )
     if load := answer.load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 

@@ -243,7 +243,8 @@ def _separation(ranking: RunRanking) -> Iterator[Text]:
         listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
         yield Text(f"Undecided neighbours: {listed} ({risk}).", "warning")
     else:
-        yield Text(f"All neighbours differ on single runs ({risk}).")
+        which = "in runs of the same block" if ranking.in_blocks else "on single runs"
+        yield Text(f"All neighbours differ {which} ({risk}).")
     if not ranking.enough_runs:
         few = f"Fewer than {ranking.least_runs} {_units(ranking)} of a version"
         yield Text(f"{few} never prove an order of {len(ranking.versions)}.", "warning")

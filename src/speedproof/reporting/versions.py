@@ -88,7 +88,7 @@ def report(
         tables = ranked if shown else [*ranked, _matrix(of, everything)]
     notes = _left_out(results)
     if several:
-        marks = f"+ {voice.better} than the reference, - {voice.worse}, ~ undecided"
+        marks = f"+ {voice.better} than the reference, - {voice.worse}, by at least so much; ~ undecided"
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
         notes.insert(0, Text(f"{marks}{but}.", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}

@@ -27,7 +27,8 @@ def _suite(root: Element, report: Report) -> list[Row]:
     """Add a report, and tell its cases."""
     from xml.etree.ElementTree import SubElement
 
-    answer = " ".join(f"{text.text} {text.aside}".strip() for text in report.headline)
+    said = [f"{text.text} {text.aside}".strip() for text in report.headline]
+    answer = " ".join(text if text.endswith((".", ":")) else f"{text}." for text in said)
     # What the explanations say of each row, as far as they were asked for.
     why = {s.about: "\n".join(text.text for text in s.headline) for s in report.sections if s.about}
     cases = [row for row in (report.tables[-1].rows if report.tables else ()) if row.outcome]
