@@ -82,13 +82,15 @@ class Policy(StrEnum):
 _VERSION = " (FILE:VERSION for one of a file's versions)"
 ResultFiles = Annotated[
     tuple[str, ...],
-    Argument("FILE...", f"result files or folders{_VERSION}; @last is the latest session of 'run'"),
+    Argument(
+        "FILE...", f"result files or folders{_VERSION}; @last is the latest session of 'run' without --save"
+    ),
 ]
 ReferenceFirst = Annotated[
     tuple[str, ...],
     Argument(
         "FILE...",
-        f"result files or folders, the reference first{_VERSION}; @last is the latest session of 'run'",
+        f"result files or folders, the reference first{_VERSION}; @last is the latest session of 'run' without --save",
     ),
 ]
 Store = Annotated[
