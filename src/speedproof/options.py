@@ -80,17 +80,16 @@ class Policy(StrEnum):
 
 
 _VERSION = " (FILE:VERSION for one of a file's versions)"
+_LAST = "; @last is the latest session of 'run' without --save"
 ResultFiles = Annotated[
     tuple[str, ...],
-    Argument(
-        "FILE...", f"result files or folders{_VERSION}; @last is the latest session of 'run' without --save"
-    ),
+    Argument("FILE...", f"result files or folders{_VERSION}{_LAST}"),
 ]
 ReferenceFirst = Annotated[
     tuple[str, ...],
     Argument(
         "FILE...",
-        f"result files or folders, the reference first{_VERSION}; @last is the latest session of 'run' without --save",
+        f"result files or folders, the reference first{_VERSION}{_LAST}",
     ),
 ]
 Store = Annotated[
