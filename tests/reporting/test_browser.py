@@ -118,7 +118,7 @@ def header(driver: webdriver.Chrome, title: str) -> WebElement:
 
 
 def opener(driver: webdriver.Chrome, name: str) -> WebElement:
-    return driver.find_element(By.XPATH, f"//button[contains(@class, 'open') and text()='{name}']")
+    return driver.find_element(By.XPATH, f"//button[contains(@class, 'open') and .='{name}']")
 
 
 @pytest.mark.slow

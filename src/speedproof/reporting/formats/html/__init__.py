@@ -85,6 +85,12 @@ def _whole(text: str, escape: Callable[[str], str]) -> str:
     return " ".join(map(word, visible(text).strip().split(" ")))
 
 
+def _parts(name: str, escape: Callable[[str], str]) -> str:
+    """A name that is broken behind a separator where it is too long for its column."""
+    text = str(escape(visible(name)))
+    return re.sub(r"(?<=[_/.:=])(?=\w)", "<wbr>", text) if len(name) > _UNBROKEN // 2 else text
+
+
 def render(
     *reports: Report,
     panels: Sequence[Mapping[str, Panel]] = (),
@@ -106,6 +112,7 @@ def render(
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters["key"] = _key
+    environment.filters["parts"] = lambda text: markupsafe.Markup(_parts(text, markupsafe.escape))
     environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     versions = suite.versions if suite is not None else ()
     short = dict(zip(versions, (nicknames if len(versions) == 2 else spoken)(versions), strict=True))
