@@ -19,7 +19,7 @@ from speedproof.mixture.analysis import independent
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.options import HEADLINE
-from speedproof.plot.canvas import axes_or_new, new_figure, plain, whole_ticks
+from speedproof.plot.canvas import OF_RUNS, axes_or_new, finished, new_figure, plain
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting.names import spoken
@@ -87,8 +87,8 @@ class SuitePlots:
         ax = axes_or_new(ax)
         for version, values in shown.items():
             ax.plot(range(1, values.size + 1), values, ".", label=plain(version))
-        whole_ticks(ax)
-        return _labelled(ax, xlabel="run", ylabel=axis, title=title)
+        ax.locator_params(axis="x", **OF_RUNS)
+        return finished(ax, title, (), {}, xlabel="run", ylabel=axis)
 
     def violins(self, *, ax: Axes | None = None) -> Axes:
         """The densities of the versions side by side."""
@@ -98,12 +98,6 @@ class SuitePlots:
     def histogram(self) -> Any:
         """Histograms of all versions above each other, with their mixtures."""
         return pictures(self._suite, "histogram")[0][1]
-
-
-def _labelled(ax: Axes, **texts: str) -> Axes:
-    ax.set(**{name: plain(text) for name, text in texts.items()})
-    ax.legend(frameon=False)
-    return ax
 
 
 @checked()

@@ -31,6 +31,8 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 """Colours of components, told apart by colour-blind readers (P. Tol's bright scheme and two more)."""
 BLUE, ACCENT, GREY = "#4477aa", "#bb3344", "#8a8a8a"
 DASHES = (0, (4, 3))
+OF_RUNS: dict[str, Any] = {"integer": True, "min_n_ticks": 1, "steps": [1, 2, 5, 10]}
+"""Of ticks of runs: there is no half one."""
 WIDTH, HEIGHT = 6.4, 4.0
 _DPI = 200
 _LETTERS = 12  # of a title for an inch
@@ -141,13 +143,6 @@ def plain_log_ticks(axis: Axis, unit: str = "") -> None:
     axis.set_major_locator(LogLocator(subs=subs) if high > 10.0 * low else AutoLocator())
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}{unit}"))
     axis.set_minor_locator(NullLocator())
-
-
-def whole_ticks(ax: Axes) -> None:
-    """Ticks of runs: there is no half one."""
-    from matplotlib.ticker import MaxNLocator
-
-    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10]))
 
 
 def check_output(path: str | Path) -> None:

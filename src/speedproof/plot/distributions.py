@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -277,9 +277,8 @@ def violins(
     ax.set_xticks(range(len(labels)), labels, rotation=20 if long else 0, ha="right" if long else "center")
     ax.set(xlim=(-0.6, len(labels) - 0.4), ylim=wide, ylabel=plain(axis))
     lay_grid(ax, "y")
-    both = any(model is not None for _, _, model in versions)
-    sharp = "sharp peaks are widened"
-    caption(ax, title, note=f"grey: kernels, blue: mixture; {sharp}" if both else sharp)
+    sides = "grey: kernels, blue: mixture; " * any(model is not None for _, _, model in versions)
+    caption(ax, title, note=f"{sides}sharp peaks are widened")
     return ax
 
 
@@ -293,13 +292,11 @@ def _violin(
     inside = np.sort(x[(x >= wide[0]) & (x <= wide[1])])
     kernels = kernel_density(inside, grid, least=least * 0.5) * (inside.size / x.size)
     right = kernels if model is None else model.pdf(grid)
-    style: dict[str, Any] = (
-        {"color": GREY, "alpha": 0.55} if model is None else {"color": BLUE, "alpha": 0.75}
-    )
+    colour, alpha = (GREY, 0.55) if model is None else (BLUE, 0.75)
     full = _FULL / max(float(kernels.max()), float(right.max()))
     drawn = np.maximum(kernels, right) * full > 0.002
     ax.fill_betweenx(grid, place - kernels * full, place, where=drawn, color=GREY, alpha=0.55, linewidth=0)
-    ax.fill_betweenx(grid, place, place + right * full, where=drawn, linewidth=0, **style)
+    ax.fill_betweenx(grid, place, place + right * full, where=drawn, color=colour, alpha=alpha, linewidth=0)
     if inside.size > _DOTS:
         inside = np.quantile(inside, np.linspace(0, 1, _DOTS))
     ax.plot(np.full(inside.size, place), inside, "_", color="#333333", markersize=5, markeredgewidth=0.4)

@@ -17,6 +17,7 @@ from speedproof.plot.canvas import (
     COLOURS,
     DASHES,
     GREY,
+    OF_RUNS,
     Window,
     axes_or_new,
     beside,
@@ -29,7 +30,6 @@ from speedproof.plot.canvas import (
     places,
     plain,
     plain_log_ticks,
-    whole_ticks,
     widened,
     window,
 )
@@ -193,7 +193,7 @@ def run_order(
         )
     ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=DASHES, label="median")
     several = model is not None and model.components > 1
-    whole_ticks(ax)
+    ax.locator_params(axis="x", **OF_RUNS)
     return finished(ax, title, (), beside(ax) if several else None, xlabel="run", ylabel=axis)
 
 

@@ -32,31 +32,6 @@ if TYPE_CHECKING:
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
 _MANY = 200
 _UNBROKEN = 30
-_DEFINITIONS = (
-    (
-        "change|faster|slower",
-        "Change",
-        "The factor between the times. That of a typical run is the one by which the times of one version have to "
-        "be stretched so that its runs win as often as they lose against the other's.",
-    ),
-    (
-        "proven",
-        "Proven at least",
-        "The bound that the test behind the verdict gives, at the stated confidence for each benchmark by itself.",
-    ),
-    (
-        "shown",
-        "Shown at least",
-        "The bound that the test behind the verdict gives; not proven, as it may be the machine's two speeds.",
-    ),
-    ("undecided", "Undecided", "These data prove neither direction. That is no proof that nothing changed."),
-    (
-        "!",
-        "!",
-        "An assumption of the test is not met in a way that may make the true risk larger than stated.",
-    ),
-)
-"""Words that are explained where the pattern before them is found."""
 
 
 def write(reported: Reported, target: str) -> str:
@@ -85,12 +60,6 @@ def _whole(text: str, escape: Callable[[str], str]) -> str:
     return " ".join(map(word, visible(text).strip().split(" ")))
 
 
-def _parts(name: str, escape: Callable[[str], str]) -> str:
-    """A name that is broken behind a separator where it is too long for its column."""
-    text = str(escape(visible(name)))
-    return re.sub(r"(?<=[_/.:=])(?=\w)", "<wbr>", text) if len(name) > _UNBROKEN // 2 else text
-
-
 def render(
     *reports: Report,
     panels: Sequence[Mapping[str, Panel]] = (),
@@ -112,7 +81,10 @@ def render(
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters["key"] = _key
-    environment.filters["parts"] = lambda text: markupsafe.Markup(_parts(text, markupsafe.escape))
+    # Where a long name may be broken.
+    environment.filters["parts"] = lambda text: markupsafe.Markup(
+        re.sub(r"(?<=[_/.:=])(?=\w)", "<wbr>", markupsafe.escape(visible(text)))
+    )
     environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     versions = suite.versions if suite is not None else ()
     short = dict(zip(versions, (nicknames if len(versions) == 2 else spoken)(versions), strict=True))
@@ -128,10 +100,8 @@ def render(
     return template.render(
         title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
         sections=sections,
-        definitions=[
-            *((brief, name) for name, brief in short.items() if brief != name),
-            *_definitions(reports),
-        ],
+        short=[(brief, name) for name, brief in short.items() if brief != name],
+        said=" ".join(_said(reports)).lower(),
         fields=fields_of(suite, *versions) if suite is not None and len(versions) == 2 else (),
         versions=list(short.values()),
         residue=[str(r) for r in suite.residue] if suite else [],
@@ -160,19 +130,13 @@ def _anchor(name: str, taken: set[str], escape: Callable[[str], str]) -> str:
     return f' id="{escape(place)}"'
 
 
-def _definitions(reports: Sequence[Report]) -> list[tuple[str, str]]:
-    """Those of the words that are used: in titles and cells, and in the answer unless it denies them."""
-    tables = [table for report in reports for table in report.tables]
-    said = [
-        f"{t.text} {t.aside}".replace("not proven", "") for report in reports for t in report.headline[:1]
-    ]
-    said += [column.title for table in tables for column in table.columns]
-    said += [cell.text for table in tables for row in table.rows for cell in row.cells]
-    return [
-        (term, text)
-        for used, term, text in _DEFINITIONS
-        if any(re.search(used, one, re.IGNORECASE) for one in said)
-    ]
+def _said(reports: Sequence[Report]) -> Iterator[str]:
+    """What may need to be explained: titles, cells and the answers, unless these deny that it is proven."""
+    for report in reports:
+        yield from (f"{t.text} {t.aside}".replace("not proven", "") for t in report.headline[:1])
+        for table in report.tables:
+            yield from (column.title for column in table.columns)
+            yield from (cell.text for row in table.rows for cell in row.cells)
 
 
 def _hash(text: str) -> str:
