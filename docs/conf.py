@@ -14,6 +14,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 exclude_patterns = ["_build"]
+smartquotes_action = "qe"  # no dash for the two of an option
 suppress_warnings = ["myst.xref_missing"]  # links to files of the repository that are no pages
 
 autodoc_member_order = "bysource"

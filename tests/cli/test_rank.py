@@ -194,7 +194,7 @@ def test_what_is_not_told_apart_is_not_recommended(tmp_path: Path) -> None:
     assert "Run " not in text
     # A third that loses every run cannot be the best.
     text = advice_of(tmp_path, {**times, "c": rng.permutation(values) + 9})
-    assert text.startswith("No version is shown to be the best, a or b may be. a looks best so far")
+    assert text.startswith("No version is shown to be the best: a or b may be. a looks best so far")
     # The best mean and the likeliest winner are different versions: a spike is paid for by the mean alone.
     spiked = np.where(times["a"] == values[-1], 99.0, times["a"])
     text = advice_of(tmp_path, {"a": spiked, "b": times["b"]})

@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.integrate import trapezoid
 from tests.protocols.asking import compare_medians
 
+import speedproof as sp
 from speedproof import plot
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
@@ -63,7 +64,7 @@ def test_histogram_has_area_one_and_the_components_add_up() -> None:
     legend = ax.get_legend()
     assert legend is not None
     shown = [text.get_text() for text in legend.get_texts()]
-    assert shown == ["component 1: 60% at 10", "component 2: 40% at 14", "mixture"]
+    assert shown == ["component 1: 60 % at 10", "component 2: 40 % at 14", "mixture"]
 
 
 def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
@@ -258,7 +259,7 @@ def test_violins_are_not_scaled_by_their_narrowest_component_nor_by_an_outlier()
     low, high = ax.get_ylim()
     assert high - low < 1.2 * np.ptp(X)
     assert "sharp peaks are widened" in " ".join(text.get_text() for text in ax.texts)
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["needle", "out\n(1 beyond the axis)"]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["needle", "out\n(1 not drawn)"]
     for k, mode in ((0, 10.0), (0, 14.0), (1, 10.0), (1, 14.0)):
         for side in (-1, 1):
             points = np.concatenate(outlines(ax)) - [k, mode]
@@ -393,3 +394,34 @@ def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) ->
     extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     wanted = extras["optional-dependencies"]["plot"]
     assert packages.split() == [requirement.partition(">=")[0] for requirement in wanted]
+
+
+def test_lines_of_many_versions_differ() -> None:
+    """More versions than colours: no two lines look alike."""
+    ax = plot.ecdfs({str(k): [1.0, 2.0 + k] for k in range(20)}, ax=axes())
+    assert len({(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}) == 20
+
+
+def test_ticks_of_runs_are_whole() -> None:
+    for n in (1, 2, 5, 40):
+        ax = plot.run_order(np.arange(1.0, n + 1), ax=axes())
+        assert {float(t) % 1 for t in ax.get_xticks()} == {0.0}
+
+
+def test_a_forest_draws_no_time_at_all() -> None:
+    """A reference of 0 s has a speedup of 0, which no log axis holds: an arrow, and it is counted."""
+    times = {"new": np.linspace(1.0, 1.1, 20)}
+    suite = sp.Suite.of_samples(
+        {"zero": {"old": np.zeros(20), **times}, "one": {"old": np.ones(20), **times}}
+    )
+    ax = sp.compare_suite(suite).plot.forest(ax=axes())
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero", "one"}
+    assert not any("0x" in text.get_text() for text in ax.texts)
+
+
+def test_a_forest_tells_versions_apart() -> None:
+    """Long names that differ in the middle are cut so that they still differ."""
+    old, new = (f"results-of-the-nightly-run-{side}-2026-06-02-3.16.0a0-29805f0" for side in ("jit", "plain"))
+    suite = sp.Suite.of_samples({"sort": {old: np.linspace(1.0, 1.2, 20), new: np.linspace(0.9, 1.0, 20)}})
+    above, below, _ = sp.compare_suite(suite).plot.forest(ax=axes()).get_xlabel().split("\n")
+    assert ("plain" in above, "jit" in below) == (True, True)

@@ -25,6 +25,7 @@ from speedproof.data.suite import Suite
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
+from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.stored import Context
 
 Made = tuple[SuiteComparison, Suite]
@@ -118,7 +119,7 @@ def header(driver: webdriver.Chrome, title: str) -> WebElement:
 
 
 def opener(driver: webdriver.Chrome, name: str) -> WebElement:
-    return driver.find_element(By.XPATH, f"//button[contains(@class, 'open') and text()='{name}']")
+    return driver.find_element(By.XPATH, f"//button[contains(@class, 'open') and .='{name}']")
 
 
 @pytest.mark.slow
@@ -385,3 +386,18 @@ def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[
             assert all(b[0] - a[1] > 2 for a, b in itertools.pairwise(labels)), (width, labels)
             assert "1" in [text for _, _, text in labels]
             assert len(labels) > 2 or width < 1280
+
+
+@pytest.mark.slow
+def test_a_row_without_a_panel_stops_no_chart(
+    chromium: webdriver.Chrome, tmp_path: Path, mixed: Made
+) -> None:
+    """Among several versions the reference has none: the runs of all others are still drawn."""
+    result, suite = mixed
+    first, *others = (row.name for row in sheet.report(result).tables[-1].rows)
+    known = {name: panel for name, panel in panels(result, suite).items() if name != first}
+    page = tmp_path / "report.html"
+    page.write_text(render(sheet.report(result), panels=[known], suite=suite), encoding="utf-8")
+    chromium.get(page.as_uri())
+    drawn = "return [...document.querySelectorAll('tr:has(.c-strip svg)')].map(r => r.dataset.name)"
+    WebDriverWait(chromium, 20).until(lambda driver: set(driver.execute_script(drawn)) == set(others))

@@ -22,7 +22,7 @@ from speedproof.history.commits import Commit, commit_address
 from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.reporting.site import encode_track, write_projects, write_site
+from speedproof.reporting.site import encode_line, encode_track, write_projects, write_site
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
@@ -265,3 +265,11 @@ def test_projects_stand_below_one_page(tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("mine")
     with pytest.raises(UsageError, match="other files"):
         write_projects(tmp_path)
+
+
+def test_a_line_is_as_steep_as_its_benchmark() -> None:
+    """From e^0.05 on a change fills the height; a fifth of that, a fifth of it, about the middle."""
+    for change, heights in ((5000, (0, 35)), (500, (0, 35)), (100, (14, 21)), (0, (17, 18))):
+        track = {"b": "m", "a": 0, "o": 0.0, "q": 1e-4, "v": [0, change]}
+        drawn = [int(digit, 36) for digit in encode_line(track)["p"]]
+        assert all(abs(at - wanted) <= 1 for at, wanted in zip(drawn, heights, strict=True)), drawn

@@ -288,7 +288,7 @@ class JointResult(Shown, Struct, frozen=True):
             samples = [self.suite.samples[Key(m.benchmark, name), m.version] for name in self.metrics]
             scales = [scale_of(float(abs(s.values).max()), s.unit) for s in samples[:2]]
             axes = [
-                f"{name} in {unit}" if unit else name
+                f"{name} ({unit})" if unit else name
                 for name, (_, unit) in zip(m.metrics, scales, strict=False)
             ]
             x, y = (s.values / factor for s, (factor, _) in zip(samples, scales, strict=False))

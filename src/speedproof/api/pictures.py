@@ -19,10 +19,11 @@ from speedproof.mixture.analysis import independent
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.options import HEADLINE
-from speedproof.plot.canvas import axes_or_new, new_figure, plain
+from speedproof.plot.canvas import OF_RUNS, axes_or_new, finished, new_figure, plain
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting.names import spoken
+from speedproof.reporting.words import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,7 @@ class ResultPlots:
 
     def forest(self, *, ax: Axes | None = None, title: str = "") -> Axes:
         """Every speedup with its bounds on a log axis, the largest proven gain at the top."""
-        return plot.forest(self._result.headlines, ax=ax, title=title, margin=self._result.margin)
+        return _forest(self._result, ax=ax, title=title, margin=self._result.margin)
 
 
 class SuitePlots:
@@ -86,7 +87,8 @@ class SuitePlots:
         ax = axes_or_new(ax)
         for version, values in shown.items():
             ax.plot(range(1, values.size + 1), values, ".", label=plain(version))
-        return _labelled(ax, xlabel="run", ylabel=axis, title=title)
+        ax.locator_params(axis="x", **OF_RUNS)
+        return finished(ax, title, (), {}, xlabel="run", ylabel=axis)
 
     def violins(self, *, ax: Axes | None = None) -> Axes:
         """The densities of the versions side by side."""
@@ -96,12 +98,6 @@ class SuitePlots:
     def histogram(self) -> Any:
         """Histograms of all versions above each other, with their mixtures."""
         return pictures(self._suite, "histogram")[0][1]
-
-
-def _labelled(ax: Axes, **texts: str) -> Axes:
-    ax.set(**{name: plain(text) for name, text in texts.items()})
-    ax.legend(frameon=False)
-    return ax
 
 
 @checked()
@@ -175,11 +171,16 @@ def _forests(suite: Suite, reference: str | None) -> list[tuple[str, Any]]:
             if result.headlines:
                 ax = new_figure(*plot.forest_size(len(result.headlines))).add_subplot()
                 title = metric if len(metrics) > 1 else ""
-                picture = plot.forest(result.headlines, ax=ax, title=title)
-                drawn.append((f"{candidate} {title}".strip(), picture))
+                drawn.append((f"{candidate} {title}".strip(), _forest(result, ax=ax, title=title)))
     if not drawn:
         raise UsageError(f"no benchmark of {first} was also measured with {' or '.join(candidates)}")
     return drawn
+
+
+def _forest(result: SuiteComparison, **drawn: Any) -> Axes:
+    """All speedups, under names that tell the versions apart where they are cut."""
+    old, new = spoken([result.reference, result.candidate])
+    return plot.forest([named(c, old, new) for c in result.headlines], **drawn)
 
 
 def _picture(
@@ -203,7 +204,7 @@ def _picture(
             models.append(None)
             remark(f"note: {key.benchmark} ({version}): no mixture, so no curve of it: {error}")
     if kind == "violins":
-        ax = new_figure(max(3.6, 1.6 + len(shown)), 4.2).add_subplot()
+        ax = new_figure(max(4.4, 1.6 + len(shown)), 4.2).add_subplot()
         return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
     if len(shown) > 1 and kind == "cdf":
         return plot.ecdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)

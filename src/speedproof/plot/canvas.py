@@ -31,6 +31,8 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#b
 """Colours of components, told apart by colour-blind readers (P. Tol's bright scheme and two more)."""
 BLUE, ACCENT, GREY = "#4477aa", "#bb3344", "#8a8a8a"
 DASHES = (0, (4, 3))
+OF_RUNS: dict[str, Any] = {"integer": True, "min_n_ticks": 1, "steps": [1, 2, 5, 10]}
+"""Of ticks of runs: there is no half one."""
 WIDTH, HEIGHT = 6.4, 4.0
 _DPI = 200
 _LETTERS = 12  # of a title for an inch
@@ -94,6 +96,11 @@ def of_runs(count: int) -> str:
     return f"{count} {'run' if count == 1 else 'runs'}"
 
 
+def line_of(k: int) -> dict[str, Any]:
+    """The look of a version's line: after the last colour the first in other dashes."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": ("-", "-.", ":")[k // len(COLOURS) % 3]}
+
+
 def beside(ax: Axes) -> dict[str, Any]:
     """Settings of a legend right of the axes; without a layout that makes room there, in the emptiest place."""
     if ax.figure.figure.get_layout_engine() is None:
@@ -132,7 +139,8 @@ def plain_log_ticks(axis: Axis, unit: str = "") -> None:
     from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullLocator
 
     low, high = sorted(axis.get_view_interval())
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if high > 10.0 * low else AutoLocator())
+    subs = (1.0, 2.0, 5.0) if high < 1e4 * low else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs) if high > 10.0 * low else AutoLocator())
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}{unit}"))
     axis.set_minor_locator(NullLocator())
 

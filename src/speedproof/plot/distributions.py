@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from speedproof.plot.canvas import (
     finished,
     kernel_density,
     lay_grid,
+    line_of,
     new_figure,
     of_runs,
     on_one_axis,
@@ -179,7 +180,7 @@ def _curves(ax: Axes, model: MixtureModel, seen: Window) -> None:
         for k, (w, mu, sd) in enumerate(zip(model.weights, model.means, model.sds, strict=True)):
             part = w * _normal(grid, mu, sd)
             colour = COLOURS[k % len(COLOURS)]
-            label = f"component {k + 1}: {w:.0%} at {mu:.4g}"
+            label = f"component {k + 1}: {100 * w:.0f} % at {mu:.4g}"
             ax.fill_between(grid, part, color=colour, alpha=0.4, linewidth=0, label=label)
             ax.plot(grid, part, color=colour, linewidth=0.8, label="_component")
     colour, label = ("black", "mixture") if model.components > 1 else (BLUE, "normal distribution")
@@ -218,10 +219,10 @@ def density(
     ax = axes_or_new(ax)
     left_out = []
     for k, (name, x, _) in enumerate(versions):
-        colour, label = COLOURS[k % len(COLOURS)], f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
-        ax.plot(grid, kernel_density(x, grid, least=least), color=colour, linewidth=1.6, label=label)
+        look, label = line_of(k), f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
+        ax.plot(grid, kernel_density(x, grid, least=least), linewidth=1.6, label=label, **look)
         normal = _normal(grid, x.mean(), max(float(x.std(ddof=1)) if x.size > 1 else 0.0, least))
-        ax.plot(grid, normal, color=colour, linewidth=1.1, linestyle=DASHES, label="_normal")
+        ax.plot(grid, normal, color=look["color"], linewidth=1.1, linestyle=DASHES, label="_normal")
         left_out += [f"{name}: {text}" if len(versions) > 1 else text for text in beyond(x, seen)]
     ax.plot([], [], color="black", linewidth=1.1, linestyle=DASHES, label="normal fit of all runs")
     limits = {"xlim": wide, "ylim": (0.0, None)}
@@ -265,20 +266,19 @@ def violins(
     """
     versions, seen = on_one_axis(samples, models)
     wide = widened(seen, 0.05)
-    ax = axes_or_new(ax, max(3.2, 1.6 + 1.0 * len(versions)), 4.2)
+    ax = axes_or_new(ax, max(4.4, 1.6 + 1.0 * len(versions)), 4.2)
     least = (wide[1] - wide[0]) / _SHARPEST_VIOLIN
     labels = []
     for place, (name, x, model) in enumerate(versions):
         outside = int(np.sum((x < seen[0]) | (x > seen[1])))
-        labels.append(plain(name, _LONGEST) + (f"\n({outside} beyond the axis)" if outside else ""))
+        labels.append(plain(name, _LONGEST) + (f"\n({outside} not drawn)" if outside else ""))
         _violin(ax, place, x, model, wide, least)
     long = max(len(name) for name, _, _ in versions) > _LONG or len(labels) > 8
     ax.set_xticks(range(len(labels)), labels, rotation=20 if long else 0, ha="right" if long else "center")
     ax.set(xlim=(-0.6, len(labels) - 0.4), ylim=wide, ylabel=plain(axis))
     lay_grid(ax, "y")
-    both = any(model is not None for _, _, model in versions)
-    sharp = "sharp peaks are widened"
-    caption(ax, title, note=f"grey: kernel density, blue: mixture; {sharp}" if both else sharp)
+    sides = "grey: kernels, blue: mixture; " * any(model is not None for _, _, model in versions)
+    caption(ax, title, note=f"{sides}sharp peaks are widened")
     return ax
 
 
@@ -292,13 +292,11 @@ def _violin(
     inside = np.sort(x[(x >= wide[0]) & (x <= wide[1])])
     kernels = kernel_density(inside, grid, least=least * 0.5) * (inside.size / x.size)
     right = kernels if model is None else model.pdf(grid)
-    style: dict[str, Any] = (
-        {"color": GREY, "alpha": 0.55} if model is None else {"color": BLUE, "alpha": 0.75}
-    )
+    colour, alpha = (GREY, 0.55) if model is None else (BLUE, 0.75)
     full = _FULL / max(float(kernels.max()), float(right.max()))
     drawn = np.maximum(kernels, right) * full > 0.002
     ax.fill_betweenx(grid, place - kernels * full, place, where=drawn, color=GREY, alpha=0.55, linewidth=0)
-    ax.fill_betweenx(grid, place, place + right * full, where=drawn, linewidth=0, **style)
+    ax.fill_betweenx(grid, place, place + right * full, where=drawn, color=colour, alpha=alpha, linewidth=0)
     if inside.size > _DOTS:
         inside = np.quantile(inside, np.linspace(0, 1, _DOTS))
     ax.plot(np.full(inside.size, place), inside, "_", color="#333333", markersize=5, markeredgewidth=0.4)

@@ -17,12 +17,14 @@ from speedproof.plot.canvas import (
     COLOURS,
     DASHES,
     GREY,
+    OF_RUNS,
     Window,
     axes_or_new,
     beside,
     beyond,
     finished,
     lay_grid,
+    line_of,
     of_runs,
     on_one_axis,
     places,
@@ -119,11 +121,10 @@ def ecdfs(
     left_out: list[str] = []
     dashed: dict[str, Any] = {"linewidth": 0.9, "linestyle": DASHES}
     for k, (name, x, model) in enumerate(versions):
-        colour = COLOURS[k % len(COLOURS)]
-        _steps(ax, x, wide, color=colour, label=f"{plain(name, 40)} ({of_runs(x.size)})")
+        _steps(ax, x, wide, label=f"{plain(name, 40)} ({of_runs(x.size)})", **line_of(k))
         if model is not None:
             grid = places(model, wide)
-            ax.plot(grid, model.cdf(grid), color=colour, label="_mixture", **dashed)
+            ax.plot(grid, model.cdf(grid), color=line_of(k)["color"], label="_mixture", **dashed)
         left_out += [f"{name}: {text}" for text in beyond(x, seen)]
     if any(model is not None for _, _, model in versions):
         ax.plot([], [], color="black", label="mixture", **dashed)
@@ -192,6 +193,7 @@ def run_order(
         )
     ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=DASHES, label="median")
     several = model is not None and model.components > 1
+    ax.locator_params(axis="x", **OF_RUNS)
     return finished(ax, title, (), beside(ax) if several else None, xlabel="run", ylabel=axis)
 
 
@@ -254,9 +256,9 @@ def qq(
     drawn = back(np.array([y[0], y[-1], mean + deviation * line[0], mean + deviation * line[-1]]))
     limits = widened((float(drawn.min()), float(drawn.max())), 0.04)
     if logs:
-        ax.set_yscale("log")
-        plain_log_ticks(ax.yaxis)
         limits = float(drawn.min()) / 1.02, float(drawn.max()) * 1.02
+        ax.set(yscale="log", ylim=limits)
+        plain_log_ticks(ax.yaxis)
     low, high = np.clip([low, high], *limits)
     ax.fill_between(normal, low, high, color="#e3e9f0", linewidth=0, label="95 % band")
     ax.plot(line, back(mean + deviation * line), color="black", linewidth=1.0, label=distribution)
@@ -301,7 +303,7 @@ def ellipses(
 
     Examples
     --------
-    >>> ax = ellipses([1.0, 1.1, 2.0, 2.1], [10, 11, 90, 92], [0, 0, 1, 1], axes=("time in s", "faults"))
+    >>> ax = ellipses([1.0, 1.1, 2.0, 2.1], [10, 11, 90, 92], [0, 0, 1, 1], axes=("time (s)", "faults"))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['50 % of runs', '50 % of runs']
     """

@@ -69,7 +69,7 @@ def forest(
     >>> ax.get_xscale(), len(ax.get_yticks())
     ('log', 6)
     """
-    rows = sorted((c for c in comparisons if c.quantity == "speedup" and c.speedup.value > 0.0), key=_proven)
+    rows = sorted((c for c in comparisons if c.quantity == "speedup" and c.speedup.value >= 0.0), key=_proven)
     if not rows:
         raise DataError("no speedup to draw")
     ax = axes_or_new(ax, *forest_size(len(rows)))
@@ -159,7 +159,7 @@ def _row(ax: Axes, place: int, row: Comparison, limits: tuple[float, float], siz
     right = value > limits[1]
     ax.plot([limits[right]], [place], ">" if right else "<", color=colour, markersize=size + 1, clip_on=False)
     ax.annotate(
-        f"{value:.3g}x",
+        f"{value:.3g}x" if 0.0 < value < math.inf else "",
         (limits[right], place),
         xytext=(-7 if right else 7, 0),
         textcoords="offset points",
@@ -174,8 +174,9 @@ def _ticks(ax: Axes, low: float, high: float) -> None:
     """Ratios that people say, at most nine of them."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    # Even steps crowd at the right end of a long log axis; powers of two do not.
-    powers = 2.0 ** np.arange(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
+    # Even steps crowd at the right end of a long log axis; powers of two, or of ten, do not.
+    base = 2.0 if high / low < 1e4 else 10.0
+    powers = base ** np.arange(math.ceil(math.log(low, base)), math.floor(math.log(high, base)) + 1)
     inside = powers[:: max(1, math.ceil(powers.size / 9))]
     if high / low <= 4:
         for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
@@ -193,7 +194,7 @@ def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = 
 
     Parameters
     ----------
-    found : sequence of OverInputs
+    answers : sequence of OverInputs
         Of one parameter, as of ``compare_suite(...).over("n")``.
     ax : matplotlib Axes, optional
         Where to draw.

@@ -301,7 +301,8 @@ def advice(ranking: RunRanking, *, shaken: bool = False) -> str:
     agreed = mean == median == rarely
     leading = [names[v] for v in ranking.leading]  # none where they beat each other in a circle
     if leading != [rarely]:
-        among = "" if len(leading) in (0, len(ranking.versions)) else f", {' or '.join(leading)} may be"
+        either = ", ".join([*leading[:-2], " or ".join(leading[-2:])])
+        among = "" if len(leading) in (0, len(ranking.versions)) else f": {either} may be"
         also = "" if agreed else f" In mean it is {mean}, in median {median}."
         if all(c.value <= v.chance.value for v in ranking.versions[1:]):
             return f"No version is shown to be the best{among}, and none is ahead.{also}"

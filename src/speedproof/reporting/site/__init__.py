@@ -126,7 +126,7 @@ def _script(value: object) -> str:
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
 _COARSEST = 1e-4  # and never coarser than this share of a value
-_SPARK = 40
+_SPARK, _STILL = 40, 0.05
 
 
 def encode_track(track: Track, commits: Sequence[Commit], *, branch: str = "") -> dict[str, Any]:
@@ -269,8 +269,9 @@ def encode_line(track: Mapping[str, Any]) -> dict[str, Any]:
     groups = min(_SPARK, values.size)
     starts = np.arange(groups) * values.size // groups
     means = np.add.reduceat(values, starts) / _sizes(starts, values.size)
-    span = float(np.ptp(means))
-    heights = np.rint((means - means.min()) / span * 35).astype(int) if span else np.full(means.size, 17)
+    # Of what hardly moves, the line hardly does.
+    span = max(float(np.ptp(means)), _STILL / track["q"])
+    heights = np.rint(17.5 + (means - (means.max() + means.min()) / 2) / span * 35).astype(int)
     return {
         "b": track["b"],
         "a": track["a"],

@@ -2,7 +2,7 @@
 "use strict";
 const speedproof = (() => {
   const $ = id => document.getElementById(id);
-  const SHOWN = 300; // rows of a table before "all"
+  const SHOWN = 100; // rows of a table before "all"
   let index, chart, view = {}, waiting = new Map(), loaded = new Map();
 
   // ---- small things
@@ -23,6 +23,7 @@ const speedproof = (() => {
   const SCALES = { s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]], B: [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [1024, "KiB"], [1, "B"]] };
   function amount(x, unit) {
     if (unit === "x") return digits(x);
+    if (!x) return "0";
     const scale = (SCALES[unit] || [[1e9, "G" + unit], [1e6, "M" + unit], [1e3, "k" + unit], [1, unit]]).find(s => Math.abs(x) >= s[0] * 0.9995);
     const [by, name] = scale || (SCALES[unit] || [[1, unit]]).at(-1);
     return `${Number((x / by).toPrecision(4))} ${name}`.trim();
@@ -69,7 +70,7 @@ const speedproof = (() => {
   function changeRow(c) { // of one benchmark
     const s = index.series[c.s], [, subject, date] = index.commits[c.k];
     return el("tr", {},
-      el("td", { class: "name dim" }, s.tracks.length > 1 ? basis(s.tracks[c.t]) : ""),
+      s.tracks.length > 1 ? el("td", { class: `dim c${c.t % 6}` }, el("span", { class: "mark" }), el("span", { class: "opt" }, basis(s.tracks[c.t]))) : null,
       el("td", { class: `right ${tone(c)}` }, c.times), el("td", { class: `keep ${tone(c)}` }, word(s, c.slower)),
       el("td", { class: "right opt" }, c.least),
       el("td", { class: "keep" }, commitLink(c.k)), el("td", { class: "opt" }, subject), el("td", { class: "keep opt" }, day(date)), el("td", {}, badge(c.state, c.today, tone(c))));
@@ -91,7 +92,7 @@ const speedproof = (() => {
     const today = !many ? first.today : n < g.length ? `${n} of ${g.length} ${best === "stands" ? "stand" : best}` : best === "decided" ? first.today : best;
     const said = index.said.filter(([k, name]) => k === g[0].k && (!name || g.some(c => index.series[c.s].n === name)));
     const rows = [el("tr", {},
-      el("td", { class: "commit" }, el("b", {}, subject || short(sha)), el("br"), commitLink(g[0].k), el("span", { class: "dim" }, ["", author, day(date)].filter((x, i) => !i || x).join(" · ")),
+      el("td", { class: "commit" }, ...(subject ? [el("b", {}, subject), el("br")] : []), commitLink(g[0].k), el("span", { class: "dim" }, ["", author, day(date)].filter((x, i) => !i || x).join(" · ")),
         ...said.flatMap(([, name, text]) => [el("br"), el("span", { class: "dim" }, (name ? name + " " : "") + text)])),
       el("td", { class: "name" }, many ? el("button", { type: "button", "aria-expanded": String(open), onclick: () => { go({ o: open ? null : sha }, true); overview(); } }, `${g.length} benchmarks`) : benchmarkLink(first), many ? "" : machineOf(first)),
       el("td", { class: `right ${tone(first)}` }, (led.length > 1 ? "to " : "") + first.times),
@@ -177,7 +178,7 @@ const speedproof = (() => {
     const box = el("div", { id: "chart", tabIndex: 0, role: "img", "aria-label": `${title(s)} over ${index.commits.length} commits: arrow keys move along them` });
     $("main").replaceChildren(
       el("h1", {}, title(s)), el("ul", { class: "legend" }), box, el("p", { id: "at", class: "dim", "aria-live": "polite" }, "A click or the arrow keys choose a commit; drag to zoom, double click for everything."),
-      ...(changes.length ? table([[""], ["change", "right"], [""], ["at least", "right opt"], ["first commit"], ["", "opt"], ["", "opt"], [""]], changes.map(c => () => changeRow(c)), "changes") : [el("p", { class: "dim" }, "No change is shown in this benchmark.")]),
+      ...(changes.length ? table([...(s.tracks.length > 1 ? [[""]] : []), ["change", "right"], [""], ["at least", "right opt"], ["first commit"], ["", "opt"], ["", "opt"], [""]], changes.map(c => () => changeRow(c)), "changes") : [el("p", { class: "dim" }, "No change is shown in this benchmark.")]),
       el("p", { class: "dim" }, "Bars are intervals of the median at 95 % within a session, or all sessions of the commit; bands are the commits that are possible for a change."));
     load(i, tracks => draw(i, tracks, changes));
   }

@@ -23,7 +23,7 @@ from speedproof.data.suite import Suite
 from speedproof.reporting.formats.html.panels import Panel, RatioAxis, ratio_axis
 from speedproof.reporting.formats.html.panels import panels as panels
 from speedproof.reporting.model import Cell, Report, Reported, Style, Table
-from speedproof.reporting.names import nicknames
+from speedproof.reporting.names import nicknames, spoken
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -32,23 +32,6 @@ if TYPE_CHECKING:
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
 _MANY = 200
 _UNBROKEN = 30
-_DEFINITIONS = (
-    (
-        "Change",
-        "How much faster or slower a typical run is: the factor by which one has to stretch the times of one "
-        "version so that its runs win as often as they lose against the other's.",
-    ),
-    (
-        "Proven at least",
-        "The bound that the test behind the verdict gives, at the stated confidence for each benchmark by itself.",
-    ),
-    (
-        "Shown at least",
-        "The bound that the test behind the verdict gives; not proven, as it may be the machine's two speeds.",
-    ),
-    ("Undecided", "These data prove neither direction. That is no proof that nothing changed."),
-    ("!", "An assumption of the test is not met in a way that may make the true risk larger than stated."),
-)
 
 
 def write(reported: Reported, target: str) -> str:
@@ -98,9 +81,13 @@ def render(
         finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters["key"] = _key
+    # Where a long name may be broken.
+    environment.filters["parts"] = lambda text: markupsafe.Markup(
+        re.sub(r"(?<=[_/.:=])(?=\w)", "<wbr>", markupsafe.escape(visible(text)))
+    )
     environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
-    versions = suite.versions if suite is not None and len(suite.versions) == 2 else ()
-    short = dict(zip(versions, nicknames(versions), strict=True))
+    versions = suite.versions if suite is not None else ()
+    short = dict(zip(versions, (nicknames if len(versions) == 2 else spoken)(versions), strict=True))
     environment.filters["brief"] = lambda title: _brief(title, short)
     taken: set[str] = set()
     environment.filters["anchor"] = lambda name: markupsafe.Markup(_anchor(name, taken, markupsafe.escape))
@@ -113,11 +100,9 @@ def render(
     return template.render(
         title=" · ".join(dict.fromkeys(report.title for report in reports if report.title)) or "speedproof",
         sections=sections,
-        definitions=[
-            *((brief, name) for name, brief in short.items() if brief != name),
-            *(_definitions(reports) if any(s["grids"] for s in sections) else ()),
-        ],
-        fields=fields_of(suite, *versions) if suite is not None and versions else (),
+        short=[(brief, name) for name, brief in short.items() if brief != name],
+        said=" ".join(_said(reports)).lower(),
+        fields=fields_of(suite, *versions) if suite is not None and len(versions) == 2 else (),
         versions=list(short.values()),
         residue=[str(r) for r in suite.residue] if suite else [],
         skipped=[str(s) for s in suite.skipped if not s.expected] if suite else [],
@@ -145,11 +130,13 @@ def _anchor(name: str, taken: set[str], escape: Callable[[str], str]) -> str:
     return f' id="{escape(place)}"'
 
 
-def _definitions(reports: Sequence[Report]) -> list[tuple[str, str]]:
-    """Those of the words that are used: a bound is proven, or shown."""
-    titles = {column.title for report in reports for table in report.tables for column in table.columns}
-    unused = ("Proven" if "shown at least" in titles else "Shown") + " at least"
-    return [definition for definition in _DEFINITIONS if definition[0] != unused]
+def _said(reports: Sequence[Report]) -> Iterator[str]:
+    """What may need to be explained: titles, cells and the answers, unless these deny that it is proven."""
+    for report in reports:
+        yield from (f"{t.text} {t.aside}".replace("not proven", "") for t in report.headline[:1])
+        for table in report.tables:
+            yield from (column.title for column in table.columns)
+            yield from (cell.text for row in table.rows for cell in row.cells)
 
 
 def _hash(text: str) -> str:
@@ -188,6 +175,8 @@ def _section(report: Report, panels: Mapping[str, Panel], data: list[Panel], nam
             # The panels of many rows say what the tables of a part would say again.
             _section(replace(part, tables=()) if len(panels) > _MANY else part, {}, data, f"{name}p{i}")
             for i, part in enumerate(report.sections)
+            # And so does the panel of one row.
+            if not panels or not part.tables or any(len(table.rows) > 1 for table in part.tables)
         ],
     }
 
@@ -199,13 +188,16 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
     cells = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
     speedups = [cell.speedup for cell in cells if cell.speedup is not None]
     axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
-    lines, first = [], len(data)
+    lines, first, clear = [], len(data), {row.kind for row in table.rows if not row.folded}
     for row, cell in zip(table.rows, cells, strict=True):
         panel = row.panel or panels.get(row.name)
         if panel is not None:
             data.append(panel)
         mark = None if cell.speedup is None else _mark(cell.speedup, axis)
-        colour, place = _KINDS.get(cell.style, "equivalent"), None if panel is None else len(data) - 1
+        colour, place = (
+            _KINDS.get(cell.style or row.cells[0].style, "equivalent"),
+            None if panel is None else len(data) - 1,
+        )
         lines.append({"row": row, "mark": mark, "colour": colour, "panel": place})
     return {
         "id": name,
@@ -213,7 +205,9 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
         "drawn": drawn,
         "strips": any(panel["drawn"] is not None for panel in data[first:] if "drawn" in panel),
         "kinds": Counter(row.kind for row in table.rows if row.kind),
-        "quiet": next((row.kind for row in table.rows if row.folded and row.outcome == "undecided"), ""),
+        "quiet": next(
+            (row.kind for row in table.rows if row.outcome == "undecided" and row.kind not in clear), ""
+        ),
         "names": next((i for i in columns if table.columns[i].names), 0),
         "ticks": axis.labelled() if speedups else (),
         "one": axis.place(1.0),

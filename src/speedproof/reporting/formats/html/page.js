@@ -256,7 +256,7 @@
     });
     for (const cell of body.querySelectorAll(".c-strip")) {
       const row = cell.closest("tr");
-      drawLater(cell, () => (read().panels[Number(row.dataset.panel)].drawn ? [smallStrip(data.panels[Number(row.dataset.panel)].drawn)] : []));
+      drawLater(cell, () => [read().panels[row.dataset.panel]?.drawn].filter(Boolean).map(smallStrip));
     }
 
     const filters = [...holder.querySelectorAll("[data-filter]")];

@@ -64,7 +64,8 @@ def _panel(
     shifts = len(result.benchmarks) <= _MOST_SHIFTS
     return {
         "said": [
-            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c))))] for c in comparisons
+            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " (")]
+            for c in comparisons
         ],
         "labels": [old, new],
         "tests": [
@@ -90,6 +91,8 @@ def _shift(pair: Pair, alpha: float) -> dict[str, Any] | None:
         return None
     slow, fast = (y, x) if x.direction is Direction.HIGHER else (x, y)
     rows = shift_function(slow.values, fast.values, alpha).tolist()
+    if not any(0.0 < end < math.inf for _, *ends in rows for end in ends):
+        return None
     axis = ratio_axis([ratio for ratio, *_ in rows], [end for _, *ends in rows for end in ends])
     return {
         "ticks": [[tick.at, tick.label] for tick in axis.labelled()],
