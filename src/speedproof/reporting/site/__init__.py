@@ -253,6 +253,7 @@ def _change(history: HistoryAnswer, change: Change) -> dict[str, Any]:
         "times": size_of(change, "time", slower)[0],
         "least": at_least(change),
         "slower": int(slower),
+        "drift": int(change.drift),
         "state": state if state in (STANDS, "undone") else "decided",
         "today": today_of(history, change),
         "who": history.assigned(change) or "",

@@ -31,7 +31,7 @@ const speedproof = (() => {
   const short = sha => (/^[0-9a-f]{12,}$/.test(sha) ? sha.slice(0, 9) : sha);
   const day = date => date.slice(0, 10);
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const word = (series, slower) => (series.m === "time" ? (slower ? "slower" : "faster") : slower ? "worse" : "better");
+  const word = (series, c) => (series.m === "time" ? (c.slower ? "slower" : "faster") : c.slower ? "worse" : "better") + (c.drift ? ", drift" : "");
   const title = s => s.n + (s.m === "time" ? "" : ` (${s.m})`);
   const link = i => ({ b: index.series[i].n, m: index.series[i].m === "time" ? null : index.series[i].m });
   const current = () => index.series.findIndex(s => s.n === view.b && s.m === (view.m || "time"));
@@ -71,7 +71,7 @@ const speedproof = (() => {
     const s = index.series[c.s], [, subject, date] = index.commits[c.k];
     return el("tr", {},
       s.tracks.length > 1 ? el("td", { class: `dim c${c.t % 6}` }, el("span", { class: "mark" }), el("span", { class: "opt" }, basis(s.tracks[c.t]))) : null,
-      el("td", { class: `right ${tone(c)}` }, c.times), el("td", { class: `keep ${tone(c)}` }, word(s, c.slower)),
+      el("td", { class: `right ${tone(c)}` }, c.times), el("td", { class: `keep ${tone(c)}` }, word(s, c)),
       el("td", { class: "right opt" }, c.least),
       el("td", { class: "keep" }, commitLink(c.k)), el("td", { class: "opt" }, subject), el("td", { class: "keep opt" }, day(date)), el("td", {}, badge(c.state, c.today, tone(c))));
   }
@@ -96,11 +96,11 @@ const speedproof = (() => {
         ...said.flatMap(([, name, text]) => [el("br"), el("span", { class: "dim" }, (name ? name + " " : "") + text)])),
       el("td", { class: "name" }, many ? el("button", { type: "button", "aria-expanded": String(open), onclick: () => { go({ o: open ? null : sha }, true); overview(); } }, `${g.length} benchmarks`) : benchmarkLink(first), many ? "" : machineOf(first)),
       el("td", { class: `right ${tone(first)}` }, (led.length > 1 ? "to " : "") + first.times),
-      el("td", { class: `keep ${tone(first)}` }, (worse.length && worse.length < g.length ? worse.length + " " : "") + word(s, first.slower)),
+      el("td", { class: `keep ${tone(first)}` }, (worse.length && worse.length < g.length ? worse.length + " " : "") + word(s, first)),
       el("td", {}, badge(best, today + (owners && best === "stands" && !today.includes(owners) ? `, ${owners} on it` : ""), tone(first))))];
     if (open && many) rows.push(...g.map(c => el("tr", { class: "sub" },
       el("td", { class: "name" }, benchmarkLink(c), machineOf(c)), el("td", { class: "dim" }, c.least ? `at least ${c.least}` : ""),
-      el("td", { class: `right ${tone(c)}` }, c.times), el("td", { class: `keep ${tone(c)}` }, word(index.series[c.s], c.slower)), el("td", {}, badge(c.state, c.today, tone(c))))));
+      el("td", { class: `right ${tone(c)}` }, c.times), el("td", { class: `keep ${tone(c)}` }, word(index.series[c.s], c)), el("td", {}, badge(c.state, c.today, tone(c))))));
     return rows;
   }
   function spark(text) {
@@ -214,7 +214,7 @@ const speedproof = (() => {
         ctx.fillStyle = css(tone); ctx.globalAlpha = 0.13;
         const left = X(c.e - 0.5), right = Math.max(X(c.l - 0.5), left + 2 * px); ctx.fillRect(left, bbox.top, right - left, bbox.height);
         ctx.globalAlpha = 1; ctx.fillRect(X(c.k - 0.5), bbox.top, px, bbox.height);
-        const text = `${c.times} ${word(s, c.slower)}`, at = X(c.k - 0.5) + 4 * px, width = ctx.measureText(text).width;
+        const text = `${c.times} ${word(s, c)}`, at = X(c.k - 0.5) + 4 * px, width = ctx.measureText(text).width;
         if (at > bbox.left - width && at < bbox.left + bbox.width) labelOf(u, text, at, bbox.top + (2 + 13 * free(at, width)) * px, tone);
       }
       ctx.textBaseline = "bottom"; used.length = 0;
