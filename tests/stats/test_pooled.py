@@ -166,6 +166,25 @@ def test_ratios_of_two_samples_in_order(n: int, m: int, spread: float, digits: i
         assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
 
 
+@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 5), (31, 31), (60, 7)])
+@pytest.mark.parametrize("digits", [15, 1, 0])
+def test_differences_of_two_samples_in_order(n: int, m: int, digits: int) -> None:
+    """Those at a place and at the next, of values that differ, of many equal ones and of infinite ones."""
+    if module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng([n, m, digits])
+    x, y = (np.sort(rng.normal(0, 1, (40, size)).round(digits), axis=1) for size in (n, m))
+    x[0] = y[0] = 1.0
+    x[1:4, 0] = y[2:5, 0] = -math.inf
+    places, found = rng.integers(0, n * m - 1, 40), np.empty((40, 2))
+    places[5:7] = [0, n * m - 2]
+    module.COMPILED.differences(x, n, np.ascontiguousarray(y[:, ::-1]), m, places, found)
+    for row, at in enumerate(places.tolist()):
+        both = itertools.product(x[row].tolist(), y[row].tolist())
+        differences = sorted(0.0 if a == b else a - b for a, b in both)
+        assert found[row].tolist() == differences[at : at + 2]
+
+
 def test_sizes_that_differ() -> None:
     """The compiled one refuses arrays that are too small for what it writes."""
     if module.COMPILED is None:
@@ -187,9 +206,12 @@ def test_sizes_that_differ() -> None:
         with pytest.raises(ValueError, match="sizes differ"):
             module.COMPILED.ratios(x, n, x, m, places, found)
     tests, four = np.ones((1, 9)), np.empty(4)
-    for n, m, few in ((2, 2, found), (2, 3, four), (1, 4, four), (-2, -2, four)):
+    for n, m, few in ((2, 2, found), (2, 5, four), (1, 4, four), (-2, -2, four)):
         with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.bounded(x, n, m, tests, one, 1.0, few)
+            module.COMPILED.bounded(x[:n], n, x[:m], m, tests, one, 1.0, few)
+    for n, m, at in ((4, 4, 15), (4, 4, -1), (2, 4, 0), (0, 4, 0), (-4, -4, 0)):
+        with pytest.raises(ValueError, match="sizes differ"):
+            module.COMPILED.differences(x, n, x, m, np.array([at]), one.repeat(2))
 
 
 def test_a_hundred_thousand_values_a_side() -> None:

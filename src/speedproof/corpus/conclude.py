@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,14 +179,20 @@ def _jointly(
     known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in columns.values())
     ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
     sound = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
-    usable = " UNION ALL ".join(
-        f"SELECT {i}::UTINYINT AS claim, verdict = '{verdict}' AND {sound} AS proven, {p} AS p FROM answers "
-        f"WHERE protocol = $1 AND {p} <= $2"
-        for i, (verdict, p) in enumerate(columns.items())
+    proven = ", ".join(f"verdict = '{verdict}' AND {sound}, {p}" for verdict, p in columns.items())
+    usable = " OR ".join(f"{p} <= $2" for p in columns.values())
+    rows: Any = connection.execute(
+        f"SELECT {proven} FROM answers WHERE protocol = $1 AND ({usable})", [protocol, alpha]
+    ).fetchnumpy()
+    both = [np.ma.filled(column, fill) for column, fill in zip(rows.values(), cycle((False, np.nan)))]
+    at = [p <= alpha for p in both[1::2]]
+    claims = np.repeat(np.arange(len(at)), [*map(np.count_nonzero, at)])
+    sound_claims, pvalues = (
+        np.concatenate([column[of] for column, of in zip(part, at, strict=True)])
+        for part in (both[::2], both[1::2])
     )
-    claims: Any = connection.execute(usable, [protocol, alpha]).fetchnumpy()
     for method, adjust in ADJUSTMENTS.items():
-        kept = claims["claim"][~np.bool_(shaken) & claims["proven"] & (adjust(claims["p"], family) <= alpha)]
+        kept = claims[~np.bool_(shaken) & sound_claims & (adjust(pvalues, family) <= alpha)]
         counts = {v: int(np.count_nonzero(kept == i)) for i, v in enumerate(CLAIMS)}
         if margin is None:
             del counts[Verdict.EQUIVALENT]

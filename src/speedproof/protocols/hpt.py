@@ -28,6 +28,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.data.names import enumerate_names
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_levels as levels
@@ -62,7 +63,7 @@ def entries_of_pairs(
     ``given`` as scores are taken as they are, higher is better: the article's own input, ratios to a third machine
     such as SPEC ratios. These must be comparable between benchmarks; times or rates are not.
     """
-    entries = []
+    units: list[tuple[str, Sample, Sample]] = []
     for pair in pairs:
         name = pair.key.benchmark
         if (pair.reference.unit, pair.reference.direction) != (pair.candidate.unit, pair.candidate.direction):
@@ -77,10 +78,22 @@ def entries_of_pairs(
                 f"{name}: its values differ so much in size that no unit can hold them together; leave the "
                 "benchmark out"
             )
+        units.append((name, x, y))
+    if not units:
+        return []
+    # All digits at once: of a few values at a time the calls cost more than the work.
+    digits, powers = levels.printed_digits(
+        np.concatenate([side.values for _, x, y in units for side in (y, x)])
+    )
+    entries, start = [], 0
+    for name, x, y in units:
+        of = slice(start, start + y.n + x.n)
+        start, printed = of.stop, (digits[of], powers[of])
         if given or x.higher_is_better:
-            duel = levels.score_duel(y.values, x.values, level=level, relative=not given)
+            relative = not given
+            duel = levels.score_duel(y.values, x.values, level=level, printed=printed, relative=relative)
         else:
-            duel = levels.cost_duel(y.values, x.values, level=level)
+            duel = levels.cost_duel(y.values, x.values, level=level, printed=printed)
         entries.append(HptEntry(name, duel, y.n, x.n))
     return entries
 

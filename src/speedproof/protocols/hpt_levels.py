@@ -8,6 +8,7 @@ a rounding error of the arithmetic that made the value does not reach its digits
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -27,6 +28,8 @@ from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
 
 HptRule = Literal["exact", "paper"]
 WholeArray = IntArray | npt.NDArray[np.object_]
+
+Printed = tuple[IntArray, IntArray]
 
 PAPER_EXACT_BELOW = (
     12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
@@ -111,12 +114,12 @@ def decimal(value: float) -> Fraction:
     return Fraction(format(value, f".{_DIGITS}g"))
 
 
-def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
+def _sides(a: npt.ArrayLike, b: npt.ArrayLike, printed: Printed | None) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
-    digits, powers = printed_digits(np.concatenate(given))
+    digits, powers = printed or printed_digits(np.concatenate(given))
     least, once = int(powers.min()), np.gcd.reduce(digits)
-    digits //= once
+    digits = digits // once
     fits = int(digits.max()) * 10 ** (int(powers.max()) - least) < 1 << 63
     kind: type[Any] = np.int64 if fits else np.object_
     every = digits.astype(kind) * 10 ** (powers - least).astype(kind)
@@ -131,12 +134,15 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Side, Side, Fraction]:
 def _side(whole: WholeArray, unit: int) -> Side:
     """Runs as whole numbers, and as doubles in a unit: 1 while they fit into 64 bits."""
     ordered = np.sort(whole)
-    ends = np.append((ordered[1:] != ordered[:-1]).nonzero()[0], whole.size - 1)
-    values, below = ordered[ends].astype(np.int64 if unit == 1 else np.object_), np.append(0, ends + 1)
-    return Side(values, below[1:] - below[:-1], below, (values / unit).astype(np.float64), whole.size)
+    ends = (ordered[1:] != ordered[:-1]).nonzero()[0]
+    below = np.zeros(ends.size + 2, dtype=np.int64)
+    below[1:-1], below[-1] = ends + 1, whole.size
+    values = ordered[below[1:] - 1].astype(np.int64 if unit == 1 else np.object_, copy=False)
+    rounded = np.asarray(values / unit, dtype=np.float64)
+    return Side(values, below[1:] - below[:-1], below, rounded, whole.size)
 
 
-def printed_digits(values: FloatArray) -> tuple[IntArray, IntArray]:
+def printed_digits(values: FloatArray) -> Printed:
     """The 15 digits that positive doubles print as, as whole numbers, and their powers of ten."""
     powers = np.floor(np.log10(values)).astype(np.int64) - (_DIGITS - 1)
     least, most = int(powers.min()), int(powers.max())
@@ -159,17 +165,27 @@ def _power_of_ten(power: int) -> np.longdouble:
 
 
 def score_duel(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None, relative: bool = False
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    level: float | None = None,
+    printed: Printed | None = None,
+    relative: bool = False,
 ) -> Duel:
-    """Prepare positive scores of A and of B, higher is better; if asked relative to B's median."""
-    upper, lower, unit = _sides(a, b)
+    """Prepare positive scores of A and of B, higher is better; if asked relative to B's median.
+
+    What :func:`printed_digits` says of both, one after the other, may be given.
+    """
+    upper, lower, unit = _sides(a, b, printed)
     unit = 1 / lower.median if relative else unit
     return Duel(upper, lower, upper.median_in(unit), lower.median_in(unit), _level(upper.n, lower.n, level))
 
 
-def cost_duel(a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None) -> Duel:
+def cost_duel(
+    a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None, printed: Printed | None = None
+) -> Duel:
     """Prepare positive costs of A and of B, lower is better: a run's score is B's median cost over its own."""
-    costs, other, _ = _sides(a, b)
+    costs, other, _ = _sides(a, b, printed)
     unit = other.median
     return Duel(
         other, costs, _median_score(unit, costs), _median_score(unit, other), _level(costs.n, other.n, level)
@@ -273,22 +289,18 @@ def merged(duel: Duel, speedup: Fraction) -> tuple[int, tuple[int, ...]]:
     top, bottom = speedup.denominator, speedup.numerator
     ups = [value * top for value in duel.upper.values.tolist()]
     lows = [value * bottom for value in duel.lower.values.tolist()]
-    of_ups, of_lows = duel.upper.counts.tolist(), duel.lower.counts.tolist()
-    won = below = low = 0
-    sizes = []
+    of_ups, of_lows, below = (
+        part.tolist() for part in (duel.upper.counts, duel.lower.counts, duel.lower.below)
+    )
+    won = low = 0
+    sizes: list[int] = []
     for up, count in zip(ups, of_ups, strict=True):
-        while low < len(lows) and lows[low] < up:
-            sizes.append(of_lows[low])
-            below += of_lows[low]
-            low += 1
-        size = count
-        won += 2 * count * below
-        if low < len(lows) and lows[low] == up:
-            size += of_lows[low]
-            won += count * of_lows[low]
-            below += of_lows[low]
-            low += 1
-        sizes.append(size)
+        at = bisect_left(lows, up, low)
+        sizes += of_lows[low:at]
+        met = of_lows[at] if at < len(lows) and lows[at] == up else 0
+        won += count * (2 * below[at] + met)
+        sizes.append(count + met)
+        low = at + (met > 0)
     return won, (*sizes, *of_lows[low:])
 
 

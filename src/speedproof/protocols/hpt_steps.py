@@ -189,7 +189,7 @@ def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray
         with np.errstate(over="ignore", under="ignore"):
             every = (upper.rounded[:, None] / lower.rounded).ravel()
         places = np.flatnonzero(every > least * (1 - _TOGETHER))
-        values, weights, beyond = every[places], np.outer(upper.counts, lower.counts).ravel()[places], 0
+        values, weights, beyond = every[places], (upper.counts[:, None] * lower.counts).ravel()[places], 0
     else:
         ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)
         up, low, beyond = ratios.between(least * (1 - _TOGETHER), most)

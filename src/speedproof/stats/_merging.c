@@ -162,6 +162,13 @@ static inline uint64_t key_of(double value) {
     return bits >> 63 ? ~bits : bits | (UINT64_C(1) << 63);
 }
 
+static inline double value_of(uint64_t key) {
+    const uint64_t bits = key >> 63 ? key ^ (UINT64_C(1) << 63) : ~key;
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 enum { MOST_BITS = 11, FEW_KEYS = 1 << 5 };
 
 static void insert_keys(Ranked *all, Py_ssize_t n) {
@@ -270,16 +277,132 @@ static double enough(const Test *test, double critical) {
     return high * high * (1.0 + 1e-6);
 }
 
-/* The first state from either end that is not rejected, of real ones; as `score` says it, which is asked where a few
- * multiplications do not tell. upwards: from gamma = 0. */
-static Py_ssize_t first_kept(const Test *test, const Ranked *sorted, const double *edges, Py_ssize_t count,
-                             double rounding, double critical, double beyond, int upwards) {
+/* How many states from either end are rejected whatever pairs were lost: so many won have at most such a variance. */
+static Py_ssize_t surely(const Test *test, double all, double critical, double beyond) {
+    const double of_x = test->factor_x / (test->n * test->n * (test->n - 1.0) * (test->m * test->m));
+    const double of_y = test->factor_y / (test->m * test->m * (test->m - 1.0) * (test->n * test->n));
+    Py_ssize_t low = 0, high = (Py_ssize_t)all / 2;
+    while (low < high) {
+        const Py_ssize_t middle = (low + high) / 2;
+        const double lost = (double)middle, size = 0.5 - lost / all, most = (of_x + of_y) * lost * (all - lost);
+        if (size > critical * test->floor * (1.0 + 1e-6) && size * size > beyond * most * (1.0 + 1e-6)) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+/* Of ascending x to descending y, with as many places of both: x / y or x - y, which are in the order of the places. */
+typedef struct {
+    const double *x, *y;
+    Py_ssize_t n, m;
+    int ratios;
+} Grid;
+
+/* That of two zeros is 1, and of their logarithms 0. */
+static inline double at_place(const Grid *of, Py_ssize_t i, Py_ssize_t j) {
+    const double value = of->ratios ? of->x[i] / of->y[j] : of->x[i] - of->y[j];
+    return value == value ? value : (double)of->ratios;
+}
+
+/* How many are up to gamma; ends: of each x. */
+static Py_ssize_t lost_upto(const Grid *of, double gamma, Py_ssize_t *ends) {
+    Py_ssize_t j = of->m, count = 0;
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        while (j > 0 && at_place(of, i, j - 1) > gamma) j--;
+        ends[i] = j, count += j;
+    }
+    return count;
+}
+
+/* About where so many are up to gamma, and how much gamma grows with one more. */
+typedef struct {
+    double gamma, slope;
+    Py_ssize_t reached;
+} Near;
+
+/* As far from the middle as both sides' own values are at a part of that share. */
+static Near about(const Grid *of, Py_ssize_t reached) {
+    const double all = (double)(of->n * of->m), share = 0.5 + 0.7 * ((double)reached / all - 0.5);
+    double at[3];
+    for (int k = 0; k < 3; k++) {
+        double there = share + 0.1 * (double)(k - 1);
+        there = there < 0.0 ? 0.0 : there > 0.999999 ? 0.999999 : there;
+        at[k] = at_place(of, (Py_ssize_t)(there * (double)of->n), (Py_ssize_t)(there * (double)of->m));
+    }
+    return (Near){at[1], (at[2] - at[0]) * 0.7 / 0.2 / all, reached};
+}
+
+/* Which are the smallest ones, from so many on up to so many; of many equal ones more, or fewer, that are not split. */
+static Py_ssize_t smallest(const Grid *of, Near *near, Py_ssize_t from, Py_ssize_t upto, int more, Py_ssize_t *ends) {
+    const Py_ssize_t all = of->n * of->m, aim = (from + upto) / 2;
+    Py_ssize_t below = 0, above = all;
+    double low = at_place(of, 0, 0), high = at_place(of, of->n - 1, of->m - 1);
+    for (int step = 0; step < 8 && from > 0 && upto < all; step++) {
+        if (step < 3) near->gamma += near->slope * (double)(aim - near->reached);
+        else near->gamma = low + (high - low) * ((double)(aim - below) / (double)(above - below));
+        near->reached = lost_upto(of, near->gamma, ends);
+        if (from <= near->reached && near->reached <= upto) return near->reached;
+        if (near->reached < from) low = near->gamma, below = near->reached;
+        else high = near->gamma, above = near->reached;
+    }
+    if (more ? above < all : below > 0) return lost_upto(of, more ? high : low, ends);
+    for (Py_ssize_t i = 0; i < of->n; i++) ends[i] = more ? of->m : 0;
+    return more ? all : 0;
+}
+
+typedef struct {
+    Ranked *sorted, *spare;
+    double *edges; /* one more at either end */
+    Py_ssize_t *below, *upto;
+    void *memory;
+} Room;
+
+static int take_room(Room *room, Py_ssize_t n, Py_ssize_t m) {
+    const size_t count = (size_t)(n * m);
+    room->memory = malloc(2 * count * sizeof(Ranked) + (count + 2) * sizeof(double) + 2 * (size_t)n * sizeof(Py_ssize_t));
+    if (room->memory == NULL) return 0;
+    room->sorted = room->memory, room->spare = room->sorted + count;
+    room->edges = (double *)(room->spare + count), room->below = (Py_ssize_t *)(room->edges + count + 2);
+    room->upto = room->below + n;
+    return 1;
+}
+
+/* From the first to the last of them in order, which `smallest` found. */
+static void sort_between(const Grid *of, Py_ssize_t first, Py_ssize_t last, const Room *room) {
+    Py_ssize_t k = first;
+    for (Py_ssize_t i = 0; i < of->n; i++)
+        for (Py_ssize_t j = room->below[i]; j < room->upto[i]; j++)
+            room->sorted[k++] = (Ranked){key_of(at_place(of, i, j)), i << 32 | j};
+    sort_keys(room->sorted + first, room->spare, last - first);
+    for (k = first; k < last; k++) room->edges[k + 1] = value_of(room->sorted[k].key);
+}
+
+typedef struct {
+    Py_ssize_t lost;
+    double square_x, square_y;
+} State;
+
+static State state_of(const Py_ssize_t *ends, Py_ssize_t n, Py_ssize_t m) {
+    State at = {0, 0.0, 0.0};
+    for (Py_ssize_t i = 0; i < n; i++) at.lost += ends[i], at.square_x += (double)((m - ends[i]) * (m - ends[i]));
+    for (Py_ssize_t j = 0, i = n; j < m; j++) {
+        while (i > 0 && ends[i - 1] <= j) i--;
+        at.square_y += (double)(i * i);
+    }
+    return at;
+}
+
+/* The first state from one on to another that is not rejected, of real ones, or -1; as `score` says it, which is
+ * asked where a few multiplications do not tell. */
+static Py_ssize_t first_kept(const Test *test, State at, Py_ssize_t last, const Ranked *sorted, const double *edges,
+                             Py_ssize_t count, double rounding, double critical, double beyond) {
     const double n = test->n, m = test->m, all = (double)count, least = critical * test->floor * (1.0 + 1e-6);
     const double of_x = test->factor_x / (n * n * (n - 1.0) * (m * m));
     const double of_y = test->factor_y / (m * m * (m - 1.0) * (n * n));
+    const int upwards = at.lost < last;
     const Py_ssize_t step = upwards ? 1 : -1;
-    double won = upwards ? all : 0.0, square_x = upwards ? all * m : 0.0, square_y = upwards ? 0.0 : all * n;
-    for (Py_ssize_t k = upwards ? 0 : count; k >= 0 && k <= count; k += step) {
+    double won = (double)(count - at.lost), square_x = at.square_x, square_y = at.square_y;
+    for (Py_ssize_t k = at.lost;; k += step) {
         if (k == 0 || k == count || edges[k + 1] > edges[k] * rounding) {
             const double effect = won / all - 0.5, lost = all - won, size = upwards ? effect : -effect;
             const double total = of_x * (n * square_x - won * won) + of_y * (m * square_y - lost * lost);
@@ -288,14 +411,36 @@ static Py_ssize_t first_kept(const Test *test, const Ranked *sorted, const doubl
                 if (!((upwards ? scored : -scored) >= critical)) return k;
             }
         }
-        const Py_ssize_t crossed = upwards ? k : k - 1;
-        if (crossed < 0 || crossed >= count) break;
-        const double of_x_below = (double)(sorted[crossed].at >> 32), of_y_above = (double)(uint32_t)sorted[crossed].at;
+        if (k + step == last) break;
+        const Ranked crossed = sorted[upwards ? k : k - 1];
+        const double of_x_below = (double)(crossed.at >> 32), of_y_above = (double)(uint32_t)crossed.at;
         won -= (double)step;
         square_x += (double)step * (1.0 - 2.0 * (m - of_y_above));
         square_y += (double)step * (1.0 + 2.0 * of_x_below);
     }
-    return upwards ? 0 : count;
+    return -1;
+}
+
+/* The two ratios in the middle, and between which the states are that are not rejected. */
+static void bounds_of(const Grid *of, const Test *test, double rounding, double critical, double beyond,
+                      Py_ssize_t rejected, const Room *room, double *found) {
+    const Py_ssize_t count = of->n * of->m, slack = count / 16, last = count - rejected;
+    double *const edges = room->edges;
+    Near low_end = about(of, rejected), high_end = about(of, last);
+    smallest(of, &low_end, rejected - 1 - slack, rejected - 1, 0, room->below);
+    smallest(of, &high_end, last + 1, last + 1 + slack, 1, room->upto);
+    const State first = state_of(room->below, of->n, of->m), end = state_of(room->upto, of->n, of->m);
+    sort_between(of, first.lost, end.lost, room);
+    edges[first.lost] = 0.0, edges[end.lost + 1] = INFINITY; /* all is rejected there, whether it is real or not */
+    found[0] = edges[(count + 1) / 2], found[1] = edges[count / 2 + 1];
+    const int whole = end.lost - first.lost == count;
+    const Ranked *const sorted = room->sorted;
+    const Py_ssize_t low = first_kept(test, first, end.lost + whole, sorted, edges, count, rounding, critical, beyond);
+    const Py_ssize_t high = first_kept(test, end, first.lost - whole, sorted, edges, count, rounding, critical, beyond);
+    if ((low < 0 || high < 0) && !whole)
+        bounds_of(of, test, rounding, critical, beyond, 0, room, found);
+    else
+        found[2] = edges[low < 0 ? 0 : low], found[3] = edges[(high < 0 ? count : high) + 1];
 }
 
 typedef struct {
@@ -453,8 +598,8 @@ static PyObject *walked(PyObject *self, PyObject *arguments) {
 }
 
 static const char bounded_doc[] =
-    "bounded(ratios, n, m, tests, critical, rounding, ends): the two in the middle of each row of ratios, and "
-    "between which the states are that are not rejected.";
+    "bounded(x, n, y, m, tests, critical, rounding, ends): the two in the middle of the ratios of each row of "
+    "ascending x to descending y, and between which the states are that are not rejected.";
 
 static PyObject *bounded(PyObject *self, PyObject *arguments) {
     Buffers all;
@@ -462,46 +607,81 @@ static PyObject *bounded(PyObject *self, PyObject *arguments) {
     double rounding;
     (void)self;
     memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*nny*y*dw*:bounded", &all.x, &n, &m, &all.y, &all.ends, &rounding, &all.of_x))
+    if (!PyArg_ParseTuple(arguments, "y*ny*ny*y*dw*:bounded", &all.x, &n, &all.y, &m, &all.of_x, &all.ends, &rounding,
+                          &all.of_y))
         return NULL;
     const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = all.ends.len / size;
     const Py_ssize_t count = n > 1 && m > 1 && n <= PY_SSIZE_T_MAX / 64 / m ? n * m : 0;
     PyObject *answer = NULL;
-    Ranked *room = NULL;
-    double *edges = NULL;
-    if (count == 0 || all.ends.len % size || all.y.len != rows * (Py_ssize_t)sizeof(Test) ||
-        all.x.len != rows * count * size || all.of_x.len != 4 * rows * size)
+    Room room = {NULL, NULL, NULL, NULL, NULL, NULL};
+    if (count == 0 || all.ends.len % size || all.of_x.len != rows * (Py_ssize_t)sizeof(Test) ||
+        all.x.len != rows * n * size || all.y.len != rows * m * size || all.of_y.len != 4 * rows * size)
         PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((room = malloc(2 * (size_t)count * sizeof *room)) == NULL ||
-             (edges = malloc(((size_t)count + 2) * sizeof *edges)) == NULL)
+    else if (!take_room(&room, n, m))
         PyErr_NoMemory();
     else {
-        const double *ratios = all.x.buf, *critical = all.ends.buf;
-        const Test *tests = all.y.buf;
-        double *ends = all.of_x.buf, beyond = INFINITY;
-        edges[0] = 0.0, edges[count + 1] = INFINITY;
-        for (Py_ssize_t row = 0; row < rows; row++, ratios += count, ends += 4) {
-            const int known = row > 0 && critical[row] == critical[row - 1] &&
-                              memcmp(tests + row, tests + row - 1, sizeof *tests) == 0;
-            if (!known) beyond = enough(tests + row, critical[row]);
-            for (Py_ssize_t i = 0; i < n; i++)
-                for (Py_ssize_t j = 0; j < m; j++) room[i * m + j] = (Ranked){key_of(ratios[i * m + j]), i << 32 | j};
-            sort_keys(room, room + count, count);
-            for (Py_ssize_t i = 0; i < count; i++) edges[i + 1] = ratios[(room[i].at >> 32) * m + (uint32_t)room[i].at];
-            ends[0] = edges[(count + 1) / 2], ends[1] = edges[count / 2 + 1];
-            ends[2] = edges[first_kept(tests + row, room, edges, count, rounding, critical[row], beyond, 1)];
-            ends[3] = edges[first_kept(tests + row, room, edges, count, rounding, critical[row], beyond, 0) + 1];
+        Grid of = {all.x.buf, all.y.buf, n, m, 1};
+        const double *critical = all.ends.buf;
+        const Test *tests = all.of_x.buf;
+        double *found = all.of_y.buf, beyond = INFINITY;
+        Py_ssize_t rejected = 0;
+        for (Py_ssize_t row = 0; row < rows; row++, of.x += n, of.y += m, found += 4) {
+            if (row == 0 || critical[row] != critical[row - 1] || memcmp(tests + row, tests + row - 1, sizeof *tests)) {
+                beyond = enough(tests + row, critical[row]);
+                rejected = surely(tests + row, (double)count, critical[row], beyond);
+            }
+            bounds_of(&of, tests + row, rounding, critical[row], beyond, rejected, &room, found);
         }
         answer = Py_NewRef(Py_None);
     }
-    free(room);
-    free(edges);
+    free(room.memory);
+    release(&all);
+    return answer;
+}
+
+static const char differences_doc[] =
+    "differences(x, n, y, m, places, found): of all differences of ascending x and descending y in each row, those at "
+    "a place in ascending order and at the next.";
+
+static PyObject *differences(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n, m;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*ny*ny*w*:differences", &all.x, &n, &all.y, &m, &all.of_x, &all.of_y))
+        return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = all.of_x.len / size;
+    const int64_t *const places = all.of_x.buf;
+    PyObject *answer = NULL;
+    Room room = {NULL, NULL, NULL, NULL, NULL, NULL};
+    int right = n > 0 && m > 0 && n <= PY_SSIZE_T_MAX / 64 / m && all.x.len == rows * n * size &&
+                all.y.len == rows * m * size && all.of_x.len == rows * size && all.of_y.len == 2 * rows * size;
+    for (Py_ssize_t row = 0; right && row < rows; row++) right = places[row] >= 0 && places[row] < n * m - 1;
+    if (!right)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if (!take_room(&room, n, m))
+        PyErr_NoMemory();
+    else {
+        Grid of = {all.x.buf, all.y.buf, n, m, 0};
+        double *found = all.of_y.buf;
+        for (Py_ssize_t row = 0; row < rows; row++, of.x += n, of.y += m, found += 2) {
+            const Py_ssize_t at = places[row];
+            Near near = about(&of, at);
+            const Py_ssize_t first = smallest(&of, &near, at - FEW, at, 0, room.below);
+            const Py_ssize_t last = smallest(&of, &near, at + 2, at + 2 + FEW, 1, room.upto);
+            sort_between(&of, first, last, &room);
+            found[0] = room.edges[at + 1], found[1] = room.edges[at + 2];
+        }
+        answer = Py_NewRef(Py_None);
+    }
+    free(room.memory);
     release(&all);
     return answer;
 }
 
 static PyMethodDef methods[] = {
     {"bounded", bounded, METH_VARARGS, bounded_doc},
+    {"differences", differences, METH_VARARGS, differences_doc},
     {"merged", merged, METH_VARARGS, merged_doc},
     {"pooled", pooled, METH_VARARGS, pooled_doc},
     {"ranked", ranked, METH_VARARGS, ranked_doc},

@@ -139,22 +139,22 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
 
 
 def bounded(
-    ratios: FloatArray,
-    n: int,
-    m: int,
+    x: FloatArray,
+    y: FloatArray,
     constants: tuple[FloatArray, FloatArray],
     critical: FloatArray,
     slack: float,
 ) -> FloatArray | None:
-    """Of each row of ratios of ascending x to descending y the two in the middle, and the ends of what is kept.
+    """Of the ratios of ascending x to descending y, rows, the two in the middle, and the ends of what is kept.
 
     Kept is what lies between the first and the last state whose `Null.score` does not reach the critical one, by
     inflation and effective size; ratios are equal that differ by so small a factor. None where it is not compiled.
     """
     if COMPILED is None:
         return None
-    ends = np.empty((len(ratios), 4))
-    COMPILED.bounded(ratios, n, m, _constants(n, m, *constants), critical, 1.0 + slack, ends)
+    n, m, ends = x.shape[1], y.shape[1], np.empty((len(x), 4))
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    COMPILED.bounded(x, n, y, m, _constants(n, m, *constants), critical, 1.0 + slack, ends)
     return ends
 
 

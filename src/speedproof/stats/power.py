@@ -18,13 +18,21 @@ test tells one standard error to either side gives both. It counts as an error, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.ranks import ascending, brunner_munzel, merged_places, pooled_order, tie_excess
+from speedproof.stats.ranks import (
+    COMPILED,
+    ascending,
+    brunner_munzel,
+    merged_places,
+    pooled_order,
+    tie_excess,
+)
 from speedproof.stats.ratio import LogErrors
 from speedproof.stats.scaling import middle
 from speedproof.stats.special import normal_quantile
@@ -111,8 +119,9 @@ def typical_error(x: FloatArray, y: FloatArray, inflation: FloatArray, steps: Fl
     Dependence inflates the variances as in the test; a reading lies anywhere in its step, if that is coarse.
     """
     columns = np.full((3, len(x)), np.nan)
-    at_once = max(1, _AT_ONCE // min(x.shape[1] * y.shape[1], _MOST**2))
-    for start in range(0, len(x) if min(x.shape[1], y.shape[1]) > 1 else 0, at_once):
+    n, m = x.shape[1], y.shape[1]
+    at_once = max(1, _AT_ONCE // min(n * m if COMPILED is None else 8 * (n + m), _MOST**2))
+    for start in range(0, len(x) if min(n, m) > 1 else 0, at_once):
         rows = slice(start, start + at_once)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             medians = np.stack([middle(side[rows]) for side in (x, y)], axis=1)
@@ -126,8 +135,8 @@ def _error(
 ) -> tuple[FloatArray, ...]:
     n, m = x.shape[1], y.shape[1]
     log_x, log_y = _logarithms(_thinned(x), _thinned(y))
-    flat = _differences(log_x, log_y)
-    middle = _quantile(flat, np.full(len(flat), 0.5))
+    quantile = _quantiles(log_x, log_y)
+    middle = quantile(np.full(len(log_x), 0.5))
     log_x, log_y = np.maximum(log_x, _OF_ZERO), np.maximum(log_y, _OF_ZERO)
 
     def variances(at: FloatArray) -> tuple[FloatArray, ...]:
@@ -144,7 +153,7 @@ def _error(
     of_x, of_y = variances(middle)
     total = of_x + of_y
     s = np.minimum(np.sqrt(total * (n + m) / (n + m + 2.0)), 0.5)
-    low, high = _quantile(flat, 0.5 - s), _quantile(flat, 0.5 + s)
+    low, high = quantile(0.5 - s), quantile(0.5 + s)
     noise = (0.5 * (high - low)) ** 2 / (1.0 + 0.5 * (1.0 / n + 1.0 / m))
     grown = np.where(total > 0.0, (sum(variances(high)) - sum(variances(low))) / total, 0.0)
     bias = 0.5 * (high + low) - middle + (high - low) * grown / 8.0
@@ -160,25 +169,31 @@ def _logarithms(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.log(np.ldexp(x, unit)), np.log(np.ldexp(y, unit))
 
 
-def _differences(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Of all pairs, ascending; the ratio of two zeros is 1."""
-    d = (x[:, :, None] - y[:, None, :]).reshape(len(x), -1)
-    if not np.isfinite(x[:, 0] + y[:, 0]).all():
-        d[np.isnan(d)] = 0.0
-    d.sort(axis=1)
-    return d
+def _quantiles(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Of the differences of all pairs, by share, between two values the one in proportion."""
+    (rows, n), m = x.shape, y.shape[1]
+    ascending, descending = np.ascontiguousarray(x), np.ascontiguousarray(y[:, ::-1])
+    last = n * m - 1
+    flat = np.empty(0)
+    if COMPILED is None:
+        flat = np.nan_to_num((x[:, :, None] - y[:, None, :]).reshape(rows, -1), posinf=np.inf, neginf=-np.inf)
+        flat.sort(axis=1)  # the ratio of two zeros is 1
+
+    def quantile(share: FloatArray) -> FloatArray:
+        at = np.clip(share * (last + 1) - 0.5, 0.0, last)
+        below = np.minimum(at.astype(np.int64), max(last - 1, 0))
+        two = np.empty((rows, 2))
+        if COMPILED is None:
+            two[:] = np.take_along_axis(flat, below[:, None] + np.arange(2), axis=1)
+        else:
+            COMPILED.differences(ascending, n, descending, m, below, two)
+        low, high = two.T
+        return np.asarray(low + (high - low) * (at - below))
+
+    return quantile
 
 
 def _thinned(values: FloatArray) -> FloatArray:
     """Ascending, so many of them at most."""
     n, values = values.shape[1], ascending(values)
     return values if n <= _MOST else values[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
-
-
-def _quantile(ascending: FloatArray, share: FloatArray) -> FloatArray:
-    """Between two values the one in proportion."""
-    last = ascending.shape[1] - 1
-    at = np.clip(share * (last + 1) - 0.5, 0.0, last)
-    below = np.minimum(at.astype(np.intp), max(last - 1, 0))
-    low, high = (np.take_along_axis(ascending, (below + k)[:, None], axis=1)[:, 0] for k in (0, 1))
-    return np.asarray(low + (high - low) * (at - below))

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.permutation import PROVING, Spread, bounded, studentised, tied_pvalue, walked
+from speedproof.stats.permutation import COMPILED, PROVING, Spread, bounded, studentised, tied_pvalue, walked
 from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
     ROUNDING,
@@ -182,7 +182,7 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     at_one = _at_one(pairs, alpha)
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
     estimate, low, high = np.empty((3, pairs.x.shape[0]))
-    at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS else n + m))
+    at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
     for start in range(0, pairs.x.shape[0], at_once):
         some = slice(start, start + at_once)
         estimate[some], low[some], high[some] = _ends(pairs.rows(some), alpha)
@@ -224,15 +224,14 @@ def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArra
 
 def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The same of few ratios; no estimate where it takes other ratios than the bounds, or is not at hand."""
-    n, m = pairs.sizes
     unknown = np.full(len(pairs.x), np.nan)
     critical = np.where(score.least <= alpha, score.null.critical(alpha), np.nan)
     sides = []
     for sign in (-1.0, 1.0) if pairs.step.any() else (0.0,):
-        ratios = _ratios(pairs, sign)
-        ends = bounded(ratios, n, m, (score.inflation, score.effective), critical, ROUNDING)
+        x, y = _values(pairs, sign)
+        ends = bounded(x, y, (score.inflation, score.effective), critical, ROUNDING)
         if ends is None:
-            states = _states(ratios, n, m, score)
+            states = _states(x, y, score)
             low, high = score.rejects(states.scores, alpha), score.rejects(-states.scores, alpha)
             sides.append((unknown, states.low(low), states.high(high)))
         else:
@@ -292,10 +291,13 @@ class States(Struct, frozen=True, eq=False):
         return np.asarray(np.where(inside, self.scores, -np.inf).max(axis=1))
 
 
-def _states(ratios: FloatArray, n: int, m: int, score: Score) -> States:
-    """Walk through the ratios of ascending x (rows) to descending y (columns), shape (rows, n, m)."""
-    count = ratios.shape[0]
-    flat = ratios.reshape(count, n * m)
+def _states(x: FloatArray, y: FloatArray, score: Score) -> States:
+    """Walk through the ratios of ascending x to descending y; that of two zeros is 1."""
+    (count, n), m = x.shape, y.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        flat = (x[:, :, None] / y[:, None, :]).reshape(count, n * m)
+    if not x.all():
+        flat[np.isnan(flat)] = 1.0
     order = np.argsort(flat, axis=1)
     edges = np.zeros((count, n * m + 2))
     edges[:, 1:-1] = np.take_along_axis(flat, order, axis=1)
@@ -307,21 +309,17 @@ def _states(ratios: FloatArray, n: int, m: int, score: Score) -> States:
     return States(edges, walked(order, n, m, score.inflation, score.effective), real)
 
 
-def _ratios(pairs: Pairs, sign: float) -> FloatArray:
-    """The least (sign -1) or greatest (+1) ratios that the steps leave possible; that of two zeros is 1."""
+def _values(pairs: Pairs, sign: float) -> tuple[FloatArray, FloatArray]:
+    """Ascending x, descending y: the least (sign -1) or greatest (+1) ratios that the steps leave possible."""
     x = np.sort(pairs.x, axis=1) + sign * 0.5 * pairs.step[:, :1]
     y = np.sort(pairs.y, axis=1)[:, ::-1] - sign * 0.5 * pairs.step[:, 1:]
-    x, y = np.maximum(x, 0.0), np.maximum(y, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios = x[:, :, None] / y[:, None, :]
-    return ratios if x.all() else np.where(np.isnan(ratios), 1.0, ratios)
+    return np.maximum(x, 0.0), np.maximum(y, 0.0)
 
 
 def both_states(pairs: Pairs, score: Score) -> tuple[States, States]:
     """States for the lower bound and for the upper one, mostly the same."""
-    n, m = pairs.sizes
-    low = _states(_ratios(pairs, -1.0), n, m, score)
-    return low, _states(_ratios(pairs, 1.0), n, m, score) if pairs.step.any() else low
+    low = _states(*_values(pairs, -1.0), score)
+    return low, _states(*_values(pairs, 1.0), score) if pairs.step.any() else low
 
 
 class SuperiorityBounds(OneSided, frozen=True):
