@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
     double *x;
     float *single;
+    double four; /* the narrowest place of four of them */
     int size;
 } Points;
 
@@ -60,11 +61,13 @@ static void condense(const double *x, int n, int count, double *out) {
 /* Points to be freed, of a sample; 0 without memory. */
 static int points_of(const double *x, int n, int count, Points *out) {
     const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK;
-    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)whole * sizeof *out->single), size};
+    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)whole * sizeof *out->single), INFINITY,
+                    size};
     if (!out->x || !out->single) return 0;
     condense(x, n, size, out->x);
     for (int i = 0; i < whole; i++) {
         if (i >= size) out->x[i] = out->x[size - 1];
+        if (i >= 3 && i < size) out->four = fmin(out->four, out->x[i] - out->x[i - 3]);
         out->single[i] = (float)out->x[i];
     }
     return 1;
@@ -100,13 +103,11 @@ static Outcome climb_in_single(const Table *t, const Points *on, int K, int mode
     own.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
     const Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &own, m);
-    int narrow = 0, held = o.steps <= 2 || narrowest > 0.1 * t->apart;
-    for (int k = 0; o.state != RUN_SINGULAR && k < K; k++) {
-        if (m->v[k] > own.min_variance) continue;
-        narrow = 1;
-        held |= model == MODEL_E || m->w[k] >= 3.5 / t->n;
-    }
-    *exact = narrow && held && own.min_variance > t->floor;
+    /* It would come to rest on three values or fewer in double precision, too. */
+    const int lost = model == MODEL_V && on->size == t->n && on->four > 4.0 * narrowest;
+    int narrow = 0;
+    for (int k = 0; o.state != RUN_SINGULAR && k < K; k++) narrow |= !(m->v[k] > own.min_variance);
+    *exact = narrow && !lost && own.min_variance > t->floor;
     if (!*exact) return o;
     copy_mixture(K, from, m);
     return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
