@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cache, wraps
+from itertools import takewhile
 from reprlib import repr as shortened
 from types import GenericAlias, NoneType, UnionType
 from typing import (
@@ -36,8 +37,13 @@ def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Refuse arguments of wrong types before a function meets them, but for those that it looks at itself."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        code = function.__code__
+        free = len(list(takewhile(unchecked.__contains__, code.co_varnames[: code.co_argcount])))
+
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            if len(args) <= free and not kwargs:
+                return function(*args, **kwargs)
             signature, hints = _hints(function)
             try:
                 bound = signature.bind(*args, **kwargs)

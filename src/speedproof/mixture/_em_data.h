@@ -71,7 +71,7 @@ TARGET INLINE void OF(densities)(const REAL *x, const int count, REAL mu, REAL c
     const Vec zero = {0};
     Vec q[GROUP];
     for (int j = 0; j < count; j++) {
-        Vec d = OF(values)(x + j * WIDTH) - mu;
+        Vec d = mu - OF(values)(x + j * WIDTH);
         q[j] = OF(max)(OF(fma)(d * d, zero + h, zero + c), zero + LOWEST);
     }
     OF(exp2s)(q, count);
@@ -192,7 +192,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
             Vec t0[H] = {{0}}, t1[H] = {{0}}, t2[H] = {{0}};
             for (int j = 0; j < rows * H; j += H)
                 for (int i = 0; i < H; i++) {
-                    Vec d = OF(values)(at + (j + i) * WIDTH) - mu[k], r = e[k][j + i] * sum[j + i], rd = r * d;
+                    Vec d = mu[k] - OF(values)(at + (j + i) * WIDTH), r = e[k][j + i] * sum[j + i], rd = r * d;
                     t0[i] += r;
                     t1[i] += rd;
                     t2[i] = OF(fma)(rd, d, t2[i]);
@@ -206,7 +206,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
     }
     for (int k = 0; k < K; k++) {
         sums->s0[k] = OF(total)(s0[k]);
-        sums->s1[k] = OF(total)(s1[k]);
+        sums->s1[k] = -OF(total)(s1[k]); /* differences are the other way round, which spares loads */
         sums->s2[k] = OF(total)(s2[k]);
     }
     memcpy(whole, exponent, sizeof whole);

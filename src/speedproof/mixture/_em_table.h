@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
     int there, converged, finished, moved; /* moved: its neighbours were scouted */
-    double loglik, bic;
+    double loglik, bic, scouted; /* scouted: the height from which it climbed on */
     Mixture mixture;
 } Found;
 
@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
     double *x;
     float *single;
+    double four; /* the narrowest place of four of them */
     int size;
 } Points;
 
@@ -60,11 +61,13 @@ static void condense(const double *x, int n, int count, double *out) {
 /* Points to be freed, of a sample; 0 without memory. */
 static int points_of(const double *x, int n, int count, Points *out) {
     const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK;
-    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)whole * sizeof *out->single), size};
+    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)whole * sizeof *out->single), INFINITY,
+                    size};
     if (!out->x || !out->single) return 0;
     condense(x, n, size, out->x);
     for (int i = 0; i < whole; i++) {
         if (i >= size) out->x[i] = out->x[size - 1];
+        if (i >= 3 && i < size) out->four = fmin(out->four, out->x[i] - out->x[i - 3]);
         out->single[i] = (float)out->x[i];
     }
     return 1;
@@ -100,9 +103,11 @@ static Outcome climb_in_single(const Table *t, const Points *on, int K, int mode
     own.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
     const Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &own, m);
-    int narrow = o.state == RUN_SINGULAR;
-    for (int k = 0; k < K; k++) narrow |= !(m->v[k] > own.min_variance);
-    *exact = narrow && own.min_variance > t->floor;
+    /* It would come to rest on three values or fewer in double precision, too. */
+    const int lost = model == MODEL_V && on->size == t->n && on->four > 4.0 * narrowest;
+    int narrow = 0;
+    for (int k = 0; o.state != RUN_SINGULAR && k < K; k++) narrow |= !(m->v[k] > own.min_variance);
+    *exact = narrow && !lost && own.min_variance > t->floor;
     if (!*exact) return o;
     copy_mixture(K, from, m);
     return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
@@ -135,7 +140,7 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
 
 /* A climb on the sample itself, in double precision where it is to converge; it is kept if it ends higher than the one
  * before, which only double precision tells. */
-static void climb_on(Table *t, int K, int model, const Mixture *from, const Rules *rules) {
+static void climb_on(Table *t, int K, int model, const Mixture *from, double scouted, const Rules *rules) {
     Mixture m;
     Outcome o;
     Found *old = &t->found[K][model];
@@ -157,9 +162,11 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, const Rule
     if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
     old->there = 1;
-    old->finished = old->moved = 0;
+    old->finished = 0;
+    old->moved &= o.loglik <= before + 1e-3;
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
+    old->scouted = t->on->size == t->all.size ? o.loglik : scouted;
     old->bic = bic_of(o.loglik * t->n / t->all.size, t->n, K, model);
     copy_mixture(K, &m, &old->mixture);
 }
@@ -176,9 +183,10 @@ static void follow(Table *t, int K, int model, int count, double reach) {
         if (!top || bic_of(top->loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
         top->gone = 1;
         if (!(last - top->loglik > 1e-3)) continue;
+        const Found *old = &t->found[K][model];
         last = top->loglik;
         taken++;
-        climb_on(t, K, model, &top->mixture, &rules);
+        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, &rules);
     }
 }
 
@@ -244,7 +252,7 @@ static void finish(Table *t, int K, int model) {
     Found *one = &t->found[K][model];
     const Rules rules = table_rules(t, &t->all, K, model, 0.0, 1e-11, FINE_STEPS, 0);
     if (!one->there || one->finished || one->bic < best_bic(t) - MARGIN) return;
-    climb_on(t, K, model, &one->mixture, &rules);
+    climb_on(t, K, model, &one->mixture, one->scouted, &rules);
     one->finished = 1;
 }
 

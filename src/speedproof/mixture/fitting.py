@@ -379,11 +379,10 @@ def _as_mclust(values: npt.ArrayLike, K_max: int) -> MixtureFit:
 def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
     penalty = log(n)
-    kinds: tuple[Kind, Kind] = ("E", "V")
     candidates = [
-        Candidate("X" if K == 1 else kind, K, value, 2.0 * value - em.free_parameters(K, model) * penalty)
+        Candidate("X" if K == 1 else "V" if model else "E", K, value, 2.0 * value - size * penalty)
         for K, pair in enumerate(loglik.tolist(), start=1)
-        for model, (kind, value) in enumerate(zip(kinds, pair, strict=True))
+        for model, (value, size) in enumerate(zip(pair, (2 * K, 3 * K - 1), strict=True))
         if isfinite(value)
     ]
     candidates.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order

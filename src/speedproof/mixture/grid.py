@@ -80,7 +80,7 @@ def tick(values: FloatArray) -> float | None:
     if last <= first:
         return None
     low, high = order[first:last], order[first + 1 : last + 1]
-    wide = np.flatnonzero((high >= 3.0 * low) & (low > 0.0))  # values that tie exactly lie on a grid
+    wide = ((high >= 3.0 * low) & (low > 0.0)).nonzero()[0]  # values that tie exactly lie on a grid
     if wide.size == 0:
         return None
     at = int(wide[np.argmax(high[wide] / low[wide])])

@@ -122,12 +122,13 @@ class MixtureModel(Alike):
         w, mu, s = (numbers_given(a, None)[0] for a in (weights, means, sds))
         if w.ndim != 1 or w.size == 0 or not w.shape == mu.shape == s.shape:
             raise DataError("a mixture needs as many weights as means and standard deviations, at least one")
-        shares, deviations, total = w.tolist(), s.tolist(), float(w.sum())
-        if not all(map(isfinite, (*shares, *mu.tolist(), *deviations))):
+        shares, centres, deviations, total = w.tolist(), mu.tolist(), s.tolist(), float(np.add.reduce(w))
+        if not all(map(isfinite, (*shares, *centres, *deviations))):
             raise DataError("the parameters of a mixture must be finite numbers")
         if min(shares) <= 0 or min(deviations) <= 0 or abs(total - 1.0) > 1e-6:
             raise DataError("the weights of a mixture are positive and sum to one, its deviations positive")
-        order = np.lexsort((s, mu))
+        pairs = list(zip(centres, deviations, strict=True))
+        order = sorted(range(w.size), key=pairs.__getitem__)
         for name, array in (("weights", w / total), ("means", mu), ("sds", s)):
             ordered = array[order]
             ordered.flags.writeable = False
