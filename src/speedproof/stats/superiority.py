@@ -21,7 +21,15 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.permutation import PROVING, Spread, bounded, studentised, tied_pvalue, walked
+from speedproof.stats.permutation import (
+    PROVING,
+    Spread,
+    bounded,
+    most_single,
+    studentised,
+    tied_pvalue,
+    walked,
+)
 from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
     ROUNDING,
@@ -128,7 +136,8 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
             quantile[rows] = score.null.quantile(alpha, tested.df, score.effective)
         if min(n, m) >= PROVING and n * m <= _MOST_RATIOS and score.independent:
             ends = order.ends[rows]
-            for k in np.flatnonzero(order.ties[rows]):
+            single = np.count_nonzero(ends[:, 1:] & ends[:, :-1], axis=1) + ends[:, 0]
+            for k in np.flatnonzero((single < n + m) & (single < most_single(min(n, m)))):
                 groups = np.diff(np.flatnonzero(ends[k]), prepend=-1)
                 t, sizes = float(scored[k]), tuple(groups.tolist())
                 upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
