@@ -31,7 +31,6 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
-_PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 # As Go prints what a benchmark reported of its own.
 _NOT_FINITE = ("NaN", "+Inf", "-Inf", "Inf")
 # A test binary prints these before its results: it has been started once more.
@@ -72,8 +71,8 @@ class _Content(Struct):
     def groups_of(self, name: str, line: int, units: list[str]) -> list[int]:
         """The groups of a line's values, which may be new."""
         if (known := self.groups.get((name, *units))) is None:
-            keys = ((_bare(name), intern(unit), self.fields) for unit in units)
-            known = self.groups[name, *units] = [self.rows.number(key, line) for key in keys]
+            bare, fields, number = _bare(name), self.fields, self.rows.number
+            known = self.groups[name, *units] = [number((bare, intern(unit), fields), line) for unit in units]
         return known
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
@@ -253,8 +252,8 @@ def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str,
     suffixes: dict[tuple[str, str], set[str]] = {}
     packages: dict[str, set[str]] = {}
     for package, full in given:
-        match = _PROCS.fullmatch(full)
-        bare, procs = parts[package, full] = (match["name"], match["procs"]) if match else (full, "")
+        bare, _, procs = full.rpartition("-")
+        bare, procs = parts[package, full] = (bare, procs) if bare and procs.isdecimal() else (full, "")
         suffixes.setdefault((package, bare), set()).add(procs)
         packages.setdefault(bare, set()).add(package)
     names = {}
