@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.formats.reading import split
 
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.units import Direction
-from speedproof.formats import read
+from speedproof.formats import go, read
+from speedproof.formats.source import ReadOptions, source_of
 
 DIVISOR = {"ns/op": 1e9, "MB/s": 1e-6, "B/op": 1.0, "allocs/op": 1.0, "p99-ns": 1e9}
 METRIC = {
@@ -40,6 +46,25 @@ def test_against_naive_reading(files: Path) -> None:
     assert all(
         dict(r.fields)["gomaxprocs"] == "2" and dict(r.fields)["pkg"] == "example.org/sum" for r in records
     )
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 10**9 - 1), st.integers(0, 9)), min_size=1, max_size=40), st.booleans()
+)
+def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> None:
+    """Whatever other numbers stand beside them, in lines that are alike or not: against exact fractions."""
+    texts = [str(Decimal(number).scaleb(-places)) for number, places in digits]
+    lines = [
+        f"BenchmarkA 1 {t} ns/op {t} MB/s {t} B/op" + " 1 x/op" * (odd and i % 2) for i, t in enumerate(texts)
+    ]
+    source = source_of("a.txt", BytesIO("\n".join(lines).encode()).read)
+    of = {r.metric: r.values.tolist() for r in go.read(source, ReadOptions()) if isinstance(r, Record)}
+    for metric, factor in (
+        ("time", Fraction(1, 10**9)),
+        ("throughput", Fraction(10**6)),
+        ("memory", Fraction(1)),
+    ):
+        assert of[metric] == [float(Fraction(t) * factor) for t in texts]
 
 
 def test_each_start_of_a_binary_is_a_process(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, geometric_means, log_ratios, rank_suite
 
@@ -54,6 +55,18 @@ class TestThese:
         assert (found.these.low, found.these.high) == (0.0, math.inf)
         assert found.like_these.low > 0
         assert any("once" in note and "two processes" in note for note in found.notes)
+
+
+@given(st.floats(-9, 9), st.floats(0.5, 1e12), st.floats(1e-9, 0.9))
+def test_what_is_not_apart_is_proven_by_neither_tail(t: float, df: float, alpha: float) -> None:
+    """Against SciPy: a quick look never hides what the test proves, and hides most of what it does not."""
+    mean = MeanLogRatio(0.01 * t, 0.01 * t, 0.01, df)
+    if stats.t.sf(abs(t), df) <= alpha:
+        assert mean.apart(alpha)
+    if stats.norm.sf(abs(t)) > 1.01 * alpha:
+        assert not mean.apart(alpha)
+    assert replace(mean, error=0.0).apart(alpha)
+    assert not replace(mean, error=math.nan).apart(alpha)
 
 
 class TestWithoutSpread:

@@ -157,7 +157,7 @@ def test_what_is_said_of_zeros() -> None:
     told = " ".join(str(sp.compare_suite(equal, margin=0.02)).split())
     assert told.startswith("allocs/op: new and old are the same within 2 % proven: 1.00x")
     sentences = [
-        next(iter(sp.gate(measured, margin=0.02).reports())).tables[0].rows[0].message
+        next(iter(sp.gate(measured, margin=0.02).reports())).tables[0].rows[0].sentence
         for measured in (worse, better, equal)
     ]
     assert [text.rpartition("; ")[2] for text in sentences] == [

@@ -16,6 +16,7 @@ from speedproof.stats.permutation import (
     Null,
     Spread,
     Studentised,
+    most_single,
     null_distribution,
     one_order,
     studentised,
@@ -398,3 +399,13 @@ def test_a_walk_through_all_ratios(n: int, m: int, way: str, monkeypatch: pytest
                 statistic = studentised(states, n, m, tuple(factors))
                 score = Null(n, m).score(statistic, effective[row].min())
                 assert found[row, k] == pytest.approx(float(score[0]), rel=1e-12), k
+
+
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (4, 9), (6, 12)])
+def test_of_few_ties_nothing_is_known_from_some_number_on(n: int, m: int) -> None:
+    """A quick look at how many values equal no other never hides a p-value."""
+    for single in range(n + m - 1):
+        groups = (*[1] * single, n + m - single)
+        assert single < most_single(min(n, m)) or math.isnan(tied_pvalue(groups, n, 1.0))
+    least = most_single(3)
+    assert math.comb(least - 1, 3) <= 5000 < math.comb(least, 3)

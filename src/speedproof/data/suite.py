@@ -428,7 +428,12 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         Pairing
             The pairs, and every key or pair that had to be left out.
         """
-        x, y = ({k: s for (k, v), s in self.not_chosen.items() if v == of} for of in (reference, candidate))
-        others = pairing(reference, x, candidate, y).pairs
+        metrics = set(self.metrics)
+        others = [place for place in self.not_chosen if place[0].metric in metrics]
+        x, y = (
+            {place[0]: self.not_chosen[place] for place in others if place[1] == of}
+            for of in (reference, candidate)
+        )
+        left = pairing(reference, x, candidate, y).pairs
         chosen = pairing(reference, self.of(reference), candidate, self.of(candidate))
-        return replace(chosen, not_chosen=others)
+        return replace(chosen, not_chosen=left)

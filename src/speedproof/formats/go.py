@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, pairwise
 from sys import intern
 
 import numpy as np
 from msgspec import Struct, field
 
+from speedproof.arrays import numbered
 from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
+from speedproof.data.sample import Trait, written_in
 from speedproof.data.units import Direction, Unit, parse_unit
 from speedproof.formats.reading import Gathered, decimals, is_number
 from speedproof.formats.source import ReadOptions, Source
@@ -30,7 +31,6 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
-_PROCS = re.compile(r"(?P<name>.+)-(?P<procs>\d+)")
 # As Go prints what a benchmark reported of its own.
 _NOT_FINITE = ("NaN", "+Inf", "-Inf", "Inf")
 # A test binary prints these before its results: it has been started once more.
@@ -58,7 +58,7 @@ class _Content(Struct):
     """What a file holds, and what the lines so far say of the next ones."""
 
     source: Source
-    # Values, each with its invocation; by name, unit and configuration as they are written
+    # Values in base units, each with its invocation; by name, unit and configuration as they are written
     rows: Gathered = field(default_factory=lambda: Gathered("d", "i"))
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
@@ -71,8 +71,8 @@ class _Content(Struct):
     def groups_of(self, name: str, line: int, units: list[str]) -> list[int]:
         """The groups of a line's values, which may be new."""
         if (known := self.groups.get((name, *units))) is None:
-            keys = ((_bare(name), intern(unit), self.fields) for unit in units)
-            known = self.groups[name, *units] = [self.rows.number(key, line) for key in keys]
+            bare, fields, number = _bare(name), self.fields, self.rows.number
+            known = self.groups[name, *units] = [number((bare, intern(unit), fields), line) for unit in units]
         return known
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
@@ -96,19 +96,24 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     rows.sort()
     packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
     names = _names(dict.fromkeys((packages[fields], name) for name, _, fields in rows.keys))
+    with_procs = cache(lambda fields, procs: (*fields, ("gomaxprocs", procs)) if procs else fields)
     for (full, written, fields), group in rows.keys.items():
         name, procs = names[packages[fields], full]
         values, invocations = rows.of(group)
-        several = bool(invocations[0] != invocations[-1])
+        several = bool(content.invocation and invocations[0] != invocations[-1])
         metric, unit = _METRICS.get(written, written), _unit(written)
-        yield source.frame(f"line {rows.places[group]}", name).holding(
+        yield Record(
+            name,
             values,
-            unit,
-            metric=metric,
-            direction=content.better.get(metric),
-            processes=invocations.astype(np.int64) if several else None,
-            fields=(*fields, ("gomaxprocs", procs)) if procs else fields,
-            traits=_SEVERAL if several else _ALONE,
+            unit.base,
+            metric,
+            content.better.get(metric),
+            source.version,
+            invocations.astype(np.int64) if several else None,
+            source.name,
+            f"line {rows.places[group]}",
+            with_procs(fields, procs),
+            (_SEVERAL if several else _ALONE) | written_in(unit),
         )
 
 
@@ -159,7 +164,8 @@ def _columns(words: list[str], lines: int, before: int, content: _Content) -> bo
     first = np.empty(len(order), np.int64)
     first[rows[::-1]] = np.arange(before + lines, before, -1)
     groups = np.array([content.groups_of(*at, units) for at in zip(order, first.tolist(), strict=True)])
-    every = np.array(values, np.float64).T.ravel()
+    columns = [_unit(unit).to_base(np.array(of)) for unit, of in zip(units, values, strict=True)]
+    every = np.array(columns).T.ravel()
     content.rows.extend(groups[rows].ravel(), every, np.full(every.size, content.invocation))
     content.measured = True
     return True
@@ -169,13 +175,18 @@ def _one_by_one(lines: list[list[str]], before: int, content: _Content) -> None:
     # An array takes a few values at a time much slower than a list does.
     all_groups: list[int] = []
     all_values: list[float] = []
+    all_units: list[str] = []
     for number, words in enumerate(lines, start=before + 1):
         if _RESULT.match(words[0]):
-            values, units = _measured(content, number, words)
-            all_groups += content.groups_of(words[0], number, units)
-            all_values += values
-    invocations = np.full(len(all_values), content.invocation)
-    content.rows.extend(np.array(all_groups), np.array(all_values), invocations)
+            measured, units_of = _measured(content, number, words)
+            all_groups += content.groups_of(words[0], number, units_of)
+            all_values += measured
+            all_units += units_of
+    groups, values = np.array(all_groups), np.array(all_values)
+    of_units, units = numbered(all_units)
+    for i, unit in enumerate(units):
+        values[of_units == i] = _unit(unit).to_base(values[of_units == i])
+    content.rows.extend(groups, values, np.full(values.size, content.invocation))
     content.measured = content.measured or bool(all_values)
 
 
@@ -241,8 +252,8 @@ def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str,
     suffixes: dict[tuple[str, str], set[str]] = {}
     packages: dict[str, set[str]] = {}
     for package, full in given:
-        match = _PROCS.fullmatch(full)
-        bare, procs = parts[package, full] = (match["name"], match["procs"]) if match else (full, "")
+        bare, _, procs = full.rpartition("-")
+        bare, procs = parts[package, full] = (bare, procs) if bare and procs.isdecimal() else (full, "")
         suffixes.setdefault((package, bare), set()).add(procs)
         packages.setdefault(bare, set()).add(package)
     names = {}

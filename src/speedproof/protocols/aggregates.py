@@ -58,6 +58,11 @@ class MeanLogRatio(Struct, frozen=True):
             return 1.0 if distance <= 0 else 0.0
         return float(t_sf(distance / self.error, self.df))
 
+    def apart(self, alpha: float) -> bool:
+        """Whether either sign may be proven at a risk: no tail of Student's is lighter than the normal one."""
+        z = abs(self.centre) / self.error if self.error else math.inf
+        return 0.5 * math.erfc(z * math.sqrt(0.5)) <= alpha * (1.0 + 1e-9)
+
     def estimate(self, alpha: float) -> Estimate:
         """The ratio with its two-sided interval; from 0 to infinity where no error can be given."""
         observed = _exp(self.value)

@@ -71,12 +71,15 @@ def verdict_of(pvalue: float, pvalue_slower: float, at_margin: AtMargin | None, 
 
 
 def at_margins(
-    test: Callable[[float], OneSided], margin: float | None, defined: BoolArray, bounded: BoolArray
+    tests: Callable[[Sequence[float]], Iterable[OneSided]],
+    margin: float | None,
+    defined: BoolArray,
+    bounded: BoolArray,
 ) -> list[AtMargin | None]:
     """The p-values at both ends of a margin, pair by pair."""
     if margin is None:
         return [None] * defined.size
-    low, high = test(1 / (1 + margin)), test(1 + margin)
+    low, high = tests((1 / (1 + margin), 1 + margin))
     columns = [
         np.where(defined, p, np.nan) for p in (low.pvalue, low.pvalue_less, high.pvalue_less, high.pvalue)
     ]

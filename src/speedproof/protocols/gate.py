@@ -260,9 +260,10 @@ class _Case(Struct, frozen=True, eq=False):
 
         Three times that of its test where they do not meet it either: policy, or no regression.
         """
-        if self.average is None or not self.average.error or p[self.demand.denies] <= alpha:
+        average = self.average
+        if average is None or not average.error or p[self.demand.denies] <= alpha or not average.apart(alpha):
             return 1.0
-        of_mean = evidence_of_mean(self.average, self.demand.margin)
+        of_mean = evidence_of_mean(average, self.demand.margin)
         met = (ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION])
         pvalues = (of_mean[denies] for asks, denies in met if p[asks] <= alpha)
         pvalue = min(3.0 * of_mean[self.demand.denies], *pvalues, 1.0)
@@ -277,9 +278,12 @@ class _Case(Struct, frozen=True, eq=False):
     @property
     def other_way(self) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
-        if self.average is None or self.blocks is not None:
+        average, alpha, typical = self.average, self.in_mean.alpha, self.comparison.speedup.value
+        if average is None or self.blocks is not None or not average.apart(alpha):
             return None
-        mean, typical = self.average.estimate(2 * self.in_mean.alpha), self.comparison.speedup.value
+        if alpha < 0.5 and not (average.centre < 0.0 if typical > 1.0 else average.centre > 0.0):
+            return None  # as most: the interval, which takes long, holds the centre
+        mean = average.estimate(2 * alpha)
         return mean if mean.high < 1.0 < typical or typical < 1.0 < mean.low else None
 
 

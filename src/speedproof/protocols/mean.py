@@ -134,7 +134,7 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         decision,
         bounds=ratio_of_means(slow, fast, rules.alpha, pooled, moments),
         margins=at_margins(
-            lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled, moments),
+            partial(map, lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled, moments)),
             rules.margin,
             tested,
             tested,

@@ -83,7 +83,7 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         decision,
         bounds=bounds,
         margins=at_margins(
-            lambda gamma: ratio_of_medians_test(slow, fast, gamma, at_one=tests.ranks),
+            partial(map, lambda gamma: ratio_of_medians_test(slow, fast, gamma, at_one=tests.ranks)),
             rules.margin,
             ~np.isnan(decision.pvalue),
             decision.location_model,

@@ -109,27 +109,29 @@ def control_verdicts(
     if marked := sum(c.verdict is not Verdict.UNDECIDED and not c.proven for c in comparisons):
         promise += f"; {marked} not proven by themselves are left out"
     adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)
-    rows = zip(comparisons, plain.T, adjusted.T, strict=True)
     return Controlled(
         protocol=next(iter(protocols), ""),
         method=method,
         alpha=alpha,
         margin=margin,
         family=int(np.count_nonzero(~np.isnan(plain))),
-        verdicts=tuple(_decide(c, alone.tolist(), joint.tolist(), alpha) for c, alone, joint in rows),
+        verdicts=_decided(comparisons, plain, adjusted, alpha),
         promise=promise,
     )
 
 
-def _decide(
-    c: Comparison, plain: Sequence[float], adjusted: Sequence[float], alpha: float
-) -> ControlledVerdict:
-    alone = c.proven_verdict
-    known = [i for i, p in enumerate(adjusted) if not math.isnan(p)]
-    if not known:
-        return ControlledVerdict(c.benchmark, Verdict.UNDECIDED, c.verdict, math.nan, math.nan, math.nan)
-    tested = alone in CLAIMS[: len(adjusted)]
-    claim = CLAIMS.index(alone) if tested else min(known, key=adjusted.__getitem__)
-    p = adjusted[claim]
-    verdict = alone if tested and p <= alpha else Verdict.UNDECIDED
-    return ControlledVerdict(c.benchmark, verdict, c.verdict, p, 1 - p, 1 - plain[claim])
+def _decided(
+    comparisons: Sequence[Comparison], plain: FloatArray, adjusted: FloatArray, alpha: float
+) -> tuple[ControlledVerdict, ...]:
+    """By the p-values of each claim, a row each: of what is undecided the nearest claim is told."""
+    alone = [c.proven_verdict for c in comparisons]
+    place_of = {claim: i for i, claim in enumerate(CLAIMS[: len(plain)])}
+    places = np.array([place_of.get(verdict, -1) for verdict in alone], dtype=np.int64)
+    nearest = np.where(np.isnan(adjusted), np.inf, adjusted).argmin(axis=0)
+    told = np.where(places < 0, nearest, places)[None]
+    p, own = (np.take_along_axis(table, told, axis=0)[0] for table in (adjusted, plain))
+    kept = ((places >= 0) & (p <= alpha)).tolist()
+    verdicts = [one if keep else Verdict.UNDECIDED for one, keep in zip(alone, kept, strict=True)]
+    names, shown = [c.benchmark for c in comparisons], [c.verdict for c in comparisons]
+    columns = p.tolist(), (1 - p).tolist(), (1 - own).tolist()
+    return tuple(map(ControlledVerdict, names, verdicts, shown, *columns))

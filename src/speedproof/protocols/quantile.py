@@ -44,7 +44,7 @@ def _answers(
     at_one, bounds = quantiles.test(), quantiles.bounds(rules.alpha)
     defined = ~np.isnan(at_one.pvalue)
     pvalues = lists(at_one.pvalue, at_one.pvalue_less)
-    margins = at_margins(quantiles.test, rules.margin, defined, defined)
+    margins = at_margins(partial(map, quantiles.test), rules.margin, defined, defined)
     ratios, least = lists(quantiles.ratio, bounds.low, bounds.high), least_runs(q, rules.alpha)
 
     def needed(undecided: Sequence[int]) -> dict[int, Needed]:

@@ -9,7 +9,7 @@ the test takes them for as many independent ones as tell as much: a verdict hold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import count
 from operator import is_
@@ -31,7 +31,7 @@ from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
 from speedproof.stats.ranks import tied_share
 from speedproof.stats.scaling import coarse_steps, with_headroom
-from speedproof.stats.superiority import typical_ratio, typical_ratio_test
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
 
 _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
@@ -146,14 +146,14 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
     ordered = in_order(sides, slow, fast)
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
     steps[[side.x.exact and side.y.exact for side in sides]] = 0.0
-    test: Callable[[float], OneSided]
+    tests: Callable[[Sequence[float]], Iterable[OneSided]]
     if sides[0].paired:
         from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test
 
         factors, slowly = np.ones(len(sides)), np.zeros(len(sides), dtype=np.bool_)
         bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
         errors = paired_error(slow, fast)
-        test = partial(paired_ratio_test, slow, fast, steps=steps)
+        tests = partial(map, partial(paired_ratio_test, slow, fast, steps=steps))
         test_name = "signed-rank and t test of session ratios"
     else:
         factors, slowly = _inflation(sides, slow, fast)
@@ -161,11 +161,11 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         inflation = np.repeat(factors[:, None], 2, axis=1)
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
         errors = typical_error(slow, fast, factors, steps)
-        test = partial(typical_ratio_test, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
+        tests = partial(typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
         test_name = "studentised rank test"
     pvalues = lists(bounds.pvalue, bounds.pvalue_less)
     meant = ~np.isnan(bounds.low)
-    margins = at_margins(test, rules.margin, meant, meant)
+    margins = at_margins(tests, rules.margin, meant, meant)
     ratios = lists(bounds.estimate, bounds.low, bounds.high)
     order = _of_order(sides, slow, fast, rules, pvalues, (factors, slowly))
     chances = zip(*lists(bounds.chance, bounds.chance_low, bounds.chance_high), strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -17,7 +18,18 @@ from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, hint_of_all, right
+from speedproof.reporting.model import (
+    Cell,
+    Column,
+    Later,
+    Report,
+    Row,
+    Style,
+    Table,
+    Text,
+    hint_of_all,
+    right,
+)
 from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
 from speedproof.reporting.notes import caveats, held_against, two_speeds
@@ -136,29 +148,27 @@ class _Line:
         return _most(factor(1 / low, 1, 3), f" {self.words['worse']}") if low > 0 else None
 
     def shown(self, name: Cell, *, limits: bool) -> Row:
-        """The row."""
+        """The row, without its sentence."""
         outcome, style, meaning = _ROWS[self.row.outcome]
-        remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
-        if any(check.kind is Assumption.POSITIVE_VALUES for check in self.of.failed_checks):
-            remark = remark or Assumption.POSITIVE_VALUES.violated
-        medians = by_medians(self.of)
-        return Row.of(
-            Cell(outcome, style),
-            name,
-            *times(self.of),
-            Cell(self.change, "" if self.row.outcome is Outcome.PASS else style, speedup=self.of.certified),
-            self.proof or Cell("-", "dim"),
-            Cell(self.limit if limits else "", "dim"),
-            Cell(
+
+        def cells() -> Iterator[Cell]:
+            yield from (Cell(outcome, style), name, *times(self.of))
+            style_of_change: Style = "" if self.row.outcome is Outcome.PASS else style
+            yield Cell(self.change, style_of_change, speedup=self.of.certified)
+            yield self.proof or Cell("-", "dim")
+            yield Cell(self.limit if limits else "", "dim")
+            remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
+            if any(check.kind is Assumption.POSITIVE_VALUES for check in self.of.failed_checks):
+                remark = remark or Assumption.POSITIVE_VALUES.violated
+            medians = by_medians(self.of)
+            yield Cell(
                 remark or (f"medians {medians}" if medians else ""),
                 "warning" if remark else "dim",
                 () if remark else ("",),
                 spans=True,
-            ),
-            name=self.of.benchmark,
-            outcome=meaning,
-            kind=meaning,
-        )
+            )
+
+        return Row(Later(cells), self.of.benchmark, meaning, kind=meaning)
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
@@ -324,7 +334,7 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
             needs = line.row.outcome is Outcome.UNDECIDED and words.few(line.of)
             held.add("needed" if needs else "proven")
         made = line.shown(named(_qualified(line.of, several)), limits=limits)
-        rows.append(replace(made, folded=folded, message=sentence(result, line.row)))
+        rows.append(replace(made, folded=folded, message=partial(sentence, result, line.row)))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
     sides = {(line.of.reference.label, line.of.candidate.label) for line in lines}

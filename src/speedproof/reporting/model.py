@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -55,6 +56,27 @@ class Cell(Struct, frozen=True):
         return (self.text, *self.shorter)[min(level, len(self.shorter))]
 
 
+def _cells(given: Iterable[Cell | str]) -> tuple[Cell, ...]:
+    return tuple([Cell(c) if isinstance(c, str) else c for c in given])
+
+
+class Later(Sequence[Cell]):
+    """Cells that are made when somebody looks at them: of thousands of rows most are only counted."""
+
+    def __init__(self, make: Callable[[], Iterable[Cell | str]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> tuple[Cell, ...]:
+        return _cells(self._make())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._made[at]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
 class Column(Struct, frozen=True):
     """One column of a table."""
 
@@ -70,18 +92,23 @@ class Column(Struct, frozen=True):
 class Row(Struct, frozen=True):
     """One row of a table."""
 
-    cells: tuple[Cell, ...]  # one a column
+    cells: Sequence[Cell]  # one a column
     name: str = ""  # of what it tells; as in the files, which the cell may shorten
     outcome: Outcome = ""  # what it means to a pipeline
-    message: str = ""  # the whole row in a sentence
+    message: str | Callable[[], str] = ""  # the whole row in a sentence, or what makes it
     kind: str = ""  # what rows of its sort are counted as ("slower": "... 78 more slower")
     folded: bool = False  # whether it is counted instead of shown where room is dear
     panel: dict[str, Any] | None = None  # what a page shows of it when somebody opens it
 
+    @property
+    def sentence(self) -> str:
+        """What it says, in a sentence."""
+        return self.message if isinstance(self.message, str) else self.message()
+
     @classmethod
     def of(cls, *cells: Cell | str, name: str | None = None, **more: Any) -> Row:
         """A row of cells; named by the first of them unless it is told."""
-        made = tuple(Cell(c) if isinstance(c, str) else c for c in cells)
+        made = _cells(cells)
         return cls(made, made[0].text if name is None else name, **more)
 
 

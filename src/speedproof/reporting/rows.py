@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 
 from msgspec import Struct
@@ -15,7 +16,19 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import words
-from speedproof.reporting.model import Cell, Column, Outcome, Records, Row, Style, Table, Text, Value, right
+from speedproof.reporting.model import (
+    Cell,
+    Column,
+    Later,
+    Outcome,
+    Records,
+    Row,
+    Style,
+    Table,
+    Text,
+    Value,
+    right,
+)
 from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import factor, percent, plural, share, values
 from speedproof.stats.estimate import Estimate
@@ -108,21 +121,25 @@ class Voice(Struct, frozen=True):
         """After the times: what changed, by how much at least, and what speaks against it."""
         return Column("change"), Column(f"{self.shown} at least", brief=self.shown), Column("")
 
-    def row(self, head: Comparison, names: Iterable[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
+    def row(self, head: Comparison, names: Sequence[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
         """An answer, with the other answers about the same benchmark that may contradict it."""
-        against = _against(answers, head)
-        marks = [*(["!"] if words.marked(head) else []), *against]
-        style: Style = "warning" if marks else "dim"
-        marks += [f"medians {ratio}"] if head.verdict in words.CHANGED and (ratio := by_medians(head)) else []
-        return Row.of(
-            *names,
-            *times(head),
-            *self._change(head),
-            Cell(" ".join(marks), style, spans=True),
-            name=head.benchmark,
-            outcome=OUTCOMES[head.proven_verdict],
-            message=self.sentence(head, answers),
-            kind=self.kinds[head.verdict],
+
+        def cells() -> Iterator[Cell | str]:
+            yield from names
+            yield from times(head)
+            yield from self._change(head)
+            marks = [*(["!"] if words.marked(head) else []), *_against(answers, head)]
+            style: Style = "warning" if marks else "dim"
+            if head.verdict in words.CHANGED and (ratio := by_medians(head)):
+                marks.append(f"medians {ratio}")
+            yield Cell(" ".join(marks), style, spans=True)
+
+        return Row(
+            Later(cells),
+            head.benchmark,
+            OUTCOMES[head.proven_verdict],
+            partial(self.sentence, head, answers),
+            self.kinds[head.verdict],
         )
 
     def _change(self, head: Comparison) -> tuple[Cell, Cell]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from functools import lru_cache
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -377,12 +378,18 @@ def null_distribution(n: int, m: int, independent: bool) -> Null:
     return Null(n, m, _tails(scores, ways), _tails(plain, ways))
 
 
+@lru_cache(maxsize=256)
+def most_single(fewer: int) -> int:
+    """Values that equal no other from which on `tied_pvalue` knows nothing, by the size of the smaller sample."""
+    return next(k for k in count() if math.comb(k, min(fewer, k // 2)) > _MOST_TIED)
+
+
 @lru_cache(maxsize=4096)
 def _tied(groups: tuple[int, ...], n: int) -> Table | None:
     size = sum(groups)
     # The number of compositions, which heavy ties keep small: with more groups it never falls.
     most, single = min(n, size - n), groups.count(1)
-    if math.comb(single, min(most, single // 2)) > _MOST_TIED:
+    if single >= most_single(most):
         return None
     counts = np.array([math.comb(single, k) for k in range(min(most, single) + 1)], dtype=np.float64)
     for group in groups:

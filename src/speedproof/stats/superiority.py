@@ -14,6 +14,7 @@ gamma = 1, where equal values count one half and the permutation distribution is
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,16 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.permutation import COMPILED, PROVING, Spread, bounded, studentised, tied_pvalue, walked
+from speedproof.stats.permutation import (
+    COMPILED,
+    PROVING,
+    Spread,
+    bounded,
+    most_single,
+    studentised,
+    tied_pvalue,
+    walked,
+)
 from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
     ROUNDING,
@@ -83,19 +93,34 @@ def typical_ratio_test(
 
     NaN where a value is negative, except at gamma = 1.
     """
+    return typical_ratio_tests(x, y, (gamma,), steps=steps, inflation=inflation, at_one=at_one)[0]
+
+
+def typical_ratio_tests(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    gammas: Sequence[float],
+    *,
+    steps: npt.ArrayLike = (0.0, 0.0),
+    inflation: npt.ArrayLike = (1.0, 1.0),
+    at_one: OneSided | None = None,
+) -> list[OneSided]:
+    """The same against several: all ratios are put in order once."""
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
-    pvalues = np.full((2, pairs.x.shape[0]), np.nan)
+    pvalues = np.full((len(gammas), 2, pairs.x.shape[0]), np.nan)
     known = None if at_one is None else (at_one.pvalue.reshape(-1), at_one.pvalue_less.reshape(-1))
-    at_once = max(1, _AT_ONCE // (n + m if gamma == 1.0 or n * m > _MOST_RATIOS else n * m))
+    few = n * m <= _MOST_RATIOS and any(gamma != 1.0 for gamma in gammas)
+    at_once = max(1, _AT_ONCE // (n * m if few else n + m))
     for start in range(0, pairs.x.shape[0], at_once):
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
-        part = _at_one(rows) if known is None else OneSided(known[0][which], known[1][which])
-        if gamma != 1.0:
-            part = monotone(gamma, _shifted(rows, gamma), part, _meant(rows))
-        pvalues[:, which] = part.pvalue, part.pvalue_less
-    return OneSided(*pvalues.reshape(2, *pairs.shape))
+        unshifted = _at_one(rows) if known is None else OneSided(known[0][which], known[1][which])
+        shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0])
+        for k, gamma in enumerate(gammas):
+            part = unshifted if gamma == 1.0 else monotone(gamma, next(shifted), unshifted, _meant(rows))
+            pvalues[k, :, which] = part.pvalue, part.pvalue_less
+    return [OneSided(*of.reshape(2, *pairs.shape)) for of in pvalues]
 
 
 class _AtOne(OneSided, frozen=True, eq=False):
@@ -128,7 +153,8 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
             quantile[rows] = score.null.quantile(alpha, tested.df, score.effective)
         if min(n, m) >= PROVING and n * m <= _MOST_RATIOS and score.independent:
             ends = order.ends[rows]
-            for k in np.flatnonzero(order.ties[rows]):
+            single = np.count_nonzero(ends[:, 1:] & ends[:, :-1], axis=1) + ends[:, 0]
+            for k in np.flatnonzero((single < n + m) & (single < most_single(min(n, m)))):
                 groups = np.diff(np.flatnonzero(ends[k]), prepend=-1)
                 t, sizes = float(scored[k]), tuple(groups.tolist())
                 upper[k] = _known(tied_pvalue(sizes, n, t), float(upper[k]))
@@ -155,20 +181,24 @@ def _meant(pairs: Pairs) -> BoolArray:
     return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
 
 
-def _shifted(pairs: Pairs, gamma: float) -> OneSided:
+def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
     n, m = pairs.sizes
-    above, below = np.ones((2, pairs.x.shape[0]))
-    for rows, score in scores_of(pairs):
+    above, below = np.ones((2, len(gammas), pairs.x.shape[0]))
+    for rows, score in scores_of(pairs) if gammas else ():
         part = pairs.rows(rows)
         if n * m > _MOST_RATIOS:
             large = Search(part, score)
-            just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
-            scores = large.score(just_above, -1.0), large.score(just_below, 1.0)
         else:
             low, high = both_states(part, score)
-            scores = low.least_upto(gamma), high.greatest_from(gamma)
-        above[rows], below[rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
-    return _beyond_drift(gamma, OneSided(above, below), beyond_drift(pairs))
+        for k, gamma in enumerate(gammas):
+            if n * m > _MOST_RATIOS:
+                just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
+                scores = large.score(just_above, -1.0), large.score(just_below, 1.0)
+            else:
+                scores = low.least_upto(gamma), high.greatest_from(gamma)
+            above[k, rows], below[k, rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
+    for gamma, *pvalues in zip(gammas, above, below, strict=True):
+        yield _beyond_drift(gamma, OneSided(*pvalues), beyond_drift(pairs))
 
 
 def fewest_for_chance(alpha: float) -> int:

@@ -39,8 +39,8 @@ def _suite(root: Element, report: Report) -> list[Row]:
     SubElement(SubElement(suite, "properties"), "property", name="conclusion", value=visible_lines(answer))
     for row in cases:
         names = {"classname": visible_lines(report.title), "name": visible_lines(row.name), "time": "0"}
-        case, message = SubElement(suite, "testcase", names), visible_lines(row.message)
-        text = visible_lines(f"{row.message}\n{why.get(row.name, '')}".rstrip() + "\n")
+        case, message = SubElement(suite, "testcase", names), visible_lines(row.sentence)
+        text = visible_lines(f"{row.sentence}\n{why.get(row.name, '')}".rstrip() + "\n")
         if row.outcome == "failed":
             SubElement(case, "failure", message=message, type=row.kind or "failed").text = text
             continue
