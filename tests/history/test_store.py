@@ -323,6 +323,17 @@ def figures_of(where: str, series: list[int] | None = None) -> list[tuple[object
     return [(*row[:2], found.commits[int(row[2])].sha, *row[3:]) for row in shown]
 
 
+def test_the_order_does_not_depend_on_that_of_the_blocks(where: str) -> None:
+    """As with several writers of PostgreSQL, whose numbers need not ascend."""
+    store = HistoryStore(where)
+    for name in ("a", "b", "c"):
+        records = [(name, Record(f"bench{k}", np.array([1.0 + k, 2.0]))) for k in (1, 0)]
+        store.add(Suite.from_records(records), {name: Commit(name)}, path=name, digest=name)
+    with store.transaction() as connection:
+        connection.rows("UPDATE block SET id = 1000 - id")
+    assert figures_of(where) == table_of(where)
+
+
 def test_figures_at_once_are_those_of_the_samples(where: str) -> None:
     """After files of two versions and of many values, after one commit of a file is forgotten, and both."""
     store, rng = HistoryStore(where), np.random.default_rng(3)

@@ -292,8 +292,8 @@ class HistoryStore:
         # Many columns of numbers are gathered faster than as many rows of eight.
         columns = {name: np.concatenate([block[name] for block in blocks]) for name in FIGURES.names or ()}
         del blocks
-        order = np.argsort((columns["series"].astype(np.int64) << 32) + columns["sample"], kind="stable")
-        columns = {name: column[order] for name, column in columns.items()}
+        order = _by_series(columns["series"], columns["sample"])
+        columns = {name: column.take(order) for name, column in columns.items()}
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
@@ -408,6 +408,13 @@ _REMEDIES = {
     "not a database": "; name another store",
     "refused": "; is the server running?",
 }
+
+
+def _by_series(series: npt.NDArray[np.int32], samples: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+    """The order by series, then by sample; numbers of two bytes are sorted in a fraction of the time."""
+    if (samples[1:] > samples[:-1]).all() and series.min(initial=0) >= 0:  # as one writer adds them
+        return np.argsort(series.astype(np.min_scalar_type(series.max(initial=0))), kind="stable")
+    return np.lexsort((samples, series))
 
 
 def _kind(of: Sample | StoredSeries) -> str:

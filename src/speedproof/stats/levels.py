@@ -311,11 +311,9 @@ def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:
 
 def _chance(n: int, steps: IntArray, splits: IntArray) -> FloatArray:
     """The chance that values on two sides of a border lie in so few runs (A. Wald, J. Wolfowitz, 1940)."""
-    chances = np.ones(steps.size)
-    for row, count in enumerate(steps.tolist()):
-        ends = [0, *splits[row, :count].tolist(), n]
-        chances[row] = _runs(n, sum(ends[i + 1] - ends[i] for i in range(0, count + 1, 2)), count + 1)
-    return chances
+    upto = np.where(np.arange(splits.shape[1]) < steps[:, None], splits, n)
+    one_side = np.diff(upto, prepend=0, append=n)[:, ::2].sum(axis=1).tolist()
+    return np.array([_runs(n, k, count + 1) for k, count in zip(one_side, steps.tolist(), strict=True)])
 
 
 @lru_cache(maxsize=4096)

@@ -46,8 +46,10 @@ def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
     In that unit products with factors near 1 stay within range.
     """
     arrays = tuple(np.asarray(sample, dtype=np.float64) for sample in samples)
-    shift = _shift(functools.reduce(np.maximum, (np.abs(a).max(axis=-1, initial=0.0) for a in arrays)))
-    return tuple(np.ldexp(a, shift[..., None]) for a in arrays) if shift.any() else arrays
+    largest = functools.reduce(np.maximum, (np.abs(a).max(axis=-1, initial=0.0) for a in arrays))
+    if ((largest > _USUAL[0]) & (largest < _USUAL[1])).all():
+        return arrays
+    return tuple(np.ldexp(a, _shift(largest)[..., None]) for a in arrays)
 
 
 def usual(x: npt.ArrayLike) -> FloatArray:

@@ -39,7 +39,8 @@ def ndtri(p: npt.ArrayLike) -> FloatArray:
         outer = q[beyond]
         with np.errstate(divide="ignore", invalid="ignore"):
             r = np.sqrt(-np.log(np.minimum(outer, 1.0 - outer)))
-            tail = np.where(r <= 5.0, _rational(_MIDDLE, r - 1.6), _rational(_FAR, r - 5.0))
+            tail, far = _rational(_MIDDLE, r - 1.6), r > 5.0
+            tail[far] = _rational(_FAR, r[far] - 5.0)
         quantile[beyond] = np.copysign(np.where(np.isinf(r), r, tail), outer - 0.5)
     return quantile.reshape(np.shape(p))
 

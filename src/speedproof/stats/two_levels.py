@@ -71,7 +71,8 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
     border = np.take_along_axis(ordered, lower[:, None] - 1, axis=1)
     low = centred <= border
     one_border = (low[:, 1:] != low[:, :-1]).sum(axis=1) == 1
-    split = np.where(low[:, 0], low.sum(axis=1), n - low.sum(axis=1))
+    few = low.sum(axis=1)
+    split = np.where(low[:, 0], few, n - few)
     kept = one_border & (split >= _MARGIN) & (split <= n - _MARGIN)
     distance, rows = np.zeros(len(x)), np.flatnonzero(kept)
     values, first = centred[rows], np.arange(n) < split[rows, None]
