@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from tests.formats.reading import changed, load, processes, split, times
 
+import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError
 from speedproof.formats import detect, read
@@ -247,3 +249,18 @@ def test_words_of_numbers_inside_texts_stay(tmp_path: Path) -> None:
         "time_x(\\)": [2.0],
         "time_x(half \ufffd of a pair)": [3.0],
     }
+
+
+@pytest.mark.parametrize("least", [1.0, -1.0])
+def test_asv_a_suite_has_what_the_file_says(tmp_path: Path, least: float) -> None:
+    """Names, values and units, looked at or pickled; a plain number may be negative."""
+    path = tmp_path / "a-v.json"
+    results = {"track_x": [[least, 2.0], [["1", "2"]]], "time_y": [[3.0], [], [[4.0, 5.0]]]}
+    columns = ["result", "params", "samples"]
+    path.write_text(
+        json.dumps({"commit_hash": "c", "requirements": {}, "result_columns": columns, "results": results})
+    )
+    suite = sp.read(path)
+    found = {key.benchmark: (s.values.tolist(), s.unit) for (key, _), s in suite.samples.items()}
+    assert found == {"track_x(1)": ([least], ""), "track_x(2)": ([2.0], ""), "time_y": ([4.0, 5.0], "s")}
+    assert pickle.loads(pickle.dumps(suite)) == suite

@@ -116,7 +116,7 @@ def test_several_candidates_have_a_row_each() -> None:
         for (key, version), sample in both.samples.items()
         if version == "old"
     }
-    result = sp.compare_suite(sp.Suite((*both.versions, "newest"), both.samples | third)).over("n")
+    result = sp.compare_suite(sp.Suite((*both.versions, "newest"), {**both.samples, **third})).over("n")
     rows = [row for report in result.reports() for row in report.tables[0].rows]
     assert [row.name for row in rows] == ["new", "newest"]
     for row, of, word in zip(rows, result, ("faster", "slower"), strict=True):

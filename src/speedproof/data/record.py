@@ -69,7 +69,7 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
     return Order.APART
 
 
-class Key(Struct, frozen=True, order=True):
+class Key(Struct, frozen=True, order=True, gc=False):
     """What is compared: one metric of one benchmark."""
 
     benchmark: str
@@ -361,13 +361,11 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
     )
 
 
-def fields(groups: Mapping[tuple[Key, str], list[Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
+def fields(records: Iterable[tuple[str, Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
     """By version, the values of every field of its records."""
-    of: dict[str, dict[int, _Fields]] = {}
-    for (_, version), group in groups.items():
-        known = of.setdefault(version, {})  # by identity: those of a file are mostly one tuple
-        for record in group:
-            known[id(record.fields)] = record.fields
+    of: dict[str, dict[int, _Fields]] = {}  # by identity: those of a file are mostly one tuple
+    for version, record in records:
+        of.setdefault(version, {})[id(record.fields)] = record.fields
     return {
         version: {name: tuple(values) for name, values in different.items()}
         for version, several in of.items()

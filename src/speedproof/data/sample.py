@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from enum import StrEnum
 from functools import cache, cached_property, partial
@@ -41,8 +41,8 @@ def _alike(a: Any, b: Any) -> bool:
         return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if isinstance(a, tuple | list):
         return type(a) is type(b) and len(a) == len(b) and all(map(_alike, a, b))
-    if isinstance(a, dict):
-        return isinstance(b, dict) and a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
+    if isinstance(a, Mapping):
+        return isinstance(b, Mapping) and a.keys() == b.keys() and all(_alike(a[key], b[key]) for key in a)
     if isinstance(a, Alike | Struct | partial):
         return type(a) is type(b) and _alike(a.__reduce_ex__(2), b.__reduce_ex__(2))
     return bool(a == b or (a != a and b != b))

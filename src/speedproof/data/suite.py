@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, plural, version_of, wanted
 from speedproof.data.record import (
@@ -34,6 +37,7 @@ from speedproof.data.record import (
     why_left_out,
 )
 from speedproof.data.sample import Alike, Sample
+from speedproof.data.table import Item, Table, each_record, joined
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
 
@@ -46,6 +50,29 @@ _FEW = 9  # values of a field that may be versions
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
 
+class _OfTable(Mapping[tuple[Key, str], Sample]):
+    """The samples of one version, made when one of them is looked at."""
+
+    def __init__(self, version: str, table: Table) -> None:
+        self.version, self.table = version, table
+
+    @cached_property
+    def _made(self) -> Mapping[tuple[Key, str], Sample]:
+        return Suite.from_records((self.version, record) for record in self.table.records()).samples
+
+    def __getitem__(self, place: tuple[Key, str]) -> Sample:
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[tuple[Key, str]]:
+        return zip(self.table.keys, repeat(self.version))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __reduce__(self) -> tuple[type, tuple[Any]]:
+        return dict, (self._made,)
+
+
 class Suite(Alike, Struct, frozen=True, eq=False):
     """Benchmarks x versions -> samples.
 
@@ -53,7 +80,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     ----------
     versions : tuple of str
         In order of first appearance.
-    samples : dict of (Key, str) to Sample
+    samples : mapping of (Key, str) to Sample
         The sample of a version on a key.
     residue : tuple of Residue
         What told pooled values apart although nobody grouped by it.
@@ -83,7 +110,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     """
 
     versions: tuple[str, ...]
-    samples: dict[tuple[Key, str], Sample]
+    samples: Mapping[tuple[Key, str], Sample]
     residue: tuple[Residue, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -127,6 +154,14 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             with suppress(msgspec.MsgspecError):  # of another program's field of this name
                 return msgspec.json.decode(asked[0], type=SessionAsked)
         return SessionAsked("time")
+
+    @property
+    def columns(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
+        """The values of every sample, and what else is known of it, which need not be made for that."""
+        if isinstance(self.samples, _OfTable):
+            return self.samples.table.values, self.samples.table.known
+        samples = [*self.samples.values()]
+        return [sample.values for sample in samples], samples
 
     @property
     def plot(self) -> SuitePlots:
@@ -242,9 +277,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         return first, tuple(v for v in self.versions if v != first)
 
     @classmethod
-    def from_records(
-        cls, records: Iterable[tuple[str, Record | Skipped]], *, commands: bool = False
-    ) -> Suite:
+    def from_records(cls, records: Iterable[tuple[str, Item]], *, commands: bool = False) -> Suite:
         """Group records, each with the version that it belongs to.
 
         Records of one version, benchmark and metric are pooled into one sample in the order given. A record
@@ -252,7 +285,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
 
         Parameters
         ----------
-        records : iterable of (version, Record or Skipped)
+        records : iterable of (version, Record, Skipped or Table)
             As read.
         commands : bool
             Whether the versions are commands of one file.
@@ -262,7 +295,16 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         Suite
             Possibly empty.
         """
-        given = list(records)
+        items = list(records)
+        tables = [item for _, item in items if isinstance(item, Table)]
+        left_out = tuple(item for _, item in items if isinstance(item, Skipped))
+        of = {version for version, _ in items}
+        alone = tables and len(tables) + len(left_out) == len(items) and len(of) == 1
+        if alone and (table := joined(tables)).fits():
+            (version,) = of
+            known = fields((version, record) for record in table.known)
+            return cls((version,), _OfTable(version, table), (), left_out, known, commands)
+        given = [(version, record) for version, item in items for record in each_record((item,))]
         fit = all_fit([record for _, record in given if isinstance(record, Record)])
         groups: dict[tuple[Key, str], list[Record]] = {}
         versions: dict[
@@ -293,7 +335,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
                 reason = str(error).removeprefix(f"{first.path} {first.where}: ")
                 skipped.append(Skipped(first.path, first.where, first.benchmark, reason))
         names = tuple(version for version, left in versions.items() if left)
-        return cls(names, samples, residue(groups), tuple(skipped), fields(groups), commands)
+        known = fields((version, record) for (_, version), group in groups.items() for record in group)
+        return cls(names, samples, residue(groups), tuple(skipped), known, commands)
 
     @classmethod
     @checked("unit")

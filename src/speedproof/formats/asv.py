@@ -12,7 +12,7 @@ theirs: it is known only where all rounds are full.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -25,11 +25,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import IntArray
-from speedproof.data.record import Record, Skipped
-from speedproof.data.sample import Trait
-from speedproof.data.units import Unit, parse_unit
+from speedproof.data.record import Key, Record, Skipped
+from speedproof.data.sample import Trait, written_in
+from speedproof.data.table import Item, Row, Table
+from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import OBJECT, Number, as_fields, decode, each, members, number, numbers
+from speedproof.formats.jsontext import OBJECT, Number, as_fields, decode, each, members, number
 from speedproof.formats.reading import plural
 from speedproof.formats.source import ReadOptions, Source, open_source
 
@@ -38,7 +39,6 @@ DESCRIPTION = "result JSON: the samples of --record-samples, otherwise medians, 
 sniff = members("commit_hash", "results", some=("result_columns", "requirements"))
 
 _Known = tuple[IntArray | None, frozenset[Trait], tuple[str, ...]]  # processes, traits and notes of values
-_MEDIAN = "asv kept the median of a timing only; run it with asv run --record-samples"
 _ONE_PROCESS = (
     "asv runs a benchmark in several processes (rounds) and does not record which sample came from which; "
     "all count as from one"
@@ -46,6 +46,10 @@ _ONE_PROCESS = (
 _SUMMARY, _ORDERED = frozenset({Trait.SUMMARY_ONLY}), frozenset({Trait.ORDER_KNOWN})
 _NESTED = _ORDERED | {Trait.ONE_PROCESS}
 _PLAIN: _Known = (None, frozenset(), ())
+_MEDIAN: _Known = (
+    None, _SUMMARY, ("asv kept the median of a timing only; run it with asv run --record-samples",),
+)  # fmt: skip
+_TOGETHER = 1 << 13  # rows of a table
 _METRICS = {"s": "time", "B": "memory"}
 _OF_PREFIX = {"time": "seconds", "timeraw": "seconds", "mem": "bytes", "peakmem": "bytes"}
 
@@ -86,7 +90,7 @@ class _Listed(msgspec.Struct):
 _UNLISTED = _Listed()
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     """Read the samples of every benchmark and parameter combination, or its one value."""
     file = decode(source.content, _File, source)
     listed: dict[str, _Listed] = {}
@@ -102,18 +106,25 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     conditions |= file.params | {"python": file.python} | file.requirements
     fields = as_fields({name: value for name, value in conditions.items() if value != ""})
 
-    def benchmark(place: Record, part: _Entry | msgspec.Raw) -> Iterator[Record | Skipped]:
+    rows: list[Row] = []
+
+    def benchmark(place: Record, part: _Entry | msgspec.Raw) -> Iterator[Table | Skipped]:
         entry = _entry(source, place.where, part) if isinstance(part, msgspec.Raw) else part
         listing = listed.get(place.benchmark, _UNLISTED)
         if entry.version is not None and listing.version not in (None, entry.version):
             listing = _UNLISTED  # it was changed since it was run
-        return _records(source, place, fields, entry, listing)
+        yield from _read_into(rows, source, replace(place, fields=fields, span=_span(entry)), entry, listing)
+        if len(rows) >= _TOGETHER:
+            yield Table.of(rows)
+            rows.clear()
 
     columns = file.result_columns
     if columns is not None and "result" not in columns:
         raise source.error("result_columns", "has no 'result'; the file is not as its tool writes it")
     kind = msgspec.Raw if columns is None else _row(tuple(columns))
     yield from each(source, file.results, kind, benchmark, "results", of=OBJECT)
+    if rows:
+        yield Table.of(rows)
 
 
 def _entry(source: Source, where: str, part: msgspec.Raw) -> _Entry:
@@ -155,11 +166,12 @@ def _listed(path: Path, changed: int) -> dict[str, _Listed]:
     return listed
 
 
-def _records(
-    source: Source, frame: Record, fields: tuple[tuple[str, str], ...], entry: _Entry, listing: _Listed
-) -> Iterator[Record | Skipped]:
+def _read_into(
+    rows: list[Row], source: Source, frame: Record, entry: _Entry, listing: _Listed
+) -> Iterator[Skipped]:
+    """Add a row for each parameter set of a benchmark that has values; tell what is left out."""
     name, where = frame.benchmark, frame.where
-    params = entry.params or []
+    params = entry.params or ()
     count = math.prod(map(len, params))
     results = entry.result if isinstance(entry.result, list) else [entry.result]
     if entry.result is None:
@@ -170,37 +182,36 @@ def _records(
     for what, items in (("results", results), ("lists of samples", samples)):
         if len(items) != count:
             raise source.error(where, f"{len(items)} {what} for {plural(count, 'parameter set')}")
-    unit, is_time = _unit(name.rpartition(".")[2].partition("_")[0].lower(), listing.unit, listing.type)
-    processes, traits, notes = (None, _SUMMARY, (_MEDIAN,)) if is_time else _PLAIN
-    metric = _METRICS.get(unit.base, "value")
-    all_results = frame.holding(
-        numbers(results), unit, metric=metric, processes=processes, traits=traits, notes=notes,
-        fields=fields, span=_span(entry),
-    )  # fmt: skip
-    all_results.values.flags.writeable = False  # so that nobody need copy a part
-    usable = np.isfinite(all_results.values).tolist()
+    names = [name]
+    if params:
+        sets = product(*([*map(str, values)] for values in params))
+        names = [f"{name}({', '.join(one)})" for one in sets]
+    prefix = name.rpartition(".")[2].partition("_")[0].lower()
+    unit, metric, direction, small, single = _unit(prefix, listing.unit, listing.type)
     repeat = listing.repeat if isinstance(listing.repeat, int) else None
     rounds = listing.rounds or listing.processes or 0
-    sets = map(", ".join, product(*([*map(str, values)] for values in params)))
-    names = [f"{name}({one})" for one in sets] if params else [name]
-    for i, (shown, taken) in enumerate(zip(names, samples, strict=True)):
-        if not (isinstance(taken, list) and taken):
-            if usable[i]:
-                yield replace(all_results, benchmark=shown, values=all_results.values[i : i + 1])
+    values = _in_base(unit, _doubles(results))
+    like, last = frame, None
+    for shown, taken, value in zip(names, samples, values, strict=True):
+        if isinstance(taken, list) and taken:
+            usable = [*filter(math.isfinite, _doubles(taken))]
+            if not usable:
+                continue
+            if lost := len(taken) - len(usable):
+                yield source.skip(where, shown, f"{lost} of {len(taken)} samples are no numbers")
+            known, usable = _of_rounds(len(usable), rounds, repeat, not lost), _in_base(unit, usable)
+        elif math.isfinite(value):
+            known, usable = single, [value]
+        else:
             continue
-        values = numbers(taken)
-        finite = [*map(math.isfinite, values.tolist())]  # faster than NumPy for a few
-        lost = finite.count(False)
-        if lost == values.size:
-            continue
-        if lost:
-            yield source.skip(where, shown, f"{lost} of {values.size} samples are no numbers")
-            values = values[finite]
-        processes, traits, notes = _of_rounds(values.size, rounds, repeat, whole=not lost)
-        yield all_results.holding(
-            values, unit, benchmark=shown, processes=processes, traits=traits, notes=notes
-        )
-    if all(usable):
+        if known is not last:
+            last, (processes, traits, notes) = known, known
+            like = replace(
+                frame, unit=unit.base, metric=metric, direction=direction, processes=processes,
+                traits=traits | small, notes=notes,
+            )  # fmt: skip
+        rows.append((Key(shown, metric), usable, like))
+    if all(map(math.isfinite, values)):
         return
     if failed := results.count(None):
         what = f"{failed} of {count} parameter sets" if params else "the benchmark"
@@ -210,8 +221,23 @@ def _records(
         yield source.skip(where, name, reason, expected=True)
 
 
+def _doubles(values: Sequence[Number | None]) -> list[float]:
+    """Values as numbers, NaN what is none."""
+    try:
+        sum(cast("list[float]", values))
+    except TypeError:
+        return [*map(number, values)]
+    return cast("list[float]", values)
+
+
+def _in_base(unit: Unit, values: list[float]) -> list[float]:
+    if unit.numerator == unit.denominator:
+        return values
+    return cast("list[float]", unit.to_base(np.array(values)).tolist())
+
+
 @lru_cache(maxsize=256)
-def _of_rounds(size: int, rounds: int, repeat: int | None, whole: bool) -> _Known:
+def _of_rounds(size: int, rounds: int, repeat: int | None, whole: bool, /) -> _Known:
     """What is known of samples: the round of each when all rounds were full, which their number tells."""
     if whole and repeat is not None and rounds >= 1 and size == rounds * repeat:
         return np.repeat(np.arange(rounds), repeat), _ORDERED, ()
@@ -237,7 +263,12 @@ def _span(entry: _Entry) -> tuple[float, float] | None:
 
 
 @lru_cache(maxsize=256)
-def _unit(prefix: str, unit: str | None, kind: str | None) -> tuple[Unit, bool]:
-    """The unit of a benchmark by its name's prefix and the list; whether a result of it is a median of times."""
-    unit = unit or _OF_PREFIX.get(prefix, "")
-    return parse_unit("" if unit == "unit" else unit), (kind or prefix) in ("time", "timeraw")
+def _unit(
+    prefix: str, unit: str | None, kind: str | None
+) -> tuple[Unit, str, Direction, frozenset[Trait], _Known]:
+    """What a benchmark by its name's prefix and the list measures; what is known of a result without samples."""
+    named = unit or _OF_PREFIX.get(prefix, "")
+    of = parse_unit("" if named == "unit" else named)
+    metric = _METRICS.get(of.base, "value")
+    known = _MEDIAN if (kind or prefix) in ("time", "timeraw") else _PLAIN
+    return of, metric, direction_of(of.base, metric), written_in(of), known

@@ -140,12 +140,12 @@ def each(
     source: Source,
     text: Any,
     kind: Any,
-    read: Callable[[Record, Any], Iterable[Record | Skipped]],
+    read: Callable[[Record, Any], Iterable[T]],
     where: str = "",
     *,
     of: Any = LIST,
     benchmark: Callable[[str], str] = str,
-) -> Iterator[Record | Skipped]:
+) -> Iterator[T | Skipped]:
     """What a reader makes of each part of a list or an object, and of its place; a bad one is left out."""
     for place, name, part in parts(source, text, where, of, kind):
         try:

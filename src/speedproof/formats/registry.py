@@ -4,7 +4,8 @@ A reader is a module of this package, called as ``--format`` takes it with under
 
 * ``TITLE`` and ``DESCRIPTION``, the tool and what is read of it,
 * ``sniff(head)``: whether a file that begins with these bytes has this format; by content, never by its name,
-* ``read(source, options)``: an iterator of records and of what was left out, in the order of the file.
+* ``read(source, options)``: an iterator of records, or tables of many, and of what was left out, in the order
+  of the file.
 
 It is imported when its first file comes, so that reading text never pays for the parsing of JSON.
 """
@@ -20,7 +21,8 @@ from types import ModuleType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record
+from speedproof.data.table import Item, Table
 from speedproof.errors import UsageError
 from speedproof.formats import reading
 from speedproof.formats.source import ReadOptions, Source
@@ -46,13 +48,16 @@ class Format(Struct, frozen=True):
         """One line: what is read."""
         return str(self.reader.DESCRIPTION)
 
-    def read(self, source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
-        """Read a file of this format: records and what was left out, in the order of the file."""
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Item]:
+        """Read a file of this format: records, maybe in tables, and what was left out, in its order."""
         position = 0
         for item in self.reader.read(source, options):
             if isinstance(item, Record):
                 yield replace(item, tool=self.name, position=position)
                 position += 1
+            elif isinstance(item, Table):
+                yield replace(item, tool=self.name, first=position)
+                position += len(item)
             else:
                 yield item
 

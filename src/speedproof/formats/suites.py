@@ -29,6 +29,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import natural, nearest_of
 from speedproof.data.record import FileResults, Record, Skipped, why_left_out
 from speedproof.data.suite import Suite
+from speedproof.data.table import Item, Table, each_record
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.formats import versions
@@ -115,9 +116,16 @@ def read(
         raise UsageError(Parameter("where"), " chooses rows of a corpus, and no file named is one")
     if (columns or wide is not None) and format != "csv":
         _one_is_csv(paths)
-    once = {path: _records(path, format, options) for path in paths}
-    read_all = [once[path] for path in paths]
+    items = {path: _measured(path, format, options) for path in paths}
     asked = {argument.paths for argument in arguments if argument.version}
+    more = names_given(higher_is_better)
+    plain = len(paths) == 1 and match == "name" and not (asked or rows or by or reference or more)
+    if plain and any(isinstance(item, Table) for item in items[paths[0]]):
+        (name,) = versions.labels_of(arguments)
+        suite = _usable([(name, item) for item in items[paths[0]]], commands=False)
+        return _chosen(suite, only, skip, metric, first)
+    once = {path: list(each_record(of)) for path, of in items.items()}
+    read_all = [once[path] for path in paths]
     for i, argument in enumerate(arguments if asked else ()):
         if argument.version:
             at = sum(len(before.paths) for before in arguments[:i])
@@ -140,11 +148,15 @@ def read(
             labelled = versions.across_versions(labelled, versions.one_thing)
     if match == "position":
         labelled = versions.across_versions(labelled, versions.by_position)
-    if more := names_given(higher_is_better):
+    if more:
         all_there(more, (record.metric for _, record in labelled if isinstance(record, Record)))
         labelled = [(of, turned(item, more) if isinstance(item, Record) else item) for of, item in labelled]
-    suite = Suite.from_records(labelled, commands=commands)
-    _all_usable(suite, labelled)
+    return _chosen(_usable(labelled, commands=commands), only, skip, metric, first)
+
+
+def _chosen(
+    suite: Suite, only: str | Sequence[str], skip: str | Sequence[str], metric: str | None, first: int | None
+) -> Suite:
     chosen = suite.select(only, skip, metric)
     if first is None:
         return chosen
@@ -180,9 +192,9 @@ def names_given(given: str | Sequence[str]) -> list[str]:
     return given.split(",") if isinstance(given, str) else list(given)
 
 
-def _records(path: str, format: str | None, options: ReadOptions) -> list[Record | Skipped]:
-    records = list(read_records(path, format=format, options=options))
-    if not any(isinstance(r, Record) for r in records):
+def _measured(path: str, format: str | None, options: ReadOptions) -> list[Item]:
+    records = list(_items(path, format, options))
+    if not any(isinstance(r, Record | Table) for r in records):
         reasons = "".join(
             f"\n  {line}" for line in why_left_out(r for r in records if isinstance(r, Skipped))
         )
@@ -192,13 +204,15 @@ def _records(path: str, format: str | None, options: ReadOptions) -> list[Record
     return records
 
 
-def _all_usable(suite: Suite, labelled: Sequence[tuple[str, Record | Skipped]]) -> None:
-    """Refuse a version of which values were read, but none can be used."""
+def _usable(labelled: Sequence[tuple[str, Item]], *, commands: bool) -> Suite:
+    """A suite; a version of which values were read, but none can be used, is refused."""
+    suite = Suite.from_records(labelled, commands=commands)
     usable = {version for _, version in suite.samples}
-    for version in dict.fromkeys(label for label, record in labelled if isinstance(record, Record)):
+    for version in dict.fromkeys(label for label, item in labelled if not isinstance(item, Skipped)):
         if version not in usable:
             reasons = "".join(f"\n  {line}" for line in why_left_out(suite.skipped))
             raise UsageError(f"no measurement of {version} can be used:{reasons}")
+    return suite
 
 
 # Files that lie beside results and are none: left out of a folder without a complaint.
@@ -237,7 +251,10 @@ def read_records(
     ...     [(r.benchmark, r.values.tolist()) for r in read_records(path)]
     [('sort', [1.5, 1.6])]
     """
-    options = options or _DEFAULTS
+    return each_record(_items(path, format, options or _DEFAULTS))
+
+
+def _items(path: str | Path, format: str | None, options: ReadOptions) -> Iterator[Item]:
     chosen = None if format is None else format_named(format)
     if is_corpus(str(path)):
         from speedproof.corpus.read import read_records as read_corpus
@@ -272,7 +289,7 @@ def _parts(source: Source, format: Format | None, options: ReadOptions) -> Itera
     records: list[Record] = []
     skipped: list[Skipped] = []
     measured, first, values = False, "", 0
-    for item in _of_source(source, format, options):
+    for item in each_record(_of_source(source, format, options)):
         if isinstance(item, Record):
             records.append(item)
             measured, values = True, values + item.values.size
@@ -293,7 +310,7 @@ def _is_folder(path: str | Path) -> bool:
         return False
 
 
-def _of_source(source: Source, format: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+def _of_source(source: Source, format: Format | None, options: ReadOptions) -> Iterator[Item]:
     try:
         items = (format or detect_source(source)).read(source, options)
         for first in items:
@@ -307,7 +324,7 @@ def _of_source(source: Source, format: Format | None, options: ReadOptions) -> I
     raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
 
 
-def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Iterator[Record | Skipped]:
+def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Iterator[Item]:
     try:
         next(folder.iterdir(), None)
     except PermissionError:
@@ -315,7 +332,7 @@ def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Ite
     items: list[Record | Skipped] = []
     for path, version in result_files(folder, criterion=format is None or format.name == "criterion"):
         try:
-            items += _of_source(open_source(path, version), format, options)
+            items += each_record(_of_source(open_source(path, version), format, options))
         except FormatError as error:
             beside = error.message in COMPANIONS
             items.append(Skipped(error.path, error.where, "", error.message, expected=beside))

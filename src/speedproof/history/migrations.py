@@ -37,7 +37,8 @@ def _values_apart(connection: Connection) -> None:
     page = "SELECT sample, observations, processes FROM observation WHERE sample > ? ORDER BY sample LIMIT ?"
     while rows := connection.rows(page, last, _BATCH):
         last = rows[-1][0]
-        figures = locations_and_bounds([unpacked(values, of, "", False, "") for _, values, of in rows])
+        samples = [unpacked(values, of, "", False, "") for _, values, of in rows]
+        figures = locations_and_bounds([s.values for s in samples], [s.processes for s in samples])
         bounds = zip(figures["low"], figures["high"], (row[0] for row in rows), strict=True)
         connection.many("UPDATE sample SET low = ?, high = ? WHERE id = ?", bounds)
     for statement in (

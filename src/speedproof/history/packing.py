@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.arrays import batches, stacked
-from speedproof.data.sample import Sample, reduce_together
+from speedproof.arrays import FloatArray, IntArray, batches, groups_of, stacked
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
@@ -71,13 +71,16 @@ def _first(known: Mapping[str, str], names: Sequence[str]) -> str:
     return next((known[name] for name in names if known.get(name)), "")
 
 
-def locations_and_bounds(samples: Sequence[Sample]) -> dict[str, list[float | None]]:
+def locations_and_bounds(
+    values: Sequence[FloatArray], processes: Sequence[IntArray | None]
+) -> dict[str, list[float | None]]:
     """The medians over processes and their intervals at 95 %, None where the values are too few for one."""
-    reduce_together(samples, "median")
-    used = [s.values if s.processes is None else s.per_process("median").values for s in samples]
-    figures = np.empty((3, len(used)))
-    for places in batches((values.size,) for values in used):
-        ordered = np.sort(stacked([used[i] for i in places]))
+    groups = {number: groups_of(of) for number, of in _distinct(processes).items()}
+    kinds = [groups.get(id(of)) for of in processes]
+    figures = np.empty((3, len(values)))
+    for places in batches((one.size, id(of)) for one, of in zip(values, kinds, strict=True)):
+        rows, of = stacked([values[i] for i in places]), kinds[places[0]]
+        ordered = np.sort(rows if of is None else of.locations(rows, "median"))
         n = ordered.shape[1]
         middle = 0.5 * (ordered[:, (n - 1) // 2] + ordered[:, n // 2])
         figures[:, places] = [middle, *median_interval(ordered)]
@@ -86,12 +89,18 @@ def locations_and_bounds(samples: Sequence[Sample]) -> dict[str, list[float | No
     return dict(zip(("location", "low", "high"), columns.tolist(), strict=True))
 
 
-def packed(samples: Sequence[Sample]) -> tuple[list[bytes], list[bytes | None]]:
+def _distinct(processes: Sequence[IntArray | None]) -> dict[int, IntArray]:
+    """Those of many samples of a file are one array."""
+    return {id(of): of for of in processes if of is not None}
+
+
+def packed(
+    values: Sequence[FloatArray], processes: Sequence[IntArray | None]
+) -> tuple[list[bytes], list[bytes | None]]:
     """The values of samples, and their processes, compressed."""
-    observations = _compressed([sample.values for sample in samples], "<f8")
-    nested = {i: sample.processes for i, sample in enumerate(samples) if sample.processes is not None}
-    processes = dict(zip(nested, _compressed([*nested.values()], "<i8"), strict=True))
-    return observations, [processes.get(i) for i in range(len(samples))]
+    distinct = _distinct(processes)
+    known = dict(zip(distinct, _compressed([*distinct.values()], "<i8"), strict=True))
+    return _compressed(values, "<f8"), [known.get(id(of)) for of in processes]
 
 
 def _compressed(arrays: Sequence[npt.NDArray[Any]], kind: str) -> list[bytes]:

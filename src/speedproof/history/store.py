@@ -17,10 +17,11 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Suite
+from speedproof.data.suite import Key, Record, Suite
+from speedproof.data.units import Direction
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
 from speedproof.history.commits import Commit
@@ -138,40 +139,43 @@ class HistoryStore:
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
                 ids[version], new = numbered("commit", {"sha": c.sha}, **more)
                 known += [] if new else [ids[version]]
-            series = self._series(connection, suite, path)
-            suite = self._without_known(connection, suite, series, ids, known)
-            samples = list(suite.samples.values())
-            figures = locations_and_bounds(samples)
+            values, about = suite.columns
+            keys = [key for key, _ in suite.samples]
+            processes = [one.processes for one in about]
+            figures = locations_and_bounds(values, processes)
             for i, place in enumerate(suite.samples if bounds else ()):
                 if bounds and place in bounds:
                     figures["low"][i], figures["high"][i] = bounds[place]
-            observations, processes = packed(samples)
             columns: dict[str, Sequence[Any]] = {
-                "series": [series[key].id for key, _ in suite.samples],
-                "session": [sitting] * len(samples),
+                "series": self._series(connection, keys, about, path),
+                "session": [sitting] * len(keys),
                 "commit": [ids[version] for _, version in suite.samples],
-                "source": [source] * len(samples),
+                "source": [source] * len(keys),
                 "anchor": [version == anchor for _, version in suite.samples],
-                "n": [sample.n for sample in samples],
+                "n": [one.size for one in values],
                 **figures,
-                "observations": [*map(bytearray, observations)],  # faster than bytes, too
-                "processes": processes,
+                **dict(zip(("observations", "processes"), packed(values, processes), strict=True)),
             }
-            if samples:
+            if again := self._again(connection, columns, values, known):
+                keys = [key for i, key in enumerate(keys) if i not in again]
+                columns = {
+                    name: [cell for i, cell in enumerate(column) if i not in again]
+                    for name, column in columns.items()
+                }
+            if keys:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
-        names = tuple(dict.fromkeys(key.benchmark for key, _ in suite.samples))
-        return Added(path, len(samples), shas, not samples, benchmarks=names)
+        names = tuple(dict.fromkeys(key.benchmark for key in keys))
+        return Added(path, len(keys), shas, not keys, benchmarks=names)
 
-    def _without_known(
+    def _again(
         self,
         connection: Connection,
-        suite: Suite,
-        series: Mapping[Key, StoredSeries],
-        ids: Mapping[str, int],
+        columns: Mapping[str, Sequence[Any]],
+        values: Sequence[FloatArray],
         known: Sequence[int],
-    ) -> Suite:
-        """A suite but for what the commits that were known have already, say from the folder of a file.
+    ) -> set[int]:
+        """Which samples the commits that were known have already, say from the folder of a file.
 
         Several values that differ come by no chance again; one value, or equal ones, may.
         """
@@ -185,32 +189,29 @@ class HistoryStore:
                     *page,
                 )
             )
-        if not stored:
-            return suite
-        observations, _ = packed([*suite.samples.values()])
-        samples = {
-            (key, version): sample
-            for ((key, version), sample), values in zip(suite.samples.items(), observations, strict=True)
-            if (series[key].id, ids[version], values) not in stored or not np.ptp(sample.values)
-        }
-        return replace(suite, samples=samples)
+        rows = zip(columns["series"], columns["commit"], columns["observations"], strict=True)
+        return {i for i, row in enumerate(rows) if row in stored and np.ptp(values[i])} if stored else set()
 
     def insert(self, connection: Connection, columns: Mapping[str, Sequence[Any]]) -> None:
         """Samples with their values, one or more, from columns of both tables."""
-        known = {name: column for name, column in columns.items() if name in schema.TABLES["sample"]}
+        known, values = (
+            {name: column for name, column in columns.items() if name in schema.TABLES[table]}
+            for table in ("sample", "observation")
+        )
         count = len(columns["series"])
         numbers: Sequence[int]
         if connection.sqlite:  # whose only writer can count them
             last = connection.rows("SELECT max(id) FROM sample")[0][0] or 0
             numbers = range(last + 1, last + 1 + count)
-            known["anchor"] = [*map(int, known["anchor"])]  # which Python's module takes much faster
+            # What Python's module takes much faster than truths and bytes
+            known["anchor"] = [*map(int, known["anchor"])]
+            values["observations"] = [*map(bytearray, columns["observations"])]
         else:
             next_ones = "SELECT nextval(pg_get_serial_sequence('sample', 'id')) FROM generate_series(1, ?)"
             numbers = [number for (number,) in connection.rows(next_ones, count)]
         connection.insert("sample", {"id": numbers, **known})
         connection.insert("block", {"figures": [block_of({"sample": numbers, **known})]})
-        values = {name: columns[name] for name in ("observations", "processes")}
-        connection.insert("observation", {"sample": numbers} | values)
+        connection.insert("observation", {"sample": numbers, **values})
 
     def numbered(
         self, connection: Connection, table: str, key: dict[str, Any], **more: Any
@@ -222,33 +223,38 @@ class HistoryStore:
         same = " AND ".join(f"{name} = ?" for name in key)
         return int(connection.rows(f'SELECT id FROM "{table}" WHERE {same}', *key.values())[0][0]), False
 
-    def _series(self, connection: Connection, suite: Suite, path: str) -> dict[Key, StoredSeries]:
-        """Those of a suite and maybe others, made unless they are there; their units are those of the store."""
+    def _series(
+        self, connection: Connection, keys: Sequence[Key], about: Sequence[Record | Sample], path: str
+    ) -> list[int]:
+        """The number of each, made unless it is there; their units are those of the store."""
 
         def read(names: set[str]) -> dict[Key, StoredSeries]:
             of_names = f"WHERE benchmark IN ({places(len(names))})"
             which = (of_names, *names) if len(names) <= _PAGE else ("",)  # it takes longer to ask for more
             return {stored.key: stored for stored in _stored(connection, *which)}
 
-        if any(key not in self._series_of for key, _ in suite.samples):
-            self._series_of |= read({key.benchmark for key, _ in suite.samples})
-        series, missing = self._series_of, dict[Key, Sample]()
-        for (key, _), sample in suite.samples.items():
-            if key not in series:
-                missing.setdefault(key, sample)
-        if missing:
-            columns = ("benchmark", "metric", "unit", "higher_is_better")
-            rows = [(k.benchmark, k.metric, s.unit, s.higher_is_better) for k, s in missing.items()]
-            connection.many(f"{inserting('series', columns)} ON CONFLICT DO NOTHING", rows)
-            series = series | read({key.benchmark for key in missing})
-        for (key, _), sample in suite.samples.items():
-            there = series[key]
-            if sample.unit != there.unit or sample.higher_is_better != there.higher_is_better:
+        kinds = [(one.unit, one.direction is Direction.HIGHER) for one in about]
+        try:
+            found = [self._series_of[key] for key in keys]
+        except KeyError:
+            self._series_of |= read({key.benchmark for key in keys})
+            series, missing = self._series_of, dict[Key, tuple[str, bool]]()
+            for key, kind in zip(keys, kinds, strict=True):
+                if key not in series:
+                    missing.setdefault(key, kind)
+            if missing:
+                columns = ("benchmark", "metric", "unit", "higher_is_better")
+                rows = [(key.benchmark, key.metric, *kind) for key, kind in missing.items()]
+                connection.many(f"{inserting('series', columns)} ON CONFLICT DO NOTHING", rows)
+                series = series | read({key.benchmark for key in missing})
+            found = [series[key] for key in keys]
+        for key, kind, there in zip(keys, kinds, found, strict=True):
+            if kind != (stored := (there.unit, there.higher_is_better)):
                 raise SpeedproofError(
-                    f"{path}: {key.benchmark} ({key.metric}) is in {_kind(sample)}, in the store in "
-                    f"{_kind(there)}; nothing of the file was added"
+                    f"{path}: {key.benchmark} ({key.metric}) is in {_kind(*kind)}, in the store in "
+                    f"{_kind(*stored)}; nothing of the file was added"
                 )
-        return series
+        return [there.id for there in found]
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""
@@ -417,9 +423,8 @@ def _by_series(series: npt.NDArray[np.int32], samples: npt.NDArray[np.int32]) ->
     return np.lexsort((samples, series))
 
 
-def _kind(of: Sample | StoredSeries) -> str:
-    """The unit and the direction, in words."""
-    return f"{of.unit or 'plain numbers'}, {'more' if of.higher_is_better else 'less'} being better"
+def _kind(unit: str, higher_is_better: bool) -> str:
+    return f"{unit or 'plain numbers'}, {'more' if higher_is_better else 'less'} being better"
 
 
 def _stored(connection: Connection, which: str, *values: str) -> Iterator[StoredSeries]:

@@ -1,0 +1,84 @@
+"""Many records as columns: what nobody looks at one by one is never made a record or a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
+from typing import TypeVar
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from speedproof.arrays import FloatArray
+from speedproof.data.record import Key, Record, Skipped
+
+T = TypeVar("T")
+Row = tuple[Key, Sequence[float], Record]  # with one value or more
+
+
+class Table(Struct, frozen=True, eq=False):
+    """Records of one file, a row each; rows that differ in name and values only share what else is known."""
+
+    keys: list[Key]
+    values: list[FloatArray]  # of each row, in base units, read-only
+    # What else is known of each; the direction always is, and processes count from 0
+    known: list[Record]
+    tool: str = ""
+    first: int = 0  # the position of the first row in its file
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> Table:
+        """A table of rows, one or more."""
+        keys, values, known = map(list, zip(*rows, strict=True))
+        flat = np.fromiter(chain.from_iterable(values), np.float64)
+        flat.flags.writeable = False  # so that nobody need copy a part
+        cuts = pairwise(accumulate(map(len, values), initial=0))
+        return cls(keys, [flat[begin:end] for begin, end in cuts], known)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def records(self) -> Iterator[Record]:
+        """Each row as a record."""
+        rows = zip(self.keys, self.values, self.known, strict=True)
+        for position, (key, values, known) in enumerate(rows, self.first):
+            yield replace(known, benchmark=key.benchmark, values=values, tool=self.tool, position=position)
+
+    def fits(self) -> bool:
+        """Whether every row is a sample of its own, as it is."""
+        if len(set(self.keys)) < len(self.keys):
+            return False
+        values = np.concatenate(self.values)
+        if values.min() >= 0.0:  # of NaN it is not
+            return bool(values.max() < np.inf)
+        return bool(np.isfinite(values).all()) and not any(
+            of.min() < 0.0
+            for of, known, key in zip(self.values, self.known, self.keys, strict=True)
+            if known.unit == "s" or key.metric == "time"
+        )
+
+
+Item = Record | Skipped | Table
+
+
+def each_record(items: Iterable[Item]) -> Iterator[Record | Skipped]:
+    """The same without tables."""
+    for item in items:
+        if isinstance(item, Table):
+            yield from item.records()
+        else:
+            yield item
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """The tables of a file as one."""
+
+    def column(of: Callable[[Table], list[T]]) -> list[T]:
+        return [*chain.from_iterable(map(of, tables))]
+
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    keys, values = column(lambda table: table.keys), column(lambda table: table.values)
+    return replace(first, keys=keys, values=values, known=column(lambda table: table.known))
