@@ -389,8 +389,10 @@ def test_the_latest_session_is_gone_on_with_and_read() -> None:
     speedproof("run", "--save", "r.jsonl", "true", "--runs", "2")
     assert "d is " in speedproof("compare", "@last")[1]
     assert speedproof("gate", "@last:c", "@last:d")[0] == 0
-    assert "5 blocks taken over" in speedproof("run", "--resume", "--max-time", "0")[2]
-    assert sorted(len(read_sessions(path)) for path in kept()) == [1, 2]
+    assert "has all of its runs; see 'speedproof run --review " in speedproof("run", "--resume")[2]
+    speedproof("run", "true", "--max-runs", "3")
+    assert "3 blocks taken over" in speedproof("run", "--resume", "--max-time", "0")[2]
+    assert sorted(len(read_sessions(path)) for path in kept()) == [1, 1, 2]
 
 
 def test_the_last_hundred_sessions_are_kept() -> None:

@@ -131,14 +131,14 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
         (made,) = sheet.reports(results, details=True, explain=True)
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
         assert "proven" in told
-        assert "<dt>Proven at least</dt>" in page(made)
+        alone = len(results) == 1  # of several versions the table says what stands beside a time
+        assert re.findall("<dt>(.*) at least</dt>", page(made)) == ["Proven"] * alone
         (made,) = sheet.reports([shaken, *results[1:]], details=True, explain=True)
         assert "(typical run, not proven)" in render(made).splitlines()[0]
-        own = "Shown" if len(results) == 1 else "Proven"
-        assert re.findall("<dt>(.*) at least</dt>", page(made)) == [own]
+        assert re.findall("<dt>(.*) at least</dt>", page(made)) == ["Shown"] * alone
         made = replace(made, sections=made.sections[: len(made.sections) // len(results)])
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
-        assert "proven" not in told.replace("not proven", "")
+        assert "proven" not in " ".join(told.split()).replace("not proven", "")
         assert "Holm" not in told
 
 

@@ -89,7 +89,7 @@ def digest_of(path: str, suite: Suite) -> str:
 
 def start_of(suite: Suite) -> str:
     """The first moment that its samples tell, ISO 8601; empty when none does."""
-    spans = [one.span for one in suite.columns[1] if one.span is not None]
+    spans = [one.span for one in suite.arrays[1] if one.span is not None]
     return (
         datetime.fromtimestamp(min(s[0] for s in spans), UTC).isoformat(timespec="seconds") if spans else ""
     )

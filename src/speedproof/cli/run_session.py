@@ -116,7 +116,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 )
                 if stored:
                     blocks = session.recall(stored)
-                    if m.runs is not None and blocks >= m.runs * len(head.benchmarks):
+                    if m.runs is not None and not m.builds and blocks >= m.runs * len(head.benchmarks):
                         raise UsageError(
                             f"{path}: has all of its runs; see 'speedproof run --review {_called(named)}'"
                         )

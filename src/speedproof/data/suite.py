@@ -37,7 +37,7 @@ from speedproof.data.record import (
     why_left_out,
 )
 from speedproof.data.sample import Alike, Sample
-from speedproof.data.table import Item, Table, each_record, joined
+from speedproof.data.table import Item, RecordTable, each_record, joined
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
 
@@ -53,7 +53,7 @@ __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 class _OfTable(Mapping[tuple[Key, str], Sample]):
     """The samples of one version, made when one of them is looked at."""
 
-    def __init__(self, version: str, table: Table) -> None:
+    def __init__(self, version: str, table: RecordTable) -> None:
         self.version, self.table = version, table
 
     @cached_property
@@ -156,7 +156,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         return SessionAsked("time")
 
     @property
-    def columns(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
+    def arrays(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
         """The values of every sample, and what else is known of it, which need not be made for that."""
         if isinstance(self.samples, _OfTable):
             return self.samples.table.values, self.samples.table.known
@@ -285,7 +285,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
 
         Parameters
         ----------
-        records : iterable of (version, Record, Skipped or Table)
+        records : iterable of (version, Record, Skipped or RecordTable)
             As read.
         commands : bool
             Whether the versions are commands of one file.
@@ -296,7 +296,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             Possibly empty.
         """
         items = list(records)
-        tables = [item for _, item in items if isinstance(item, Table)]
+        tables = [item for _, item in items if isinstance(item, RecordTable)]
         left_out = tuple(item for _, item in items if isinstance(item, Skipped))
         of = {version for version, _ in items}
         alone = tables and len(tables) + len(left_out) == len(items) and len(of) == 1

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Row = tuple[Key, Sequence[float], Record]  # with one value or more
 
 
-class Table(Struct, frozen=True, eq=False):
+class RecordTable(Struct, frozen=True, eq=False):
     """Records of one file, a row each; rows that differ in name and values only share what else is known."""
 
     keys: list[Key]
@@ -28,7 +28,7 @@ class Table(Struct, frozen=True, eq=False):
     first: int = 0  # the position of the first row in its file
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Table:
+    def of(cls, rows: Sequence[Row]) -> RecordTable:
         """A table of rows, one or more."""
         keys, values, known = map(list, zip(*rows, strict=True))
         flat = np.fromiter(chain.from_iterable(values), np.float64)
@@ -59,22 +59,22 @@ class Table(Struct, frozen=True, eq=False):
         )
 
 
-Item = Record | Skipped | Table
+Item = Record | Skipped | RecordTable
 
 
 def each_record(items: Iterable[Item]) -> Iterator[Record | Skipped]:
     """The same without tables."""
     for item in items:
-        if isinstance(item, Table):
+        if isinstance(item, RecordTable):
             yield from item.records()
         else:
             yield item
 
 
-def joined(tables: Sequence[Table]) -> Table:
+def joined(tables: Sequence[RecordTable]) -> RecordTable:
     """The tables of a file as one."""
 
-    def column(of: Callable[[Table], list[T]]) -> list[T]:
+    def column(of: Callable[[RecordTable], list[T]]) -> list[T]:
         return [*chain.from_iterable(map(of, tables))]
 
     first = tables[0]

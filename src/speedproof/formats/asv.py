@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from speedproof.arrays import IntArray
 from speedproof.data.record import Key, Record, Skipped
 from speedproof.data.sample import Trait, written_in
-from speedproof.data.table import Item, Row, Table
+from speedproof.data.table import Item, RecordTable, Row
 from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import OBJECT, Number, as_fields, decode, each, members, number
@@ -108,14 +108,14 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
 
     rows: list[Row] = []
 
-    def benchmark(place: Record, part: _Entry | msgspec.Raw) -> Iterator[Table | Skipped]:
+    def benchmark(place: Record, part: _Entry | msgspec.Raw) -> Iterator[RecordTable | Skipped]:
         entry = _entry(source, place.where, part) if isinstance(part, msgspec.Raw) else part
         listing = listed.get(place.benchmark, _UNLISTED)
         if entry.version is not None and listing.version not in (None, entry.version):
             listing = _UNLISTED  # it was changed since it was run
         yield from _read_into(rows, source, replace(place, fields=fields, span=_span(entry)), entry, listing)
         if len(rows) >= _TOGETHER:
-            yield Table.of(rows)
+            yield RecordTable.of(rows)
             rows.clear()
 
     columns = file.result_columns
@@ -124,7 +124,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Item]:
     kind = msgspec.Raw if columns is None else _row(tuple(columns))
     yield from each(source, file.results, kind, benchmark, "results", of=OBJECT)
     if rows:
-        yield Table.of(rows)
+        yield RecordTable.of(rows)
 
 
 def _entry(source: Source, where: str, part: msgspec.Raw) -> _Entry:

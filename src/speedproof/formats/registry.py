@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.record import Record
-from speedproof.data.table import Item, Table
+from speedproof.data.table import Item, RecordTable
 from speedproof.errors import UsageError
 from speedproof.formats import reading
 from speedproof.formats.source import ReadOptions, Source
@@ -55,7 +55,7 @@ class Format(Struct, frozen=True):
             if isinstance(item, Record):
                 yield replace(item, tool=self.name, position=position)
                 position += 1
-            elif isinstance(item, Table):
+            elif isinstance(item, RecordTable):
                 yield replace(item, tool=self.name, first=position)
                 position += len(item)
             else:

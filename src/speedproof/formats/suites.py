@@ -29,7 +29,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import natural, nearest_of
 from speedproof.data.record import FileResults, Record, Skipped, why_left_out
 from speedproof.data.suite import Suite
-from speedproof.data.table import Item, Table, each_record
+from speedproof.data.table import Item, RecordTable, each_record
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.formats import versions
@@ -120,7 +120,7 @@ def read(
     asked = {argument.paths for argument in arguments if argument.version}
     more = names_given(higher_is_better)
     plain = len(paths) == 1 and match == "name" and not (asked or rows or by or reference or more)
-    if plain and any(isinstance(item, Table) for item in items[paths[0]]):
+    if plain and any(isinstance(item, RecordTable) for item in items[paths[0]]):
         (name,) = versions.labels_of(arguments)
         suite = _usable([(name, item) for item in items[paths[0]]], commands=False)
         return _chosen(suite, only, skip, metric, first)
@@ -194,7 +194,7 @@ def names_given(given: str | Sequence[str]) -> list[str]:
 
 def _measured(path: str, format: str | None, options: ReadOptions) -> list[Item]:
     records = list(_items(path, format, options))
-    if not any(isinstance(r, Record | Table) for r in records):
+    if not any(isinstance(r, Record | RecordTable) for r in records):
         reasons = "".join(
             f"\n  {line}" for line in why_left_out(r for r in records if isinstance(r, Skipped))
         )

@@ -139,7 +139,7 @@ class HistoryStore:
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
                 ids[version], new = numbered("commit", {"sha": c.sha}, **more)
                 known += [] if new else [ids[version]]
-            values, about = suite.columns
+            values, about = suite.arrays
             keys = [key for key, _ in suite.samples]
             processes = [one.processes for one in about]
             figures = locations_and_bounds(values, processes)
@@ -231,11 +231,11 @@ class HistoryStore:
         def read(names: set[str]) -> dict[Key, StoredSeries]:
             of_names = f"WHERE benchmark IN ({places(len(names))})"
             which = (of_names, *names) if len(names) <= _PAGE else ("",)  # it takes longer to ask for more
-            return {stored.key: stored for stored in _stored(connection, *which)}
+            return {one.key: one for one in _stored(connection, *which)}
 
         kinds = [(one.unit, one.direction is Direction.HIGHER) for one in about]
         try:
-            found = [self._series_of[key] for key in keys]
+            stored = [self._series_of[key] for key in keys]
         except KeyError:
             self._series_of |= read({key.benchmark for key in keys})
             series, missing = self._series_of, dict[Key, tuple[str, bool]]()
@@ -247,14 +247,14 @@ class HistoryStore:
                 rows = [(key.benchmark, key.metric, *kind) for key, kind in missing.items()]
                 connection.many(f"{inserting('series', columns)} ON CONFLICT DO NOTHING", rows)
                 series = series | read({key.benchmark for key in missing})
-            found = [series[key] for key in keys]
-        for key, kind, there in zip(keys, kinds, found, strict=True):
-            if kind != (stored := (there.unit, there.higher_is_better)):
+            stored = [series[key] for key in keys]
+        for key, kind, there in zip(keys, kinds, stored, strict=True):
+            if kind != (other := (there.unit, there.higher_is_better)):
                 raise SpeedproofError(
                     f"{path}: {key.benchmark} ({key.metric}) is in {_kind(*kind)}, in the store in "
-                    f"{_kind(*stored)}; nothing of the file was added"
+                    f"{_kind(*other)}; nothing of the file was added"
                 )
-        return [there.id for there in found]
+        return [there.id for there in stored]
 
     def all_series(self, *, metric: str | None = None) -> tuple[StoredSeries, ...]:
         """Every series, by benchmark."""

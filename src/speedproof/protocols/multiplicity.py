@@ -128,8 +128,8 @@ def _decided(
     place_of = {claim: i for i, claim in enumerate(CLAIMS[: len(plain)])}
     places = np.array([place_of.get(verdict, -1) for verdict in alone], dtype=np.int64)
     nearest = np.where(np.isnan(adjusted), np.inf, adjusted).argmin(axis=0)
-    told = np.where(places < 0, nearest, places)[None]
-    p, own = (np.take_along_axis(table, told, axis=0)[0] for table in (adjusted, plain))
+    which = np.where(places < 0, nearest, places)[None]
+    p, own = (np.take_along_axis(table, which, axis=0)[0] for table in (adjusted, plain))
     kept = ((places >= 0) & (p <= alpha)).tolist()
     verdicts = [one if keep else Verdict.UNDECIDED for one, keep in zip(alone, kept, strict=True)]
     names, shown = [c.benchmark for c in comparisons], [c.verdict for c in comparisons]
