@@ -371,3 +371,9 @@ def test_times_have_units(text: str, value: float) -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="time"):
         seconds(text)
+
+
+def test_a_file_for_json_is_told_where_json_goes(tmp_path: Path) -> None:
+    place = str(tmp_path / "r.json")
+    code, _, err = speedproof("compare", O2, O3, "--json", place)
+    assert (code, err.endswith(f"{place}: no such file; --json writes to standard output\n")) == (2, True)

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -22,7 +23,7 @@ from speedproof import __version__
 from speedproof.cli.command import ClickOption, Command, Group, common, said, unknown_command
 from speedproof.cli.console import ERROR, INTERRUPTED, Console
 from speedproof.declaring import Option
-from speedproof.errors import SpeedproofError
+from speedproof.errors import FormatError, SpeedproofError
 
 CLOSED_PIPE = 141
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -152,7 +153,8 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark(f"error: {said(error)}")
         return ERROR
     except SpeedproofError as error:
-        console.remark(f"error: {error.on_command_line()}")
+        meant = isinstance(error, FormatError) and ("--json", error.path) in pairwise(arguments)
+        console.remark(f"error: {error.on_command_line()}{'; --json writes to standard output' * meant}")
         return ERROR
     except OSError as error:
         full = not error.filename and error.errno == errno.ENOSPC and _is_full(console.out)
