@@ -30,9 +30,8 @@ ADJUSTMENTS: dict[Control, Callable[..., FloatArray]] = {
 CLAIMS = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
 
 _PROMISE = {
-    "holm": "any false claim at all has a probability of at most {alpha:g}, however the benchmarks depend on "
-    "each other",
-    "benjamini-hochberg": "of the claims an expected share of at most {alpha:g} is false, if the benchmarks are "
+    "holm": "the risk of even one false claim is at most {risk:g} %, however the benchmarks depend on each other",
+    "benjamini-hochberg": "at most {risk:g} % of the claims are expected to be false, if the benchmarks are "
     "independent or positively dependent",
 }
 
@@ -105,7 +104,7 @@ def control_verdicts(
         [c.at_margin.equivalent if c.at_margin else math.nan for c in comparisons],
     ]
     plain = np.array(claims if margin is not None else claims[:2], dtype=np.float64)
-    promise = _PROMISE[method].format(alpha=alpha)
+    promise = _PROMISE[method].format(risk=100 * alpha)
     if marked := sum(c.verdict is not Verdict.UNDECIDED and not c.proven for c in comparisons):
         promise += f"; {marked} not proven by themselves are left out"
     adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)

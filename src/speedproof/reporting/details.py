@@ -22,11 +22,6 @@ from speedproof.reporting.numbers import level, p_is, percent, pvalue
 from speedproof.reporting.rows import Voice, times
 from speedproof.stats.scaling import MOST_APART
 
-_PROMISES = {
-    "holm": "the risk of even one false claim is at most {alpha}, however the benchmarks depend on each other",
-    "benjamini-hochberg": "at most {alpha} of the claims are expected to be false, if the benchmarks are "
-    "independent or positively dependent",
-}
 _NO_TEST = {
     State.UNDEFINED: "the samples have no spread",
     State.MORE_RUNS_X: "the protocol asks for more runs of X",
@@ -109,8 +104,8 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
         )
         for family in result.controlled:
             kept = ", ".join(f"{family.count(v)} {v.value}" for v in Verdict if family.count(v)) or "none"
-            promise = _PROMISES[family.method].format(alpha=percent(family.alpha))
-            yield Text(f"{METHODS[family.method]}, {QUESTIONS[family.protocol].where}: {kept} ({promise}).")
+            of = f"{METHODS[family.method]}, {QUESTIONS[family.protocol].where}"
+            yield Text(f"{of}: {kept} ({family.promise}).")
     yield from of_all(result.geometric_means, result.overall, voice)
     means = {c.benchmark: c.reference.mean for c in result.comparisons}
     total_time, largest = sum(means.values()), max(means, key=means.__getitem__)
