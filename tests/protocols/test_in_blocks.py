@@ -171,6 +171,12 @@ def test_candidates_show_the_confidence_of_their_bounds(tmp_path: Path, count: i
         assert (c["alpha"], c["speedup"]["confidence"]) == (0.005, 0.995)
         row = next(line for line in out.splitlines() if line.startswith(c["candidate"]["label"]))
         assert ("size not proven" in row) == (c["verdict"] == "slower" and c["speedup"]["high"] is None)
+    compared = json.loads(speedproof("compare", path, "--confidence", ".99", "--json")[1])["results"]
+    rows = [c for r in compared for c in r["comparisons"] if c["protocol"] == "typical"]
+    told = ("alpha", "verdict", "speedup", "pvalue", "needed")
+    assert [{k: c.get(k) for k in told} for c in rows] == [
+        {k: r["comparison"].get(k) for k in told} for r in results
+    ]
 
 
 def test_a_clock_that_has_not_moved_is_below_its_unit(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
 
 
 def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:
-    nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 0.0, 0.0, 1.0, 1.0)
+    nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 1.0, 1.0)
     given = {"benchmark": "sort", "reference": "old", "candidate": "new", **fields}
     return CandidateResult(
         verdict=verdict, result=nothing, estimate=estimate, reason="", blocks_to_go=0.0, **given

@@ -77,7 +77,7 @@ def test_a_margin_has_its_inverse_below() -> None:
         (0.9, 1.26, False),
         (1.1, 1.05, False),
     ):
-        result = SequentialResult(30, 0, 0.05, low, high, 0.0, 0.0, 1.0, 1.0)
+        result = SequentialResult(30, 0, 0.05, low, high, 1.0, 1.0)
         assert result.equivalent(0.25) is expected
         assert result.contradictory is (low > high)
     for p, q, found in (
@@ -85,10 +85,10 @@ def test_a_margin_has_its_inverse_below() -> None:
         (1.0, 0.05, (False, True)),
         (0.0501, 0.0501, (False, False)),
     ):
-        result = SequentialResult(30, 0, 0.05, 0.9, 1.1, 0.0, 0.0, p, q)
+        result = SequentialResult(30, 0, 0.05, 0.9, 1.1, p, q)
         assert (result.faster, result.slower) == found
-    assert SequentialResult(30, 0, 0.05, 0.0, 1.1, 0.0, 0.0, 1.0, 1.0).precision == math.inf
-    assert SequentialResult(30, 0, 0.05, 0.8, 1.25, 0.0, 0.0, 1.0, 1.0).precision == pytest.approx(0.25)
+    assert SequentialResult(30, 0, 0.05, 0.0, 1.1, 1.0, 1.0).precision == math.inf
+    assert SequentialResult(30, 0, 0.05, 0.8, 1.25, 1.0, 1.0).precision == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("absent", [(), ("sort",)])

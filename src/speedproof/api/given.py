@@ -100,6 +100,17 @@ def rules_of(judging: Judging) -> Rules:
     )
 
 
+def sharing_risk(rules: Rules, suite: Suite, candidates: Sequence[str]) -> Rules:
+    """How each candidate is compared: those that took turns in a session share its risk."""
+    from speedproof.data.sample import Trait
+
+    samples = suite.samples.values()
+    if len(candidates) < 2 or not all(Trait.RANDOM_ORDER in s.traits for s in samples):
+        return rules
+    together = set.intersection(*(set(s.session_names or ("",)) for s in samples))
+    return replace(rules, alpha=rules.alpha / len(candidates)) if together else rules
+
+
 def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> float:
     """The risk that a confidence leaves."""
     return rest(proportion_given("confidence", confidence, EXAMPLES["LEVEL"], kind))

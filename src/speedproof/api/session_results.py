@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.api.given import sharing_risk
 from speedproof.api.pairs import Bound
 from speedproof.api.shown import Shown
 from speedproof.data.notes import Assumption
@@ -219,8 +220,7 @@ def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteCompari
     if len(suite.versions) < 2:
         return []
     first, *others = suite.versions
-    # Candidates share the risk, as those of the session do.
-    rules = Rules(alpha=question.rules.alpha / len(others), margin=question.rules.margin)
+    rules = sharing_risk(Rules(alpha=question.rules.alpha, margin=question.rules.margin), suite, others)
     q = question.rules.quantile
     asked = ASKED if q is None else (quantile_name(q),)
     return [

@@ -20,6 +20,7 @@ from speedproof.api.given import (
     options_of,
     quantile_measured,
     rules_of,
+    sharing_risk,
 )
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
@@ -357,11 +358,12 @@ def compare_suite(
     rules = rules or rules_of(as_measured(judging, suite))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
+    each = sharing_risk(rules, suite, candidates)
     results = []
     for candidate in candidates:
         pairing = suite.pair(first, candidate)
         results += [
-            compare_pairs(pairing, (first, candidate), one, rules, asked, done) for one in suite.metrics
+            compare_pairs(pairing, (first, candidate), one, each, asked, done) for one in suite.metrics
         ]
     _at_least_one_of(results, first, of_files=any(s.tool for s in suite.samples.values()))
     rankings = _rankings(suite, (first, *candidates), rules, results)
@@ -389,7 +391,7 @@ def _rankings(
                     (result.reference, result.candidate): c
                     for result in of_metric
                     for c in result.comparisons
-                    if c.protocol == "typical"
+                    if c.protocol == "typical" and c.alpha == rules.alpha
                 }
                 rankings[metric] = rank_benchmark(suite, keys[0], versions, rules, made)
             else:
@@ -397,7 +399,7 @@ def _rankings(
                     (c.benchmark, result.reference, result.candidate): c
                     for result in of_metric
                     for c in result.headlines
-                    if c.log is not None
+                    if c.log is not None and c.alpha == rules.alpha
                 }
                 rankings[metric] = rank_suite(suite, metric, versions, rules, heads, question)
     return rankings

@@ -23,7 +23,6 @@ from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.location import symmetry
-from speedproof.stats.multiplicity import closed_test
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.scaling import Resolution, middle
 from speedproof.stats.sequential import PairedSequence, SequentialResult
@@ -161,10 +160,8 @@ class CandidateResult(Struct, frozen=True):
 class SequentialComparison:
     """The comparisons of one benchmark: each candidate with the reference.
 
-    Several candidates share the risk. Certified bounds: each comparison gets an equal part, so all bounds
-    hold together. Verdicts: the closed test on the e-values of the open question "speedup of 1?", which
-    rejects whatever equal parts reject, and usually more. A candidate that is decided leaves the race; its
-    evidence stays.
+    Several candidates share the risk: each comparison gets an equal part, so that all bounds, and the verdicts
+    that they show, hold together. A candidate that is decided leaves the race; its evidence stays.
     """
 
     def __init__(
@@ -186,11 +183,10 @@ class SequentialComparison:
         self._turned = higher_is_better and rules.quantile is not None
         share = rules.alpha / max(len(self.candidates), 1)
         self._sequences = {name: _sequence_of(rules, share) for name in self.candidates}
-        self._proven: dict[int, set[str]] = {1: set(), -1: set()}
         self._reasons: dict[str, str] = {}
         self._effects: dict[str, float] = {}  # of what is proven, when it was last looked at
         self._unit = written_unit(clock_of(metric))
-        self._resolution = Resolution(self._unit)
+        self._resolutions = {name: Resolution(self._unit) for name in self.candidates}
         self.blocks = 0
 
     @property
@@ -204,8 +200,6 @@ class SequentialComparison:
         if not self.candidates:
             return
         block = {name: above_zero(value, self._unit) for name, value in block.items()}
-        for name, value in block.items():
-            self._resolution.add(value, name)
         if self.reference in block:
             self._pair(block)
         if self._rules.fixed and self.blocks == self._rules.max_blocks:
@@ -215,13 +209,15 @@ class SequentialComparison:
         self._decide()
 
     def _pair(self, block: Mapping[str, float]) -> None:
-        step = self._resolution.step
         for name in self.candidates:
             if name in block:
                 x, y = block[self.reference], block[name]
+                resolution = self._resolutions[name]
+                resolution.add(x, self.reference)
+                resolution.add(y, name)
                 try:
                     x, y = (1.0 / x, 1.0 / y) if self._turned else (y, x) if self._swap else (x, y)
-                    self._sequences[name].add(x, y, resolution=step)
+                    self._sequences[name].add(x, y, resolution=resolution.step)
                 except DataError as error:
                     raise DataError(
                         f"{self.benchmark}, {name} against {self.reference}, {self.metric}: {error}; decide by a "
@@ -235,24 +231,11 @@ class SequentialComparison:
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
             # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
             if self._rules.fixed:
-                self._prove()
                 self._reasons = {name: self._reasons.get(name, ALL_MEASURED) for name in self.candidates}
             return
-        self._prove()
         for name in self.open():
             if reason := self._finished(name):
                 self._reasons[name] = reason
-
-    def _prove(self) -> None:
-        """Nothing changes for who left; of the others, what all blocks do not prove any more is not proven."""
-        open_ = set(self.open())
-        for side, proven in self._proven.items():
-            evidence = [self._sequences[name].evidence(side) for name in self.candidates]
-            proven -= open_
-            # Where none is rejected even alone, none is together.
-            if max(evidence, default=-math.inf) >= -math.log(self._rules.alpha):
-                rejected = closed_test(evidence, alpha=self._rules.alpha)
-                proven |= open_ & {n for n, r in zip(self.candidates, rejected, strict=True) if r}
 
     def _finished(self, name: str) -> str:
         rules, sequence = self._rules, self._sequences[name]
@@ -270,7 +253,7 @@ class SequentialComparison:
             return "the precision is reached" if sequence.result().precision <= rules.precision else ""
         m = rules.within
         same = m is not None and sequence.rejects(1 / (1 + m), side=1) and sequence.rejects(1 + m, side=-1)
-        sides = [side for side, proven in self._proven.items() if name in proven]
+        sides = [side for side in (1, -1) if sequence.proves(side)]
         if not (same or any(rules.stop_at_proof or self._shown(name, side) for side in sides)):
             return ""
         return PROVEN if self._verdict(name, sequence.result()) is not Verdict.UNDECIDED else ""
@@ -323,8 +306,8 @@ class SequentialComparison:
         return near or sequence.rejects(math.exp(side * _SHARE * effect), side=side)
 
     def _verdict(self, name: str, result: SequentialResult) -> Verdict:
-        faster, slower = (name in self._proven[side] for side in (1, -1))
-        if result.contradictory or (faster and slower):
+        faster, slower = result.faster, result.slower
+        if faster and slower:
             return Verdict.UNDECIDED
         asked, within = self._rules.margin, self._rules.within
         same = within is not None and result.equivalent(within)
@@ -348,7 +331,6 @@ class SequentialComparison:
 
     def drop(self, candidate: str, reason: str) -> None:
         """Let a candidate leave the race for a reason that is none of its values."""
-        self._prove()
         self._reasons[candidate] = reason
 
     def warnings(self, candidate: str) -> tuple[Note, ...]:
@@ -359,7 +341,6 @@ class SequentialComparison:
 
     def findings(self) -> tuple[CandidateResult, ...]:
         """What is known of every candidate."""
-        self._prove()
         results = []
         for name, sequence in self._sequences.items():
             result, rules = sequence.result(), self._rules

@@ -51,14 +51,7 @@ class FixedPairs(PairedSequence):
         """What is proven."""
         if self._closed is not None:
             return self._closed
-        return SequentialResult(
-            self._n, self._ties, self._alpha, 0.0, math.inf, -math.inf, -math.inf, 1.0, 1.0
-        )
-
-    def evidence(self, side: int) -> float:
-        """The e-value of a verdict, which is all or nothing."""
-        result = self.result()
-        return result.log_evidence_faster if side == 1 else result.log_evidence_slower
+        return SequentialResult(self._n, self._ties, self._alpha, 0.0, math.inf, 1.0, 1.0)
 
     def log_evidence(self, gamma: float, *, side: int) -> float:
         """Minus the logarithm of the p-value against "the speedup is at most gamma" (side -1: at least)."""
@@ -90,12 +83,8 @@ class FixedPairs(PairedSequence):
             bound = self._bound(np.sort(side * self._rows[3 if side == 1 else 4, : self._n]))
             # The verdict looks at the differences as they were read, bounds at what they may have been.
             bounds[side] = side * (max(bound, 0.0) if p[side] <= self._alpha else min(bound, 0.0))
-        # The e-value that is all or nothing: so that several candidates can share a risk.
-        proven = {
-            side: -math.log(self._alpha) * (1 + 1e-9) if p[side] <= self._alpha else -math.inf for side in p
-        }
         ends = bounds_of(bounds[1], bounds[-1])
-        return SequentialResult(self._n, self._ties, self._alpha, *ends, proven[1], proven[-1], p[1], p[-1])
+        return SequentialResult(self._n, self._ties, self._alpha, *ends, p[1], p[-1])
 
     def _bound(self, ordered: FloatArray) -> float:
         """The largest shift that is rejected, among the Walsh averages; minus infinity for too few blocks."""

@@ -1,4 +1,4 @@
-"""Many benchmarks at once: p-values or e-values so that all claims keep one risk; the proportion accelerated."""
+"""Many benchmarks at once: p-values adjusted so that all claims keep one risk; the proportion accelerated."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import beta_ppf, normal_quantile
-
-# exp(700) is near the edge of double precision; evidence beyond it decides nothing more.
-_LOG_MAX = 700.0
-# Held back from every rejection, far above the rounding of a mean.
-_ROUNDING = 1e-9
 
 
 def holm(pvalues: npt.ArrayLike, family: int | None = None) -> FloatArray:
@@ -55,26 +50,6 @@ def _adjusted(
     adjusted = np.full(p.shape, np.nan)
     adjusted[tested] = known
     return adjusted
-
-
-def closed_test(log_evidence: npt.ArrayLike, *, alpha: float) -> BoolArray:
-    """Which of several hypotheses are rejected together, with one risk for all of them.
-
-    The closed test whose test of an intersection is the mean of its e-values (V. Vovk, R. Wang, "E-values:
-    calibration, combination and applications", Ann. Statist. 49(3), 2021): a hypothesis falls when every set that
-    holds it has a mean of at least ``1 / alpha``. The mean of e-processes of one filtration is an e-process, so
-    the union of what was rejected at any moment keeps the risk.
-    """
-    evidence = np.exp(np.minimum(np.asarray(log_evidence, dtype=np.float64), _LOG_MAX))
-    order = np.sort(evidence)
-    # The hardest sets are made of the hypothesis and some of the smallest below it: any other raises the mean.
-    sums = np.concatenate([[0.0], np.cumsum(order)])
-    rejected = np.empty(evidence.size, dtype=np.bool_)
-    for i, e in enumerate(evidence):
-        position = int(np.searchsorted(order, e))
-        means = (sums[: position + 1] + e) / np.arange(1, position + 2)
-        rejected[i] = bool(means.min() >= (1 + _ROUNDING) / alpha)
-    return rejected
 
 
 def _share(a: int, b: int) -> float:

@@ -46,10 +46,7 @@ class SequentialResult(Struct, frozen=True):
     # 0 and infinity while nothing is
     low: float
     high: float
-    # Natural logarithm of the e-value against "the speedup is 1 or less" and "1 or more"
-    log_evidence_faster: float
-    log_evidence_slower: float
-    # Anytime p-values: one over the e-value, at most 1
+    # Anytime p-values against "the speedup is 1 or less" and "1 or more": one over the e-value, at most 1
     pvalue_faster: float
     pvalue_slower: float
 
@@ -198,6 +195,10 @@ class PairedSequence:
         self._ordered()
         return self._at_one[side].log_wealth
 
+    def proves(self, side: int) -> bool:
+        """Whether the bound of a side is beyond a speedup of 1."""
+        return self.evidence(side) >= self._threshold
+
     def rejects(self, gamma: float, *, side: int) -> bool:
         """Whether the bound of a side is beyond a speedup: one pass over the blocks."""
         return self.log_evidence(gamma, side=side) >= self._threshold
@@ -205,11 +206,8 @@ class PairedSequence:
     def result(self) -> SequentialResult:
         """What the blocks so far prove."""
         if self._result is None:
-            evidence = self.evidence(1), self.evidence(-1)
-            pvalues = (math.exp(-max(log - _ROUNDING, 0.0)) for log in evidence)
-            self._result = SequentialResult(
-                self._n, self._ties, self._alpha, *self._bounds(), *evidence, *pvalues
-            )
+            pvalues = (math.exp(-max(self.evidence(side) - _ROUNDING, 0.0)) for side in (1, -1))
+            self._result = SequentialResult(self._n, self._ties, self._alpha, *self._bounds(), *pvalues)
         return self._result
 
     def estimate(self) -> float:
@@ -267,7 +265,7 @@ class PairedSequence:
         )
         # The verdict looks at the values as they were read, bounds at what they may have been.
         low, high = (
-            max(end, 0.0) if self.evidence(side) >= self._threshold else min(end, -_TOLERANCE)
+            max(end, 0.0) if self.proves(side) else min(end, -_TOLERANCE)
             for side, end in zip((1, -1), ends.tolist(), strict=True)
         )
         return bounds_of(low, -high)
