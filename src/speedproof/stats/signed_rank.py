@@ -90,11 +90,12 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
     """
     step = math.gcd(*doubled_ranks) or 1
     most = sum(doubled_ranks) // step
-    ways, spare = np.zeros(most // 2 + 1), np.empty(most // 2 + 1)
+    ways, others = np.zeros((2, most // 2 + 1))
     ways[0], reached = 1.0, 0
     for rank in doubled_ranks:
         reached += rank // step
-        _add_rank(ways[: reached + 1], spare, rank // step)
+        _add_rank(ways[: reached + 1], others[: reached + 1], rank // step)
+        ways, others = others, ways
     tail = _tail(ways, most, len(doubled_ranks))
     # Between two multiples of the step lies no sum: there the tail is that of the next multiple.
     sparse: FloatArray = np.repeat(tail, step)[step - 1 :]
@@ -102,12 +103,10 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
     return sparse
 
 
-def _add_rank(ways: FloatArray, spare: FloatArray, rank: int) -> None:
+def _add_rank(ways: FloatArray, more: FloatArray, rank: int) -> None:
     """Let every sum be kept with a rank and without."""
-    size = ways.size - rank
-    if size > 0:
-        spare[:size] = ways[:size]
-        ways[rank:] += spare[:size]
+    more[:rank] = ways[:rank]
+    np.add(ways[rank:], ways[: max(ways.size - rank, 0)], out=more[rank:])
 
 
 def _tail(ways: FloatArray, most: int, n: int) -> FloatArray:
@@ -151,12 +150,13 @@ def least_sums(n: int, most: int, alphas: tuple[float, ...]) -> IntArray:
     """
     every = (n * (n + 1) - (n - most) * (n - most + 1)) // 2
     below = np.ones((every // 2 if max(alphas) <= 0.5 else every) + 1)  # ways to reach a sum at most
-    spare = np.empty_like(below)
+    others = np.empty_like(below)
     table = np.empty((len(alphas), most + 1), dtype=np.int64)
     largest = 0
     for count in range(most + 1):
         if count:
-            _add_rank(below, spare, n + 1 - count)
+            _add_rank(below, others, n + 1 - count)
+            below, others = others, below
             largest += n + 1 - count
         table[:, count] = largest + 1 - np.searchsorted(below, np.ldexp(alphas, count), "right")
     table.flags.writeable = False
