@@ -16,7 +16,7 @@ from studies.change_points import autoregressive
 
 from speedproof.stats.levels import levels_statistic
 
-# At 30, 52 and 65 more steps are looked for.
+# From 30, 52 and 65 on more steps are cheap.
 SIZES = (
     *(12, 13, 14, 16, 18, 20, 23, 27, 29, 30, 34, 40, 51, 52, 64, 65, 80),
     *(100, 150, 200, 300, 500, 1000, 2000),

@@ -14,10 +14,10 @@ from speedproof.stats import levels as module
 from speedproof.stats.levels import (
     MARGIN,
     best_levels,
+    cheap_steps,
     least_squares,
     levels,
     levels_pvalue,
-    most_steps,
     places_of_step,
 )
 from speedproof.stats.normal_scores import normal_scores, power
@@ -159,6 +159,17 @@ def test_a_rise_is_no_dependence(n: int, begin: int, least: float) -> None:
     assert (levels(x).pvalue <= 0.05).mean() >= least
 
 
+@pytest.mark.parametrize(
+    ("n", "steps", "least"), [(45, (10, -10, 10), 0.5), (50, (10, -10, 10), 0.7), (29, (10, -6, 9), 0.7)]
+)
+def test_more_steps_than_few_values_have_room_for(n: int, steps: tuple[int, ...], least: float) -> None:
+    """A third change, or a second in a short series, does not hide them all as dependence."""
+    x = np.random.default_rng(n).standard_normal((100, n))
+    for k, height in enumerate(steps, 1):
+        x[:, n * k // (len(steps) + 1) :] += height
+    assert (levels(x).pvalue <= 0.05).mean() >= least
+
+
 def test_large_innovations_keep_the_risk() -> None:
     """Dependent noise that jumps up and dies away shows a step in at most 5 % (4 standard errors)."""
     runs = 400
@@ -237,20 +248,10 @@ def test_pvalues_from_the_table() -> None:
         assert 0 <= p[-1] < 1e-20
 
 
-def test_how_many_steps_are_looked_for() -> None:
-    """None in fewer than twelve values, one in fewer than thirty, five from 65 on."""
-    assert [most_steps(n) for n in (0, 11, 12, 29, 30, 51, 52, 64, 65, 5000)] == [
-        0,
-        0,
-        1,
-        1,
-        2,
-        2,
-        4,
-        4,
-        5,
-        5,
-    ]
+def test_how_many_steps_are_cheap() -> None:
+    """None in fewer than twelve values, which are not tested; one in fewer than thirty, five from 65 on."""
+    sizes = (0, 11, 12, 29, 30, 51, 52, 64, 65, 5000)
+    assert [cheap_steps(n) for n in sizes] == [0, 0, 1, 1, 2, 2, 4, 4, 5, 5]
     few = levels(np.arange(22.0).reshape(2, 11))
     assert (few.pvalue.tolist(), few.splits.tolist()) == ([1.0, 1.0], [[11], [11]])
     assert levels(np.ones((0, 50))).pvalue.size == 0

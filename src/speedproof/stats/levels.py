@@ -5,10 +5,10 @@ the normal scores of the values are taken for levels, each with noise of its own
 autoregression, and the likelihood of the best few steps at the best coefficient is compared with that of no step
 at its best coefficient, where noise, too, may begin afresh at the same places, each at the price of a parameter,
 log(n) / 2: else a large innovation, which dies away, would speak for a step. Each further step costs 2 log n, as
-in the Bayesian information criterion. Dependence costs where there are steps, which keeps the null distribution
-nearly the same whatever the coefficient. Equal values share the mean of their scores; the variance that the
-scores lack then counts as noise. A rise, which few steps explain badly and much dependence well, is weighed
-likewise, at a few places; its end is a place more than a step has, log(n).
+in the Bayesian information criterion, and more where there are few values a level. Dependence costs where there
+are steps, which keeps the null distribution nearly the same whatever the coefficient. Equal values share the mean
+of their scores; the variance that the scores lack then counts as noise. A rise, which few steps explain badly and
+much dependence well, is weighed likewise, at a few places; its end is a place more than a step has, log(n).
 
 P-values come from simulation, the worst of independent values and of normal autoregressions with coefficients .3
 and .6 (``studies/levels_null.py`` makes the table), and are never below the chance that values above and below a
@@ -36,6 +36,7 @@ MARGIN = 3
 LEAST = 12
 """Fewest values of a series whose levels can be compared."""
 _LEAST_FOR = LEAST, 30, 52, 52, 65  # values, for one step, two, three, ...: some 13 a level but the newest
+_OF_FEWER = 5.0  # what more steps than these cost beyond that
 MOST_SPLITS = 12
 """Steps that the levels of a series which changed are made of."""
 _COEFFICIENTS = np.arange(9) / 10.0
@@ -63,8 +64,8 @@ class Levels(Struct, frozen=True):
     pvalue: FloatArray  # probability of such a statistic where there is no step
 
 
-def most_steps(n: int) -> int:
-    """Steps that the test looks for in n values."""
+def cheap_steps(n: int) -> int:
+    """Steps that n values have room for; those beyond cost more."""
     return sum(n >= least for least in _LEAST_FOR)
 
 
@@ -215,7 +216,7 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
     Where a rise is likelier, the statistic is that of the rise.
     """
     rows, n = x.shape
-    most = most_steps(n) if most is None else most
+    most = len(_LEAST_FOR) if most is None else most
     scores = normal_scores(x)
     sums, splits = least_squares(scores, step_places(scores, _PLACES), _COEFFICIENTS, most)
     best, at = _best(scores, sums)
@@ -224,6 +225,7 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
     one_level = afresh.max(axis=1) - 0.5 * math.log(n) * np.arange(most + 1)
     least = np.maximum(one_level[:, 1:], one_level[:, :1])
     gains = 2.0 * (best[:, 1:] - least - math.log(n) * np.arange(most))
+    gains[:, cheap_steps(n) :] -= _OF_FEWER
     steps = gains.argmax(axis=1)
     row = np.arange(rows)
     least = squares_of_rises(scores, sums[:, :, 0], _COEFFICIENTS).min(axis=2)[:, :, None]
@@ -303,7 +305,7 @@ def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:
     """
     series = np.asarray(x, dtype=np.float64)
     rows, n = series.shape
-    if most_steps(n) == 0 or rows == 0:
+    if n < LEAST or rows == 0:
         return Levels(np.zeros(rows), np.full((rows, 1), n), np.ones(rows))
     statistic, steps, splits = levels_statistic(series, most)
     return Levels(statistic, splits, np.maximum(levels_pvalue(statistic, n), _chance(n, steps, splits)))
