@@ -186,6 +186,16 @@ def test_google_benchmark_errors_and_nan_are_named(files: Path) -> None:
     assert [s.reason for s in skipped if s.expected] == [f"{aggregates} aggregates of repetitions left out"]
 
 
+def test_google_benchmark_entry_without_values_is_named(tmp_path: Path) -> None:
+    """An entry that names a benchmark and measures nothing."""
+    (tmp_path / "g.json").write_text(
+        json.dumps({"context": {}, "benchmarks": [{"name": "f", "time_unit": "us"}]})
+    )
+    records, (skipped,) = split(tmp_path / "g.json", format="google-benchmark")
+    assert (records, skipped.benchmark) == ([], "f")
+    assert "holds no measured value" in skipped.reason
+
+
 def test_google_benchmark_with_aggregates_only_names_the_remedy(files: Path) -> None:
     records, skipped = split(files / "google-benchmark-aggregates.json")
     assert not records

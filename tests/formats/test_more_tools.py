@@ -108,6 +108,20 @@ def test_benchmarkdotnet_names_of_before_0_11(tmp_path: Path, mean: bool) -> Non
     np.testing.assert_allclose(record.values * 1e9, [max(v - overhead, 0) / 10 for v in actual], rtol=1e-12)
 
 
+def test_benchmarkdotnet_without_overhead_keeps_the_times(tmp_path: Path) -> None:
+    """Where none was measured none was subtracted, and an outlier that the results lack is the actual time."""
+    modes = [("Actual", 100.0), ("Actual", 300.0), ("Result", 100.0)]
+    measured = [
+        {"IterationMode": "Workload", "IterationStage": stage, "Operations": 1, "Nanoseconds": v}
+        for stage, v in modes
+    ]
+    path = tmp_path / "b.json"
+    entry = {"Type": "T", "Method": "M", "Measurements": measured}
+    path.write_text(json.dumps({"HostEnvironmentInfo": {}, "Benchmarks": [entry]}))
+    (record,) = split(path)[0]
+    assert (record.values * 1e9).tolist() == pytest.approx([100.0, 300.0])
+
+
 # nanobench ----------------------------------------------------------------------------------------------
 
 

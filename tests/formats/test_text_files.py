@@ -32,6 +32,22 @@ def test_raw_text_comments_header_and_missing_values(files: Path) -> None:
     assert missing.where == "line 6"
 
 
+def test_a_unit_behind_a_blank_is_of_the_number_before_it(tmp_path: Path) -> None:
+    (record,), _ = split(write(tmp_path, "1 ms 2 ms\n3 ms\n"))
+    assert record.values.tolist() == pytest.approx([1e-3, 2e-3, 3e-3])
+
+
+def test_files_of_different_commands_say_which_were_compared(tmp_path: Path) -> None:
+    """Of hyperfine, whose commands are names; files of plain numbers have none."""
+    texts = [f'{{"results": [{{"command": "{name}", "times": [1.0, 2.0]}}]}}' for name in ("old", "new")]
+    paths = [write(tmp_path, text, f"{i}.json") for i, text in enumerate(texts)]
+    assert all(
+        s.notes == ("the commands 'old', 'new' were compared",) for s in sp.read(*paths).samples.values()
+    )
+    plain = [write(tmp_path, "1\n2\n", f"{i}.txt") for i in range(2)]
+    assert all(s.notes == () for s in sp.read(*plain).samples.values())
+
+
 @pytest.mark.parametrize(
     "text", ["1.5 2.5\n3.5\n", "1.5\t2.5\r\n3.5", "\ufeff1.5\r2.5\r3.5\r", "\n\n# x\n1.5\n2.5\n#\n3.5"]
 )

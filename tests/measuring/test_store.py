@@ -130,8 +130,12 @@ def test_two_at_a_time_and_full_disks_are_named(tmp_path: Path, monkeypatch: pyt
     """The second runner is refused while the first writes; an error of the disk names the file."""
     path = tmp_path / "r.jsonl"
     with ResultsFile(path) as store:
+        descriptors = os.dup(0)
+        os.close(descriptors)  # the lowest free number
         with pytest.raises(FormatError, match="another 'speedproof run' is writing to it"):
             ResultsFile(path)
+        os.close(again := os.dup(0))
+        assert again == descriptors
         store.append(head("s"))
         monkeypatch.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space left") as caught:
