@@ -156,7 +156,8 @@ class _Line:
             style_of_change: Style = "" if self.row.outcome is Outcome.PASS else style
             yield Cell(self.change, style_of_change, speedup=self.of.certified)
             yield self.proof or Cell("-", "dim")
-            yield Cell(self.limit if limits else "", "dim")
+            if limits:
+                yield Cell(self.limit, "dim")
             remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
             if any(check.kind is Assumption.POSITIVE_VALUES for check in self.of.failed_checks):
                 remark = remark or Assumption.POSITIVE_VALUES.violated
@@ -318,13 +319,14 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
     prefixed, named = benchmark_column([line.of.benchmark for line in lines])
     ordered = sorted(lines, key=lambda line: ([*_ROWS].index(line.row.outcome), -line.severity))
     outcomes = {line.row.outcome for line in lines}
-    failing = bool(result.absent) or outcomes - {Outcome.PASS}
+    failing = bool(result.absent or outcomes - {Outcome.PASS})
     one_limit = Outcome.FAIL in outcomes or result.outcome is not Outcome.FAIL
     limits, several = len({line.limit for line in lines}) > one_limit, _several_metrics(lines)
     rows, shown = [], 0
     held: set[str] = set()
     for i, absent in enumerate(result.absent):
-        rows.append(_missing(absent, _qualified(absent, several), folded=not everything and i >= _SHOWN))
+        folded = not everything and i >= _SHOWN
+        rows.append(_missing(absent, _qualified(absent, several), limits=limits, folded=folded))
     for line in ordered:
         # What stops a pipeline is shown; what passed only where there is nothing else to see.
         passed = line.row.outcome is Outcome.PASS and (failing or len(lines) > _SHOWN)
@@ -344,18 +346,19 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         *(version_columns(*sides.pop()) if len(sides) == 1 else right("was", "now")),
         Column("change"),
         Column(" or ".join(sorted(held, reverse=True)), brief="proof" if len(held) > 1 else "", drop=-1),
-        Column("limit" if limits else ""),
+        *([Column("limit")] if limits else []),
         Column(""),
     )
     return Table.of(columns, rows)
 
 
-def _missing(absent: Absent, name: str, *, folded: bool) -> Row:
+def _missing(absent: Absent, name: str, *, limits: bool, folded: bool) -> Row:
     outcome, style, meaning = _ROWS[absent.outcome]
     missing = absent.outcome is Outcome.FAIL
     reason = Cell(absent.reason, "dim", ("nothing to compare",), spans=True)
     return Row.of(
-        *(Cell("MISSING" if missing else outcome, style), Cell(name, "strong"), "", "-", reason, "", "", ""),
+        *(Cell("MISSING" if missing else outcome, style), Cell(name, "strong"), "", "-", reason),
+        *[""] * (2 + limits),
         name=absent.benchmark,
         outcome=meaning,
         message=f"{absent.benchmark} cannot be compared: {absent.reason}",
