@@ -19,22 +19,41 @@
 #define WIDE
 #endif
 
-/* The least of so many differences; chains of minima run side by side. */
-static inline double least_of(const double *bases, const double *parts, Py_ssize_t many) {
-    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
-    Py_ssize_t a = 0;
+/* The least of the differences of so many rows, four at most, from one that is read once; in whole fours. */
+static inline __attribute__((always_inline)) void least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
+                                                           const double *parts, Py_ssize_t many, double *least) {
 #ifdef __SSE2__
-    __m128d one = _mm_set1_pd(INFINITY), two = one;
-    for (; a + 4 <= many; a += 4) {
-        one = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + a), _mm_loadu_pd(parts + a)), one);
-        two = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + a + 2), _mm_loadu_pd(parts + a + 2)), two);
+    __m128d low[4], high[4];
+    for (Py_ssize_t k = 0; k < rows; k++) low[k] = high[k] = _mm_set1_pd(INFINITY);
+    for (Py_ssize_t a = 0; a < many; a += 4) {
+        const __m128d one = _mm_loadu_pd(parts + a), two = _mm_loadu_pd(parts + a + 2);
+        for (Py_ssize_t k = 0; k < rows; k++) {
+            low[k] = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + k * width + a), one), low[k]);
+            high[k] = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + k * width + a + 2), two), high[k]);
+        }
     }
-    _mm_storeu_pd(least, one);
-    _mm_storeu_pd(least + 2, two);
+    for (Py_ssize_t k = 0; k < rows; k++) {
+        low[k] = _mm_min_pd(low[k], high[k]);
+        _mm_store_sd(least + k, _mm_min_sd(low[k], _mm_unpackhi_pd(low[k], low[k])));
+    }
+#else
+    for (Py_ssize_t k = 0; k < rows; k++) least[k] = INFINITY;
+    for (Py_ssize_t a = 0; a < many; a++)
+        for (Py_ssize_t k = 0; k < rows; k++) {
+            const double left = bases[k * width + a] - parts[a];
+            least[k] = left < least[k] ? left : least[k];
+        }
 #endif
-    for (; a < many; a++) least[a % 4] = bases[a] - parts[a] < least[a % 4] ? bases[a] - parts[a] : least[a % 4];
-    for (Py_ssize_t i = 1; i < 4; i++) least[0] = least[i] < least[0] ? least[i] : least[0];
-    return least[0];
+}
+
+/* The same of any number of rows. */
+static inline __attribute__((always_inline)) void all_least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
+                                                               const double *parts, Py_ssize_t many, double *least) {
+    Py_ssize_t k = 0;
+    for (; k + 4 <= rows; k += 4) least_of(bases + k * width, width, 4, parts, many, least + k);
+    if (rows - k == 3) least_of(bases + k * width, width, 3, parts, many, least + k);
+    if (rows - k == 2) least_of(bases + k * width, width, 2, parts, many, least + k);
+    if (rows - k == 1) least_of(bases + k * width, width, 1, parts, many, least + k);
 }
 
 /* What a sum of squares is less by where so many levels of the given starts end at one place. */
@@ -47,14 +66,14 @@ static inline void parts_of(const double *start, const double *place, double upt
 }
 
 /* Least sums of squares of k = 0 .. most steps at given places, of an autoregression that begins anew with each level;
- * room: 2 (n + 1) + (count + 2) (2 most + 6) doubles, within: count + 2 places. */
+ * room: 2 (n + 1) + (count + 5) (2 most + 6) + most doubles, within: count + 2 places. */
 WIDE static void partition(const double *x, Py_ssize_t n, const long long *places, Py_ssize_t count, double rho,
                            Py_ssize_t most, Py_ssize_t margin, double *room, Py_ssize_t *within, double *sums,
                            long long *splits) {
-    const Py_ssize_t width = count + 2;
+    const Py_ssize_t width = count + 5; /* with what fills up fours */
     double *const total = room, *const square = total + n + 1, *const place = square + n + 1;
     double *const own = place + width, *const start = own + width, *const parts = start + width;
-    double *const least = parts + width, *const bases = least + (most + 1) * width;
+    double *const least = parts + width, *const bases = least + (most + 1) * width, *const found = bases + most * width;
     const double more = 2.0 * rho / (1.0 - rho);
     double sum = 0.0, squares = 0.0;
     total[0] = square[0] = 0.0;
@@ -71,15 +90,17 @@ WIDE static void partition(const double *x, Py_ssize_t n, const long long *place
         start[a] = (1.0 + rho) * x[i] - total[i + 1];
         place[a] = (double)i;
     }
-    for (Py_ssize_t k = 0; k < most; k++) bases[k * width] = INFINITY; /* no step is at the start */
+    for (Py_ssize_t i = 0; i < most * width; i++) bases[i] = INFINITY; /* as at the start, where no step is */
     for (Py_ssize_t b = 1, starts = 0; b <= count + 1; b++) { /* the best last level that ends at a place */
         const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
         while (starts < b && (double)end - place[starts] >= (double)margin) starts++;
         within[b] = starts;
-        parts_of(start, place, total[end], (double)end + more, starts, parts);
+        const Py_ssize_t upto = b <= count ? most - 1 : most, many = upto ? starts : starts > 0;
+        parts_of(start, place, total[end], (double)end + more, many, parts);
         least[b] = (starts ? own[0] - parts[0] : INFINITY) + square[end];
-        for (Py_ssize_t k = 1; k <= (b <= count ? most - 1 : most); k++)
-            least[k * width + b] = least_of(bases + (k - 1) * width, parts, starts) + square[end];
+        for (Py_ssize_t a = many; a % 4; a++) parts[a] = -INFINITY;
+        all_least_of(bases, width, upto, parts, many, found);
+        for (Py_ssize_t k = 1; k <= upto; k++) least[k * width + b] = found[k - 1] + square[end];
         for (Py_ssize_t k = 0; b <= count && k < most; k++) bases[k * width + b] = least[k * width + b] + own[b];
     }
     for (Py_ssize_t k = 0; k <= most; k++) {
@@ -173,7 +194,7 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
         all.splits.len != rows * grid * (most + 1) * most * (Py_ssize_t)sizeof(long long))
         PyErr_SetString(PyExc_ValueError, "sizes differ");
     else {
-        const size_t width = (size_t)count + 2, doubles = 2 * (size_t)(n + 1) + width * (size_t)(2 * most + 6);
+        const size_t width = (size_t)count + 5, doubles = 2 * (size_t)(n + 1) + width * (size_t)(2 * most + 6) + (size_t)most;
         room = malloc(doubles * sizeof *room + width * sizeof(Py_ssize_t));
         if (room == NULL)
             PyErr_NoMemory();

@@ -23,8 +23,9 @@ from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
+_ALL = -1.0  # no p-value is so small that a larger one will do
 _FEW = 4  # steps: most series that change need no more
-_Asked = tuple[FloatArray, int | None]
+_Asked = tuple[FloatArray, int | None, float]  # series, of how many changes, what p-value is small enough
 _Answer = tuple[FloatArray, IntArray]
 
 
@@ -96,31 +97,32 @@ def _share(n: int) -> float:
     return min(1.0, max(0.03, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
-def change_pvalues(x: npt.ArrayLike) -> FloatArray:
-    """Of each of several series of equal length, shape (rows, n): the p-value of any change."""
+def change_pvalues(x: npt.ArrayLike, *, enough: float = _ALL) -> FloatArray:
+    """Of each of several series of equal length, shape (rows, n): the p-value of any change.
+
+    Where a quicker look says that it is small `enough`, the p-value is at most what is told.
+    """
     series = np.asarray(x, dtype=np.float64)
     parts = (series[start : start + _ROWS] for start in range(0, len(series), _ROWS))
-    return np.concatenate([np.zeros(0), *(_shows(part, None)[0] for part in parts)])
+    return np.concatenate([np.zeros(0), *(_shows(part, None, enough)[0] for part in parts)])
 
 
 def show_changes(x: npt.ArrayLike, alpha: float) -> BoolArray:
-    """Whether those p-values are at most alpha; where two levels show it, nothing else is asked."""
-    series = np.asarray(x, dtype=np.float64)
-    share = _share(series.shape[1])
-    shown: BoolArray = two_levels(series).pvalue / share <= alpha
-    if share < 1.0:
-        shown[~shown] = change_pvalues(series[~shown]) <= alpha
-    return shown
+    """Whether those p-values are at most alpha."""
+    return np.asarray(change_pvalues(x, enough=alpha) <= alpha)
 
 
-def _shows(series: FloatArray, most: int | None) -> _Answer:
-    """The p-values of up to so many changes, and where several levels part."""
+def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
+    """The p-values of up to so many changes, and where several levels part unless two are small enough."""
     rows, n = series.shape
     share = _share(n)
     pvalue, splits = two_levels(series).pvalue / share, np.full((rows, 1), n)
-    if share < 1.0:
-        apart = levels(series, most=most)
-        pvalue, splits = np.minimum(pvalue, apart.pvalue / (1.0 - share)), apart.splits
+    left = np.flatnonzero(pvalue > enough) if share < 1.0 else ()
+    if len(left):
+        apart = levels(series[left], most=most, enough=enough * (1.0 - share))
+        pvalue[left] = np.minimum(pvalue[left], apart.pvalue / (1.0 - share))
+        splits = np.full((rows, apart.splits.shape[1]), n)
+        splits[left] = apart.splits
     return np.minimum(pvalue, 1.0), splits
 
 
@@ -150,9 +152,9 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
                 except StopIteration as end:
                     changes[row] = end.value
             answers = {}
-            for most in {most for _, most in asked.values()}:
-                alike = {row: rest for row, (rest, its) in asked.items() if its == most}
-                pvalue, where = _shows(np.concatenate(list(alike.values())), most)
+            for most, enough in {(most, enough) for _, most, enough in asked.values()}:
+                alike = {row: rest for row, (rest, *how) in asked.items() if how == [most, enough]}
+                pvalue, where = _shows(np.concatenate(list(alike.values())), most, enough)
                 ends = np.cumsum([len(rest) for rest in alike.values()])[:-1]
                 both = zip(np.split(pvalue, ends), np.split(where, ends), strict=True)
                 answers |= dict(zip(alike, both, strict=True))
@@ -167,10 +169,10 @@ def _search(
     if splits == [step] and apart <= alpha:
         possible = places_of_step(usual(series.without([])), step, 0.0, alpha)
         return (ChangePoint(step, *possible, apart),)
-    pvalues, _ = yield series.alone(splits), 1
+    pvalues, _ = yield series.alone(splits), 1, _ALL
     if any(line for _, _, line in series.directions(splits)):
         for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
-            shown, _ = yield series.alone(way), 1
+            shown, _ = yield series.alone(way), 1, _ALL
             if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
                 splits, rho, pvalues = way, dependence, shown
     located: list[ChangePoint] = []
@@ -244,7 +246,7 @@ def _fewest(
     """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
     splits, without = series.upto(1)[0][0] if step is None else [step], series.without
     for _ in range(_ROUNDS):
-        pvalue, more = yield without(splits)[None], None
+        pvalue, more = yield without(splits)[None], None, _ALL
         if float(pvalue[0]) > alpha:
             break
         ends = np.array([0, *splits, series.values.size])
@@ -259,7 +261,7 @@ def _fewest(
         splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
         fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
-        pvalues, _ = yield np.stack([without(way) for way in fewer]), None
+        pvalues, _ = yield np.stack([without(way) for way in fewer]), None, alpha
         if pvalues.max() <= alpha:
             break
         splits = fewer[int(pvalues.argmax())]
