@@ -287,8 +287,11 @@ class HistoryStore:
         with self.transaction() as connection:
             return [n for (n,) in connection.rows("SELECT id FROM session WHERE started > ?", moment)]
 
-    def measurements(self, series: Iterable[int] | None = None) -> Measurements:
-        """Every sample's location, of some series or all, series by series in the order of adding."""
+    def measurements(self, series: Iterable[int] | None = None, *, bounds: bool = True) -> Measurements:
+        """Every sample's location, of some series or all, series by series in the order of adding.
+
+        Without ``bounds`` those are not read, and are NaN.
+        """
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
             known = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
@@ -296,10 +299,13 @@ class HistoryStore:
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
             blocks = [np.zeros(0, FIGURES), *self._blocks(connection, wanted)]
         # Many columns of numbers are gathered faster than as many rows of eight.
-        columns = {name: np.concatenate([block[name] for block in blocks]) for name in FIGURES.names or ()}
+        names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
+        columns = {name: np.concatenate([block[name] for block in blocks]) for name in names}
         del blocks
         order = _by_series(columns["series"], columns["sample"])
         columns = {name: column.take(order) for name, column in columns.items()}
+        if not bounds:
+            columns["low"] = columns["high"] = np.full(order.size, np.nan)
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})

@@ -18,9 +18,14 @@
 #else
 #define WIDE
 #endif
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
 
 /* The least of the differences of so many rows, four at most, from one that is read once; in whole fours. */
-static inline __attribute__((always_inline)) void least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
+INLINE void least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
                                                            const double *parts, Py_ssize_t many, double *least) {
 #ifdef __SSE2__
     __m128d low[4], high[4];
@@ -47,7 +52,7 @@ static inline __attribute__((always_inline)) void least_of(const double *bases, 
 }
 
 /* The same of any number of rows. */
-static inline __attribute__((always_inline)) void all_least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
+INLINE void all_least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
                                                                const double *parts, Py_ssize_t many, double *least) {
     Py_ssize_t k = 0;
     for (; k + 4 <= rows; k += 4) least_of(bases + k * width, width, 4, parts, many, least + k);
@@ -59,35 +64,54 @@ static inline __attribute__((always_inline)) void all_least_of(const double *bas
 /* What a sum of squares is less by where so many levels of the given starts end at one place. */
 static inline void parts_of(const double *start, const double *place, double upto, double length, Py_ssize_t many,
                             double *parts) {
+    if (many == 1) {
+        parts[0] = (start[0] + upto) * (start[0] + upto) / (length - place[0]);
+        return;
+    }
     for (Py_ssize_t a = 0; a < many; a++) {
         const double of_level = start[a] + upto;
         parts[a] = of_level * of_level / (length - place[a]);
     }
 }
 
-/* Least sums of squares of k = 0 .. most steps at given places, of an autoregression that begins anew with each level;
- * room: 2 (n + 1) + (count + 5) (2 most + 6) + most doubles, within: count + 2 places. */
-WIDE static void partition(const double *x, Py_ssize_t n, const long long *places, Py_ssize_t count, double rho,
-                           Py_ssize_t most, Py_ssize_t margin, double *room, Py_ssize_t *within, double *sums,
-                           long long *splits) {
-    const Py_ssize_t width = count + 5; /* with what fills up fours */
-    double *const total = room, *const square = total + n + 1, *const place = square + n + 1;
-    double *const own = place + width, *const start = own + width, *const parts = start + width;
-    double *const least = parts + width, *const bases = least + (most + 1) * width, *const found = bases + most * width;
-    const double more = 2.0 * rho / (1.0 - rho);
-    double sum = 0.0, squares = 0.0;
-    total[0] = square[0] = 0.0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        const double fresh = i ? x[i] - rho * x[i - 1] : 0.0;
-        sum += fresh;
-        squares += fresh * fresh;
-        total[i + 1] = sum;
-        square[i + 1] = squares;
+/* The first place that has the least cost, or 0 where no steps fit. */
+static inline Py_ssize_t place_of(const double *base, const double *parts, Py_ssize_t many, double least) {
+    Py_ssize_t a = 0;
+    while (a < many && !(base[a] - parts[a] == least)) a++;
+    return a < many ? a : 0;
+}
+
+/* Sums of what is new in values of an autoregression, and of its squares: of the values before each, for four
+ * coefficients side by side. */
+WIDE static void sum_up(const double *x, Py_ssize_t n, const double *rho, double *restrict total,
+                        double *restrict square) {
+    for (Py_ssize_t g = 0; g < 8; g++) total[g] = square[g] = 0.0;
+    for (Py_ssize_t g = 0; g < 4; g += 2) {
+        double one = 0.0, two = 0.0, of_one = 0.0, of_two = 0.0;
+        for (Py_ssize_t i = 1; i < n; i++) {
+            const double fresh = x[i] - rho[g] * x[i - 1], more = x[i] - rho[g + 1] * x[i - 1];
+            total[4 * (i + 1) + g] = one += fresh;
+            total[4 * (i + 1) + g + 1] = two += more;
+            square[4 * (i + 1) + g] = of_one += fresh * fresh;
+            square[4 * (i + 1) + g + 1] = of_two += more * more;
+        }
     }
+}
+
+/* Least sums of squares of k = 0 .. most steps at given places, of an autoregression that begins anew with each level,
+ * from every fourth of those sums; room: (count + 5) (3 most + 6) doubles, within: count + 2 places. */
+WIDE static void partition(const double *x, Py_ssize_t n, const long long *places, Py_ssize_t count, double rho,
+                           const double *total, const double *square, Py_ssize_t most, Py_ssize_t margin, double *room,
+                           Py_ssize_t *within, double *sums, long long *splits) {
+    const Py_ssize_t width = count + 5; /* with what fills up fours */
+    double *const place = room, *const own = place + width, *const start = own + width, *const parts = start + width;
+    double *const least = parts + width, *const bases = least + (most + 1) * width;
+    double *const parted = bases + most * width; /* least sums but for what depends on their ends */
+    const double more = 2.0 * rho / (1.0 - rho);
     for (Py_ssize_t a = 0; a <= count; a++) { /* of a level that starts at a place, but for what depends on its end */
         const Py_ssize_t i = a ? (Py_ssize_t)places[a - 1] : 0;
-        own[a] = (1.0 - rho * rho) * x[i] * x[i] - square[i + 1];
-        start[a] = (1.0 + rho) * x[i] - total[i + 1];
+        own[a] = (1.0 - rho * rho) * x[i] * x[i] - square[4 * (i + 1)];
+        start[a] = (1.0 + rho) * x[i] - total[4 * (i + 1)];
         place[a] = (double)i;
     }
     for (Py_ssize_t i = 0; i < most * width; i++) bases[i] = INFINITY; /* as at the start, where no step is */
@@ -95,46 +119,45 @@ WIDE static void partition(const double *x, Py_ssize_t n, const long long *place
         const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
         while (starts < b && (double)end - place[starts] >= (double)margin) starts++;
         within[b] = starts;
-        const Py_ssize_t upto = b <= count ? most - 1 : most, many = upto ? starts : starts > 0;
-        parts_of(start, place, total[end], (double)end + more, many, parts);
-        least[b] = (starts ? own[0] - parts[0] : INFINITY) + square[end];
-        for (Py_ssize_t a = many; a % 4; a++) parts[a] = -INFINITY;
-        all_least_of(bases, width, upto, parts, many, found);
-        for (Py_ssize_t k = 1; k <= upto; k++) least[k * width + b] = found[k - 1] + square[end];
+        const Py_ssize_t upto = b <= count ? most - 1 : most;
+        parts_of(start, place, total[4 * end], (double)end + more, upto ? starts : 1, parts);
+        least[b] = (starts ? own[0] - parts[0] : INFINITY) + square[4 * end];
+        for (Py_ssize_t a = starts; upto && a % 4; a++) parts[a] = -INFINITY;
+        all_least_of(bases, width, upto, parts, starts, parted + b * most);
+        for (Py_ssize_t k = 1; k <= upto; k++) least[k * width + b] = parted[b * most + k - 1] + square[4 * end];
         for (Py_ssize_t k = 0; b <= count && k < most; k++) bases[k * width + b] = least[k * width + b] + own[b];
     }
-    for (Py_ssize_t k = 0; k <= most; k++) {
+    sums[0] = least[count + 1];
+    for (Py_ssize_t k = 1; k <= most; k++) { /* of all, the parts of the last place are there */
         sums[k] = least[k * width + count + 1];
-        for (Py_ssize_t q = k, b = count + 1; q >= 1; q--) { /* the first place that has the least cost */
-            const double *const base = bases + (q - 1) * width;
-            Py_ssize_t from = 0; /* where no steps fit */
-            if (b) {
-                const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
-                double best = INFINITY;
-                parts_of(start, place, total[end], (double)end + more, within[b], parts);
-                for (Py_ssize_t a = 1; a < within[b]; a++)
-                    if (base[a] - parts[a] < best) {
-                        best = base[a] - parts[a];
-                        from = a;
-                    }
-            }
-            b = from;
-            splits[k * most + q - 1] = b ? places[b - 1] : 0;
-        }
+        splits[k * most + k - 1] =
+            place_of(bases + (k - 1) * width, parts, within[count + 1], parted[(count + 1) * most + k - 1]);
     }
+    for (Py_ssize_t k = 1; k <= most; k++)
+        for (Py_ssize_t q = k, b = (Py_ssize_t)splits[k * most + k - 1]; q >= 1; q--) {
+            splits[k * most + q - 1] = b ? places[b - 1] : 0;
+            if (b && q > 1) {
+                const Py_ssize_t end = (Py_ssize_t)places[b - 1];
+                parts_of(start, place, total[4 * end], (double)end + more, within[b], parts);
+                b = place_of(bases + (q - 2) * width, parts, within[b], parted[b * most + q - 2]);
+            } else
+                b = 0;
+        }
 }
 
-/* The contrast of up to `width` values on each side of a place. */
-static double contrast_of(const double *sums, Py_ssize_t n, Py_ssize_t width, Py_ssize_t at) {
-    const Py_ssize_t before = width < at ? width : at, after = width < n - at ? width : n - at;
-    const double right = (sums[at + after] - sums[at]) / (double)after;
-    const double left = (sums[at] - sums[at - before]) / (double)before;
-    return fabs(right - left) * sqrt((double)(before * after) / (double)(before + after));
+/* What a contrast of one to `width` values beside as many as that weighs, width after width that doubles; before them
+ * the numbers from 0 to n. */
+static void weights_of(Py_ssize_t n, Py_ssize_t margin, double *weights) {
+    for (Py_ssize_t i = 0; i <= n; i++) *weights++ = (double)i;
+    for (Py_ssize_t width = margin; width <= n / 2; width *= 2)
+        for (Py_ssize_t i = 1; i <= width; i++) *weights++ = sqrt((double)(i * width) / (double)(i + width));
 }
 
 /* Of every place from margin to n - margin: the largest contrast of the means beside it, over widths that double;
  * of places with a neighbour of a larger one a thousandth. Room: 2 n + 2 doubles. */
-WIDE static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, double *room, double *found) {
+WIDE static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, const double *number, double *room,
+                              double *found) {
+    const double *weight = number + n;
     double *const sums = room, *const own = sums + n + 1;
     const Py_ssize_t last = n - margin;
     const double share[2] = {1.0, 1e-3};
@@ -142,13 +165,16 @@ WIDE static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, 
     for (Py_ssize_t i = 0; i < n; i++) sums[i + 1] = sums[i] + x[i];
     for (Py_ssize_t at = margin; at <= last; at++) found[at - margin] = 0.0;
     own[margin - 1] = own[last + 1] = -1.0; /* below every contrast */
-    for (Py_ssize_t width = margin; width <= n / 2; width *= 2) {
-        const double many = (double)width, weight = sqrt(many * many / (many + many));
+    for (Py_ssize_t width = margin; width <= n / 2; weight += width, width *= 2) {
+        const double many = (double)width, whole = weight[width];
         Py_ssize_t at = margin;
-        for (; at < width; at++) own[at] = contrast_of(sums, n, width, at);
+        for (; at < width; at++)
+            own[at] = fabs((sums[at + width] - sums[at]) / many - sums[at] / number[at]) * weight[at];
         for (; at <= n - width; at++)
-            own[at] = fabs((sums[at + width] - sums[at]) / many - (sums[at] - sums[at - width]) / many) * weight;
-        for (; at <= last; at++) own[at] = contrast_of(sums, n, width, at);
+            own[at] = fabs((sums[at + width] - sums[at]) / many - (sums[at] - sums[at - width]) / many) * whole;
+        for (; at <= last; at++)
+            own[at] = fabs((sums[n] - sums[at]) / number[n - at] - (sums[at] - sums[at - width]) / many) *
+                      weight[n - at];
         for (at = margin; at <= last; at++) {
             const int lower = (own[at] < own[at - 1]) | (own[at] <= own[at + 1]);
             const double contrast = own[at] * share[lower]; /* a branch that nobody could foretell costs more */
@@ -194,7 +220,8 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
         all.splits.len != rows * grid * (most + 1) * most * (Py_ssize_t)sizeof(long long))
         PyErr_SetString(PyExc_ValueError, "sizes differ");
     else {
-        const size_t width = (size_t)count + 5, doubles = 2 * (size_t)(n + 1) + width * (size_t)(2 * most + 6) + (size_t)most;
+        const size_t width = (size_t)count + 5, sums = 4 * (size_t)(n + 1);
+        const size_t doubles = 2 * sums + width * (size_t)(3 * most + 6);
         room = malloc(doubles * sizeof *room + width * sizeof(Py_ssize_t));
         if (room == NULL)
             PyErr_NoMemory();
@@ -203,9 +230,12 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
             for (Py_ssize_t row = 0; row < rows; row++)
                 for (Py_ssize_t g = 0; g < grid; g++) {
                     const Py_ssize_t at = row * grid + g;
-                    partition((const double *)all.scores.buf + row * n, n, places + row * count, count,
-                              ((const double *)all.grid.buf)[g], most, margin, room, within,
-                              (double *)all.sums.buf + at * (most + 1),
+                    const double *const x = (const double *)all.scores.buf + row * n, *const rho = all.grid.buf;
+                    double four[4];
+                    for (Py_ssize_t i = 0; i < 4; i++) four[i] = rho[g + i < grid ? g + i : g];
+                    if (g % 4 == 0) sum_up(x, n, four, room, room + sums);
+                    partition(x, n, places + row * count, count, rho[g], room + g % 4, room + sums + g % 4, most, margin,
+                              room + 2 * sums, within, (double *)all.sums.buf + at * (most + 1),
                               (long long *)all.splits.buf + at * (most + 1) * most);
                 }
             answer = Py_NewRef(Py_None);
@@ -229,11 +259,13 @@ static PyObject *contrasts(PyObject *self, PyObject *arguments) {
     double *room = NULL;
     if (margin < 1 || n < 2 * margin || total % n || found.len != total / n * (n - 2 * margin + 1) * size)
         PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((room = malloc((2 * (size_t)n + 2) * sizeof *room)) == NULL)
+    else if ((room = malloc((4 * (size_t)n + 3) * sizeof *room)) == NULL) /* all widths together are below n */
         PyErr_NoMemory();
     else {
+        double *const number = room + 2 * n + 2;
+        weights_of(n, margin, number);
         for (Py_ssize_t row = 0; row < total / n; row++)
-            contrasts_of((const double *)scores.buf + row * n, n, margin, room,
+            contrasts_of((const double *)scores.buf + row * n, n, margin, number, room,
                          (double *)found.buf + row * (n - 2 * margin + 1));
         answer = Py_NewRef(Py_None);
     }
