@@ -275,7 +275,58 @@ static PyObject *contrasts(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+/* Sums of squares of two levels, parted after one value, two, ... of an autoregression that begins anew. */
+WIDE static void squares_of_two(const double *x, Py_ssize_t n, double rho, double *total, double *square, double *left) {
+    const double more = 2.0 * rho / (1.0 - rho), of_first = 1.0 - rho * rho;
+    total[0] = square[0] = total[1] = square[1] = 0.0;
+    for (Py_ssize_t i = 1; i < n; i++) {
+        const double fresh = x[i] - rho * x[i - 1];
+        total[i + 1] = total[i] + fresh;
+        square[i + 1] = square[i] + fresh * fresh;
+    }
+    for (Py_ssize_t at = 1; at < n; at++) {
+        const double before = (1.0 + rho) * x[0] - total[1] + total[at];
+        const double after = (1.0 + rho) * x[at] - total[at + 1] + total[n];
+        const double of_before = of_first * x[0] * x[0] - square[1] - before * before / ((double)at + more) + square[at];
+        const double of_after =
+            of_first * x[at] * x[at] - square[at + 1] - after * after / ((double)(n - at) + more) + square[n];
+        const double both = of_before + of_after;
+        left[at] = both > 0.0 ? both : 0.0;
+    }
+}
+
+static const char possible_doc[] =
+    "possible(scores, split, rho, limit): the first and last split that a step leaves possible, see places_of_step.";
+
+static PyObject *possible(PyObject *self, PyObject *arguments) {
+    Py_buffer scores;
+    Py_ssize_t split;
+    double rho, limit;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*ndd:possible", &scores, &split, &rho, &limit)) return NULL;
+    const Py_ssize_t n = scores.len / (Py_ssize_t)sizeof(double);
+    PyObject *answer = NULL;
+    double *room = NULL;
+    if (split < 1 || split >= n)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((room = malloc((3 * (size_t)n + 2) * sizeof *room)) == NULL)
+        PyErr_NoMemory();
+    else {
+        double *const left = room + 2 * n + 2;
+        Py_ssize_t first = 1, last = n - 1;
+        squares_of_two(scores.buf, n, rho, room, room + n + 1, left);
+        const double most = limit * left[split], many = (double)(n - 2);
+        while (first < split && !(many * (left[first] - left[split]) <= most)) first++;
+        while (last > split && !(many * (left[last] - left[split]) <= most)) last--;
+        answer = Py_BuildValue("nn", first, last);
+    }
+    free(room);
+    PyBuffer_Release(&scores);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
+    {"possible", possible, METH_VARARGS, possible_doc},
     {"contrasts", contrasts, METH_VARARGS, contrasts_doc},
     {"levels", levels, METH_VARARGS, levels_doc},
     {NULL, NULL, 0, NULL},

@@ -292,10 +292,13 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
     """
     n = x.size
+    limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
+    if COMPILED is not None:
+        first, last = COMPILED.possible(np.ascontiguousarray(x), split, rho, limit)
+        return int(first), int(last)
     places = np.arange(1, n)
     squares, inside = _squares(x, rho), slice(1, n)
     left = np.maximum(squares(0, inside, places) + squares(inside, n, n - places), 0.0)
-    limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
     possible = places[(n - 2) * (left - left[split - 1]) <= limit * left[split - 1]]
     return int(possible[0]), int(possible[-1])
 
