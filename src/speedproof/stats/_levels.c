@@ -325,8 +325,48 @@ static PyObject *possible(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+static const char rise_doc[] =
+    "rise(values, begin, begin, begin, end, end, end): the most of their squares that one of nine rises explains, see "
+    "change_points.py.";
+
+static PyObject *rise(PyObject *self, PyObject *arguments) {
+    Py_buffer values;
+    Py_ssize_t at[6];
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*nnnnnn:rise", &values, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5]))
+        return NULL;
+    const Py_ssize_t n = values.len / (Py_ssize_t)sizeof(double);
+    const double *const x = values.buf, of_all = (double)n;
+    double sums[6] = {0.0}, moments[6] = {0.0}, sum = 0.0, moment = 0.0, best = 0.0;
+    for (Py_ssize_t i = 0; i <= n; i++) {
+        for (size_t k = 0; k < 6; k++)
+            if (at[k] == i) {
+                sums[k] = sum;
+                moments[k] = moment;
+            }
+        if (i < n) {
+            sum += x[i];
+            moment += (double)i * x[i];
+        }
+    }
+    for (size_t a = 0; a < 3; a++)
+        for (size_t b = 3; b < 6; b++) {
+            if (at[b] - at[a] < 2) continue;
+            const double m = (double)(at[b] - at[a]), after = (double)(n - at[b]);
+            const double along =
+                (moments[b] - moments[a] - (double)at[a] * (sums[b] - sums[a])) / m - sums[b];
+            const double mean = ((m - 1.0) / 2.0 + after) / of_all;
+            const double explained =
+                along * along / ((m - 1.0) * (2.0 * m - 1.0) / (6.0 * m) + after - of_all * mean * mean);
+            best = explained > best ? explained : best;
+        }
+    PyBuffer_Release(&values);
+    return PyFloat_FromDouble(best);
+}
+
 static PyMethodDef methods[] = {
     {"possible", possible, METH_VARARGS, possible_doc},
+    {"rise", rise, METH_VARARGS, rise_doc},
     {"contrasts", contrasts, METH_VARARGS, contrasts_doc},
     {"levels", levels, METH_VARARGS, levels_doc},
     {NULL, NULL, 0, NULL},

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Sequence
-from itertools import groupby, pairwise, product
+from functools import lru_cache
+from itertools import accumulate, groupby, pairwise, product
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
-from speedproof.stats.levels import LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
+from speedproof.stats.levels import COMPILED, LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
 from speedproof.stats.two_levels import two_levels
@@ -68,7 +69,7 @@ class Levelled:
             if part not in self._lines:
                 rest = [self.values[slice(*level)] - self._heights[level] for level in pairwise(part)]
                 values, left = in_common_unit(self.values[part[0] : part[-1]], np.concatenate(rest))
-                self._lines[part] = _is_line(values, left, np.diff(part))
+                self._lines[part] = _is_line(values, left, [b - a for a, b in pairwise(part)])
             yield run[0], run[-1], self._lines[part]
 
     def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
@@ -195,23 +196,30 @@ def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePo
     return tuple(joined)
 
 
-def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
+@lru_cache(maxsize=1024)
+def _times(n: int) -> tuple[FloatArray, float]:
+    """Of n values, around their middle, and the sum of their squares."""
+    times = np.arange(n) - (n - 1) / 2.0
+    return times, float(times @ times)
+
+
+def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int]) -> bool:
     """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
 
     Outliers are drawn to three deviations. The line may be level before and after. A step costs a place and a
     height, as in the Bayesian information criterion, such a line a place more than one over all.
     """
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
-    x = x - rest + rest.clip(-far, far)
-    x -= x.mean()
-    starts, time, steps = lengths.cumsum() - lengths, np.arange(n) - (n - 1) / 2.0, lengths.size - 1
-    levels_apart = x @ x - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
-    line_apart = x @ x - (time @ x) ** 2 / (time @ time)
+    x = x - rest + np.minimum(np.maximum(rest, -far), far)
+    x -= x.sum() / n
+    starts, steps, power, (times, of_times) = [0, *accumulate(lengths[:-1])], len(lengths) - 1, x @ x, _times(n)
+    levels_apart = power - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
+    line_apart = power - (times @ x) ** 2 / of_times
     price = math.log(n) / n
     if line_apart < levels_apart * math.exp(2.0 * (steps - 1) * price):
         return True
-    explained = _rise(x, starts.tolist(), lengths.tolist())
-    return bool(x @ x - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
+    explained = _rise(x, starts, lengths)
+    return bool(power - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
 
 
 def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
@@ -220,12 +228,14 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
     A step at either end of it stands half a level before or after its end, give or take as much.
     """
     n, best = x.size, 0.0
-    total, moment = np.zeros((2, n + 1))
-    x.cumsum(out=total[1:])
-    (np.arange(n) * x).cumsum(out=moment[1:])
     first, last = lengths[1], lengths[-2]
     begins = [max(starts[1] - more, 0) for more in (0, first // 2, first)]
     ends = [min(starts[-1] + more, n) for more in (0, last // 2, last)]
+    if COMPILED is not None:
+        return float(COMPILED.rise(x, *begins, *ends))
+    total, moment = np.zeros((2, n + 1))
+    x.cumsum(out=total[1:])
+    (np.arange(n) * x).cumsum(out=moment[1:])
     # Of few numbers Python's own are faster.
     sums, moments = (
         dict(zip(begins + ends, of[begins + ends].tolist(), strict=True)) for of in (total, moment)
@@ -236,7 +246,7 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
         m, after = b - a, n - b
         along = (moments[b] - moments[a] - a * (sums[b] - sums[a])) / m - sums[b]
         mean = ((m - 1) / 2.0 + after) / n
-        best = max(best, along**2 / ((m - 1) * (2 * m - 1) / (6.0 * m) + after - n * mean**2))
+        best = max(best, along * along / ((m - 1) * (2 * m - 1) / (6.0 * m) + after - n * mean * mean))
     return best
 
 
