@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -297,11 +298,12 @@ class HistoryStore:
             known = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
-            blocks = [np.zeros(0, FIGURES), *self._blocks(connection, wanted)]
-        # Many columns of numbers are gathered faster than as many rows of eight.
-        names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
-        columns = {name: np.concatenate([block[name] for block in blocks]) for name in names}
-        del blocks
+            names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
+            # Many columns of numbers are gathered faster than as many rows of eight, each block while it is at hand.
+            blocks = chain([np.zeros(0, FIGURES)], self._blocks(connection, wanted))
+            parts = [[block[name].copy() for name in names] for block in blocks]
+        columns = {name: np.concatenate(of) for name, of in zip(names, zip(*parts, strict=True), strict=True)}
+        del parts
         order = _by_series(columns["series"], columns["sample"])
         columns = {name: column.take(order) for name, column in columns.items()}
         if not bounds:
@@ -313,7 +315,7 @@ class HistoryStore:
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[npt.NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
-        for (figures,) in connection.rows("SELECT figures FROM block ORDER BY id"):
+        for (figures,) in connection.each("SELECT figures FROM block ORDER BY id"):
             block = self._unpacked(figures)
             yield block if wanted is None else block[np.isin(block["series"], wanted)]
 
