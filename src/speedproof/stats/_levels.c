@@ -24,17 +24,17 @@
 #define INLINE static inline
 #endif
 
-/* The least of the differences of so many rows, four at most, from one that is read once; in whole fours. */
-INLINE void least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
-                                                           const double *parts, Py_ssize_t many, double *least) {
+/* The least of sums of so many rows, four at most, and one that is read once; all are filled up to whole fours. */
+INLINE void least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows, const double *parts, Py_ssize_t many,
+                     double *least) {
 #ifdef __SSE2__
     __m128d low[4], high[4];
     for (Py_ssize_t k = 0; k < rows; k++) low[k] = high[k] = _mm_set1_pd(INFINITY);
     for (Py_ssize_t a = 0; a < many; a += 4) {
         const __m128d one = _mm_loadu_pd(parts + a), two = _mm_loadu_pd(parts + a + 2);
         for (Py_ssize_t k = 0; k < rows; k++) {
-            low[k] = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + k * width + a), one), low[k]);
-            high[k] = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + k * width + a + 2), two), high[k]);
+            low[k] = _mm_min_pd(_mm_add_pd(one, _mm_loadu_pd(bases + k * width + a)), low[k]);
+            high[k] = _mm_min_pd(_mm_add_pd(two, _mm_loadu_pd(bases + k * width + a + 2)), high[k]);
         }
     }
     for (Py_ssize_t k = 0; k < rows; k++) {
@@ -45,15 +45,15 @@ INLINE void least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
     for (Py_ssize_t k = 0; k < rows; k++) least[k] = INFINITY;
     for (Py_ssize_t a = 0; a < many; a++)
         for (Py_ssize_t k = 0; k < rows; k++) {
-            const double left = bases[k * width + a] - parts[a];
-            least[k] = left < least[k] ? left : least[k];
+            const double sum = bases[k * width + a] + parts[a];
+            least[k] = sum < least[k] ? sum : least[k];
         }
 #endif
 }
 
 /* The same of any number of rows. */
-INLINE void all_least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
-                                                               const double *parts, Py_ssize_t many, double *least) {
+INLINE void all_least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows, const double *parts, Py_ssize_t many,
+                         double *least) {
     Py_ssize_t k = 0;
     for (; k + 4 <= rows; k += 4) least_of(bases + k * width, width, 4, parts, many, least + k);
     if (rows - k == 3) least_of(bases + k * width, width, 3, parts, many, least + k);
@@ -61,23 +61,19 @@ INLINE void all_least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows,
     if (rows - k == 1) least_of(bases + k * width, width, 1, parts, many, least + k);
 }
 
-/* What a sum of squares is less by where so many levels of the given starts end at one place. */
+/* What a sum of squares is more by, nothing or less, where so many levels of the given starts end at one place. */
 static inline void parts_of(const double *start, const double *place, double upto, double length, Py_ssize_t many,
                             double *parts) {
-    if (many == 1) {
-        parts[0] = (start[0] + upto) * (start[0] + upto) / (length - place[0]);
-        return;
-    }
     for (Py_ssize_t a = 0; a < many; a++) {
         const double of_level = start[a] + upto;
-        parts[a] = of_level * of_level / (length - place[a]);
+        parts[a] = -(of_level * of_level / (length - place[a]));
     }
 }
 
 /* The first place that has the least cost, or 0 where no steps fit. */
 static inline Py_ssize_t place_of(const double *base, const double *parts, Py_ssize_t many, double least) {
     Py_ssize_t a = 0;
-    while (a < many && !(base[a] - parts[a] == least)) a++;
+    while (a < many && !(base[a] + parts[a] == least)) a++;
     return a < many ? a : 0;
 }
 
@@ -114,18 +110,22 @@ WIDE static void partition(const double *x, Py_ssize_t n, const long long *place
         start[a] = (1.0 + rho) * x[i] - total[4 * (i + 1)];
         place[a] = (double)i;
     }
-    for (Py_ssize_t i = 0; i < most * width; i++) bases[i] = INFINITY; /* as at the start, where no step is */
+    for (Py_ssize_t a = count + 1; a < width; a++) start[a] = place[a] = 0.0;
+    for (Py_ssize_t i = 0; i < most * width; i++) bases[i] = INFINITY; /* no step is at the start or too near an end */
     for (Py_ssize_t b = 1, starts = 0; b <= count + 1; b++) { /* the best last level that ends at a place */
         const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
-        while (starts < b && (double)end - place[starts] >= (double)margin) starts++;
+        for (; starts < b && (double)end - place[starts] >= (double)margin; starts++)
+            for (Py_ssize_t k = 0; starts && k < most; k++)
+                bases[k * width + starts] = least[k * width + starts] + own[starts];
         within[b] = starts;
-        const Py_ssize_t upto = b <= count ? most - 1 : most;
-        parts_of(start, place, total[4 * end], (double)end + more, upto ? starts : 1, parts);
-        least[b] = (starts ? own[0] - parts[0] : INFINITY) + square[4 * end];
-        for (Py_ssize_t a = starts; upto && a % 4; a++) parts[a] = -INFINITY;
-        all_least_of(bases, width, upto, parts, starts, parted + b * most);
+        const Py_ssize_t upto = b <= count ? most - 1 : most, fours = (starts + 3) / 4 * 4;
+        if (upto)
+            parts_of(start, place, total[4 * end], (double)end + more, fours, parts);
+        else
+            parts[0] = -((start[0] + total[4 * end]) * (start[0] + total[4 * end]) / ((double)end + more));
+        least[b] = (starts ? own[0] + parts[0] : INFINITY) + square[4 * end];
+        all_least_of(bases, width, upto, parts, fours, parted + b * most);
         for (Py_ssize_t k = 1; k <= upto; k++) least[k * width + b] = parted[b * most + k - 1] + square[4 * end];
-        for (Py_ssize_t k = 0; b <= count && k < most; k++) bases[k * width + b] = least[k * width + b] + own[b];
     }
     sums[0] = least[count + 1];
     for (Py_ssize_t k = 1; k <= most; k++) { /* of all, the parts of the last place are there */
@@ -138,7 +138,7 @@ WIDE static void partition(const double *x, Py_ssize_t n, const long long *place
             splits[k * most + q - 1] = b ? places[b - 1] : 0;
             if (b && q > 1) {
                 const Py_ssize_t end = (Py_ssize_t)places[b - 1];
-                parts_of(start, place, total[4 * end], (double)end + more, within[b], parts);
+                parts_of(start, place, total[4 * end], (double)end + more, (within[b] + 3) / 4 * 4, parts);
                 b = place_of(bases + (q - 2) * width, parts, within[b], parted[b * most + q - 2]);
             } else
                 b = 0;
