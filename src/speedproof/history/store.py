@@ -299,7 +299,7 @@ class HistoryStore:
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
             names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
-            # Many columns of numbers are gathered faster than as many rows of eight, each block while it is at hand.
+            # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
             blocks = chain([np.zeros(0, FIGURES)], self._blocks(connection, wanted))
             parts = [[block[name].copy() for name in names] for block in blocks]
         columns = {name: np.concatenate(of) for name, of in zip(names, zip(*parts, strict=True), strict=True)}

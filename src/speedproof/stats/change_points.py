@@ -199,7 +199,7 @@ def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePo
 @lru_cache(maxsize=1024)
 def _times(n: int) -> tuple[FloatArray, float]:
     """Of n values, around their middle, and the sum of their squares."""
-    times = np.arange(n) - (n - 1) / 2.0
+    times = np.asarray(np.arange(n) - (n - 1) / 2.0, dtype=np.float64)
     return times, float(times @ times)
 
 
@@ -212,7 +212,12 @@ def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int]) -> bool:
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + np.minimum(np.maximum(rest, -far), far)
     x -= x.sum() / n
-    starts, steps, power, (times, of_times) = [0, *accumulate(lengths[:-1])], len(lengths) - 1, x @ x, _times(n)
+    starts, steps, power, (times, of_times) = (
+        [0, *accumulate(lengths[:-1])],
+        len(lengths) - 1,
+        x @ x,
+        _times(n),
+    )
     levels_apart = power - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
     line_apart = power - (times @ x) ** 2 / of_times
     price = math.log(n) / n
