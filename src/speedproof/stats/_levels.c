@@ -234,8 +234,8 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
                     double four[4];
                     for (Py_ssize_t i = 0; i < 4; i++) four[i] = rho[g + i < grid ? g + i : g];
                     if (g % 4 == 0) sum_up(x, n, four, room, room + sums);
-                    partition(x, n, places + row * count, count, rho[g], room + g % 4, room + sums + g % 4, most, margin,
-                              room + 2 * sums, within, (double *)all.sums.buf + at * (most + 1),
+                    partition(x, n, places + row * count, count, rho[g], room + g % 4, room + sums + g % 4, most,
+                              margin, room + 2 * sums, within, (double *)all.sums.buf + at * (most + 1),
                               (long long *)all.splits.buf + at * (most + 1) * most);
                 }
             answer = Py_NewRef(Py_None);
@@ -276,7 +276,8 @@ static PyObject *contrasts(PyObject *self, PyObject *arguments) {
 }
 
 /* Sums of squares of two levels, parted after one value, two, ... of an autoregression that begins anew. */
-WIDE static void squares_of_two(const double *x, Py_ssize_t n, double rho, double *total, double *square, double *left) {
+WIDE static void squares_of_two(const double *x, Py_ssize_t n, double rho, double *total, double *square,
+                                double *left) {
     const double more = 2.0 * rho / (1.0 - rho), of_first = 1.0 - rho * rho;
     total[0] = square[0] = total[1] = square[1] = 0.0;
     for (Py_ssize_t i = 1; i < n; i++) {
@@ -287,7 +288,8 @@ WIDE static void squares_of_two(const double *x, Py_ssize_t n, double rho, doubl
     for (Py_ssize_t at = 1; at < n; at++) {
         const double before = (1.0 + rho) * x[0] - total[1] + total[at];
         const double after = (1.0 + rho) * x[at] - total[at + 1] + total[n];
-        const double of_before = of_first * x[0] * x[0] - square[1] - before * before / ((double)at + more) + square[at];
+        const double of_before =
+            of_first * x[0] * x[0] - square[1] - before * before / ((double)at + more) + square[at];
         const double of_after =
             of_first * x[at] * x[at] - square[at + 1] - after * after / ((double)(n - at) + more) + square[n];
         const double both = of_before + of_after;

@@ -153,8 +153,8 @@ static void first_alarm_of(const double *score, Py_ssize_t n, Py_ssize_t first, 
 }
 
 static const char walks_doc[] =
-    "walks(scores, n, first, slack, dependent, limit, found): of every row what raises the first alarm or -1, the first "
-    "value of the new level, whether it is up; see cusum.first_alarms.";
+    "walks(scores, n, first, slack, dependent, limit, found): of every row what raises the first alarm or -1, the "
+    "first value of the new level, whether it is up; see cusum.first_alarms.";
 
 static PyObject *walks(PyObject *self, PyObject *arguments) {
     Py_buffer values, found;

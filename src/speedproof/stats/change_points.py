@@ -101,7 +101,7 @@ def _share(n: int) -> float:
 def change_pvalues(x: npt.ArrayLike, *, enough: float = _ALL) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change.
 
-    Where a quicker look says that it is small `enough`, the p-value is at most what is told.
+    Of those that a quicker look shows to be small `enough` a bound from above.
     """
     series = np.asarray(x, dtype=np.float64)
     parts = (series[start : start + _ROWS] for start in range(0, len(series), _ROWS))
@@ -212,12 +212,8 @@ def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int]) -> bool:
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + np.minimum(np.maximum(rest, -far), far)
     x -= x.sum() / n
-    starts, steps, power, (times, of_times) = (
-        [0, *accumulate(lengths[:-1])],
-        len(lengths) - 1,
-        x @ x,
-        _times(n),
-    )
+    starts, steps = [0, *accumulate(lengths[:-1])], len(lengths) - 1
+    power, (times, of_times) = x @ x, _times(n)
     levels_apart = power - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
     line_apart = power - (times @ x) ** 2 / of_times
     price = math.log(n) / n

@@ -97,7 +97,7 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
 def _sequential_scores(values: FloatArray) -> FloatArray:
     """Of every value of a row its normal score among those so far."""
     (rows, n), places = values.shape, _places(values)
-    if n < _SHARED and rows * 4 > n:
+    if n < _SHARED and rows * n * 4 > _SHARED**2:
         return np.asarray(_all_scores().take(places + np.arange(n) ** 2))
     return ndtri((places + 1) / (2.0 * np.arange(1, n + 1)))
 

@@ -306,7 +306,7 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
 def levels(x: npt.ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for steps between levels.
 
-    Where one step makes a p-value that is small `enough`, none is added, and the p-value is at most what is told.
+    Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told.
 
     S. Chakar, E. Lebarbier, C. Levy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean
     of an AR(1) process", Bernoulli 23(2), 2017; the criterion: Y.-C. Yao, "Estimating the number of change-points
