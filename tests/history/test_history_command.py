@@ -142,6 +142,50 @@ def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pyte
     assert (code, out.splitlines()[-1].startswith("nap: undecided, so nothing was filed; ")) == (0, True)
 
 
+def test_a_machine_without_a_level_is_held_against_the_alarms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The good commit took 10 ms on the alarm's machine: 21 ms on a new one are of another thing, 9.7 are not.
+
+    Where the store has 21 ms of that machine, they are the same thing.
+    """
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+
+    def filed(times: float, machine: str) -> bool | None:
+        rows = [
+            f"nap,{c.sha},{t * (1 + k / 100)}"
+            for c, t in zip((alarm.good, alarm.bad), (times, 50.0), strict=True)
+            for k in range(9)
+        ]
+        (tmp_path / "again.csv").write_text("\n".join(["benchmark,version,ms", *rows, ""]))
+        return history.confirm(alarm, tmp_path / "again.csv", machine=machine)
+
+    with pytest.raises(sp.SpeedproofError, match=r"ms now, .* so nothing was filed"):
+        filed(21.0, "bee")
+    assert history.count(commit=alarm.bad.sha) == 1
+    assert filed(9.7, "bee") is True
+    (tmp_path / "good.csv").write_text("benchmark,ms\n" + "nap,21\n" * 3)
+    history.add(tmp_path / "good.csv", commit=alarm.good.sha, machine="cow")
+    assert filed(21.0, "cow") is True
+
+
+def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
+    """Of steps of ten deviations at the 31st and the 41st commit the first is accepted, the second fails."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(46):
+        level = (10.0, 11.0, 12.0)[(i >= 30) + (i >= 40)] + 0.1 * rng.standard_normal()
+        (tmp_path / "r.csv").write_text(f"benchmark,ms\nparse,{level}\n")
+        history.add(tmp_path / "r.csv", commit=f"c{i}", session=f"{i}")
+        if i == 39:
+            assert [alarm.bad.sha for alarm in history.alarms().confirmed] == ["c30"]
+            assert run(tmp_path, "bless", "c30", "meant")[0] == 0
+            assert history.alarms().undecided == ()
+    assert [alarm.bad.sha for alarm in history.alarms().confirmed] == ["c40"]
+    decided = {alarm.bad.sha: alarm.decision and alarm.decision.state for alarm in history.alarms().alarms}
+    assert decided == {"c30": "blessed", "c40": None}
+
+
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
     """--fail-on-change exits 1; a blessed change does not."""
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]

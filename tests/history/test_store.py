@@ -49,6 +49,19 @@ def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "so
     return Suite.from_records([(version, Record(benchmark, np.array(values), unit=unit))])
 
 
+def test_bounds_can_be_left_unread(where: str) -> None:
+    """All else is the same."""
+    store = HistoryStore(where)
+    for i in range(3):
+        suite = suite_of(f"c{i}", *np.arange(1.0 + i, 20.0 + i))
+        store.add(suite, {f"c{i}": Commit(f"c{i}")}, path=f"{i}", digest=f"{i}")
+    whole, rest = store.measurements(), store.measurements(bounds=False)
+    assert (whole.low < whole.location).all()
+    assert (np.isnan(rest.low) & np.isnan(rest.high)).all()
+    for name in ("series", "session", "machine", "commit", "anchor", "location", "sample"):
+        assert getattr(rest, name).tolist() == getattr(whole, name).tolist()
+
+
 def test_everything_comes_back(where: str) -> None:
     """Values, nesting, unit and direction are as they were added."""
     values, processes = np.array([1.5, 2.5, 8.0, 0.1]), np.array([0, 0, 0, 1])

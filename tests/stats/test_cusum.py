@@ -9,6 +9,7 @@ import pytest
 
 from speedproof.stats import cusum
 from speedproof.stats.cusum import Alarm, first_alarms, mean_run, run_limit
+from speedproof.stats.normal_scores import COMPILED
 
 
 @pytest.mark.parametrize(
@@ -108,3 +109,30 @@ def test_the_limit_is_the_first_double_that_is_enough(mean: float, monkeypatch: 
     """Of a mean run that is the limit itself: the very number, wherever the search begins."""
     monkeypatch.setattr(cusum, "mean_run", lambda limit: limit)
     assert run_limit.__wrapped__(mean) == mean
+
+
+@pytest.mark.parametrize(("rows", "n"), [(3, 60), (40, 60), (40, 9), (300, 511), (2, 600)])
+def test_the_compiled_kernel_against_numpy(rows: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, of few rows, and of many that share their scores; of values that are equal, too."""
+    if COMPILED is None:
+        pytest.skip("built without a compiler")
+    x = np.random.default_rng(n).standard_normal((rows, n))
+    x[::2] += 2.0 * (np.arange(n) >= n // 2)
+    x[::3] = np.round(x[::3])
+    ours = first_alarms(x, 5.0)
+    assert n < 20 or sum(alarm is not None for alarm in ours) > 0
+    monkeypatch.setattr(cusum, "COMPILED", None)
+    assert first_alarms(x, 5.0) == ours
+    assert [first_alarms(row[None], 5.0)[0] for row in x[:40]] == ours[:40]
+
+
+def test_the_kernel_refuses_sizes_that_differ() -> None:
+    """Scores that make no whole rows and answers of another length are no memory to read."""
+    if COMPILED is None:
+        pytest.skip("built without a compiler")
+    scores, found = np.zeros(16), np.zeros((2, 3), np.int64)
+    COMPILED.walks(scores, 8, 10, 0.5, 0.9, 5.0, found)
+    assert found[:, 0].tolist() == [-1, -1]
+    for n in (-8, 0, 5, 16, 17):
+        with pytest.raises(ValueError, match="sizes"):
+            COMPILED.walks(scores, n, 10, 0.5, 0.9, 5.0, found)

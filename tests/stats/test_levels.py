@@ -11,6 +11,7 @@ import pytest
 from scipy import linalg, stats
 
 from speedproof.stats import levels as module
+from speedproof.stats.change_points import change_pvalues, show_changes
 from speedproof.stats.levels import (
     MARGIN,
     best_levels,
@@ -69,11 +70,14 @@ def test_the_compiled_kernel_against_numpy(n: int, monkeypatch: pytest.MonkeyPat
     x = np.random.default_rng(n).standard_normal((6, n)) + 2.0 * (np.arange(n) >= n // 3)
     x[3:] = np.round(x[3:])
     ours, best = levels(x), best_levels(x)
+    steps = [(row, split, rho, 0.05) for row in x for split in (1, n // 3, n - 1) for rho in (0.0, 0.4)]
+    possible = [places_of_step(*step) for step in steps]
     monkeypatch.setattr(module, "COMPILED", None)
     numpys = levels(x)
     assert ours.statistic == pytest.approx(numpys.statistic, rel=1e-9)
     assert ours.splits.tolist() == numpys.splits.tolist()
     assert best == best_levels(x)
+    assert [places_of_step(*step) for step in steps] == possible
     assert [ways[:2] for ways in best] == best_levels(x, 2)
 
 
@@ -103,6 +107,27 @@ def test_the_kernel_refuses_sizes_that_differ() -> None:
     for n, margin, size in ((7, 3, 3), (0, 3, 3), (-8, 3, 3), (8, 0, 9), (8, 5, 0), (8, 3, 4)):
         with pytest.raises(ValueError, match="sizes"):
             module.COMPILED.contrasts(x, n, margin, np.ones(size))
+    for split in (-1, 0, 8):
+        with pytest.raises(ValueError, match="sizes"):
+            module.COMPILED.possible(x, split, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [40, 65, 66, 90])
+@pytest.mark.parametrize("enough", [0.001, 0.01, 0.2])
+def test_small_enough_pvalues(n: int, enough: float) -> None:
+    """They are at least the exact ones, and small enough where those are; all others are exact."""
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal((60, n)) + rng.uniform(0.0, 4.0, (60, 1)) * (np.arange(n) >= n // 2)
+    x[:10] = 1.0 * (abs(np.arange(n) - n // 2) <= 1)  # two steps, three values between them
+    x[20:30, : n // 4] += 2.0
+    exact, quick = levels(x), levels(x, enough=enough)
+    assert (quick.pvalue >= exact.pvalue).all()
+    assert ((quick.pvalue <= enough) == (exact.pvalue <= enough)).all()
+    left = quick.pvalue > enough
+    assert 0 < left.sum() < 60
+    assert quick.pvalue[left].tolist() == exact.pvalue[left].tolist()
+    assert quick.splits[left].tolist() == exact.splits[left].tolist()
+    assert (show_changes(x, enough) == (change_pvalues(x) <= enough)).all()
 
 
 def test_the_likelihood_against_a_dense_covariance() -> None:

@@ -226,6 +226,13 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 1023, 1024, 1025])
+def test_scores_of_values_in_order(n: int, way: str) -> None:
+    """Whatever other sizes are asked for, too."""
+    expected = stats.norm.ppf((np.arange(n) + 0.5) / n)
+    assert normal_scores(np.arange(1.0 * n)) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 9, 15, 16, 30, 61, 300])
 def test_scores_by_counting(n: int, way: str) -> None:

@@ -337,7 +337,7 @@ class History:
         from speedproof.history.alarms import find_alarms
 
         series, _, commits, tracks = tracks_in(
-            self.store, self.repository, metric, benchmark, branch, machine
+            self.store, self.repository, metric, benchmark, branch, machine, bounds=False
         )
         line = first_parent_order(branch, self.repository)
         alarms = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)

@@ -292,11 +292,12 @@ def tracks_in(
     machine: str | None = None,
     *,
     apart: bool = False,
+    bounds: bool = True,
 ) -> tuple[dict[int, StoredSeries], Measurements, list[Commit], tuple[Track, ...]]:
-    """Series, measurements, commits in order and tracks."""
+    """Series, measurements, commits in order and tracks, with their bounds or without."""
     from speedproof.history.tracks import tracks_of
 
-    series, measured = measured_in(store, metric, benchmark, apart=apart)
+    series, measured = measured_in(store, metric, benchmark, apart=apart, bounds=bounds)
     commits = ordered(store.commits(), branch, repository, store.branches())
     machines = store.machines()
     if machine is not None:
@@ -338,7 +339,12 @@ def benchmark_meant(name: str | None, series: Iterable[StoredSeries], where: str
 
 
 def measured_in(
-    store: HistoryStore, metric: str | None, benchmark: str | None, *, apart: bool = False
+    store: HistoryStore,
+    metric: str | None,
+    benchmark: str | None,
+    *,
+    apart: bool = False,
+    bounds: bool = True,
 ) -> tuple[dict[int, StoredSeries], Measurements]:
     """Series and measurements of a metric, all, or those that decide; without what somebody called noise.
 
@@ -350,7 +356,8 @@ def measured_in(
     if metric is None:
         first = deciding(series.values())
         series = {number: s for number, s in series.items() if (number in first) != apart}
-    measured = store.measurements(None if metric in (None, ALL) and len(series) == len(every) else series)
+    chosen = None if metric in (None, ALL) and len(series) == len(every) else series
+    measured = store.measurements(chosen, bounds=bounds)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
     for noise in store.decisions():
         if noise.state == "invalid":

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -160,6 +159,7 @@ def find_alarms(
     for stretch, alarms in zip(stretches, watched, strict=True):
         stretch.take(alarms, changes.get(id(stretch.track), ()))
     _leave_no_news(stretches)
+    _date_news(stretches, mean)
     for stretch in stretches:
         track, start, level = stretch.track, stretch.start, stretch.level
         raised, borders = stretch.raised(mean)
@@ -232,20 +232,15 @@ class _Stretch:
         )
         return [old[k] for k in silent], rows
 
-    def _first_shown(self, since: int) -> int:
-        """The first of the newest points with which this change, without the others, is shown."""
+    def news(self) -> Iterator[tuple[int, float, FloatArray]]:
+        """Of what only the history shows and is news: where, its p-value, the values without other changes."""
         splits = [split for split, *_ in self.shown]
-        (row,) = Levelled(self.level).alone(splits, [splits.index(since)])
-        newest = range(self.before, self.level.size - 1)
-        return self.before + bisect_left(
-            newest, True, key=lambda k: bool(show_changes(row[None, : k + 1], RISK)[0])
-        )
+        for k, (since, _, _, pvalue) in enumerate(self.shown):
+            if since not in self.by_start and since not in self.no_news:
+                yield since, pvalue, Levelled(self.level).alone(splits, [k])[0]
 
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
-        for since, _, _, pvalue in self.shown:
-            if since not in self.by_start and since not in self.no_news:
-                self.by_start[since] = (self._first_shown(since), pvalue * mean <= _SURE)
         borders = sorted({0, *self.by_start, *(since for since, *_ in self.shown)})
         newest = newest_jump(self.level[borders[-1] :], mean / ASKED)
         if newest is not None:
@@ -265,3 +260,23 @@ def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
         for (stretch, since, _), known in zip(several, shown, strict=True):
             if known:
                 stretch.no_news.add(since)
+
+
+def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
+    """With which of the newest points what only the history shows was first shown: by halves, for all at once."""
+    news = [(stretch, *each) for stretch in stretches for each in stretch.news()]
+    first = [stretch.before for stretch, *_ in news]
+    last = [stretch.level.size - 1 for stretch, *_ in news]
+    while True:
+        asked: dict[int, list[int]] = {}
+        for i, (low, high) in enumerate(zip(first, last, strict=True)):
+            if low < high:
+                asked.setdefault((low + high) // 2, []).append(i)
+        if not asked:
+            break
+        for at, several in asked.items():
+            shown = show_changes(np.array([news[i][3][: at + 1] for i in several]), RISK).tolist()
+            for i, known in zip(several, shown, strict=True):
+                first[i], last[i] = (first[i], at) if known else (at + 1, last[i])
+    for (stretch, since, pvalue, _), at in zip(news, first, strict=True):
+        stretch.by_start[since] = (at, pvalue * mean <= _SURE)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from speedproof.history.commits import Commit
 from speedproof.history.tracks import Track
-from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median
+from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median, show_changes
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import t_ppf, t_sf
@@ -88,18 +88,21 @@ def find_history_changes(
     for i, values in enumerate(series):
         sizes.setdefault(values.size, []).append(i)
     for rows in sizes.values():
-        pvalues[rows] = change_pvalues([series[i] for i in rows])
+        # What is shown whatever the others are needs no exact p-value, unless joints are told with theirs.
+        enough = -1.0 if joints else alpha / len(series)
+        pvalues[rows] = change_pvalues([series[i] for i in rows], enough=enough)
     at_joints = [_joint_pvalue(*joint) for joint in joints]
     family = np.concatenate([pvalues, at_joints])
     adjusted = (holm if correction == "holm" else benjamini_hochberg)(family)
     places: dict[int, list[_Place]] = {}
-    for rows in sizes.values():
+    for length, rows in sizes.items():
         changed = [i for i in rows if adjusted[i] <= alpha]
         if explained is not None:
             of = {i: explained.get((id(stretches[i][0]), stretches[i][1])) for i in changed}
             changed = [i for i in changed if of[i] is not None]
-            left = change_pvalues([Levelled(series[i]).without(of[i] or []) for i in changed])
-            changed = [i for i, pvalue in zip(changed, left, strict=True) if pvalue <= _SEARCHED * alpha]
+            rests = np.array([Levelled(series[i]).without(of[i] or []) for i in changed]).reshape(-1, length)
+            shown = show_changes(rests, _SEARCHED * alpha)
+            changed = [i for i, may_show in zip(changed, shown.tolist(), strict=True) if may_show]
         if not changed:
             continue
         every = all_changes(np.array([series[i] for i in changed]), alpha, adjusted[changed])

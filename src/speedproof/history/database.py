@@ -26,6 +26,10 @@ class Connection:
         cursor = self._driver.execute(self._written(statement), values)
         return cursor.fetchall() if cursor.description else []
 
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The same rows one after the other, for large ones."""
+        yield from self._driver.execute(statement)
+
     def many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Carry a statement out with the values of each row."""
         self._driver.cursor().executemany(self._written(statement), rows)

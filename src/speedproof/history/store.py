@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -287,19 +288,26 @@ class HistoryStore:
         with self.transaction() as connection:
             return [n for (n,) in connection.rows("SELECT id FROM session WHERE started > ?", moment)]
 
-    def measurements(self, series: Iterable[int] | None = None) -> Measurements:
-        """Every sample's location, of some series or all, series by series in the order of adding."""
+    def measurements(self, series: Iterable[int] | None = None, *, bounds: bool = True) -> Measurements:
+        """Every sample's location, of some series or all, series by series in the order of adding.
+
+        Without ``bounds`` those are not read, and are NaN.
+        """
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
             known = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
-            blocks = [np.zeros(0, FIGURES), *self._blocks(connection, wanted)]
-        # Many columns of numbers are gathered faster than as many rows of eight.
-        columns = {name: np.concatenate([block[name] for block in blocks]) for name in FIGURES.names or ()}
-        del blocks
+            names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
+            # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
+            blocks = chain([np.zeros(0, FIGURES)], self._blocks(connection, wanted))
+            parts = [[block[name].copy() for name in names] for block in blocks]
+        columns = {name: np.concatenate(of) for name, of in zip(names, zip(*parts, strict=True), strict=True)}
+        del parts
         order = _by_series(columns["series"], columns["sample"])
         columns = {name: column.take(order) for name, column in columns.items()}
+        if not bounds:
+            columns["low"] = columns["high"] = np.full(order.size, np.nan)
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
@@ -307,7 +315,7 @@ class HistoryStore:
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[npt.NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
-        for (figures,) in connection.rows("SELECT figures FROM block ORDER BY id"):
+        for (figures,) in connection.each("SELECT figures FROM block ORDER BY id"):
             block = self._unpacked(figures)
             yield block if wanted is None else block[np.isin(block["series"], wanted)]
 

@@ -66,11 +66,11 @@ class Track(Struct, frozen=True, eq=False):
     level: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        new = np.ones(self.at.size, dtype=np.bool_)
-        new[1:] = (self.at[1:] != self.at[:-1]) | (self.beside[1:] != self.beside[:-1])
         starts, level = _arange(self.at.size), self.values
-        if not new.all():
-            starts = np.flatnonzero(new)
+        again = self.at[1:] == self.at[:-1]
+        if again.any():
+            again &= self.beside[1:] == self.beside[:-1]
+            starts = np.flatnonzero(np.concatenate([[True], ~again]))
             level = np.add.reduceat(self.values, starts) / np.diff(starts, append=self.at.size)
         force_setattr(self, "starts", starts)
         force_setattr(self, "level", level)

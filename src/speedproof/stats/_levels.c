@@ -18,102 +18,146 @@
 #else
 #define WIDE
 #endif
-
-/* The least of so many differences; chains of minima run side by side. */
-static inline double least_of(const double *bases, const double *parts, Py_ssize_t many) {
-    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
-    Py_ssize_t a = 0;
-#ifdef __SSE2__
-    __m128d one = _mm_set1_pd(INFINITY), two = one;
-    for (; a + 4 <= many; a += 4) {
-        one = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + a), _mm_loadu_pd(parts + a)), one);
-        two = _mm_min_pd(_mm_sub_pd(_mm_loadu_pd(bases + a + 2), _mm_loadu_pd(parts + a + 2)), two);
-    }
-    _mm_storeu_pd(least, one);
-    _mm_storeu_pd(least + 2, two);
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
 #endif
-    for (; a < many; a++) least[a % 4] = bases[a] - parts[a] < least[a % 4] ? bases[a] - parts[a] : least[a % 4];
-    for (Py_ssize_t i = 1; i < 4; i++) least[0] = least[i] < least[0] ? least[i] : least[0];
-    return least[0];
+
+/* The least of sums of so many rows, four at most, and one that is read once; all are filled up to whole fours. */
+INLINE void least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows, const double *parts, Py_ssize_t many,
+                     double *least) {
+#ifdef __SSE2__
+    __m128d low[4], high[4];
+    for (Py_ssize_t k = 0; k < rows; k++) low[k] = high[k] = _mm_set1_pd(INFINITY);
+    for (Py_ssize_t a = 0; a < many; a += 4) {
+        const __m128d one = _mm_loadu_pd(parts + a), two = _mm_loadu_pd(parts + a + 2);
+        for (Py_ssize_t k = 0; k < rows; k++) {
+            low[k] = _mm_min_pd(_mm_add_pd(one, _mm_loadu_pd(bases + k * width + a)), low[k]);
+            high[k] = _mm_min_pd(_mm_add_pd(two, _mm_loadu_pd(bases + k * width + a + 2)), high[k]);
+        }
+    }
+    for (Py_ssize_t k = 0; k < rows; k++) {
+        low[k] = _mm_min_pd(low[k], high[k]);
+        _mm_store_sd(least + k, _mm_min_sd(low[k], _mm_unpackhi_pd(low[k], low[k])));
+    }
+#else
+    for (Py_ssize_t k = 0; k < rows; k++) least[k] = INFINITY;
+    for (Py_ssize_t a = 0; a < many; a++)
+        for (Py_ssize_t k = 0; k < rows; k++) {
+            const double sum = bases[k * width + a] + parts[a];
+            least[k] = sum < least[k] ? sum : least[k];
+        }
+#endif
 }
 
-/* What a sum of squares is less by where so many levels of the given starts end at one place. */
+/* The same of any number of rows. */
+INLINE void all_least_of(const double *bases, Py_ssize_t width, Py_ssize_t rows, const double *parts, Py_ssize_t many,
+                         double *least) {
+    Py_ssize_t k = 0;
+    for (; k + 4 <= rows; k += 4) least_of(bases + k * width, width, 4, parts, many, least + k);
+    if (rows - k == 3) least_of(bases + k * width, width, 3, parts, many, least + k);
+    if (rows - k == 2) least_of(bases + k * width, width, 2, parts, many, least + k);
+    if (rows - k == 1) least_of(bases + k * width, width, 1, parts, many, least + k);
+}
+
+/* What a sum of squares is more by, nothing or less, where so many levels of the given starts end at one place. */
 static inline void parts_of(const double *start, const double *place, double upto, double length, Py_ssize_t many,
                             double *parts) {
     for (Py_ssize_t a = 0; a < many; a++) {
         const double of_level = start[a] + upto;
-        parts[a] = of_level * of_level / (length - place[a]);
+        parts[a] = -(of_level * of_level / (length - place[a]));
     }
 }
 
-/* Least sums of squares of k = 0 .. most steps at given places, of an autoregression that begins anew with each level;
- * room: 2 (n + 1) + (count + 2) (2 most + 6) doubles, within: count + 2 places. */
-WIDE static void partition(const double *x, Py_ssize_t n, const long long *places, Py_ssize_t count, double rho,
-                           Py_ssize_t most, Py_ssize_t margin, double *room, Py_ssize_t *within, double *sums,
-                           long long *splits) {
-    const Py_ssize_t width = count + 2;
-    double *const total = room, *const square = total + n + 1, *const place = square + n + 1;
-    double *const own = place + width, *const start = own + width, *const parts = start + width;
-    double *const least = parts + width, *const bases = least + (most + 1) * width;
-    const double more = 2.0 * rho / (1.0 - rho);
-    double sum = 0.0, squares = 0.0;
-    total[0] = square[0] = 0.0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        const double fresh = i ? x[i] - rho * x[i - 1] : 0.0;
-        sum += fresh;
-        squares += fresh * fresh;
-        total[i + 1] = sum;
-        square[i + 1] = squares;
-    }
-    for (Py_ssize_t a = 0; a <= count; a++) { /* of a level that starts at a place, but for what depends on its end */
-        const Py_ssize_t i = a ? (Py_ssize_t)places[a - 1] : 0;
-        own[a] = (1.0 - rho * rho) * x[i] * x[i] - square[i + 1];
-        start[a] = (1.0 + rho) * x[i] - total[i + 1];
-        place[a] = (double)i;
-    }
-    for (Py_ssize_t k = 0; k < most; k++) bases[k * width] = INFINITY; /* no step is at the start */
-    for (Py_ssize_t b = 1, starts = 0; b <= count + 1; b++) { /* the best last level that ends at a place */
-        const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
-        while (starts < b && (double)end - place[starts] >= (double)margin) starts++;
-        within[b] = starts;
-        parts_of(start, place, total[end], (double)end + more, starts, parts);
-        least[b] = (starts ? own[0] - parts[0] : INFINITY) + square[end];
-        for (Py_ssize_t k = 1; k <= (b <= count ? most - 1 : most); k++)
-            least[k * width + b] = least_of(bases + (k - 1) * width, parts, starts) + square[end];
-        for (Py_ssize_t k = 0; b <= count && k < most; k++) bases[k * width + b] = least[k * width + b] + own[b];
-    }
-    for (Py_ssize_t k = 0; k <= most; k++) {
-        sums[k] = least[k * width + count + 1];
-        for (Py_ssize_t q = k, b = count + 1; q >= 1; q--) { /* the first place that has the least cost */
-            const double *const base = bases + (q - 1) * width;
-            Py_ssize_t from = 0; /* where no steps fit */
-            if (b) {
-                const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
-                double best = INFINITY;
-                parts_of(start, place, total[end], (double)end + more, within[b], parts);
-                for (Py_ssize_t a = 1; a < within[b]; a++)
-                    if (base[a] - parts[a] < best) {
-                        best = base[a] - parts[a];
-                        from = a;
-                    }
-            }
-            b = from;
-            splits[k * most + q - 1] = b ? places[b - 1] : 0;
+/* The first place that has the least cost, or 0 where no steps fit. */
+static inline Py_ssize_t place_of(const double *base, const double *parts, Py_ssize_t many, double least) {
+    Py_ssize_t a = 0;
+    while (a < many && !(base[a] + parts[a] == least)) a++;
+    return a < many ? a : 0;
+}
+
+/* Sums of what is new in values of an autoregression, and of its squares: of the values before each, for four
+ * coefficients side by side. */
+WIDE static void sum_up(const double *x, Py_ssize_t n, const double *rho, double *restrict total,
+                        double *restrict square) {
+    for (Py_ssize_t g = 0; g < 8; g++) total[g] = square[g] = 0.0;
+    for (Py_ssize_t g = 0; g < 4; g += 2) {
+        double one = 0.0, two = 0.0, of_one = 0.0, of_two = 0.0;
+        for (Py_ssize_t i = 1; i < n; i++) {
+            const double fresh = x[i] - rho[g] * x[i - 1], more = x[i] - rho[g + 1] * x[i - 1];
+            total[4 * (i + 1) + g] = one += fresh;
+            total[4 * (i + 1) + g + 1] = two += more;
+            square[4 * (i + 1) + g] = of_one += fresh * fresh;
+            square[4 * (i + 1) + g + 1] = of_two += more * more;
         }
     }
 }
 
-/* The contrast of up to `width` values on each side of a place. */
-static double contrast_of(const double *sums, Py_ssize_t n, Py_ssize_t width, Py_ssize_t at) {
-    const Py_ssize_t before = width < at ? width : at, after = width < n - at ? width : n - at;
-    const double right = (sums[at + after] - sums[at]) / (double)after;
-    const double left = (sums[at] - sums[at - before]) / (double)before;
-    return fabs(right - left) * sqrt((double)(before * after) / (double)(before + after));
+/* Least sums of squares of k = 0 .. most steps at given places, of an autoregression that begins anew with each level,
+ * from every fourth of those sums; room: (count + 5) (3 most + 6) doubles, within: count + 2 places. */
+WIDE static void partition(const double *x, Py_ssize_t n, const long long *places, Py_ssize_t count, double rho,
+                           const double *total, const double *square, Py_ssize_t most, Py_ssize_t margin, double *room,
+                           Py_ssize_t *within, double *sums, long long *splits) {
+    const Py_ssize_t width = count + 5; /* with what fills up fours */
+    double *const place = room, *const own = place + width, *const start = own + width, *const parts = start + width;
+    double *const least = parts + width, *const bases = least + (most + 1) * width;
+    double *const parted = bases + most * width; /* least sums but for what depends on their ends */
+    const double more = 2.0 * rho / (1.0 - rho);
+    for (Py_ssize_t a = 0; a <= count; a++) { /* of a level that starts at a place, but for what depends on its end */
+        const Py_ssize_t i = a ? (Py_ssize_t)places[a - 1] : 0;
+        own[a] = (1.0 - rho * rho) * x[i] * x[i] - square[4 * (i + 1)];
+        start[a] = (1.0 + rho) * x[i] - total[4 * (i + 1)];
+        place[a] = (double)i;
+    }
+    for (Py_ssize_t a = count + 1; a < width; a++) start[a] = place[a] = 0.0;
+    for (Py_ssize_t i = 0; i < most * width; i++) bases[i] = INFINITY; /* no step is at the start or too near an end */
+    for (Py_ssize_t b = 1, starts = 0; b <= count + 1; b++) { /* the best last level that ends at a place */
+        const Py_ssize_t end = b <= count ? (Py_ssize_t)places[b - 1] : n;
+        for (; starts < b && (double)end - place[starts] >= (double)margin; starts++)
+            for (Py_ssize_t k = 0; starts && k < most; k++)
+                bases[k * width + starts] = least[k * width + starts] + own[starts];
+        within[b] = starts;
+        const Py_ssize_t upto = b <= count ? most - 1 : most, fours = (starts + 3) / 4 * 4;
+        if (upto)
+            parts_of(start, place, total[4 * end], (double)end + more, fours, parts);
+        else
+            parts[0] = -((start[0] + total[4 * end]) * (start[0] + total[4 * end]) / ((double)end + more));
+        least[b] = (starts ? own[0] + parts[0] : INFINITY) + square[4 * end];
+        all_least_of(bases, width, upto, parts, fours, parted + b * most);
+        for (Py_ssize_t k = 1; k <= upto; k++) least[k * width + b] = parted[b * most + k - 1] + square[4 * end];
+    }
+    sums[0] = least[count + 1];
+    for (Py_ssize_t k = 1; k <= most; k++) { /* of all, the parts of the last place are there */
+        sums[k] = least[k * width + count + 1];
+        splits[k * most + k - 1] =
+            place_of(bases + (k - 1) * width, parts, within[count + 1], parted[(count + 1) * most + k - 1]);
+    }
+    for (Py_ssize_t k = 1; k <= most; k++)
+        for (Py_ssize_t q = k, b = (Py_ssize_t)splits[k * most + k - 1]; q >= 1; q--) {
+            splits[k * most + q - 1] = b ? places[b - 1] : 0;
+            if (b && q > 1) {
+                const Py_ssize_t end = (Py_ssize_t)places[b - 1];
+                parts_of(start, place, total[4 * end], (double)end + more, (within[b] + 3) / 4 * 4, parts);
+                b = place_of(bases + (q - 2) * width, parts, within[b], parted[b * most + q - 2]);
+            } else
+                b = 0;
+        }
+}
+
+/* What a contrast of one to `width` values beside as many as that weighs, width after width that doubles; before them
+ * the numbers from 0 to n. */
+static void weights_of(Py_ssize_t n, Py_ssize_t margin, double *weights) {
+    for (Py_ssize_t i = 0; i <= n; i++) *weights++ = (double)i;
+    for (Py_ssize_t width = margin; width <= n / 2; width *= 2)
+        for (Py_ssize_t i = 1; i <= width; i++) *weights++ = sqrt((double)(i * width) / (double)(i + width));
 }
 
 /* Of every place from margin to n - margin: the largest contrast of the means beside it, over widths that double;
  * of places with a neighbour of a larger one a thousandth. Room: 2 n + 2 doubles. */
-WIDE static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, double *room, double *found) {
+WIDE static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, const double *number, double *room,
+                              double *found) {
+    const double *weight = number + n;
     double *const sums = room, *const own = sums + n + 1;
     const Py_ssize_t last = n - margin;
     const double share[2] = {1.0, 1e-3};
@@ -121,13 +165,16 @@ WIDE static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, 
     for (Py_ssize_t i = 0; i < n; i++) sums[i + 1] = sums[i] + x[i];
     for (Py_ssize_t at = margin; at <= last; at++) found[at - margin] = 0.0;
     own[margin - 1] = own[last + 1] = -1.0; /* below every contrast */
-    for (Py_ssize_t width = margin; width <= n / 2; width *= 2) {
-        const double many = (double)width, weight = sqrt(many * many / (many + many));
+    for (Py_ssize_t width = margin; width <= n / 2; weight += width, width *= 2) {
+        const double many = (double)width, whole = weight[width];
         Py_ssize_t at = margin;
-        for (; at < width; at++) own[at] = contrast_of(sums, n, width, at);
+        for (; at < width; at++)
+            own[at] = fabs((sums[at + width] - sums[at]) / many - sums[at] / number[at]) * weight[at];
         for (; at <= n - width; at++)
-            own[at] = fabs((sums[at + width] - sums[at]) / many - (sums[at] - sums[at - width]) / many) * weight;
-        for (; at <= last; at++) own[at] = contrast_of(sums, n, width, at);
+            own[at] = fabs((sums[at + width] - sums[at]) / many - (sums[at] - sums[at - width]) / many) * whole;
+        for (; at <= last; at++)
+            own[at] = fabs((sums[n] - sums[at]) / number[n - at] - (sums[at] - sums[at - width]) / many) *
+                      weight[n - at];
         for (at = margin; at <= last; at++) {
             const int lower = (own[at] < own[at - 1]) | (own[at] <= own[at + 1]);
             const double contrast = own[at] * share[lower]; /* a branch that nobody could foretell costs more */
@@ -173,7 +220,8 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
         all.splits.len != rows * grid * (most + 1) * most * (Py_ssize_t)sizeof(long long))
         PyErr_SetString(PyExc_ValueError, "sizes differ");
     else {
-        const size_t width = (size_t)count + 2, doubles = 2 * (size_t)(n + 1) + width * (size_t)(2 * most + 6);
+        const size_t width = (size_t)count + 5, sums = 4 * (size_t)(n + 1);
+        const size_t doubles = 2 * sums + width * (size_t)(3 * most + 6);
         room = malloc(doubles * sizeof *room + width * sizeof(Py_ssize_t));
         if (room == NULL)
             PyErr_NoMemory();
@@ -182,9 +230,12 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
             for (Py_ssize_t row = 0; row < rows; row++)
                 for (Py_ssize_t g = 0; g < grid; g++) {
                     const Py_ssize_t at = row * grid + g;
-                    partition((const double *)all.scores.buf + row * n, n, places + row * count, count,
-                              ((const double *)all.grid.buf)[g], most, margin, room, within,
-                              (double *)all.sums.buf + at * (most + 1),
+                    const double *const x = (const double *)all.scores.buf + row * n, *const rho = all.grid.buf;
+                    double four[4];
+                    for (Py_ssize_t i = 0; i < 4; i++) four[i] = rho[g + i < grid ? g + i : g];
+                    if (g % 4 == 0) sum_up(x, n, four, room, room + sums);
+                    partition(x, n, places + row * count, count, rho[g], room + g % 4, room + sums + g % 4, most,
+                              margin, room + 2 * sums, within, (double *)all.sums.buf + at * (most + 1),
                               (long long *)all.splits.buf + at * (most + 1) * most);
                 }
             answer = Py_NewRef(Py_None);
@@ -208,11 +259,13 @@ static PyObject *contrasts(PyObject *self, PyObject *arguments) {
     double *room = NULL;
     if (margin < 1 || n < 2 * margin || total % n || found.len != total / n * (n - 2 * margin + 1) * size)
         PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((room = malloc((2 * (size_t)n + 2) * sizeof *room)) == NULL)
+    else if ((room = malloc((4 * (size_t)n + 3) * sizeof *room)) == NULL) /* all widths together are below n */
         PyErr_NoMemory();
     else {
+        double *const number = room + 2 * n + 2;
+        weights_of(n, margin, number);
         for (Py_ssize_t row = 0; row < total / n; row++)
-            contrasts_of((const double *)scores.buf + row * n, n, margin, room,
+            contrasts_of((const double *)scores.buf + row * n, n, margin, number, room,
                          (double *)found.buf + row * (n - 2 * margin + 1));
         answer = Py_NewRef(Py_None);
     }
@@ -222,7 +275,100 @@ static PyObject *contrasts(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+/* Sums of squares of two levels, parted after one value, two, ... of an autoregression that begins anew. */
+WIDE static void squares_of_two(const double *x, Py_ssize_t n, double rho, double *total, double *square,
+                                double *left) {
+    const double more = 2.0 * rho / (1.0 - rho), of_first = 1.0 - rho * rho;
+    total[0] = square[0] = total[1] = square[1] = 0.0;
+    for (Py_ssize_t i = 1; i < n; i++) {
+        const double fresh = x[i] - rho * x[i - 1];
+        total[i + 1] = total[i] + fresh;
+        square[i + 1] = square[i] + fresh * fresh;
+    }
+    for (Py_ssize_t at = 1; at < n; at++) {
+        const double before = (1.0 + rho) * x[0] - total[1] + total[at];
+        const double after = (1.0 + rho) * x[at] - total[at + 1] + total[n];
+        const double of_before =
+            of_first * x[0] * x[0] - square[1] - before * before / ((double)at + more) + square[at];
+        const double of_after =
+            of_first * x[at] * x[at] - square[at + 1] - after * after / ((double)(n - at) + more) + square[n];
+        const double both = of_before + of_after;
+        left[at] = both > 0.0 ? both : 0.0;
+    }
+}
+
+static const char possible_doc[] =
+    "possible(scores, split, rho, limit): the first and last split that a step leaves possible, see places_of_step.";
+
+static PyObject *possible(PyObject *self, PyObject *arguments) {
+    Py_buffer scores;
+    Py_ssize_t split;
+    double rho, limit;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*ndd:possible", &scores, &split, &rho, &limit)) return NULL;
+    const Py_ssize_t n = scores.len / (Py_ssize_t)sizeof(double);
+    PyObject *answer = NULL;
+    double *room = NULL;
+    if (split < 1 || split >= n)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((room = malloc((3 * (size_t)n + 2) * sizeof *room)) == NULL)
+        PyErr_NoMemory();
+    else {
+        double *const left = room + 2 * n + 2;
+        Py_ssize_t first = 1, last = n - 1;
+        squares_of_two(scores.buf, n, rho, room, room + n + 1, left);
+        const double most = limit * left[split], many = (double)(n - 2);
+        while (first < split && !(many * (left[first] - left[split]) <= most)) first++;
+        while (last > split && !(many * (left[last] - left[split]) <= most)) last--;
+        answer = Py_BuildValue("nn", first, last);
+    }
+    free(room);
+    PyBuffer_Release(&scores);
+    return answer;
+}
+
+static const char rise_doc[] =
+    "rise(values, begin, begin, begin, end, end, end): the most of their squares that one of nine rises explains, see "
+    "change_points.py.";
+
+static PyObject *rise(PyObject *self, PyObject *arguments) {
+    Py_buffer values;
+    Py_ssize_t at[6];
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*nnnnnn:rise", &values, &at[0], &at[1], &at[2], &at[3], &at[4], &at[5]))
+        return NULL;
+    const Py_ssize_t n = values.len / (Py_ssize_t)sizeof(double);
+    const double *const x = values.buf, of_all = (double)n;
+    double sums[6] = {0.0}, moments[6] = {0.0}, sum = 0.0, moment = 0.0, best = 0.0;
+    for (Py_ssize_t i = 0; i <= n; i++) {
+        for (size_t k = 0; k < 6; k++)
+            if (at[k] == i) {
+                sums[k] = sum;
+                moments[k] = moment;
+            }
+        if (i < n) {
+            sum += x[i];
+            moment += (double)i * x[i];
+        }
+    }
+    for (size_t a = 0; a < 3; a++)
+        for (size_t b = 3; b < 6; b++) {
+            if (at[b] - at[a] < 2) continue;
+            const double m = (double)(at[b] - at[a]), after = (double)(n - at[b]);
+            const double along =
+                (moments[b] - moments[a] - (double)at[a] * (sums[b] - sums[a])) / m - sums[b];
+            const double mean = ((m - 1.0) / 2.0 + after) / of_all;
+            const double explained =
+                along * along / ((m - 1.0) * (2.0 * m - 1.0) / (6.0 * m) + after - of_all * mean * mean);
+            best = explained > best ? explained : best;
+        }
+    PyBuffer_Release(&values);
+    return PyFloat_FromDouble(best);
+}
+
 static PyMethodDef methods[] = {
+    {"possible", possible, METH_VARARGS, possible_doc},
+    {"rise", rise, METH_VARARGS, rise_doc},
     {"contrasts", contrasts, METH_VARARGS, contrasts_doc},
     {"levels", levels, METH_VARARGS, levels_doc},
     {NULL, NULL, 0, NULL},

@@ -6,6 +6,7 @@
 #endif
 #include <Python.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,16 @@ static Py_ssize_t below(const double *known, Py_ssize_t many, double x) {
     return left;
 }
 
+/* The same of four values, side by side. */
+static void below_each(const double *known, Py_ssize_t many, const double *x, Py_ssize_t *left) {
+    for (int k = 0; k < 4; k++) left[k] = 0;
+    while (many > 0) {
+        const Py_ssize_t half = (many + 1) / 2;
+        for (int k = 0; k < 4; k++) left[k] += known[left[k] + half - 1] < x[k] ? half : 0;
+        many -= half;
+    }
+}
+
 /* Normal scores of n values, equal ones sharing the mean of theirs; table: of the ranks 1, 1.5, ... n. Room: 2 n. */
 static void scores_of(const double *x, Py_ssize_t n, const double *table, double *room, double *scores) {
     double *const ordered = room, *const of_place = room + n;
@@ -31,7 +42,12 @@ static void scores_of(const double *x, Py_ssize_t n, const double *table, double
         for (next = first + 1; next < n && ordered[next] == ordered[first]; next++) sum += table[2 * next];
         of_place[first] = next - first > 1 ? (sum - before) / (double)(next - first) : table[2 * first];
     }
-    for (Py_ssize_t i = 0; i < n; i++) scores[i] = of_place[below(ordered, n - 1, x[i])];
+    Py_ssize_t i = 0, left[4];
+    for (; i + 4 <= n; i += 4) {
+        below_each(ordered, n - 1, x + i, left);
+        for (int k = 0; k < 4; k++) scores[i + k] = of_place[left[k]];
+    }
+    for (; i < n; i++) scores[i] = of_place[below(ordered, n - 1, x[i])];
 }
 
 typedef struct {
@@ -108,9 +124,65 @@ static PyObject *places(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+/* The first alarm of a row of scores: the value that raises it, the first one of the new level, whether it is up. */
+static void first_alarm_of(const double *score, Py_ssize_t n, Py_ssize_t first, double slack, double dependent,
+                           double limit, long long *found) {
+    double products = 0.0, squares = 0.0, walk[2] = {0.0, 0.0}, least[2] = {0.0, 0.0};
+    Py_ssize_t since[2] = {first, first};
+    found[0] = -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const double before = i ? score[i - 1] : 0.0, product = before * score[i], square = before * before;
+        products += product;
+        squares += square;
+        if (i < first) continue;
+        const double power = squares - square, likeness = power > 0.0 ? (products - product) / power : 0.0;
+        const double raised = likeness + 2.0 / (double)(i + 1), rho = raised < 0.0 ? 0.0 : fmin(raised, dependent);
+        const double fresh = (score[i] - rho * before) / sqrt(1.0 - rho * rho);
+        for (int down = 0; down < 2; down++) {
+            walk[down] += (down ? -fresh : fresh) - slack;
+            if (walk[down] < least[down]) least[down] = walk[down];
+            if (walk[down] - least[down] > limit) {
+                found[0] = i;
+                found[1] = since[down];
+                found[2] = !down;
+                return;
+            }
+            if (walk[down] == least[down]) since[down] = i + 1;
+        }
+    }
+}
+
+static const char walks_doc[] =
+    "walks(scores, n, first, slack, dependent, limit, found): of every row what raises the first alarm or -1, the "
+    "first value of the new level, whether it is up; see cusum.first_alarms.";
+
+static PyObject *walks(PyObject *self, PyObject *arguments) {
+    Py_buffer values, found;
+    Py_ssize_t n, first;
+    double slack, dependent, limit;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*nndddw*:walks", &values, &n, &first, &slack, &dependent, &limit, &found))
+        return NULL;
+    const Py_ssize_t rows = n > 0 ? values.len / (Py_ssize_t)sizeof(double) / n : 0;
+    PyObject *answer = NULL;
+    if (rows < 1 || values.len != rows * n * (Py_ssize_t)sizeof(double) ||
+        found.len != 3 * rows * (Py_ssize_t)sizeof(long long))
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else {
+        for (Py_ssize_t row = 0; row < rows; row++)
+            first_alarm_of((const double *)values.buf + row * n, n, first, slack, dependent, limit,
+                           (long long *)found.buf + 3 * row);
+        answer = Py_NewRef(Py_None);
+    }
+    PyBuffer_Release(&values);
+    PyBuffer_Release(&found);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
     {"places", places, METH_VARARGS, places_doc},
     {"scores", scores, METH_VARARGS, scores_doc},
+    {"walks", walks, METH_VARARGS, walks_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterator, Sequence
-from itertools import groupby, pairwise, product
+from functools import lru_cache
+from itertools import accumulate, groupby, pairwise, product
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray
-from speedproof.stats.levels import LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
+from speedproof.stats.levels import COMPILED, LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
 from speedproof.stats.two_levels import two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
+_ALL = -1.0  # no p-value is so small that a larger one will do
 _FEW = 4  # steps: most series that change need no more
-_Asked = tuple[FloatArray, int | None]
+_Asked = tuple[FloatArray, int | None, float]  # series, of how many changes, what p-value is small enough
 _Answer = tuple[FloatArray, IntArray]
 
 
@@ -67,7 +69,7 @@ class Levelled:
             if part not in self._lines:
                 rest = [self.values[slice(*level)] - self._heights[level] for level in pairwise(part)]
                 values, left = in_common_unit(self.values[part[0] : part[-1]], np.concatenate(rest))
-                self._lines[part] = _is_line(values, left, np.diff(part))
+                self._lines[part] = _is_line(values, left, [b - a for a, b in pairwise(part)])
             yield run[0], run[-1], self._lines[part]
 
     def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
@@ -96,31 +98,32 @@ def _share(n: int) -> float:
     return min(1.0, max(0.03, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
-def change_pvalues(x: npt.ArrayLike) -> FloatArray:
-    """Of each of several series of equal length, shape (rows, n): the p-value of any change."""
+def change_pvalues(x: npt.ArrayLike, *, enough: float = _ALL) -> FloatArray:
+    """Of each of several series of equal length, shape (rows, n): the p-value of any change.
+
+    Of those that a quicker look shows to be small `enough` a bound from above.
+    """
     series = np.asarray(x, dtype=np.float64)
     parts = (series[start : start + _ROWS] for start in range(0, len(series), _ROWS))
-    return np.concatenate([np.zeros(0), *(_shows(part, None)[0] for part in parts)])
+    return np.concatenate([np.zeros(0), *(_shows(part, None, enough)[0] for part in parts)])
 
 
 def show_changes(x: npt.ArrayLike, alpha: float) -> BoolArray:
-    """Whether those p-values are at most alpha; where two levels show it, nothing else is asked."""
-    series = np.asarray(x, dtype=np.float64)
-    share = _share(series.shape[1])
-    shown: BoolArray = two_levels(series).pvalue / share <= alpha
-    if share < 1.0:
-        shown[~shown] = change_pvalues(series[~shown]) <= alpha
-    return shown
+    """Whether those p-values are at most alpha."""
+    return np.asarray(change_pvalues(x, enough=alpha) <= alpha)
 
 
-def _shows(series: FloatArray, most: int | None) -> _Answer:
-    """The p-values of up to so many changes, and where several levels part."""
+def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
+    """The p-values of up to so many changes, and where several levels part unless two are small enough."""
     rows, n = series.shape
     share = _share(n)
     pvalue, splits = two_levels(series).pvalue / share, np.full((rows, 1), n)
-    if share < 1.0:
-        apart = levels(series, most=most)
-        pvalue, splits = np.minimum(pvalue, apart.pvalue / (1.0 - share)), apart.splits
+    left = np.flatnonzero(pvalue > enough) if share < 1.0 else ()
+    if len(left):
+        apart = levels(series[left], most=most, enough=enough * (1.0 - share))
+        pvalue[left] = np.minimum(pvalue[left], apart.pvalue / (1.0 - share))
+        splits = np.full((rows, apart.splits.shape[1]), n)
+        splits[left] = apart.splits
     return np.minimum(pvalue, 1.0), splits
 
 
@@ -150,9 +153,9 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
                 except StopIteration as end:
                     changes[row] = end.value
             answers = {}
-            for most in {most for _, most in asked.values()}:
-                alike = {row: rest for row, (rest, its) in asked.items() if its == most}
-                pvalue, where = _shows(np.concatenate(list(alike.values())), most)
+            for most, enough in {(most, enough) for _, most, enough in asked.values()}:
+                alike = {row: rest for row, (rest, *how) in asked.items() if how == [most, enough]}
+                pvalue, where = _shows(np.concatenate(list(alike.values())), most, enough)
                 ends = np.cumsum([len(rest) for rest in alike.values()])[:-1]
                 both = zip(np.split(pvalue, ends), np.split(where, ends), strict=True)
                 answers |= dict(zip(alike, both, strict=True))
@@ -167,10 +170,10 @@ def _search(
     if splits == [step] and apart <= alpha:
         possible = places_of_step(usual(series.without([])), step, 0.0, alpha)
         return (ChangePoint(step, *possible, apart),)
-    pvalues, _ = yield series.alone(splits), 1
+    pvalues, _ = yield series.alone(splits), 1, _ALL
     if any(line for _, _, line in series.directions(splits)):
         for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
-            shown, _ = yield series.alone(way), 1
+            shown, _ = yield series.alone(way), 1, _ALL
             if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
                 splits, rho, pvalues = way, dependence, shown
     located: list[ChangePoint] = []
@@ -193,23 +196,31 @@ def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePo
     return tuple(joined)
 
 
-def _is_line(x: FloatArray, rest: FloatArray, lengths: IntArray) -> bool:
+@lru_cache(maxsize=1024)
+def _times(n: int) -> tuple[FloatArray, float]:
+    """Of n values, around their middle, and the sum of their squares."""
+    times = np.asarray(np.arange(n) - (n - 1) / 2.0, dtype=np.float64)
+    return times, float(times @ times)
+
+
+def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int]) -> bool:
     """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
 
     Outliers are drawn to three deviations. The line may be level before and after. A step costs a place and a
     height, as in the Bayesian information criterion, such a line a place more than one over all.
     """
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
-    x = x - rest + rest.clip(-far, far)
-    x -= x.mean()
-    starts, time, steps = lengths.cumsum() - lengths, np.arange(n) - (n - 1) / 2.0, lengths.size - 1
-    levels_apart = x @ x - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
-    line_apart = x @ x - (time @ x) ** 2 / (time @ time)
+    x = x - rest + np.minimum(np.maximum(rest, -far), far)
+    x -= x.sum() / n
+    starts, steps = [0, *accumulate(lengths[:-1])], len(lengths) - 1
+    power, (times, of_times) = x @ x, _times(n)
+    levels_apart = power - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
+    line_apart = power - (times @ x) ** 2 / of_times
     price = math.log(n) / n
     if line_apart < levels_apart * math.exp(2.0 * (steps - 1) * price):
         return True
-    explained = _rise(x, starts.tolist(), lengths.tolist())
-    return bool(x @ x - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
+    explained = _rise(x, starts, lengths)
+    return bool(power - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
 
 
 def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
@@ -218,12 +229,14 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
     A step at either end of it stands half a level before or after its end, give or take as much.
     """
     n, best = x.size, 0.0
-    total, moment = np.zeros((2, n + 1))
-    x.cumsum(out=total[1:])
-    (np.arange(n) * x).cumsum(out=moment[1:])
     first, last = lengths[1], lengths[-2]
     begins = [max(starts[1] - more, 0) for more in (0, first // 2, first)]
     ends = [min(starts[-1] + more, n) for more in (0, last // 2, last)]
+    if COMPILED is not None:
+        return float(COMPILED.rise(x, *begins, *ends))
+    total, moment = np.zeros((2, n + 1))
+    x.cumsum(out=total[1:])
+    (np.arange(n) * x).cumsum(out=moment[1:])
     # Of few numbers Python's own are faster.
     sums, moments = (
         dict(zip(begins + ends, of[begins + ends].tolist(), strict=True)) for of in (total, moment)
@@ -234,7 +247,7 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
         m, after = b - a, n - b
         along = (moments[b] - moments[a] - a * (sums[b] - sums[a])) / m - sums[b]
         mean = ((m - 1) / 2.0 + after) / n
-        best = max(best, along**2 / ((m - 1) * (2 * m - 1) / (6.0 * m) + after - n * mean**2))
+        best = max(best, along * along / ((m - 1) * (2 * m - 1) / (6.0 * m) + after - n * mean * mean))
     return best
 
 
@@ -244,7 +257,7 @@ def _fewest(
     """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
     splits, without = series.upto(1)[0][0] if step is None else [step], series.without
     for _ in range(_ROUNDS):
-        pvalue, more = yield without(splits)[None], None
+        pvalue, more = yield without(splits)[None], None, _ALL
         if float(pvalue[0]) > alpha:
             break
         ends = np.array([0, *splits, series.values.size])
@@ -259,7 +272,7 @@ def _fewest(
         splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
         fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
-        pvalues, _ = yield np.stack([without(way) for way in fewer]), None
+        pvalues, _ = yield np.stack([without(way) for way in fewer]), None, alpha
         if pvalues.max() <= alpha:
             break
         splits = fewer[int(pvalues.argmax())]

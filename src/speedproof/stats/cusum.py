@@ -21,6 +21,7 @@ from speedproof.stats.special import halved, ndtr, ndtri
 _SLACK = 0.5  # best for a change by one deviation
 _FIRST = 10  # values that only serve for ranking
 _NODES = 80
+_SHARED = 512  # values of a series, of many of which scores are looked up
 _MOST_DEPENDENT = 0.9
 
 
@@ -68,7 +69,11 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
 
     Nothing depends on later values: shorter series may be filled up.
     """
-    scores = ndtri((_places(values) + 1) / (2.0 * np.arange(1, values.shape[1] + 1)))
+    scores = _sequential_scores(values)
+    if COMPILED is not None and scores.size:
+        found = np.empty((len(values), 3), dtype=np.int64)
+        COMPILED.walks(scores, values.shape[1], _FIRST, _SLACK, _MOST_DEPENDENT, limit, found)
+        return [Alarm(at, since, bool(up)) if at >= 0 else None for at, since, up in found.tolist()]
     before = np.zeros_like(scores)
     before[:, 1:] = scores[:, :-1]
     # The likeness of neighbours so far, raised by the bias of its estimate.
@@ -87,6 +92,21 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
                 zeros = np.flatnonzero(sums[row, :at] == 0.0)
                 alarms[row] = Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
     return alarms
+
+
+def _sequential_scores(values: FloatArray) -> FloatArray:
+    """Of every value of a row its normal score among those so far."""
+    (rows, n), places = values.shape, _places(values)
+    if n < _SHARED and rows * n * 4 > _SHARED**2:
+        return np.asarray(_all_scores().take(places + np.arange(n) ** 2))
+    return ndtri((places + 1) / (2.0 * np.arange(1, n + 1)))
+
+
+@lru_cache(maxsize=1)
+def _all_scores() -> FloatArray:
+    """Those of the first, the second, ... value, place by place: many rows share them."""
+    before = np.repeat(np.arange(_SHARED), 2 * np.arange(_SHARED) + 1)
+    return ndtri((np.arange(_SHARED**2) - before * before + 1) / (2.0 * (before + 1)))
 
 
 def _places(values: FloatArray) -> IntArray:

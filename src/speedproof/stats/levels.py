@@ -43,6 +43,8 @@ _COEFFICIENTS = np.arange(9) / 10.0
 _PRICE = 4.0  # of a coefficient of one, in logarithms of the likelihood
 _RISES = (0.0, 1.0), (0.0, 0.5), (0.25, 0.75), (0.5, 1.0)  # begin and end, shares of a series
 _Places = IntArray | slice | int
+_CHANCE = 2e-3
+"""Above the chance that 65 values or more on two sides of a border lie in so few runs, of three or more each."""
 _PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
 
 
@@ -215,10 +217,14 @@ def levels_statistic(x: FloatArray, most: int | None = None) -> tuple[FloatArray
 
     Where a rise is likelier, the statistic is that of the rise.
     """
-    rows, n = x.shape
-    most = len(_LEAST_FOR) if most is None else most
     scores = normal_scores(x)
-    sums, splits = least_squares(scores, step_places(scores, _PLACES), _COEFFICIENTS, most)
+    return _statistic(scores, step_places(scores, _PLACES), len(_LEAST_FOR) if most is None else most)
+
+
+def _statistic(scores: FloatArray, places: IntArray, most: int) -> tuple[FloatArray, IntArray, IntArray]:
+    """The same of scores, with steps at places; never less with more steps."""
+    rows, n = scores.shape
+    sums, splits = least_squares(scores, places, _COEFFICIENTS, most)
     best, at = _best(scores, sums)
     ways = np.take_along_axis(splits, at[:, None, :, None], axis=1)[:, 0]
     afresh = log_likelihoods(scores, squares_of_one_level(scores, ways, _COEFFICIENTS), _COEFFICIENTS)
@@ -288,16 +294,21 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     B. E. Hansen, "Sample splitting and threshold estimation", Econometrica 68(3), 2000: equation 10.
     """
     n = x.size
+    limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
+    if COMPILED is not None:
+        first, last = COMPILED.possible(np.ascontiguousarray(x), split, rho, limit)
+        return int(first), int(last)
     places = np.arange(1, n)
     squares, inside = _squares(x, rho), slice(1, n)
     left = np.maximum(squares(0, inside, places) + squares(inside, n, n - places), 0.0)
-    limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
     possible = places[(n - 2) * (left - left[split - 1]) <= limit * left[split - 1]]
     return int(possible[0]), int(possible[-1])
 
 
-def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:
+def levels(x: npt.ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for steps between levels.
+
+    Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told.
 
     S. Chakar, E. Lebarbier, C. Levy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean
     of an AR(1) process", Bernoulli 23(2), 2017; the criterion: Y.-C. Yao, "Estimating the number of change-points
@@ -307,7 +318,21 @@ def levels(x: npt.ArrayLike, *, most: int | None = None) -> Levels:
     rows, n = series.shape
     if n < LEAST or rows == 0:
         return Levels(np.zeros(rows), np.full((rows, 1), n), np.ones(rows))
-    statistic, steps, splits = levels_statistic(series, most)
+    most = len(_LEAST_FOR) if most is None else most
+    scores = normal_scores(series)
+    places = step_places(scores, _PLACES)
+    if n < _LEAST_FOR[-1] or most == 1 or enough < _CHANCE:
+        return _levels(n, *_statistic(scores, places, most))
+    one = _levels(n, *_statistic(scores, places, 1))
+    pvalue, splits = np.maximum(one.pvalue, _CHANCE), np.zeros((rows, most), dtype=np.int64)
+    splits[:, :1] = one.splits
+    if (left := np.flatnonzero(pvalue > enough)).size:
+        more = _levels(n, *_statistic(scores[left], places[left], most))
+        one.statistic[left], splits[left], pvalue[left] = more.statistic, more.splits, more.pvalue
+    return Levels(one.statistic, splits, pvalue)
+
+
+def _levels(n: int, statistic: FloatArray, steps: IntArray, splits: IntArray) -> Levels:
     return Levels(statistic, splits, np.maximum(levels_pvalue(statistic, n), _chance(n, steps, splits)))
 
 
