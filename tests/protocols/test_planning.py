@@ -18,11 +18,9 @@ from speedproof.errors import DataError
 from speedproof.protocols import planning
 from speedproof.protocols.figures import forecasts, no_spread_of
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.planning import calibrate
-from speedproof.protocols.power import MOST_RUNS, plan_power
-from speedproof.stats.allocation import variance_components
+from speedproof.protocols.planning import MOST_RUNS, calibrate, plan_power
 from speedproof.stats.fixed_pairs import blocks_needed
-from speedproof.stats.power import RunsNeeded
+from speedproof.stats.power import RunsNeeded, variance_components
 
 
 @pytest.mark.parametrize(("cost", "runs"), [(0.01, 1), (1.0, 2), (2.0, 3), (4.0, 4)])
