@@ -233,10 +233,10 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
     if duel.exact(rule):
         twice_u, groups = merged(duel, speedup)
         if rule == "exact":
-            tails = rank_sum_tails(groups, n)
-            return float(tails.at_least[twice_u]), float(tails.at_most[twice_u])
+            at_least, at_most = rank_sum_tails(groups, n)
+            return float(at_least[twice_u]), float(at_most[twice_u])
         # A table has neither ties nor half-integers: read against significance.
-        table = rank_sum_tails((1,) * (n + m), n).at_least
+        table, _ = rank_sum_tails((1,) * (n + m), n)
         return float(table[twice_u - twice_u % 2]), float(table[2 * n * m - twice_u - twice_u % 2])
     twice_u, beaten, met = pairs_won(duel, speedup)
     if rule == "exact":

@@ -121,8 +121,7 @@ def _pvalues(x: FloatArray, row: IntArray, since: IntArray, new: int) -> FloatAr
     apart = np.abs(after.mean(axis=1) - level)
     distance = np.divide(apart, spread, out=np.full(count.size, np.inf), where=spread > 0.0)
     degrees = np.maximum(count * (1.0 - rho) / (1.0 + rho) - 1.0, 2.0)
-    pvalues: FloatArray = 2.0 * t_sf(distance, degrees)
-    return pvalues
+    return np.asarray(2.0 * t_sf(distance, degrees))
 
 
 def _of_mean(rho: FloatArray, count: FloatArray) -> FloatArray:

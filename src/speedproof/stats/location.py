@@ -71,8 +71,7 @@ def hodges_lehmann(ordered: FloatArray) -> float:
 def _partners(ordered: FloatArray, limit: float, side: Literal["left", "right"]) -> IntArray:
     """For each value how many of those from itself on make a sum up to the limit with it."""
     upto = np.searchsorted(ordered, limit - ordered, side=side)
-    partners: IntArray = np.maximum(upto - np.arange(ordered.size), 0)
-    return partners
+    return np.asarray(np.maximum(upto - np.arange(ordered.size), 0))
 
 
 def median_interval(x: npt.ArrayLike, alpha: float = 0.05) -> tuple[FloatArray, FloatArray]:

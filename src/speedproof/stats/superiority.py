@@ -115,7 +115,7 @@ def typical_ratio_tests(
     for start in range(0, pairs.x.shape[0], at_once):
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
-        unshifted = _at_one(rows) if known is None else OneSided(known[0][which], known[1][which])
+        unshifted = _at_one(rows)[0] if known is None else OneSided(known[0][which], known[1][which])
         shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0])
         for k, gamma in enumerate(gammas):
             part = unshifted if gamma == 1.0 else monotone(gamma, next(shifted), unshifted, _meant(rows))
@@ -123,16 +123,10 @@ def typical_ratio_tests(
     return [OneSided(*of.reshape(2, *pairs.shape)) for of in pvalues]
 
 
-class _AtOne(OneSided, frozen=True, eq=False):
-    """The test of equality, with ties that count one half; shape (rows,)."""
-
-    chance: FloatArray
-    se: FloatArray
-    quantile: FloatArray
-
-
-def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
-    """With the quantile at a risk, if one is given."""
+def _at_one(
+    pairs: Pairs, alpha: float | None = None
+) -> tuple[OneSided, tuple[FloatArray, FloatArray, FloatArray]]:
+    """The test of equality, with ties that count one half; the chance, its error and the quantile at the risk."""
     n, m = pairs.sizes
     count = pairs.x.shape[0]
     order = pooled_order(pairs.x, pairs.y)
@@ -161,7 +155,7 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
                 lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, OneSided(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
-    return _AtOne(at_one.pvalue, at_one.pvalue_less, chance, se, quantile)
+    return at_one, (chance, se, quantile)
 
 
 def _beyond_drift(gamma: float, test: OneSided, ends: tuple[FloatArray, FloatArray]) -> OneSided:
@@ -209,7 +203,7 @@ def fewest_for_chance(alpha: float) -> int:
 def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     """All answers of some rows, in the order of the fields of TypicalRatio."""
     n, m = pairs.sizes
-    at_one = _at_one(pairs, alpha)
+    at_one, of_chance = _at_one(pairs, alpha)
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
     estimate, low, high = np.empty((3, pairs.x.shape[0]))
     at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
@@ -226,10 +220,8 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
     # Whatever they prove of the ratio.
     enough = min(n, m) >= fewest_for_chance(alpha)
-    chances = chance_bounds(
-        at_one.chance, at_one.se, at_one.quantile, separation, faster & enough, slower & enough
-    )
-    return pvalue, pvalue_less, estimate, low, high, at_one.chance, chances.low, chances.high
+    chances = chance_bounds(*of_chance, separation, faster & enough, slower & enough)
+    return pvalue, pvalue_less, estimate, low, high, of_chance[0], chances.low, chances.high
 
 
 def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
