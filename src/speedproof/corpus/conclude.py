@@ -19,19 +19,17 @@ from msgspec import Struct, convert
 from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, Seen, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
-from speedproof.corpus.read import Part, fetched, rows_of
+from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
 from speedproof.protocols.aggregates import (
     LOCATIONS,
-    PRECISION,
     Accelerated,
     GeometricMeans,
     Location,
     OverallGain,
-    accelerated,
-    accelerated_2009,
+    accelerated_by,
 )
 from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
@@ -146,14 +144,8 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 if total > 1
                 for joint in _jointly(connection, protocol, alpha, margin, shaken=machine is not None)
             ),
-            accelerated=tuple(
-                (
-                    protocol,
-                    (accelerated_2009 if protocol == "touati2009" else accelerated)(
-                        counts[protocol][Verdict.FASTER], total, alpha, PRECISION
-                    ),
-                )
-                for protocol in proven
+            accelerated=accelerated_by(
+                [(name, counts[name][Verdict.FASTER]) for name in proven], total, alpha
             ),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
             clearest=at_two_speeds(_clearest(connection, headline, most, alpha), machine),
@@ -331,7 +323,7 @@ def samples_of(
     hashes = [digest(name) for name in benchmarks]
     files = [f.path for f in manifest.files if any(path.startswith(f.prefix) for path in hashes)]
     metrics = None if metric is None else [metric]
-    rows = rows_of(Part(place.lasting, tuple(files)), where, metric=metrics, benchmark=benchmarks)
+    rows = rows_of(place.lasting, files, where, metric=metrics, benchmark=benchmarks)
     read = [record for _, record in records(rows.sort_by("row"))]
     for pair, names in chosen.items():
         yield (

@@ -27,6 +27,7 @@ from speedproof.protocols.checks import same_values, undermining
 from speedproof.protocols.pair import UNNAMED, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import (
+    CHANGED,
     Comparison,
     InOrder,
     PairVerdict,
@@ -52,20 +53,17 @@ K = TypeVar("K")
 Claims = tuple[Estimate, bool, float, float]
 
 
-def decide(ahead: bool, adjusted: Sequence[float], alpha: float) -> tuple[Verdict, float]:
-    """A pair's verdict by its adjusted p-values, and the p-value of the direction that was observed."""
-    faster, slower = adjusted
-    verdict = Verdict.FASTER if faster <= alpha else Verdict.SLOWER if slower <= alpha else Verdict.UNDECIDED
-    return verdict, faster if ahead else slower
-
-
 def verdicts(claims: Mapping[tuple[str, str], Claims], alpha: float) -> tuple[PairVerdict, ...]:
     """What is proven of each pair by Holm's procedure: pairs share samples, and it holds under any dependence."""
     adjusted = holm([p for *_, faster, slower in claims.values() for p in (faster, slower)]).reshape(-1, 2)
-    return tuple(
-        PairVerdict(*pair, estimate, *decide(ahead, p, alpha))
-        for (pair, (estimate, ahead, *_)), p in zip(claims.items(), adjusted.tolist(), strict=True)
-    )
+    pairs = []
+    for (pair, (estimate, ahead, *_)), (faster, slower) in zip(
+        claims.items(), adjusted.tolist(), strict=True
+    ):
+        won, lost = faster <= alpha, slower <= alpha
+        verdict = Verdict.FASTER if won else Verdict.SLOWER if lost else Verdict.UNDECIDED
+        pairs.append(PairVerdict(*pair, estimate, verdict, faster if ahead else slower))
+    return tuple(pairs)
 
 
 def open_pairs(pairs: Sequence[PairVerdict]) -> set[frozenset[str]]:
@@ -83,7 +81,7 @@ def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, t
     """The best and the worst rank that verdicts on pairs leave to each version."""
     beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
     for p in pairs:
-        if p.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        if p.verdict in CHANGED:
             ahead, behind = (p.candidate, p.reference)[:: 1 if p.verdict is Verdict.FASTER else -1]
             beats[ahead] += 1
             beaten_by[behind] += 1
@@ -298,8 +296,8 @@ def rank_runs(
         chances, ties = [first, second], [c.ties] * 2
     else:
         chances = [*sample_intervals(values, processes=clusters_of(at_places), alpha=alpha, ranked=True)]
-        counted = least_of_samples(values)
-        ties = (counted.or_equal - counted.strict).tolist()
+        strict, or_equal = least_of_samples(values)
+        ties = (or_equal - strict).tolist()
     units = dict(zip(samples, independent_units(at_places, "median"), strict=True))
     means, medians = ({v: at(s.values) for v, s in units.items()} for at in (mean_of, median_of))
     order = sorted(range(len(values)), key=lambda i: (-chances[i].value, float(np.median(values[i]))))
@@ -355,11 +353,11 @@ def _of_mixtures(
     known = [f for f in fits if f is not None]
     if len(known) < len(fits):
         return [None] * len(fits), 0.0
-    least = least_of_mixtures([f.model for f in known])
+    chances, error = least_of_mixtures([f.model for f in known])
     intervals = mixture_intervals(
-        known, least.strict.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
+        known, chances.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
     )
-    return intervals, least.error
+    return intervals, error
 
 
 def _duels(

@@ -184,7 +184,7 @@ def why(
     )
     tested = []
     for k, name in enumerate(names):
-        unit = _unit_of(others[name])
+        unit = next(sample.unit for sample in others[name] if sample is not None)
         figures = float(correlation[k]), float(between[k]), float(pvalue[k])
         tested.append(GoesWith(name, unit, unit == about.unit != "", *figures))
     order = sorted(
@@ -242,10 +242,6 @@ def same_runs(one: Sample, other: Sample) -> bool:
         elif not np.array_equal(numbers, others):
             return False
     return True
-
-
-def _unit_of(samples: Sequence[Sample | None]) -> str:
-    return next(sample.unit for sample in samples if sample is not None)
 
 
 def _sessions(side: Sample) -> IntArray:

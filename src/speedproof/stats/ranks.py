@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray, extension
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.special import ndtr, t_sf
 
@@ -352,14 +350,7 @@ def distinct(x: FloatArray) -> tuple[FloatArray, IntArray]:
     return x[ends], steps_of(ends + 1)
 
 
-def _load_compiled() -> ModuleType | None:
-    try:
-        return import_module("speedproof.stats._merging")
-    except ImportError:  # installed without a compiler
-        return None
-
-
-COMPILED = _load_compiled()
+COMPILED = extension("stats._merging")
 
 
 def merged_places(x: FloatArray, y: FloatArray, x_first: bool) -> tuple[IntArray, IntArray]:

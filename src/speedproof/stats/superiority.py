@@ -50,14 +50,21 @@ _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 18  # ratios, of several pairs: so many that calls cost little
 
 
-class TypicalRatio(OneSided, frozen=True):
-    """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha."""
+class Bounded(OneSided, frozen=True):
+    """An estimate with two one-sided bounds, each at confidence 1 - alpha, and the p-values of their test."""
 
-    # The median of the ratios x / y, that of two zeros being 1, and its bounds: 0 and infinity where there is none
-    # (or the ratio is that), NaN where a value is negative. Shape of the leading axes.
-    estimate: FloatArray
+    estimate: FloatArray  # shape of the leading axes
     low: FloatArray
     high: FloatArray
+
+
+class TypicalRatio(Bounded, frozen=True):
+    """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha.
+
+    Estimated is the median of the ratios x / y, that of two zeros being 1; its bounds are 0 and infinity where
+    there is none (or the ratio is that). All three are NaN where a value is negative.
+    """
+
     chance: FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds: of enough runs on the p-values' side of 1/2
     chance_low: FloatArray
     chance_high: FloatArray
@@ -344,18 +351,6 @@ def both_states(pairs: Pairs, score: Score) -> tuple[States, States]:
     return low, _states(*_values(pairs, 1.0), score) if pairs.step.any() else low
 
 
-class SuperiorityBounds(OneSided, frozen=True):
-    """P[X > Y] + P[X = Y] / 2 with two one-sided bounds, each at confidence 1 - alpha.
-
-    A p-value is the smallest alpha at which the bound lies beyond 1/2: 1 where none does, NaN when a size is 1 and
-    the samples are not separated, which leaves the spread unknown.
-    """
-
-    estimate: FloatArray  # shape of the leading axes
-    low: FloatArray
-    high: FloatArray
-
-
 def chance_bounds(
     chance: FloatArray,
     se: FloatArray,
@@ -382,7 +377,7 @@ def chance_bounds(
     return hold(low, high, faster, slower, equal=0.5)
 
 
-def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> SuperiorityBounds:
+def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Bounded:
     """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread, as far as 0 and 1.
 
     Brunner and Munzel's standard error and degrees of freedom, with Student's quantile. `pvalue` is the tail of
@@ -398,4 +393,4 @@ def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Sup
     pvalue_less = np.where(known, np.maximum(t_sf(-t, df), 0.5**fewer), r.pvalue_less)
     quantile, separation = t_ppf(1.0 - alpha, df), alpha ** (1.0 / fewer)
     bounds = chance_bounds(r.estimate, r.se, quantile, separation, pvalue <= alpha, pvalue_less <= alpha)
-    return SuperiorityBounds(pvalue, pvalue_less, r.estimate, bounds.low, bounds.high)
+    return Bounded(pvalue, pvalue_less, r.estimate, bounds.low, bounds.high)
