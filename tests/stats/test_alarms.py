@@ -7,8 +7,16 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.stats.alarms import alarms, all_alarms, first_jumps, jumps, newest_jump
-from speedproof.stats.cusum import Alarm, first_alarms, run_limit
+from speedproof.stats.alarms import (
+    Alarm,
+    alarms,
+    all_alarms,
+    first_alarms,
+    first_jumps,
+    jumps,
+    newest_jump,
+    run_limit,
+)
 
 Series = npt.NDArray[np.float64]
 

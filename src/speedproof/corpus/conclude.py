@@ -124,7 +124,12 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             Verdict.FASTER: max(_SHOWN, 2 * _SHOWN - slower),
         }
         undermined, undermining = _undermining(rows, headline)
-        machine = _machine(connection, total, alpha) if versions == 1 else None
+        machine = None
+        if versions == 1:
+            query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
+            speeds: Any = connection.execute(query).fetchnumpy()
+            columns = [np.ma.filled(speeds[name].astype(np.float64), np.nan) for name in SPEEDS]
+            machine = common_speeds(np.column_stack(columns), total, alpha)
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
@@ -301,14 +306,6 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
         chance=None if row["chance"] is None else chance,
         floor=None if row["floor_reach"] is None else SessionFloor(*(row[f"floor_{name}"] for name in FLOOR)),
     )
-
-
-def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int, alpha: float) -> MachineSpeeds | None:
-    """Whether most benchmarks ran at the same two speeds."""
-    query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
-    fetched: Any = connection.execute(query).fetchnumpy()
-    columns = [np.ma.filled(fetched[name].astype(np.float64), np.nan) for name in SPEEDS]
-    return common_speeds(np.column_stack(columns), comparisons, alpha)
 
 
 def samples_of(

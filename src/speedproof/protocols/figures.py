@@ -49,6 +49,9 @@ class Decision(Struct, frozen=True):
     # Of the test that decides, for "X takes longer than Y" and the reverse; NaN when more runs are needed
     pvalue: FloatArray
     pvalue_slower: FloatArray
+    # Whether each assumption was not rejected. Figure 1: normality of X, of Y, and that the pooled test decides;
+    # figure 2: the location model
+    holds: tuple[BoolArray, ...]
 
 
 def state_of(pvalue: float, alpha: float, lacking: Sequence[bool], *, together: bool = False) -> State:

@@ -35,8 +35,8 @@ from speedproof.protocols.aggregates import (
     weigh,
 )
 from speedproof.protocols.figures import SMALL, Decision
-from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
-from speedproof.protocols.median import MedianDecision, decide_median, median_tests
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import DEFAULT, Rules
 from speedproof.stats.estimate import Estimate, alpha_at
 from speedproof.stats.ratio import ratio_of_means
@@ -188,14 +188,14 @@ def finding(
     """
     at = DEFAULT_ALPHA if alpha is None else alpha
     decide: Callable[[Any], Decision]
-    remarks = partial(_remarks, sizes=(x.size, y.size), names=(2, 1) if turned else (1, 2))
+    remarks = partial(_remarks, location=location, sizes=(x.size, y.size), names=(2, 1) if turned else (1, 2))
     if location == "mean":
         means, welch = mean_tests(x, y), rules.always_welch and not original
         decide = partial(decide_mean, means, always_welch=welch, f_test_when_not_normal=original)
         if original:
             # Without an F test the tool gives up, too.
             return _searched(location, alpha, decide, remarks, not math.isnan(float(means.variances.pvalue)))
-        pooled = decide_mean(means, at, always_welch=welch).equal_variances
+        pooled = decide_mean(means, at, always_welch=welch).holds[-1]
         pvalues, bounds = means.pvalues, ratio_of_means(x, y, at, pooled)
         observed = location_ratio(mean, x, y)
     else:
@@ -281,10 +281,12 @@ def _no_level(location: str) -> str:
     return f"{location}: no confidence level of {_LEAST_LEVEL:g} or more"
 
 
-def _remarks(decision: Decision, sizes: tuple[int, int], names: tuple[int, int]) -> tuple[str, ...]:
+def _remarks(
+    decision: Decision, location: str, sizes: tuple[int, int], names: tuple[int, int]
+) -> tuple[str, ...]:
     """The warnings of a protocol on two samples."""
-    if isinstance(decision, MeanDecision):
-        sides = sorted(zip(names, (decision.normal_x, decision.normal_y), sizes, strict=True))
+    if location == "mean":
+        sides = sorted(zip(names, decision.holds[:2], sizes, strict=True))
         return tuple(
             f"mean: more than {SMALL} runs needed for sample {side}"
             if size <= SMALL
@@ -294,6 +296,6 @@ def _remarks(decision: Decision, sizes: tuple[int, int], names: tuple[int, int])
         )
     both = zip(names, (decision.lacking_x, decision.lacking_y), strict=True)
     lacking = sorted(side for side, lacks in both if lacks)
-    if isinstance(decision, MedianDecision) and not (lacking or decision.location_model):
+    if not (lacking or decision.holds[0]):
         return ("median: no location shift, confidence may be inaccurate",)
     return tuple(f"median: more than {SMALL} runs needed for sample {side}" for side in lacking)

@@ -35,12 +35,11 @@ from speedproof.protocols.caveats import (
     machine_speeds,
     one_layout,
 )
-from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
+from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
-_CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 LEAST_FOR_HPT = 5
 _AT_A_TIME = 512
 
@@ -145,7 +144,7 @@ def compare_suite(
         controlled=tuple(
             control_verdicts(found, alpha, method=method, margin=rules.margin)
             for found in (asked.values() if several else ())
-            for method in _CONTROLS
+            for method in ADJUSTMENTS
         ),
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),

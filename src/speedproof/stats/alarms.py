@@ -1,5 +1,10 @@
 """Alarms while values come in: a cumulative sum of ranks for small changes, how far values lie for large ones.
 
+Each new value is ranked among those so far; without a change these sequential ranks are independent and uniform
+whatever the distribution of the values. Their normal scores, freed from the dependence of neighbours, run into
+Page's cumulative sum for both directions, whose mean time to an alarm is the solution of an integral equation.
+False alarms are as rare as stated.
+
 A jump is in the newest values: all of them beyond those before, and farther than dependent noise would go.
 
 The ranks of a few new values say little, however far they lie; how far they lie says more, but outliers lie far,
@@ -11,27 +16,112 @@ distribution.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.change_points import place_of_step
-from speedproof.stats.cusum import Alarm, first_alarms, run_limit
+from speedproof.stats.normal_scores import COMPILED
 from speedproof.stats.scaling import in_common_unit
-from speedproof.stats.special import t_sf
+from speedproof.stats.special import halved, ndtr, ndtri, t_sf
 
-_FIRST = 10  # values of a level before it can be left
+_SLACK = 0.5  # best for a change by one deviation
+_FIRST = 10  # values that only serve for ranking, and of a level before it can be left
+_NODES = 80
+_MOST_DEPENDENT = 0.9
+_ROWS = 256  # series at a time
 _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _BEFORE = 100
-_MOST_DEPENDENT = 0.9
 _AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value, for looks at all lengths and dependent values; of the
 # chance of such ranks and its power of the mean, for outliers; of that of the newest values
 _STRICTER, _RANKS, _POWER, _RANKS_OF_NEWEST = 2.0, 8700.0, 1.8, 4.0
+
+
+class Alarm(Struct, frozen=True):
+    """An alarm: the value that raised it, the first one of the new level by the best estimate, its direction."""
+
+    raised: int
+    since: int
+    up: bool
+
+
+@lru_cache(maxsize=256)
+def mean_run(limit: float, slack: float = _SLACK) -> float:
+    """Mean number of standard normal values until a two-sided cumulative sum exceeds its limit.
+
+    E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954; the integral equation: A. L. Goel, S. M. Wu,
+    "Determination of A.R.L. and a contour nomogram for cusum charts to control normal mean", Technometrics 13,
+    1971.
+    """
+    nodes, weights = _nodes()
+    y = np.concatenate([[0.0], (nodes + 1.0) * limit / 2.0])
+    w = np.concatenate([[0.0], weights * limit / 2.0])
+    density = np.exp(-0.5 * np.square(y + slack - y[:, None])) / math.sqrt(2.0 * math.pi) * w
+    density[:, 0] += ndtr(slack - y)
+    return float(np.linalg.solve(np.eye(y.size) - density, np.ones(y.size))[0]) / 2.0
+
+
+@lru_cache(maxsize=1)
+def _nodes() -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
+
+
+@lru_cache(maxsize=256)
+def run_limit(mean: float) -> float:
+    """The limit of the sum at which false alarms are as rare as stated."""
+    high = 4.0
+    while mean_run(high) < mean:
+        high *= 1.5
+    return halved(lambda limit: mean_run(limit) >= mean, 0.0, high)
+
+
+def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
+    """The first alarm of each of several series of equal length, shape (rows, n), as their values come in.
+
+    Nothing depends on later values: shorter series may be filled up.
+    """
+    scores = ndtri((_places(values) + 1) / (2.0 * np.arange(1, values.shape[1] + 1)))
+    before = np.zeros_like(scores)
+    before[:, 1:] = scores[:, :-1]
+    # The likeness of neighbours so far, raised by the bias of its estimate.
+    products, squares = (np.cumsum(before * v, axis=1) - before * v for v in (scores, before))
+    likeness = np.divide(products, squares, out=np.zeros_like(products), where=squares > 0.0)
+    rho = np.clip(likeness + 2.0 / np.arange(1, scores.shape[1] + 1), 0.0, _MOST_DEPENDENT)
+    fresh = ((scores - rho * before) / np.sqrt(1.0 - rho * rho))[:, _FIRST:]
+    alarms: list[Alarm | None] = [None] * len(values)
+    for up in (True, False):
+        walk = np.cumsum((fresh if up else -fresh) - _SLACK, axis=1)
+        sums = walk - np.minimum.accumulate(np.minimum(walk, 0.0), axis=1)
+        above = sums > limit
+        for row in np.flatnonzero(above.any(axis=1)).tolist():
+            at, known = int(above[row].argmax()), alarms[row]
+            if known is None or _FIRST + at < known.raised:
+                zeros = np.flatnonzero(sums[row, :at] == 0.0)
+                alarms[row] = Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
+    return alarms
+
+
+def _places(values: FloatArray) -> IntArray:
+    """Of every value of a row among those before it: how many are less, and how many not larger, added up."""
+    places = np.empty(values.shape, dtype=np.int64)
+    if COMPILED is not None and values.size:
+        COMPILED.places(np.ascontiguousarray(values), values.shape[1], places)
+        return places
+    for row, own in enumerate(values.tolist()):
+        known: list[float] = []
+        for n, value in enumerate(own):
+            left = bisect_left(known, value)
+            places[row, n] = left + bisect_right(known, value, left)
+            known.insert(left, value)
+    return places
 
 
 def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
@@ -128,9 +218,6 @@ def _of_mean(rho: FloatArray, count: FloatArray) -> FloatArray:
     """Variance of the mean of so many values of an autoregression of variance 1."""
     powers = rho * (1.0 - rho**count) / (1.0 - rho)
     return np.asarray((1.0 + 2.0 * rho / (1.0 - rho)) / count - 2.0 * powers / (count**2 * (1.0 - rho)))
-
-
-_ROWS = 256  # series at a time
 
 
 def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:

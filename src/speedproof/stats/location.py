@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.estimate import TestResult
+from speedproof.stats.ranks import listed
 from speedproof.stats.scaling import middle
 from speedproof.stats.special import ndtri
 
@@ -59,10 +60,8 @@ def hodges_lehmann(ordered: FloatArray) -> float:
     else:
         # More equal means than can be listed: the interval is down to rounding.
         return 0.25 * (low + high)
-    lengths = upto - below
-    first = np.repeat(np.arange(n), lengths)
-    offset = np.arange(first.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    sums = ordered[first] + ordered[first + offset + np.repeat(below, lengths)]
+    partners, first = listed(below, upto - below)
+    sums = ordered[first] + ordered[first + partners]
     before = int(below.sum())
     middles = np.partition(sums, (lower - before, upper - before))
     return 0.25 * float(middles[lower - before] + middles[upper - before])
