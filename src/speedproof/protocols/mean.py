@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.normality import shapiro_wilk
@@ -111,9 +111,10 @@ def means(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("mean"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    moments, ordered = common_moments(slow, fast), in_order(sides, slow, fast)
+    (slow, fast), ordered = sides.values, sides.ordered
+    moments = common_moments(slow, fast)
     tests = mean_tests(*ordered, moments)
     decision = decide_mean(tests, rules.alpha, always_welch=rules.always_welch)
     (*_, pooled), tested = decision.holds, ~np.isnan(decision.pvalue)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
-from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches, in_order
+from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, SameSizes, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
@@ -63,9 +62,9 @@ def medians(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    slow, fast = in_order(sides, slow, fast)
+    slow, fast = sides.ordered
     tests = median_tests(slow, fast, rules.ks_rule)
     decision = decide_median(tests, rules.alpha)
     bounds = ratio_of_medians(slow, fast, rules.alpha, at_one=tests.ranks)

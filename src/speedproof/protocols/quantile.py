@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.options import quantile_name
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
 
@@ -36,10 +36,9 @@ def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
     return sides
 
 
-def _answers(
-    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, q: float, rules: Rules
-) -> list[Comparison]:
+def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
+    slow, fast = sides.ordered
     quantiles = Quantiles.of(slow, fast, q)
     at_one, bounds = quantiles.test(), quantiles.bounds(rules.alpha)
     defined = ~np.isnan(at_one.pvalue)

@@ -22,7 +22,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed, few_separate
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
@@ -141,9 +141,9 @@ def _in_sequence(sample: Sample) -> bool:
     return Trait.ORDER_KNOWN in sample.traits and not sample.traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
-def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
-    ordered = in_order(sides, slow, fast)
+    (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
     steps[[side.x.exact and side.y.exact for side in sides]] = 0.0
     tests: Callable[[Sequence[float]], Iterable[OneSided]]
