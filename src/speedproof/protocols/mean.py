@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.normality import shapiro_wilk
@@ -137,15 +137,14 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         runs_needed=runs_needed_means,
         errors=log_ratio_of_means(slow, fast, moments),
     )
-    for i, seen in _slow_runs(sides, slow, fast, ordered):
+    for i, seen in _slow_runs(sides):
         comparisons[i] = replace(comparisons[i], slow_runs=seen)
     return comparisons
 
 
-def _slow_runs(
-    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, ordered: tuple[FloatArray, FloatArray]
-) -> Iterator[tuple[int, tuple[float, float]]]:
+def _slow_runs(sides: SameSizes) -> Iterator[tuple[int, tuple[float, float]]]:
     """By row, how many runs of the candidate take how long, where that alone makes its mean worse."""
+    (slow, fast), ordered = sides.values, sides.ordered
     typical, most = middle(ordered[1]), ordered[0][:, -1]
     least, beyond = np.minimum(ordered[0][:, 0], ordered[1][:, 0]), fast > most[:, None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
