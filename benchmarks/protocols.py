@@ -32,7 +32,7 @@ ALPHA = 0.05
 def mean_protocol(x: FloatArray, y: FloatArray) -> None:
     """Figure 1 and its bounds."""
     decision = decide_mean(mean_tests(x, y), ALPHA)
-    ratio_of_means(x, y, ALPHA, decision.equal_variances)
+    ratio_of_means(x, y, ALPHA, decision.holds[-1])
 
 
 def median_protocol(x: FloatArray, y: FloatArray) -> None:

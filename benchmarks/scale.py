@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import heapq
 import math
-import os
 import tempfile
 import time
 from importlib import import_module
@@ -104,7 +103,7 @@ def tasks_of(comparisons: int, tasks: list[float], pair: float) -> list[float]:
         File(f"data/{k:06x}/0.parquet", ROWS // 2, ROWS // 2 * N, 0)
         for k in range(math.ceil(4 * comparisons / ROWS))
     ]
-    count = len(parts_of(Place.of(os.devnull), files))
+    count = len(parts_of(files))
     scale = pair * comparisons / count / (sum(tasks) / len(tasks))
     return [scale * tasks[k % len(tasks)] for k in range(count)]
 

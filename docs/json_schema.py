@@ -32,10 +32,9 @@ from speedproof.protocols.hpt import HptClaims
 from speedproof.protocols.inputs import OverInputs
 from speedproof.protocols.joint import JointModel
 from speedproof.protocols.modes import ModeComparison
-from speedproof.protocols.planning import Calibration, RunPlan
-from speedproof.protocols.power import PowerPlan
+from speedproof.protocols.planning import Calibration, PowerPlan, RunPlan
+from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Hpt, SuiteRanking
-from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.sequential import SessionAnswer
 from speedproof.protocols.speedup_test import SuiteReport
 from speedproof.protocols.suite import SuiteComparison

@@ -77,11 +77,11 @@ def evidence_of(
         of_means = decide_mean(mean_tests(slow, fast), alpha)
         stopped = of_means.lacking_x | of_means.lacking_y
         modelled = ~stopped
-        at = [ratio_of_means_test(slow, fast, g, of_means.equal_variances) for g in (low, 1.0, high)]
+        at = [ratio_of_means_test(slow, fast, g, of_means.holds[-1]) for g in (low, 1.0, high)]
     else:
         of_medians = decide_median(median_tests(slow, fast), alpha)
         stopped = of_medians.lacking_x | of_medians.lacking_y
-        modelled = of_medians.location_model
+        modelled = of_medians.holds[0]
         at = [ratio_of_medians_test(slow, fast, g) for g in (low, 1.0, high)]
     above = [np.where(stopped, np.nan, test.pvalue) for test in at]
     below = [np.where(stopped, np.nan, test.pvalue_less) for test in at]

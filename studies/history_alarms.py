@@ -19,8 +19,7 @@ from speedproof.history.alarms import ASKED, find_alarms
 from speedproof.history.commits import Commit
 from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track
-from speedproof.stats.alarms import alarms
-from speedproof.stats.jumps import newest_jump
+from speedproof.stats.alarms import alarms, newest_jump
 
 SERIES, COMMITS, EVERY = 100, 300, 1000.0
 STORES, SHORT = 40, 100

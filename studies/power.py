@@ -16,7 +16,7 @@ import numpy as np
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.pair import PreparedPairs
-from speedproof.protocols.power import plan_power
+from speedproof.protocols.planning import plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Verdict
 

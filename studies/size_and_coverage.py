@@ -24,8 +24,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
-from speedproof.protocols.median import MedianDecision, decide_median, median_tests
+from speedproof.protocols.figures import Decision
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.ratio import Interval, ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
@@ -113,11 +114,11 @@ def _missed(bounds: Interval, truth: float, among: BoolArray | None = None) -> E
     return _errors(bounds.low > truth, bounds.high < truth, among)
 
 
-def _concludes(decision: MeanDecision | MedianDecision) -> BoolArray:
+def _concludes(decision: Decision) -> BoolArray:
     return np.asarray(~(decision.lacking_x | decision.lacking_y))
 
 
-def _protocol(decision: MeanDecision | MedianDecision, name: str) -> dict[str, Errors | str]:
+def _protocol(decision: Decision, name: str) -> dict[str, Errors | str]:
     """Errors of a protocol among the pairs on which it concludes, and among all."""
     faster, slower = decision.pvalue <= ALPHA, decision.pvalue_slower <= ALPHA
     return {
@@ -181,7 +182,7 @@ def mean_coverage(
             )
         cells[f"{name}, figure 1"] = ""
         if slow is not None and decision is not None:
-            chosen = ratio_of_means(slow, y, ALPHA, decision.equal_variances)
+            chosen = ratio_of_means(slow, y, ALPHA, decision.holds[-1])
             cells[f"{name}, figure 1"] = _missed(chosen, FACTOR, _concludes(decision))
     return cells
 

@@ -46,7 +46,7 @@ def time_of(slow: npt.NDArray[np.bool_], rng: np.random.Generator) -> FloatArray
 def named(time: FloatArray, metrics: FloatArray, seed: int) -> npt.NDArray[np.bool_]:
     """Which of several metrics are said to go with time."""
     found = associations(time, metrics, states=states_of(np.log(time)), seed=seed)
-    return np.nan_to_num(found.pvalue, nan=1.0) <= ALPHA
+    return np.nan_to_num(found[2], nan=1.0) <= ALPHA
 
 
 def false_share(n: int, draws: int, rng: np.random.Generator) -> float:

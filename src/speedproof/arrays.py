@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +22,14 @@ StateArray = npt.NDArray[np.int8]
 _LARGE = 1e290
 _TOGETHER = 1 << 17  # values that are worked on at once: they fit a core's cache
 _REMEMBERED = 1 << 17  # bytes of an array of numbers
+
+
+def extension(name: str) -> ModuleType | None:
+    """A kernel in C of this package; None where it was installed without a compiler."""
+    try:
+        return import_module(f"speedproof.{name}")
+    except ImportError:
+        return None
 
 
 def numbered(values: Sequence[Any]) -> tuple[IntArray, list[Any]]:

@@ -89,7 +89,9 @@ def test_parts_hold_whole_benchmarks_and_all_of_them(
 ) -> None:
     monkeypatch.setattr("speedproof.corpus.read.TASK", 30)
     place, manifest = opened(put(made_up(100), tmp_path / "c"))
-    names = [set(rows_of(part)["benchmark"].to_pylist()) for part in parts_of(place, manifest.files)]
+    names = [
+        set(rows_of(place.lasting, files)["benchmark"].to_pylist()) for files in parts_of(manifest.files)
+    ]
     assert len(names) > 4
     assert sum(map(len, names)) == len(set().union(*names)) == 100
 
@@ -168,7 +170,7 @@ def test_a_benchmark_larger_than_memory_lies_in_several_files(
     place, manifest = opened(put(results, tmp_path / "c"))
     assert max(sizes) <= 120
     assert len(manifest.files) > 10
-    assert len({f.prefix for f in manifest.files}) == len(parts_of(place, manifest.files)) == 1
+    assert len({f.prefix for f in manifest.files}) == len(parts_of(manifest.files)) == 1
     alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
 
 
@@ -353,6 +355,6 @@ def test_parts_of_a_huge_corpus_are_larger() -> None:
     """Whole leaves of equal work, of 4,096 rows each, four to a part where there are many."""
     for leaves, parts in ((16, 16), (16**3, 4096), (16**4, 16**4 // 4)):
         files = [File(f"data/{k:04x}/0.parquet", 4096, 0, 0) for k in range(leaves)]
-        found = parts_of(Place("x", None, "/x"), files)
-        assert [file for part in found for file in part.files] == [file.path for file in files]
+        found = parts_of(files)
+        assert [file for part in found for file in part] == [file.path for file in files]
         assert len(found) == parts

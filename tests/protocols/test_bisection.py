@@ -21,7 +21,6 @@ from speedproof.protocols.bisection import (
 )
 from speedproof.reporting.bisection import BisectionAnswer, bisection_report
 from speedproof.stats.betting import blocks_for_proof, smallest_provable
-from speedproof.stats.culprit import StepPosterior
 from speedproof.stats.sequential import PairedSequence
 
 
@@ -212,7 +211,7 @@ def test_a_posterior_that_holds_nothing_else_than_none(monkeypatch: pytest.Monke
     search = Bisection(5)
     for k in range(12):
         search.add(0, 4, 1.0 + 1e-3 * (k % 3), 1.2 + 1e-3 * (k % 2))
-    nothing = StepPosterior(np.zeros(4), 1.0, 0.0)
+    nothing = np.zeros(4), 1.0, 0.0
     monkeypatch.setattr(bisection, "step_posterior", lambda *_: nothing)
     found = search.finding()
     assert (found.outcome, found.credible, found.probability) == (BisectionOutcome.OPEN, (1, 2, 3, 4), 0.0)

@@ -94,7 +94,7 @@ def deciding_test(x: Any, y: Any, *, tool_of_2010: bool) -> tuple[str, float]:
     decision = decide_mean(mean_tests(x, y), 0.05, f_test_when_not_normal=tool_of_2010)
     if bool(decision.lacking_x | decision.lacking_y):
         return "none", math.nan
-    pooled = bool(decision.equal_variances)
+    pooled = bool(decision.holds[-1])
     oracle = float(scipy_stats.ttest_ind(x, y, equal_var=pooled, alternative="greater").pvalue)
     assert float(decision.pvalue) == pytest.approx(oracle, rel=1e-8)
     return "Student" if pooled else "Welch", oracle

@@ -17,12 +17,10 @@ from speedproof.data.suite import Key, Pair
 from speedproof.errors import DataError
 from speedproof.protocols import planning
 from speedproof.protocols.figures import forecasts, no_spread_of
-from speedproof.protocols.pair import Rules
-from speedproof.protocols.planning import calibrate
-from speedproof.protocols.power import MOST_RUNS, plan_power
-from speedproof.stats.allocation import variance_components
+from speedproof.protocols.pair import Rules, SameSizes
+from speedproof.protocols.planning import MOST_RUNS, calibrate, plan_power
 from speedproof.stats.fixed_pairs import blocks_needed
-from speedproof.stats.power import RunsNeeded
+from speedproof.stats.power import RunsNeeded, variance_components
 
 
 @pytest.mark.parametrize(("cost", "runs"), [(0.01, 1), (1.0, 2), (2.0, 3), (4.0, 4)])
@@ -189,9 +187,11 @@ def test_a_pilot_in_steps_has_an_interval(protocol: str) -> None:
     assert 0.0 < size.low <= (size.runs or MOST_RUNS) <= size.high
 
 
-def fake_sides(n: int, m: int, turned: bool = False) -> Any:
-    x, y = (m, n) if turned else (n, m)
-    return SimpleNamespace(x=SimpleNamespace(n=x, unit="s"), y=SimpleNamespace(n=y), turned=turned)
+def fake_sides(slow: FloatArray, fast: FloatArray) -> SameSizes:
+    of_x, of_y = SimpleNamespace(n=slow.shape[1], unit="s"), SimpleNamespace(n=fast.shape[1])
+    rows = zip(slow, fast, strict=True)
+    sides: list[Any] = [SimpleNamespace(x=of_x, y=of_y, slow=x, fast=y, turned=False) for x, y in rows]
+    return SameSizes(sides)
 
 
 def test_a_forecast_of_values_that_do_not_spread() -> None:
@@ -203,10 +203,10 @@ def test_a_forecast_of_values_that_do_not_spread() -> None:
 
     for x, y in itertools.product((flat, one, two), repeat=2):
         rows = np.stack([two, x]), np.stack([two, y])
-        told = forecasts([fake_sides(4, 4)] * 2, *rows, Rules(), [1], needed)
+        told = forecasts(fake_sides(*rows), *rows, Rules(), [1], needed)
         assert (told[1].reason == no_spread_of("s")) == (x is y is flat)
         assert told[1].reference == (None if x is y is flat else 50)
-        assert forecasts([fake_sides(4, 4)] * 2, *rows, Rules(), [], needed) == {}
+        assert forecasts(fake_sides(*rows), *rows, Rules(), [], needed) == {}
 
 
 def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
@@ -221,7 +221,9 @@ def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
 
     for speedup, expected in ((1.0, (125, 63)), (1.24, (125, 63)), (1.26, (300, 310)), (0.79, (300, 310))):
         rules = Rules(margin=0.25)
-        found = forecasts([fake_sides(6, 5)], slow[None], fast[None], rules, [0], runs_needed, [speedup])[0]
+        found = forecasts(
+            fake_sides(slow[None], fast[None]), slow[None], fast[None], rules, [0], runs_needed, [speedup]
+        )[0]
         assert (found.reference, found.candidate) == expected
         assert ("prove equivalence" in found.reason) == (expected[0] == 125)
 

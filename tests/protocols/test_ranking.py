@@ -18,9 +18,8 @@ from speedproof.mixture.metrics import probability_below, sample_intervals
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import DIP
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import places, rank_benchmark
+from speedproof.protocols.ranking import RunRanking, places, rank_benchmark
 from speedproof.protocols.results import PairVerdict, Verdict
-from speedproof.protocols.run_ranking import RunRanking
 from speedproof.stats.estimate import Estimate
 
 ORDERED = frozenset({Trait.ORDER_KNOWN})

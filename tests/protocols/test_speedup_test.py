@@ -14,7 +14,7 @@ from speedproof.data.units import Direction
 from speedproof.protocols.aggregates import LOCATIONS, locate
 from speedproof.protocols.figures import Decision, state_of
 from speedproof.protocols.mean import decide_mean, mean_tests
-from speedproof.protocols.median import MedianDecision, decide_median, median_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite, significant_risks
 
@@ -35,7 +35,7 @@ def arrays(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 
 def state(found: Decision, alpha: str | float) -> str:
     lacking = bool(found.lacking_x), bool(found.lacking_y)
-    figure_2 = isinstance(found, MedianDecision)
+    figure_2 = len(found.holds) == 1
     return state_of(float(found.pvalue), float(alpha), lacking, together=figure_2).value
 
 
@@ -54,12 +54,12 @@ def test_mean_protocol_against_r(oracle: Oracle) -> None:
             assert state(found, alpha) == expected["state"], where
             lacking = [s for s, bad in (("X", found.lacking_x), ("Y", found.lacking_y)) if bad]
             assert lacking == expected["samples_lacking_runs"], where
-            undermined = not (lacking or (found.normal_x and found.normal_y))
+            undermined = not (lacking or (found.holds[0] and found.holds[1]))
             assert undermined == expected["warning"], where
-            assert bool(found.normal_x) == expected["x_normal"], where
-            assert bool(found.normal_y) == expected["y_normal"], where
+            assert bool(found.holds[0]) == expected["x_normal"], where
+            assert bool(found.holds[1]) == expected["y_normal"], where
             if expected["test"] is not None and isinstance(expected["p"], float):
-                assert bool(found.equal_variances) == (expected["test"] == "student"), where
+                assert bool(found.holds[2]) == (expected["test"] == "student"), where
                 scale = abs(case["observed"]["mean_x"]) or 1.0
                 tight = math.sqrt(case["observed"]["var_x"] or 0) < 1e-6 * scale
                 assert float(found.pvalue) == pytest.approx(expected["p"], abs=1e-6 if tight else 1e-8), where
@@ -88,7 +88,7 @@ def test_median_protocol_against_r(oracle: Oracle) -> None:
                 (under_new, case["median_warning_with_r422_ks"][alpha]),
             ):
                 stops = bool(decision.lacking_x | decision.lacking_y)
-                assert (not (decision.location_model or stops)) == warning, where
+                assert (not (decision.holds[0] or stops)) == warning, where
             seen += 1
     assert seen > 400
 

@@ -7,10 +7,16 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from speedproof.stats import jumps
-from speedproof.stats.alarms import alarms, all_alarms
-from speedproof.stats.cusum import Alarm, first_alarms, run_limit
-from speedproof.stats.jumps import first_jumps, newest_jump
+from speedproof.stats.alarms import (
+    Alarm,
+    alarms,
+    all_alarms,
+    first_alarms,
+    first_jumps,
+    jumps,
+    newest_jump,
+    run_limit,
+)
 
 Series = npt.NDArray[np.float64]
 
@@ -109,7 +115,7 @@ def test_jumps_of_the_newest_values_against_a_loop(n: int, mean: float) -> None:
 def test_unconfirmed_alarms_are_as_rare_as_stated(kind: str, benchmarks: int) -> None:
     """One in 50 commits of so many benchmarks: of 6,000 values at most 120, or 12, and four deviations of that."""
     x, mean = noise(kind, np.random.default_rng(9), (30, 200)), 50.0 * benchmarks
-    found = [jumps.jumps(x, mean, new, 4.0 / mean) for new in (1, 2)]
+    found = [jumps(x, mean, new, 4.0 / mean) for new in (1, 2)]
     count = len(
         {place for row, *_, since in found for place in zip(row.tolist(), since.tolist(), strict=True)}
     )

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from speedproof.stats import cusum
-from speedproof.stats.cusum import Alarm, first_alarms, mean_run, run_limit
+from speedproof.stats import alarms
+from speedproof.stats.alarms import Alarm, first_alarms, mean_run, run_limit
 from speedproof.stats.normal_scores import COMPILED
 
 
@@ -29,7 +29,7 @@ def test_the_limit_inverts_the_mean_run() -> None:
 
 def alarms_of_sums(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
     """One after another, each new level watched from its start."""
-    values, limit, start, found = np.asarray(x, dtype=np.float64), cusum.run_limit(mean), 0, []
+    values, limit, start, found = np.asarray(x, dtype=np.float64), run_limit(mean), 0, []
     while (alarm := first_alarms(values[None, start:], limit)[0]) is not None:
         found.append(Alarm(start + alarm.raised, start + alarm.since, alarm.up))
         start += alarm.since
@@ -107,7 +107,7 @@ def test_ranks_make_alarms_independent_of_the_scale() -> None:
 @pytest.mark.parametrize("mean", [0.3, 1.0, 2.0, 3.3, 4.0, 6.0, 1000.0])
 def test_the_limit_is_the_first_double_that_is_enough(mean: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a mean run that is the limit itself: the very number, wherever the search begins."""
-    monkeypatch.setattr(cusum, "mean_run", lambda limit: limit)
+    monkeypatch.setattr(alarms, "mean_run", lambda limit: limit)
     assert run_limit.__wrapped__(mean) == mean
 
 
@@ -121,7 +121,7 @@ def test_the_compiled_kernel_against_numpy(rows: int, n: int, monkeypatch: pytes
     x[::3] = np.round(x[::3])
     ours = first_alarms(x, 5.0)
     assert n < 20 or sum(alarm is not None for alarm in ours) > 0
-    monkeypatch.setattr(cusum, "COMPILED", None)
+    monkeypatch.setattr(alarms, "COMPILED", None)
     assert first_alarms(x, 5.0) == ours
     assert [first_alarms(row[None], 5.0)[0] for row in x[:40]] == ours[:40]
 

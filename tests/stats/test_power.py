@@ -10,7 +10,6 @@ import pytest
 from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.allocation import repetitions, variance_components
 from speedproof.stats.betting import (
     LOG_WEIGHTS,
     blocks_for_proof,
@@ -20,7 +19,13 @@ from speedproof.stats.betting import (
     scale_of,
     smallest_provable,
 )
-from speedproof.stats.power import fewest_that_can_reject, runs_needed_means, runs_needed_ranks
+from speedproof.stats.power import (
+    fewest_that_can_reject,
+    repetitions,
+    runs_needed_means,
+    runs_needed_ranks,
+    variance_components,
+)
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ttests import student, welch
 

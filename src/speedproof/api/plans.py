@@ -15,7 +15,7 @@ from speedproof.data.names import plural
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.options import Judging, quantile_name
-from speedproof.protocols.power import PowerPlan, plan_power
+from speedproof.protocols.planning import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.planning import of_power

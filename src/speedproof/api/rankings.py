@@ -15,9 +15,8 @@ from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import HEADLINE
 from speedproof.protocols.modes import compare_modes
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import rank_suite
+from speedproof.protocols.ranking import RankedRun, rank_runs, rank_suite
 from speedproof.protocols.results import Comparison, SuiteRanking
-from speedproof.protocols.run_ranking import RankedRun, rank_runs
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report, to_json

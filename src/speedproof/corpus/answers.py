@@ -18,7 +18,7 @@ from msgspec import Struct
 from speedproof import __version__
 from speedproof.corpus.engine import Failure, run
 from speedproof.corpus.place import Place, parquet
-from speedproof.corpus.read import ANSWER, Part, database, duck, parts_of, register
+from speedproof.corpus.read import ANSWER, database, duck, parts_of, register
 from speedproof.corpus.schema import opened
 from speedproof.errors import SpeedproofError, UsageError
 
@@ -47,7 +47,8 @@ HERE = How()
 class Task(Struct, frozen=True):
     """A part of a corpus, or a share of its benchmarks, with the question and the file of its answers."""
 
-    part: Part
+    corpus: str  # the folder or URL, and the files of this part
+    files: tuple[str, ...]
     asked: Any
     out: str
     file: str
@@ -56,7 +57,7 @@ class Task(Struct, frozen=True):
     @property
     def name(self) -> str:
         """What it works on, for messages."""
-        return f"{self.part.place}/{self.part.files[0]}"
+        return f"{self.corpus}/{self.files[0]}"
 
     def keep(self, rows: pa.Table, note: object = None, **options: Any) -> None:
         """Write the answers, with a note in the footer."""
@@ -125,8 +126,8 @@ def answered(
     rows = {file.path: file.rows for file in manifest.files}
     shares = [
         (part, (k, of))
-        for part in parts_of(place, manifest.files)
-        for of in [max(1, sum(rows[f] for f in part.files) // worth) if worth else 1]
+        for part in parts_of(manifest.files)
+        for of in [max(1, sum(rows[f] for f in part) // worth) if worth else 1]
         for k in range(of)
     ]
     request = msgspec.json.decode(msgspec.json.encode(asked))
@@ -142,7 +143,7 @@ def answered(
         if file not in there:
             target.write(file, content)
     tasks = [
-        Task(part, asked, target.lasting, file, share)
+        Task(place.lasting, part, asked, target.lasting, file, share)
         for (part, share), file in zip(shares, names, strict=True)
         if file not in there
     ]

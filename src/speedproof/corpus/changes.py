@@ -69,7 +69,7 @@ class CorpusChanges(Struct, frozen=True):
 def reduce_part(task: Task) -> int:
     """The location of every sample of one part: the median of its processes' medians, of each session."""
     asked: ChangesAsked = task.asked
-    rows = rows_of(task.part, asked.where, metric=[asked.metric])
+    rows = rows_of(task.corpus, task.files, asked.where, metric=[asked.metric])
     columns = (rows[name].to_pylist() for name in ("benchmark", "version", "machine"))
     machines = {(benchmark, version): machine for benchmark, version, machine in zip(*columns, strict=True)}
     suite = suite_of(rows)

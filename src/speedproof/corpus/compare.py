@@ -138,7 +138,7 @@ def _compare_part(task: Task) -> int:
     asked, order = task.asked
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
-    suite = suite_of(rows_of(task.part, asked.where, metric=[asked.metric], version=named))
+    suite = suite_of(rows_of(task.corpus, task.files, asked.where, metric=[asked.metric], version=named))
     paired = _paired(suite, asked.pairs, order)
     flat = [(versions, pair) for versions, comparisons in paired.items() for pair in comparisons.pairs]
     pairs = [pair for _, pair in flat]

@@ -19,19 +19,17 @@ from msgspec import Struct, convert
 from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, Seen, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
-from speedproof.corpus.read import Part, fetched, rows_of
+from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
 from speedproof.protocols.aggregates import (
     LOCATIONS,
-    PRECISION,
     Accelerated,
     GeometricMeans,
     Location,
     OverallGain,
-    accelerated,
-    accelerated_2009,
+    accelerated_by,
 )
 from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
@@ -126,7 +124,12 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             Verdict.FASTER: max(_SHOWN, 2 * _SHOWN - slower),
         }
         undermined, undermining = _undermining(rows, headline)
-        machine = _machine(connection, total, alpha) if versions == 1 else None
+        machine = None
+        if versions == 1:
+            query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
+            speeds: Any = connection.execute(query).fetchnumpy()
+            columns = [np.ma.filled(speeds[name].astype(np.float64), np.nan) for name in SPEEDS]
+            machine = common_speeds(np.column_stack(columns), total, alpha)
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
@@ -146,14 +149,8 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 if total > 1
                 for joint in _jointly(connection, protocol, alpha, margin, shaken=machine is not None)
             ),
-            accelerated=tuple(
-                (
-                    protocol,
-                    (accelerated_2009 if protocol == "touati2009" else accelerated)(
-                        counts[protocol][Verdict.FASTER], total, alpha, PRECISION
-                    ),
-                )
-                for protocol in proven
+            accelerated=accelerated_by(
+                [(name, counts[name][Verdict.FASTER]) for name in proven], total, alpha
             ),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
             clearest=at_two_speeds(_clearest(connection, headline, most, alpha), machine),
@@ -311,14 +308,6 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
     )
 
 
-def _machine(connection: duckdb.DuckDBPyConnection, comparisons: int, alpha: float) -> MachineSpeeds | None:
-    """Whether most benchmarks ran at the same two speeds."""
-    query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
-    fetched: Any = connection.execute(query).fetchnumpy()
-    columns = [np.ma.filled(fetched[name].astype(np.float64), np.nan) for name in SPEEDS]
-    return common_speeds(np.column_stack(columns), comparisons, alpha)
-
-
 def samples_of(
     corpus: str,
     chosen: Mapping[tuple[str, str], Collection[str]],
@@ -331,7 +320,7 @@ def samples_of(
     hashes = [digest(name) for name in benchmarks]
     files = [f.path for f in manifest.files if any(path.startswith(f.prefix) for path in hashes)]
     metrics = None if metric is None else [metric]
-    rows = rows_of(Part(place.lasting, tuple(files)), where, metric=metrics, benchmark=benchmarks)
+    rows = rows_of(place.lasting, files, where, metric=metrics, benchmark=benchmarks)
     read = [record for _, record in records(rows.sort_by("row"))]
     for pair, names in chosen.items():
         yield (

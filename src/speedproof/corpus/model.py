@@ -71,7 +71,7 @@ def model(corpus: str | os.PathLike[str], asked: ModelAsked, how: How) -> Corpus
 def model_part(task: Task) -> int:
     """Fit the samples of one task."""
     asked: ModelAsked = task.asked
-    rows = _own(_rows_of(task.part, asked.where, metric=(asked.metric,)), task.share)
+    rows = _own(_rows_of(task.corpus, task.files, asked.where, metric=(asked.metric,)), task.share)
     suite = suite_of(rows)
     modelled: list[dict[str, Any]] = []
     for (key, version), sample in suite.samples.items():

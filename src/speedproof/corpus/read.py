@@ -9,8 +9,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
 from speedproof.corpus.build import REJECTS
 from speedproof.corpus.cells import column as cells
 from speedproof.corpus.cells import filled
@@ -32,14 +30,7 @@ _TASK_VALUES = 1 << 21
 _MANY = 1 << 13  # tasks from which on each is four times as large
 
 
-class Part(Struct, frozen=True):
-    """Files of a corpus that are worked on together: whole benchmarks, small enough for memory."""
-
-    place: str
-    files: tuple[str, ...]
-
-
-def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
+def parts_of(files: Sequence[File]) -> list[tuple[str, ...]]:
     """The corpus in parts of equal work, of up to two seconds each; they depend on what it holds alone."""
     leaves: dict[str, list[File]] = {}
     for file in files:
@@ -55,17 +46,19 @@ def parts_of(place: Place, files: Sequence[File]) -> list[Part]:
         middle = (before + weight / 2) / whole if whole else 0.0
         parts.setdefault(int(count * middle), []).extend(file.path for file in some)
         before += weight
-    return [Part(place.lasting, tuple(files)) for files in parts.values()]
+    return [tuple(files) for files in parts.values()]
 
 
-def rows_of(part: Part, where: str | None = None, **chosen: Collection[str] | None) -> pa.Table:
+def rows_of(
+    corpus: str, files: Sequence[str], where: str | None = None, **chosen: Collection[str] | None
+) -> pa.Table:
     """The rows of a part that a condition lets through, sorted by benchmark, metric and version.
 
     Of ``benchmark``, ``metric`` and ``version`` those that are ``chosen``.
     """
-    pa, place = arrow(), Place.of(part.place)
+    pa, place = arrow(), Place.of(corpus)
     tables = []
-    for file in part.files:  # one at a time, so that memory holds what is chosen and one file
+    for file in files:  # one at a time, so that memory holds what is chosen and one file
         rows = place.table(file, columns())
         for column, names in chosen.items():
             if names is not None:
@@ -92,7 +85,9 @@ def read_records(name: str, where: str | None = None) -> Iterator[Record]:
     """Everything in a corpus that a condition lets through, in the order in which it was read."""
     place, manifest = opened(name)
     chosen = [
-        numbered for part in parts_of(place, manifest.files) for numbered in records(rows_of(part, where))
+        numbered
+        for files in parts_of(manifest.files)
+        for numbered in records(rows_of(place.lasting, files, where))
     ]
     for _, record in sorted(chosen, key=lambda numbered: numbered[0]):
         yield record

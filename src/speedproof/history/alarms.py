@@ -16,10 +16,8 @@ from speedproof.history.commits import Commit, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
-from speedproof.stats.alarms import all_alarms
+from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
 from speedproof.stats.change_points import Levelled, median, show_changes
-from speedproof.stats.cusum import Alarm
-from speedproof.stats.jumps import newest_jump
 
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""

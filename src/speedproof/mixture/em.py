@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from importlib import import_module
 from itertools import pairwise
 from types import ModuleType
 
@@ -23,7 +22,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import FloatArray, IntArray, extension
 from speedproof.errors import UsageError
 
 Ints = npt.NDArray[np.int32]
@@ -34,10 +33,7 @@ K_LIMIT = 32
 E, V = 0, 1  # the models' places in every last axis
 
 
-try:
-    COMPILED: ModuleType | None = import_module("speedproof.mixture._em")
-except ImportError:  # installed without a compiler
-    COMPILED = None
+COMPILED = extension("mixture._em")
 
 
 class StoppingRules(Struct, frozen=True):

@@ -94,7 +94,7 @@ def compare(
     if models:
         gaps = [mixture_gap(models[i], models[j]) for i, j in pairs]
         below = [mixture_probability_below(models[i], models[j], delta=delta) for i, j in pairs]
-        least = least_of_mixtures(models).strict if r > 1 else np.ones(1)
+        least = least_of_mixtures(models)[0] if r > 1 else np.ones(1)
         counts = tuple(m.modes().count for m in models)
         return Metrics(np.reshape(gaps, (r, r)), np.reshape(below, (r, r)), least, counts)
     made = [sample(v, unit=None if isinstance(v, Sample) else "") for v in versions]
@@ -105,7 +105,7 @@ def compare(
     samples = [s.values for s in made]
     gaps = [expected_gap(samples[i], samples[j]) for i, j in pairs]
     below = [probability_below(samples[i], samples[j], delta=delta, ties=ties) for i, j in pairs]
-    least = least_of_samples(samples).strict if r > 1 else np.ones(1)
+    least = least_of_samples(samples)[0] if r > 1 else np.ones(1)
     return Metrics(np.reshape(gaps, (r, r)), np.reshape(below, (r, r)), least, None)
 
 
@@ -153,16 +153,10 @@ def mixture_probability_below(x: MixtureModel, y: MixtureModel, *, delta: float 
     return float(x.weights @ ndtr(z) @ y.weights)
 
 
-class Chances(Struct, frozen=True, eq=False):
-    """I3 of every version."""
-
-    strict: FloatArray  # P[X_j < min of the others]
-    or_equal: FloatArray  # the same with ``<=``: what ties add. Equal to ``strict`` for mixtures.
-    error: float  # bound of the numerical error; of quadrature for mixtures, of rounding for samples
-
-
-def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
+def least_of_samples(samples: Sequence[npt.ArrayLike]) -> tuple[FloatArray, FloatArray]:
     """I3 of every sample at once: the share of tuples, one value of each, whose least is the version's.
+
+    Alone, and with ties: ``P[X_j < min of the others]``, and the same with ``<=``.
 
     With S_l(v) the share of sample l above v, the chance of version j is the mean of the product of S_l,
     l != j, over the values of j. One sweep over all values in order keeps the sum of log S_l: O(N log N)
@@ -195,12 +189,11 @@ def least_of_samples(samples: Sequence[npt.ArrayLike]) -> Chances:
         product = np.where(others_alive, np.exp(logs[passed] - itself), 0.0)
         return np.asarray(np.bincount(version, weights=product, minlength=sizes.size) / sizes)
 
-    rounding = float(pooled.size * np.finfo(float).eps * (1.0 - logs[-1]))
-    return Chances(chances("right"), chances("left"), rounding)
+    return chances("right"), chances("left")
 
 
-def least_of_mixtures(models: Sequence[MixtureModel]) -> Chances:
-    """I3 of every mixture at once, by Gauss-Legendre quadrature."""
+def least_of_mixtures(models: Sequence[MixtureModel]) -> tuple[FloatArray, float]:
+    """I3 of every mixture at once, by Gauss-Legendre quadrature, and a bound of its error."""
     if len(models) < 2:
         raise UsageError("the least of one version says nothing: give at least two")
     low, width = _intervals(models)
@@ -212,7 +205,7 @@ def least_of_mixtures(models: Sequence[MixtureModel]) -> Chances:
     after = np.cumprod(np.concatenate([np.ones((1, x.size)), survival[:0:-1]]), axis=0)[::-1]
     chances = (mass * before * after).sum(axis=1)
     error = abs(float(chances.sum()) - 1.0) + len(models) * 2.0 * float(ndtr(-_REACH))
-    return Chances(chances, chances, error + float(np.finfo(float).eps) * len(models))
+    return chances, error + float(np.finfo(float).eps) * len(models)
 
 
 _NODES = 20

@@ -18,7 +18,6 @@ from math import log, pi, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import DataError
@@ -30,19 +29,6 @@ _MANY = 1000  # runs that climbs are made on; all are assigned at the end
 _BRIEF, _STEPS, _GAIN = 10, 200, 1e-6
 _NARROWEST = 1e-3  # of a state, in deviations of all runs
 _TINY = 1e-3  # of a run: what an empty state of one version has of the other's
-
-
-class RunStates(Struct, frozen=True, eq=False):
-    """The states of runs, in ascending order of their first metric's mean."""
-
-    labels: IntArray  # of every run
-    means: FloatArray  # shape (states, metrics), over all runs of a state
-    icl: float  # the larger the better
-
-    @property
-    def count(self) -> int:
-        """How many."""
-        return len(self.means)
 
 
 def step_of(values: npt.ArrayLike, *, whole: bool = False) -> float:
@@ -105,8 +91,8 @@ def joint_states(
     by_version: Sequence[bool] = (),
     versions: npt.ArrayLike | None = None,
     K_max: int = MOST_STATES,
-) -> RunStates:
-    """The states of runs by several metrics.
+) -> IntArray:
+    """The state of every run by several metrics, in ascending order of the first one's mean.
 
     Parameters
     ----------
@@ -138,8 +124,7 @@ def joint_states(
     if any(by_version):
         labels = _merged(labels, model.all[:, ~model.by_version], model.floors[~model.by_version])
     order = np.argsort([x[labels == k, 0].mean() for k in range(int(labels.max()) + 1)])
-    labels = np.argsort(order)[labels]
-    return RunStates(labels, np.array([x[labels == k].mean(axis=0) for k in range(order.size)]), best)
+    return np.asarray(np.argsort(order)[labels])
 
 
 def _merged(labels: IntArray, common: FloatArray, floors: FloatArray) -> IntArray:

@@ -221,9 +221,9 @@ class Bisection:
         if self._masses is None:
             positions = self._positions()
             before, after, differences = zip(*self._rows, strict=True)
-            posterior = step_posterior(np.array(before), np.array(after), np.array(differences), positions)
-            self._masses = posterior.first / max(float(posterior.first.sum()), 1e-300)
-            self._none, self._second = posterior.none, posterior.second
+            pairs = np.array(before), np.array(after), np.array(differences)
+            first, self._none, self._second = step_posterior(*pairs, positions)
+            self._masses = first / max(float(first.sum()), 1e-300)
         return self._masses
 
     def _ends(self) -> PairedSequence | None:

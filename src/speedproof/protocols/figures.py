@@ -22,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Note
 from speedproof.options import QuestionName
 from speedproof.protocols.pair import Rules, SameSizes, Sides, comparisons
@@ -49,6 +49,9 @@ class Decision(Struct, frozen=True):
     # Of the test that decides, for "X takes longer than Y" and the reverse; NaN when more runs are needed
     pvalue: FloatArray
     pvalue_slower: FloatArray
+    # Whether each assumption was not rejected. Figure 1: normality of X, of Y, and that the pooled test decides;
+    # figure 2: the location model
+    holds: tuple[BoolArray, ...]
 
 
 def state_of(pvalue: float, alpha: float, lacking: Sequence[bool], *, together: bool = False) -> State:
@@ -89,7 +92,7 @@ def at_margins(
 
 
 def forecasts(
-    sides: Sequence[Sides],
+    sides: SameSizes,
     slow: FloatArray,
     fast: FloatArray,
     rules: Rules,
@@ -111,7 +114,14 @@ def forecasts(
     if not wanted:
         return needed
     rows = np.asarray(wanted)
-    of_slow, of_fast = _runs(sides, slow, fast, rules.alpha, rows, runs_needed)
+    known = np.full((2, len(sides)), np.nan)
+    if slow is sides.ordered[0]:  # protocols share what they know of these
+        known = sides.needed.setdefault((runs_needed, rules.alpha), known)
+    new = rows[np.isnan(known[0, rows])]
+    if new.size:
+        runs = runs_needed(slow[new], fast[new], rules.alpha)
+        known[:, new] = runs.x, runs.y
+    of_slow, of_fast = known[:, rows]
     within = np.zeros(rows.size, dtype=np.bool_)
     if rules.margin is not None and speedups:
         ends = 1.0 / (1.0 + rules.margin), 1.0 + rules.margin
@@ -128,25 +138,6 @@ def forecasts(
     for i, x, y, no_spread, equal in zip(wanted, *lists(of_slow, of_fast, flat, within), strict=True):
         needed[i] = _needed(sides[i], x, y, no_spread=no_spread, equal=equal)
     return needed
-
-
-def _runs(
-    sides: Sequence[Sides],
-    slow: FloatArray,
-    fast: FloatArray,
-    alpha: float,
-    rows: IntArray,
-    runs_needed: Callable[..., RunsNeeded],
-) -> FloatArray:
-    """Of either side the runs that would find the difference of these rows; protocols share what they know."""
-    known = np.full((2, len(sides)), np.nan)
-    if isinstance(sides, SameSizes) and sides.ordered is not None and slow is sides.ordered[0]:
-        known = sides.needed.setdefault((runs_needed, alpha), known)
-    new = rows[np.isnan(known[0, rows])]
-    if new.size:
-        runs = runs_needed(slow[new], fast[new], alpha)
-        known[:, new] = runs.x, runs.y
-    return np.asarray(known[:, rows])
 
 
 def no_spread_of(unit: str) -> str:
@@ -214,7 +205,7 @@ def compared(
 
 def conclusions(
     location: Literal["mean", "median"],
-    sides: Sequence[Sides],
+    sides: SameSizes,
     values: tuple[FloatArray, FloatArray],
     rules: Rules,
     decision: Decision,

@@ -186,7 +186,10 @@ def gate(
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
     machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
     cases = _cases(pairs, demands, rules, floor, done)
-    rows = _rows(cases, rules, _unprovable([case.comparison for case in cases], machines))
+    # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
+    two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
+    unprovable = [_faults(c) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)]
+    rows = _rows(cases, rules, unprovable)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions).items()
@@ -314,12 +317,6 @@ def _cases(
     return [cases[pair.key] for pair in pairs]
 
 
-def _unprovable(comparisons: Sequence[Comparison], machines: Mapping[str, MachineSpeeds | None]) -> list[str]:
-    """Why no risk of a verdict could be stated, so that nothing is proven; empty where it can."""
-    two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
-    return [_faults(c) or two_speeds.get(c.metric, "") for c in comparisons]
-
-
 def _faults(comparison: Comparison) -> str:
     """The assumptions that fail, without which its risk is unknown, each with its remedy."""
     kinds = dict.fromkeys(note.kind for note in comparison.undermining)
@@ -345,7 +342,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     adjusted = {name: correct([p[name] for p in evidences]) for name in CLAIMED}
     family = sum(not math.isnan(p) for p in against) + len(decided)
     nothing = [bool(why) or case.comparison.by_few_runs for case, why in zip(cases, unprovable, strict=True)]
-    judged, open_ = [], []
+    rows, open_ = [], []
     for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
         demand = case.demand
         required = claim(demand.asks, demand.margin, p[demand.asks], p[demand.asks], alpha)
@@ -364,17 +361,10 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
             why = why or _why(case, required, contradicted, family, rules)
             needed = Needed(None, None, why) if why else None
             open_ += [] if why else [i]
-        judged.append((required, contradicted, withheld, outcome, needed))
-    runs = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True))
-    rows = []
-    for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
-        required, contradicted, withheld, outcome, needed = judged[i]
         on_average = contradicted.proven and fails_by_mean[i]
-        comparison = (
-            case.on_average(alpha) if on_average else replace(case.comparison, needed=runs.get(i, needed))
-        )
+        comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)
         claims = tuple(
-            claim(name, case.demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
+            claim(name, demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
         )
         if nothing[i]:
             comparison = replace(comparison, verdict=Verdict.UNDECIDED)
@@ -382,7 +372,9 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         average = case.in_mean.speedup if withheld else None if on_average else case.other_way
         if average is not None:
             comparison = replace(comparison, slow_runs=case.in_mean.slow_runs)
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
+        rows.append(GateRow(comparison, demand, outcome, required, contradicted, claims, average))
+    for i, runs in zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True):
+        rows[i] = replace(rows[i], comparison=replace(rows[i].comparison, needed=runs))
     return tuple(rows)
 
 

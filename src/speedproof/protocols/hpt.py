@@ -115,8 +115,14 @@ def hpt(
     scores: str = RELATIVE,
 ) -> Hpt:
     """Compare two versions over a suite; ``scores`` says which they are, for the report."""
-    literal = literal_signs
-    duels = duels_of(entries, confidences)
+    if not entries:
+        raise DataError(
+            "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
+        )
+    for r in confidences:
+        if 1 - r == 1:
+            raise DataError(f"a confidence of {r:g} leaves every risk: give one that a double tells from 0")
+    literal, duels = literal_signs, [entry.duel for entry in entries]
     rows = [levels.within_benchmark(duel, Fraction(1), rule, literal=literal) for duel in duels]
     across = levels.across_benchmarks([row.d for row in rows], rule)
     p, q = across.pvalue_positive, across.pvalue_negative
@@ -151,18 +157,6 @@ def hpt(
         method=f"rank-sum: {_first_method(duels, rule)}; signed-rank: {across.method}",
         notes=tuple(_notes(benchmarks, speedups, literal)),
     )
-
-
-def duels_of(entries: Sequence[HptEntry], confidences: Sequence[float]) -> list[Duel]:
-    """What is to be tested, at confidences that make sense."""
-    if not entries:
-        raise DataError(
-            "no benchmark was measured on both sides; Hierarchical Performance Testing needs some"
-        )
-    for r in confidences:
-        if 1 - r == 1:
-            raise DataError(f"a confidence of {r:g} leaves every risk: give one that a double tells from 0")
-    return [entry.duel for entry in entries]
 
 
 def _first_method(duels: Sequence[Duel], rule: HptRule) -> str:

@@ -35,6 +35,7 @@ PAPER_EXACT_BELOW = (
     12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
 )
 _DIGITS = 15
+
 _LARGEST = Fraction(float(np.finfo(np.float64).max))
 _SURE = 0.5 - 10**_DIGITS * float(np.finfo(np.longdouble).eps)  # a power and its product are rounded
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
@@ -63,13 +64,8 @@ class Side(Struct, frozen=True, eq=False):
         middle = [self.n // 2] if self.n % 2 else [self.n // 2 - 1, self.n // 2]
         return [int(self.values[self.below.searchsorted(run, "right") - 1]) for run in middle]
 
-    @property
-    def median(self) -> Fraction:
-        """Of the whole numbers."""
-        return self.median_in(Fraction(1))
-
-    def median_in(self, unit: Fraction) -> Fraction:
-        """The same times a unit."""
+    def median(self, unit: Fraction = Fraction(1)) -> Fraction:
+        """Of the whole numbers, times a unit."""
         middle = self.middle()
         return Fraction(sum(middle) * unit.numerator, len(middle) * unit.denominator)
 
@@ -177,8 +173,8 @@ def score_duel(
     What :func:`printed_digits` says of both, one after the other, may be given.
     """
     upper, lower, unit = _sides(a, b, printed)
-    unit = 1 / lower.median if relative else unit
-    return Duel(upper, lower, upper.median_in(unit), lower.median_in(unit), _level(upper.n, lower.n, level))
+    unit = 1 / lower.median() if relative else unit
+    return Duel(upper, lower, upper.median(unit), lower.median(unit), _level(upper.n, lower.n, level))
 
 
 def cost_duel(
@@ -186,7 +182,7 @@ def cost_duel(
 ) -> Duel:
     """Prepare positive costs of A and of B, lower is better: a run's score is B's median cost over its own."""
     costs, other, _ = _sides(a, b, printed)
-    unit = other.median
+    unit = other.median()
     return Duel(
         other, costs, _median_score(unit, costs), _median_score(unit, other), _level(costs.n, other.n, level)
     )
@@ -233,10 +229,10 @@ def _rank_sum(duel: Duel, speedup: Fraction, rule: HptRule) -> tuple[float, floa
     if duel.exact(rule):
         twice_u, groups = merged(duel, speedup)
         if rule == "exact":
-            tails = rank_sum_tails(groups, n)
-            return float(tails.at_least[twice_u]), float(tails.at_most[twice_u])
+            at_least, at_most = rank_sum_tails(groups, n)
+            return float(at_least[twice_u]), float(at_most[twice_u])
         # A table has neither ties nor half-integers: read against significance.
-        table = rank_sum_tails((1,) * (n + m), n).at_least
+        table, _ = rank_sum_tails((1,) * (n + m), n)
         return float(table[twice_u - twice_u % 2]), float(table[2 * n * m - twice_u - twice_u % 2])
     twice_u, beaten, met = pairs_won(duel, speedup)
     if rule == "exact":

@@ -41,12 +41,6 @@ class Steps(Struct, frozen=True, eq=False):
         """The different exact ratios of runs that meet at a point."""
         return {_ratio(self.duel, at) for at in self.members[point].tolist()}
 
-    @property
-    def falls(self) -> bool:
-        """Whether the state never rises with the speedup, as far as it is known."""
-        states = [self.start, *np.column_stack((self.at, self.after)).ravel().tolist()]
-        return OPEN not in states and all(left >= right for left, right in pairwise(states))
-
 
 def _ratio(duel: Duel, place: int) -> Fraction:
     up, low = divmod(int(place), duel.lower.values.size)
@@ -267,4 +261,4 @@ def _limits(
 @lru_cache(1024)
 def _least_won(n: int, m: int, level: float) -> int:
     """Twice the pairs won at which the test without ties rejects; one past the end when it never does."""
-    return int(np.count_nonzero(rank_sum_tails((1,) * (n + m), n).at_least > level))
+    return int(np.count_nonzero(rank_sum_tails((1,) * (n + m), n)[0] > level))

@@ -65,7 +65,7 @@ def states_of_runs(metrics: Sequence[Sample]) -> IntArray:
         logs = x.min() > 0.0
         columns.append(np.log(x) if logs else x)
         steps.append(step / x.min() if logs else step)
-    return joint_states(np.column_stack(columns), steps).labels
+    return joint_states(np.column_stack(columns), steps)
 
 
 def joint_models(

@@ -10,10 +10,10 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.normality import shapiro_wilk
@@ -54,14 +54,6 @@ class MeanTests(Struct, frozen=True):
         return tuple(test.pvalue for test in tests)
 
 
-class MeanDecision(Decision, frozen=True):
-    """Figure 1."""
-
-    normal_x: BoolArray  # whether normality was not rejected
-    normal_y: BoolArray
-    equal_variances: BoolArray  # whether the pooled test decides
-
-
 def mean_tests(x: FloatArray, y: FloatArray, known: tuple[Moments, Moments] | None = None) -> MeanTests:
     """Make all tests of figure 1, of samples in any order; of large ones their moments may be known."""
     moments = known or common_moments(x, y)
@@ -90,7 +82,7 @@ def decide_mean(
     *,
     always_welch: bool = False,
     f_test_when_not_normal: bool = False,
-) -> MeanDecision:
+) -> Decision:
     """Follow figure 1."""
     alpha = np.asarray(alpha, dtype=np.float64)
     # Comparisons with NaN are false: an undefined Shapiro-Wilk test counts as "normality not established".
@@ -111,7 +103,7 @@ def decide_mean(
             (tests.student.pvalue_less, tests.welch.pvalue_less),
         )
     )
-    return MeanDecision(lacking_x, lacking_y, pvalue, slower, normal_x, normal_y, pooled)
+    return Decision(lacking_x, lacking_y, pvalue, slower, (normal_x, normal_y, pooled))
 
 
 def means(prepared: PreparedPairs) -> list[Comparison]:
@@ -119,13 +111,13 @@ def means(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("mean"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    moments, ordered = common_moments(slow, fast), in_order(sides, slow, fast)
+    (slow, fast), ordered = sides.values, sides.ordered
+    moments = common_moments(slow, fast)
     tests = mean_tests(*ordered, moments)
-    decide = partial(decide_mean, tests, always_welch=rules.always_welch)
-    decision = decide(rules.alpha)
-    pooled, tested = decision.equal_variances, ~np.isnan(decision.pvalue)
+    decision = decide_mean(tests, rules.alpha, always_welch=rules.always_welch)
+    (*_, pooled), tested = decision.holds, ~np.isnan(decision.pvalue)
     comparisons = conclusions(
         "mean",
         sides,
@@ -145,15 +137,14 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         runs_needed=runs_needed_means,
         errors=log_ratio_of_means(slow, fast, moments),
     )
-    for i, seen in _slow_runs(sides, slow, fast, ordered):
+    for i, seen in _slow_runs(sides):
         comparisons[i] = replace(comparisons[i], slow_runs=seen)
     return comparisons
 
 
-def _slow_runs(
-    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, ordered: tuple[FloatArray, FloatArray]
-) -> Iterator[tuple[int, tuple[float, float]]]:
+def _slow_runs(sides: SameSizes) -> Iterator[tuple[int, tuple[float, float]]]:
     """By row, how many runs of the candidate take how long, where that alone makes its mean worse."""
+    (slow, fast), ordered = sides.values, sides.ordered
     typical, most = middle(ordered[1]), ordered[0][:, -1]
     least, beyond = np.minimum(ordered[0][:, 0], ordered[1][:, 0]), fast > most[:, None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -171,14 +162,14 @@ def _slow_runs(
                 yield i, (float(dear.mean()), times)
 
 
-def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) -> list[list[Note]]:
+def _checks(tests: MeanTests, decision: Decision, turned: Sequence[bool]) -> list[list[Note]]:
     """Of each pair: normality of X and of Y; equal variances where the F test had a say."""
-    turns = np.asarray(turned)
+    turns, (normal_x, normal_y, pooled) = np.asarray(turned), decision.holds
     both = [
         (test.statistic, test.pvalue, normal, np.full(turns.shape, n))
         for test, normal, n in (
-            (tests.shapiro_x, decision.normal_x, tests.n),
-            (tests.shapiro_y, decision.normal_y, tests.m),
+            (tests.shapiro_x, normal_x, tests.n),
+            (tests.shapiro_y, normal_y, tests.m),
         )
     ]
     notes: list[list[Note]] = [[] for _ in turned]
@@ -187,8 +178,8 @@ def _checks(tests: MeanTests, decision: MeanDecision, turned: Sequence[bool]) ->
         for of_pair, statistic, p, normal, n in zip(notes, *columns, strict=True):
             said = _said_of_normality(normal, p, n)
             of_pair.append(Note(Assumption.NORMALITY, said, whose, (), statistic, p, normal))
-    variances = tests.variances.statistic, tests.variances.pvalue, decision.equal_variances
-    both_normal = np.flatnonzero(decision.normal_x & decision.normal_y)
+    variances = tests.variances.statistic, tests.variances.pvalue, pooled
+    both_normal = np.flatnonzero(normal_x & normal_y)
     for i, statistic, p, equal in zip(*lists(both_normal, *(v[both_normal] for v in variances)), strict=True):
         message = _EQUAL if equal else _UNEQUAL
         notes[i].append(Note(Assumption.EQUAL_VARIANCES, message, (), (), statistic, p, equal))

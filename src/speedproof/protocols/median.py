@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
-from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, Sides, in_batches, in_order
+from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, SameSizes, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import RankSum, rank_sum
@@ -40,12 +39,6 @@ class MedianTests(Struct, frozen=True):
         return self.location.pvalue, self.ranks.pvalue
 
 
-class MedianDecision(Decision, frozen=True):
-    """Figure 2."""
-
-    location_model: BoolArray  # whether the location model was not rejected
-
-
 def median_tests(x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy") -> MedianTests:
     """Make all tests of figure 2."""
     return MedianTests(
@@ -53,7 +46,7 @@ def median_tests(x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy") -> Me
     )
 
 
-def decide_median(tests: MedianTests, alpha: float | FloatArray) -> MedianDecision:
+def decide_median(tests: MedianTests, alpha: float | FloatArray) -> Decision:
     """Follow figure 2."""
     alpha = np.asarray(alpha, dtype=np.float64)
     model = np.asarray(tests.location.pvalue > alpha)
@@ -61,7 +54,7 @@ def decide_median(tests: MedianTests, alpha: float | FloatArray) -> MedianDecisi
     lacking_y = ~model & (tests.m <= SMALL)
     lacking = lacking_x | lacking_y
     pvalue, slower = (np.where(lacking, np.nan, p) for p in (tests.ranks.pvalue, tests.ranks.pvalue_less))
-    return MedianDecision(lacking_x, lacking_y, pvalue, slower, model)
+    return Decision(lacking_x, lacking_y, pvalue, slower, (model,))
 
 
 def medians(prepared: PreparedPairs) -> list[Comparison]:
@@ -69,9 +62,9 @@ def medians(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    slow, fast = in_order(sides, slow, fast)
+    slow, fast = sides.ordered
     tests = median_tests(slow, fast, rules.ks_rule)
     decision = decide_median(tests, rules.alpha)
     bounds = ratio_of_medians(slow, fast, rules.alpha, at_one=tests.ranks)
@@ -86,7 +79,7 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
             partial(map, lambda gamma: ratio_of_medians_test(slow, fast, gamma, at_one=tests.ranks)),
             rules.margin,
             ~np.isnan(decision.pvalue),
-            decision.location_model,
+            decision.holds[0],
         ),
         observed=location_ratios(median, slow, fast, _observed),
         tests=["Wilcoxon-Mann-Whitney test"] * len(sides),
@@ -104,13 +97,13 @@ def _observed(slow: FloatArray, fast: FloatArray) -> float:
 
 
 def _checks(
-    tests: MedianTests, decision: MedianDecision, slow: FloatArray, fast: FloatArray, alpha: float
+    tests: MedianTests, decision: Decision, slow: FloatArray, fast: FloatArray, alpha: float
 ) -> list[list[Note]]:
     """Of each pair: the location model; the scale model behind the bounds; ties, when there are any."""
     location = tests.location
     notes: list[list[Note]] = []
     for statistic, pvalue, holds, lacking in zip(
-        *lists(location.statistic, location.pvalue, decision.location_model),
+        *lists(location.statistic, location.pvalue, *decision.holds),
         (decision.lacking_x | decision.lacking_y).tolist(),
         strict=True,
     ):

@@ -115,12 +115,9 @@ class _Side(Struct, frozen=True):
     ends: FloatArray
     counts: tuple[int, ...]
 
-    def inside(self, mode: int, shift: float = 0.0) -> tuple[float, float]:
+    def inside(self, mode: int, logs: FloatArray, shift: float = 0.0) -> FloatArray:
         low, high = self.ends[mode] + shift
-        return float(low), float(high)
-
-    def values(self, between: tuple[float, float]) -> FloatArray:
-        return self.logs[(self.logs > between[0]) & (self.logs <= between[1])]
+        return np.asarray(logs[(logs > low) & (logs <= high)])
 
 
 def compare_modes(pair: Pair, *, alpha: float, K_max: int = 9) -> ModeComparison | None:
@@ -246,7 +243,7 @@ def _tested(
     """
     alone = sorted({*range(a.places.size)} - {j for j, _ in pairs})
     new = sorted({*range(b.places.size)} - {k for _, k in pairs})
-    inside = [(a.values(a.inside(j)), b.values(b.inside(k))) for j, k in pairs]
+    inside = [(a.inside(j, a.logs), b.inside(k, b.logs)) for j, k in pairs]
     each = alpha / (2 * len(pairs) + len(alone) + len(new))
     welch = [_welch(x, y, each) for x, y in inside]
     raw = []
@@ -254,7 +251,7 @@ def _tested(
         raw += [pvalue, fisher_exact(x.size, a.logs.size, y.size, b.logs.size)]
     for side, other, modes, by in ((a, b, alone, shift), (b, a, new, -shift)):
         for mode in modes:
-            there = other.values(side.inside(mode, by)).size
+            there = side.inside(mode, other.logs, by).size
             raw.append(fisher_exact(side.counts[mode], side.logs.size, there, other.logs.size))
     adjusted = holm(raw).tolist()
     shown = [claims and p <= alpha for p in adjusted]

@@ -124,8 +124,21 @@ class SameSizes(list[Sides]):
     def __init__(self, sides: Sequence[Sides]) -> None:
         super().__init__(sides)
         self.values = stacked([side.slow for side in sides]), stacked([side.fast for side in sides])
-        self.ordered: tuple[FloatArray, FloatArray] | None = None
         self.needed: dict[object, FloatArray] = {}
+
+    @cached_property
+    def ordered(self) -> tuple[FloatArray, FloatArray]:
+        """The values in ascending order, a row each; large samples know them."""
+        ordered = []
+        for values, are_fast in zip(self.values, (False, True), strict=True):
+            if values.shape[1] >= LARGE:
+                samples = [side.y if are_fast is not side.turned else side.x for side in self]
+                of_sides = [side.fast if are_fast else side.slow for side in self]
+                if all(sample.values is own for sample, own in zip(samples, of_sides, strict=True)):
+                    ordered.append(all_ascending(samples))
+                    continue
+            ordered.append(ascending(values))
+        return ordered[0], ordered[1]
 
 
 class AllSides(tuple[Sides, ...]):
@@ -144,28 +157,6 @@ class AllSides(tuple[Sides, ...]):
             return groups
         self.known = list(groups)
         return self.known
-
-
-def in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Their values in ascending order, a row each; large samples know them."""
-    if not isinstance(sides, SameSizes):
-        return _in_order(sides, slow, fast)
-    if sides.ordered is None:
-        sides.ordered = _in_order(sides, slow, fast)
-    return sides.ordered
-
-
-def _in_order(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tuple[FloatArray, FloatArray]:
-    ordered = []
-    for values, are_fast in ((slow, False), (fast, True)):
-        if values.shape[1] >= LARGE:
-            samples = [side.y if are_fast is not side.turned else side.x for side in sides]
-            of_sides = [side.fast if are_fast else side.slow for side in sides]
-            if all(sample.values is own for sample, own in zip(samples, of_sides, strict=True)):
-                ordered.append(all_ascending(samples))
-                continue
-        ordered.append(ascending(values))
-    return ordered[0], ordered[1]
 
 
 class PreparedPairs:
@@ -275,10 +266,10 @@ class PreparedPairs:
 
 def in_batches(
     sides: Sequence[Sides],
-    answers: Callable[[Sequence[Sides], FloatArray, FloatArray], list[Comparison]],
+    answers: Callable[[SameSizes], list[Comparison]],
 ) -> list[Comparison]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     comparisons: dict[int, Comparison] = {}
     for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches():
-        comparisons.update(zip(rows, answers(alike, *alike.values), strict=True))
+        comparisons.update(zip(rows, answers(alike), strict=True))
     return [comparisons[i] for i in range(len(sides))]

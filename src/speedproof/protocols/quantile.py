@@ -10,19 +10,19 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.options import QuestionName
+from speedproof.options import quantile_name
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
 
 
-def quantile_question(name: QuestionName, q: float, prepared: PreparedPairs) -> list[Comparison]:
+def quantile_question(q: float, prepared: PreparedPairs) -> list[Comparison]:
     """Compare a quantile of several pairs, whatever their distributions; of nested values the unit is the process.
 
     Of times it is the quantile of share q, of rates that of share 1 - q: the slowest runs in both cases.
     """
-    return in_batches(quantile_sides(prepared), partial(_answers, name=name, q=q, rules=prepared.rules))
+    return in_batches(quantile_sides(prepared), partial(_answers, q=q, rules=prepared.rules))
 
 
 def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
@@ -36,10 +36,9 @@ def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
     return sides
 
 
-def _answers(
-    sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, name: QuestionName, q: float, rules: Rules
-) -> list[Comparison]:
+def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
+    slow, fast = sides.ordered
     quantiles = Quantiles.of(slow, fast, q)
     at_one, bounds = quantiles.test(), quantiles.bounds(rules.alpha)
     defined = ~np.isnan(at_one.pvalue)
@@ -55,7 +54,7 @@ def _answers(
 
     observed = zip(sides, *lists(np.exp(quantiles.of_x), np.exp(quantiles.of_y)), strict=True)
     return compared(
-        name,
+        quantile_name(q),
         slowest_begin(q),
         sides,
         rules,

@@ -101,7 +101,7 @@ def _allowing_for_looks(
 
 def _of_quantile(q: float) -> Question:
     name = quantile_name(q)
-    asked = partial(_later("protocols.quantile", "quantile_question"), name, q)
+    asked = partial(_later("protocols.quantile", "quantile_question"), q)
     return Question(
         name,
         name.upper(),

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from speedproof.arrays import FloatArray
 from speedproof.protocols.figures import compared, fewest, forecasts, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import tied_share
@@ -25,9 +24,9 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
-    slow, fast = in_order(sides, slow, fast)
+    slow, fast = sides.ordered
     chance = probability_greater(slow, fast, rules.alpha)
     ties = tied_share(slow, fast)
     pvalues, ends = lists(chance.pvalue, chance.pvalue_less), lists(chance.estimate, chance.low, chance.high)

@@ -35,8 +35,8 @@ from speedproof.protocols.aggregates import (
     weigh,
 )
 from speedproof.protocols.figures import SMALL, Decision
-from speedproof.protocols.mean import MeanDecision, decide_mean, mean_tests
-from speedproof.protocols.median import MedianDecision, decide_median, median_tests
+from speedproof.protocols.mean import decide_mean, mean_tests
+from speedproof.protocols.median import decide_median, median_tests
 from speedproof.protocols.pair import DEFAULT, Rules
 from speedproof.stats.estimate import Estimate, alpha_at
 from speedproof.stats.ratio import ratio_of_means
@@ -44,6 +44,7 @@ from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.scaling import location_ratio, mean, median
 
 DEFAULT_ALPHA = 0.05
+_FIGURES: tuple[Literal["mean", "median"], ...] = ("mean", "median")
 _LEAST_LEVEL = 0.5
 _SEARCHED = (0.01, 0.5)
 _WIDTH = 0.01
@@ -120,30 +121,36 @@ def report_suite(
     levels = [entry.confidence if confidence is None else confidence for entry in entries]
     sides = {at: tuple([locate(e.sides[k], at) for e in entries] for k in (0, 1)) for at in LOCATIONS}
     custom = [entry.weight for entry in entries]
-    references = {
-        at: [of[e.x.higher_is_better][i] for i, e in enumerate(entries)] for at, of in sides.items()
-    }
+    references = {at: [locate(e.x.values, at) for e in entries] for at in LOCATIONS}
     weights = {at: weigh(weighting, before, custom) for at, before in references.items()}
-    rows = tuple(
-        _row(
-            entry,
-            level,
-            rules,
-            original,
-            {at: w[i] for at, (w, _) in weights.items()},
-            {at: (x[i], y[i]) for at, (x, y) in sides.items()},
+    rows = []
+    for i, (entry, level) in enumerate(zip(entries, levels, strict=True)):
+        risk, turned = None if level is None else alpha_at(level), entry.x.higher_is_better
+        of_mean, of_median = (
+            finding(at, *entry.sides, risk, rules, original=original, turned=turned) for at in _FIGURES
         )
-        for i, (entry, level) in enumerate(zip(entries, levels, strict=True))
-    )
+        rows.append(
+            SuiteRow(
+                entry.name,
+                {
+                    at: before[i] / after[i] if after[i] > 0 else math.nan
+                    for at, (before, after) in sides.items()
+                },
+                of_mean,
+                of_median,
+                {at: w[i] for at, (w, _) in weights.items()},
+                (*entry.remarks, *of_mean.remarks, *of_median.remarks),
+            )
+        )
     # Nobody asked for custom weights when there are none at all.
     fallback = weights["mean"][1] if any(w is not None for w in custom) else ""
     usual = DEFAULT_ALPHA if alpha is None else alpha
     return SuiteReport(
-        rows=rows,
+        rows=tuple(rows),
         overall={at: overall_gain(of[0], of[1], weights[at][0]) for at, of in sides.items()},
         accelerated={
-            "mean": accelerated(sum(r.mean.significant for r in rows), len(rows), usual, precision),
-            "median": accelerated(sum(r.median.significant for r in rows), len(rows), usual, precision),
+            at: accelerated(sum(getattr(r, at).significant for r in rows), len(rows), usual, precision)
+            for at in _FIGURES
         },
         confidence=confidence,
         precision=precision,
@@ -165,29 +172,6 @@ def _dominant(
     return entries[shares.index(largest)].name, largest / total
 
 
-def _row(
-    entry: Entry,
-    level: float | None,
-    rules: Rules,
-    original: bool,
-    weights: dict[Location, float],
-    located: dict[Location, tuple[float, float]],
-) -> SuiteRow:
-    x, y = entry.sides
-    alpha = None if level is None else alpha_at(level)
-    how = {"original": original, "turned": entry.x.higher_is_better}
-    of_mean = finding("mean", x, y, alpha, rules, **how)
-    of_median = finding("median", x, y, alpha, rules, **how)
-    return SuiteRow(
-        name=entry.name,
-        speedups={at: before / after if after > 0 else math.nan for at, (before, after) in located.items()},
-        mean=of_mean,
-        median=of_median,
-        weights=weights,
-        remarks=(*entry.remarks, *of_mean.remarks, *of_median.remarks),
-    )
-
-
 def finding(
     location: Literal["mean", "median"],
     x: FloatArray,
@@ -204,14 +188,14 @@ def finding(
     """
     at = DEFAULT_ALPHA if alpha is None else alpha
     decide: Callable[[Any], Decision]
-    remarks = partial(_remarks, sizes=(x.size, y.size), names=(2, 1) if turned else (1, 2))
+    remarks = partial(_remarks, location=location, sizes=(x.size, y.size), names=(2, 1) if turned else (1, 2))
     if location == "mean":
         means, welch = mean_tests(x, y), rules.always_welch and not original
         decide = partial(decide_mean, means, always_welch=welch, f_test_when_not_normal=original)
         if original:
             # Without an F test the tool gives up, too.
             return _searched(location, alpha, decide, remarks, not math.isnan(float(means.variances.pvalue)))
-        pooled = decide_mean(means, at, always_welch=welch).equal_variances
+        pooled = decide_mean(means, at, always_welch=welch).holds[-1]
         pvalues, bounds = means.pvalues, ratio_of_means(x, y, at, pooled)
         observed = location_ratio(mean, x, y)
     else:
@@ -297,10 +281,12 @@ def _no_level(location: str) -> str:
     return f"{location}: no confidence level of {_LEAST_LEVEL:g} or more"
 
 
-def _remarks(decision: Decision, sizes: tuple[int, int], names: tuple[int, int]) -> tuple[str, ...]:
+def _remarks(
+    decision: Decision, location: str, sizes: tuple[int, int], names: tuple[int, int]
+) -> tuple[str, ...]:
     """The warnings of a protocol on two samples."""
-    if isinstance(decision, MeanDecision):
-        sides = sorted(zip(names, (decision.normal_x, decision.normal_y), sizes, strict=True))
+    if location == "mean":
+        sides = sorted(zip(names, decision.holds[:2], sizes, strict=True))
         return tuple(
             f"mean: more than {SMALL} runs needed for sample {side}"
             if size <= SMALL
@@ -310,6 +296,6 @@ def _remarks(decision: Decision, sizes: tuple[int, int], names: tuple[int, int])
         )
     both = zip(names, (decision.lacking_x, decision.lacking_y), strict=True)
     lacking = sorted(side for side, lacks in both if lacks)
-    if isinstance(decision, MedianDecision) and not (lacking or decision.location_model):
+    if not (lacking or decision.holds[0]):
         return ("median: no location shift, confidence may be inaccurate",)
     return tuple(f"median: more than {SMALL} runs needed for sample {side}" for side in lacking)

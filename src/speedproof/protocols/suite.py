@@ -17,14 +17,12 @@ from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
 from speedproof.protocols.aggregates import (
     LOCATIONS,
-    PRECISION,
     Accelerated,
     Gain2009,
     GeometricMeans,
     Location,
     OverallGain,
-    accelerated,
-    accelerated_2009,
+    accelerated_by,
     gain_2009,
     geometric_means,
     overall_gain,
@@ -37,12 +35,11 @@ from speedproof.protocols.caveats import (
     machine_speeds,
     one_layout,
 )
-from speedproof.protocols.multiplicity import Control, Controlled, control_verdicts
+from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
-_CONTROLS: tuple[Control, ...] = ("holm", "benjamini-hochberg")
 LEAST_FOR_HPT = 5
 _AT_A_TIME = 512
 
@@ -128,6 +125,7 @@ def compare_suite(
         for protocol in (protocols if pairs else ())
         if protocol != "single run"
     }
+    faster = [(name, sum(c.verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
     return SuiteComparison(
         *versions,
         metric=metric,
@@ -141,20 +139,12 @@ def compare_suite(
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
         overall=_overall(prepared),
-        accelerated=tuple(
-            (
-                protocol,
-                (accelerated_2009 if protocol == "touati2009" else accelerated)(
-                    sum(c.verdict is Verdict.FASTER for c in found), len(pairs), alpha, PRECISION
-                ),
-            )
-            for protocol, found in asked.items()
-        ),
+        accelerated=accelerated_by(faster, len(pairs), alpha),
         geometric_means=geometric_means(heads, pairs, alpha, rules.floor) if several else None,
         controlled=tuple(
             control_verdicts(found, alpha, method=method, margin=rules.margin)
             for found in (asked.values() if several else ())
-            for method in _CONTROLS
+            for method in ADJUSTMENTS
         ),
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),

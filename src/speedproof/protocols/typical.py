@@ -22,7 +22,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
-from speedproof.protocols.pair import PreparedPairs, Rules, Sides, in_batches, in_order
+from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed, few_separate
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
@@ -141,20 +141,25 @@ def _in_sequence(sample: Sample) -> bool:
     return Trait.ORDER_KNOWN in sample.traits and not sample.traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
-def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
-    ordered = in_order(sides, slow, fast)
+    (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
     steps[[side.x.exact and side.y.exact for side in sides]] = 0.0
     tests: Callable[[Sequence[float]], Iterable[OneSided]]
     if sides[0].paired:
-        from speedproof.stats.paired_ratio import paired_error, paired_ratio, paired_ratio_test
+        from speedproof.stats.paired_ratio import (
+            paired_error,
+            paired_ratio,
+            paired_ratio_test,
+            runs_needed_pairs,
+        )
 
         factors, slowly = np.ones(len(sides)), np.zeros(len(sides), dtype=np.bool_)
         bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
         errors = paired_error(slow, fast)
         tests = partial(map, partial(paired_ratio_test, slow, fast, steps=steps))
-        test_name = "signed-rank and t test of session ratios"
+        test_name, runs_needed = "signed-rank and t test of session ratios", runs_needed_pairs
     else:
         factors, slowly = _inflation(sides, slow, fast)
         slow, fast = ordered  # the order of measuring tells no more
@@ -162,13 +167,27 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
         errors = typical_error(slow, fast, factors, steps)
         tests = partial(typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
-        test_name = "studentised rank test"
+        test_name, runs_needed = "studentised rank test", runs_needed_ranks
     pvalues = lists(bounds.pvalue, bounds.pvalue_less)
     meant = ~np.isnan(bounds.low)
     margins = at_margins(tests, rules.margin, meant, meant)
     ratios = lists(bounds.estimate, bounds.low, bounds.high)
     order = _of_order(sides, slow, fast, rules, pvalues, (factors, slowly))
     chances = zip(*lists(bounds.chance, bounds.chance_low, bounds.chance_high), strict=True)
+
+    def needed(undecided: Sequence[int]) -> dict[int, Needed]:
+        """Runs that can decide at all, or that would find the difference that was observed."""
+        n, m = slow.shape[-1], fast.shape[-1]
+        if one_order(n, m) > rules.alpha:
+            counts = (
+                k for k in count(2) if one_order(k, k) <= rules.alpha and not few_separate(k, rules.alpha)
+            )
+            return fewest(sides, undecided, next(counts))
+        runs = forecasts(sides, slow, fast, rules, undecided, runs_needed, ratios[0], factors)
+        # Of runs that drift more tell no more.
+        drifts = (drifting(n, m, factors) | slowly).tolist()
+        return {i: DRIFT if drifts[i] else need for i, need in runs.items()}
+
     return compared(
         "typical",
         "is the value of a typical run of the candidate {better}?",
@@ -177,7 +196,7 @@ def _answers(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray, rules: 
         pvalues,
         ratios,
         margins,
-        lambda undecided: _needed(sides, slow, fast, rules, undecided, (factors, slowly), ratios[0]),
+        needed,
         test=[test_name] * len(sides),
         checks=[(*side.checks, *order.get(i, ())) for i, side in enumerate(sides)],
         chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
@@ -217,28 +236,3 @@ def _of_order(
         likeness = (factor - 1.0) / (factor + 1.0)
         notes[i] = (Note(Assumption.EFFECTIVE_RUNS, message, statistic=likeness, held=held),)
     return notes
-
-
-def _needed(
-    sides: Sequence[Sides],
-    slow: FloatArray,
-    fast: FloatArray,
-    rules: Rules,
-    undecided: Sequence[int],
-    inflation: tuple[FloatArray, BoolArray],
-    speedups: Sequence[float],
-) -> dict[int, Needed]:
-    """Runs that can decide at all, or that would find the difference that was observed."""
-    n, m = slow.shape[-1], fast.shape[-1]
-    if one_order(n, m) <= rules.alpha:
-        if sides[0].paired:
-            from speedproof.stats.paired_ratio import runs_needed_pairs
-
-            return forecasts(sides, slow, fast, rules, undecided, runs_needed_pairs, speedups)
-        factors, slowly = inflation
-        needed = forecasts(sides, slow, fast, rules, undecided, runs_needed_ranks, speedups, factors)
-        # Of runs that drift more tell no more.
-        drifts = (drifting(n, m, factors) | slowly).tolist()
-        return {i: DRIFT if drifts[i] else need for i, need in needed.items()}
-    enough = (k for k in count(2) if one_order(k, k) <= rules.alpha and not few_separate(k, rules.alpha))
-    return fewest(sides, undecided, next(enough))

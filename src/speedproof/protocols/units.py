@@ -15,7 +15,7 @@ from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending, like
 from speedproof.data.suite import Pair, Suite
-from speedproof.stats.scaling import middle
+from speedproof.stats.scaling import middle, shifts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -246,14 +246,12 @@ def outermost(repeated: Iterable[str]) -> str:
 def _moments(values: FloatArray, ordered: FloatArray) -> list[list[float]]:
     """Mean, median, minimum, maximum, deviation and median absolute deviation of each row."""
     n = values.shape[-1]
-    largest = np.abs(values).max(axis=-1)
-    outside = (largest > 0.0) & ~((largest > 1e-60) & (largest < 1e60))
-    shift = np.where(outside, -np.frexp(largest)[1], 0)
-    v = np.ldexp(values, shift[:, None]) if outside.any() else values
+    shift = shifts(np.abs(values).max(axis=-1))
+    v = np.ldexp(values, shift[:, None]) if shift.any() else values
     median = middle(ordered if v is values else v)
     deviation = v.std(axis=-1, ddof=1) if n > 1 else np.full(len(v), np.nan)
     columns = [v.mean(axis=-1), median, deviation, middle(np.abs(v - median[:, None]))]
-    if outside.any():
+    if shift.any():
         with np.errstate(over="ignore"):
             columns = [np.ldexp(column, -shift) for column in columns]
     columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]

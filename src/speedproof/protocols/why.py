@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
-from speedproof.mixture.states import RunStates, joint_states, states_of, step_of
+from speedproof.mixture.states import joint_states, states_of, step_of
 from speedproof.protocols.caveats import MachineSpeeds, slower_processes
 from speedproof.stats.association import associations
 from speedproof.stats.dependence import lag1
@@ -173,7 +173,7 @@ def why(
     strata = version * (1 + max(_sessions(side).max() for side in sides)) + np.concatenate(
         [_sessions(side) for side in sides]
     )
-    associated = associations(
+    correlation, between, pvalue = associations(
         time,
         columns,
         states=np.concatenate(states_of_sides),
@@ -184,8 +184,8 @@ def why(
     )
     tested = []
     for k, name in enumerate(names):
-        unit = _unit_of(others[name])
-        figures = float(associated.correlation[k]), float(associated.between[k]), float(associated.pvalue[k])
+        unit = next(sample.unit for sample in others[name] if sample is not None)
+        figures = float(correlation[k]), float(between[k]), float(pvalue[k])
         tested.append(GoesWith(name, unit, unit == about.unit != "", *figures))
     order = sorted(
         range(len(names)), key=lambda k: (tested[k].pvalue > alpha, tested[k].part, -tested[k].strength)
@@ -197,8 +197,8 @@ def why(
         one = tested[k]
         if k in shown:
             states = _states(columns[:, k], time, version, one.unit)
-            if states.count > 1:
-                parts = _by_states(states.labels, columns[:, k], *shared)
+            if states.any():
+                parts = _by_states(states, columns[:, k], *shared)
                 one = replace(one, **{name: getattr(parts, name) for name in parts.__struct_fields__})
         metrics.append(one)
     return replace(about, metrics=tuple(metrics))
@@ -244,10 +244,6 @@ def same_runs(one: Sample, other: Sample) -> bool:
     return True
 
 
-def _unit_of(samples: Sequence[Sample | None]) -> str:
-    return next(sample.unit for sample in samples if sample is not None)
-
-
 def _sessions(side: Sample) -> IntArray:
     return np.zeros(side.n, dtype=np.int64) if side.sessions is None else side.sessions
 
@@ -265,7 +261,7 @@ def _logs(values: FloatArray) -> FloatArray:
     return np.log(values) if values.min() > 0.0 else values
 
 
-def _states(column: FloatArray, time: FloatArray, version: IntArray, unit: str) -> RunStates:
+def _states(column: FloatArray, time: FloatArray, version: IntArray, unit: str) -> IntArray:
     """The states of a metric and of time together."""
     step = step_of(column, whole=not unit and not (column % 1.0).any())
     low, time_step = column.min(), step_of(time)

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from speedproof.data.units import format_value
-from speedproof.protocols.planning import Calibration, RunPlan
-from speedproof.protocols.power import MOST_RUNS, PowerPlan, RunsForPower
+from speedproof.protocols.planning import MOST_RUNS, Calibration, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.model import Column, Report, Row, Table, Text, right
 from speedproof.reporting.names import benchmark_column

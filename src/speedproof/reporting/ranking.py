@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key
 from speedproof.protocols.caveats import MachineSpeeds
+from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.run_ranking import RunRanking
 from speedproof.protocols.units import outermost
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
 from speedproof.reporting.names import benchmark_column, called, labels

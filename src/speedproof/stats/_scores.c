@@ -1,4 +1,4 @@
-/* Normal scores and sequential ranks, a row a series; normal_scores.py and cusum.py have the same in Python.
+/* Normal scores and sequential ranks, a row a series; normal_scores.py and alarms.py have the same in Python.
  * Sums run in NumPy's order. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API

@@ -20,26 +20,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.ranks import midranks
 
 _AT_A_TIME = 2_000_000  # drawn places in memory
 _ROUNDING = 1e-9  # statistics that differ by less are equal
-
-
-class Associations(Struct, frozen=True):
-    """How each metric goes with time; shape (metrics,). All are NaN of a metric that never varies in a stratum."""
-
-    correlation: FloatArray  # Spearman's, within strata
-    between: FloatArray  # the share of variance of the ranks between the states of time, within strata
-    pvalue: FloatArray  # adjusted over the metrics
-
-    @property
-    def strength(self) -> FloatArray:
-        """The larger share of variance: what is tested."""
-        return np.asarray(np.maximum(self.correlation**2, self.between))
 
 
 def associations(
@@ -51,7 +37,7 @@ def associations(
     circular: bool = False,
     permutations: int = 999,
     seed: int = 0,
-) -> Associations:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Test which metrics of the same runs go with time.
 
     Parameters
@@ -69,13 +55,19 @@ def associations(
     permutations, seed : int
         How many orders are drawn, and the seed of all of them.
 
+    Returns
+    -------
+    correlation, between, pvalue : ndarray, shape (metrics,)
+        Spearman's correlation within strata, the share of variance of the ranks between the states of time within
+        strata, and the p-value adjusted over the metrics. All are NaN of a metric that never varies in a stratum.
+
     Examples
     --------
     >>> rng = np.random.default_rng(1)
     >>> slow = rng.random(50) < 0.3
     >>> time, faults, switches = slow + rng.normal(10, 0.2, 50), 2000.0 * slow, rng.poisson(3, 50)
-    >>> found = associations(time, np.column_stack((faults, switches)), states=slow)
-    >>> (found.pvalue <= 0.05).tolist()
+    >>> *_, pvalue = associations(time, np.column_stack((faults, switches)), states=slow)
+    >>> (pvalue <= 0.05).tolist()
     [True, False]
     """
     t = np.asarray(time, dtype=np.float64)
@@ -122,7 +114,7 @@ def associations(
     pvalue = np.full(m.shape[1], np.nan)
     pvalue[by_strength] = np.maximum.accumulate((exceeded + 1.0) / (permutations + 1.0))
     missing = np.isnan(pvalue)
-    return Associations(np.where(missing, np.nan, correlation), np.where(missing, np.nan, between), pvalue)
+    return np.where(missing, np.nan, correlation), np.where(missing, np.nan, between), pvalue
 
 
 def _ranked(columns: FloatArray, places: list[IntArray]) -> FloatArray:

@@ -51,8 +51,7 @@ def _values(a: FloatArray, b: FloatArray, place: float) -> tuple[FloatArray, flo
 
 def _run_lengths(marks: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> IntArray:
     steps = np.diff(np.concatenate(([False], marks, [False])).astype(np.int8))
-    lengths: IntArray = np.flatnonzero(steps == -1) - np.flatnonzero(steps == 1)
-    return lengths
+    return np.asarray(np.flatnonzero(steps == -1) - np.flatnonzero(steps == 1))
 
 
 def crossing_pairs(

@@ -9,7 +9,6 @@ Henderson, "Bisection search with noisy responses", SIAM J. Control Optim. 51(3)
 from __future__ import annotations
 
 import numpy as np
-from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.scaling import NORMAL_DEVIATION
@@ -26,18 +25,13 @@ _NOISES = 2.0 ** np.linspace(-2.0, 2.0, 11)
 _PRIOR_NONE, _PRIOR_TWO = 0.5, 0.05
 
 
-class StepPosterior(Struct, frozen=True, eq=False):
-    """Probabilities of the places of the first step."""
-
-    first: FloatArray  # entry j: it lies in (positions[j], positions[j + 1]]
-    none: float  # that there is none; all of them add up to 1
-    second: float  # that there are two, given that there is one
-
-
 def step_posterior(
     before: IntArray, after: IntArray, differences: FloatArray, positions: IntArray
-) -> StepPosterior:
+) -> tuple[FloatArray, float, float]:
     """The posterior, from pairs ``before < after`` and logarithms of their ratios.
+
+    Entry j of the first is the probability that the step lies in ``(positions[j], positions[j + 1]]``, the second
+    that there is none; all of them add up to 1. The third is that there are two, given that there is one.
 
     A pair has an end or is of neighbours, and some are of both ends. ``positions`` can be looked at, ascending,
     the ends included. Nothing tells places between two of them apart, nor two steps that the same pairs enclose:
@@ -90,28 +84,25 @@ def step_posterior(
     none, single, double = np.split(weights, [1, 1 + groups.size])
     masses = (single + np.bincount(r, double, groups.size)) / shares
     chances = np.repeat(masses, np.diff(np.append(groups, share.size))) * share
-    return StepPosterior(chances, float(none[0]), float(double.sum() / (single.sum() + double.sum())))
+    return chances, float(none[0]), float(double.sum() / (single.sum() + double.sum()))
 
 
 def _both(logs: FloatArray) -> FloatArray:
     """What pairs that enclose both steps say more than of each by itself."""
-    more: FloatArray = logs[:, _FIRST + _SECOND] - logs[:, _FIRST] - logs[:, _SECOND]
-    return more
+    return np.asarray(logs[:, _FIRST + _SECOND] - logs[:, _FIRST] - logs[:, _SECOND])
 
 
 def _weights(prior: FloatArray, logs: FloatArray) -> FloatArray:
     """Posterior probabilities; what all logarithms have in common, such as how many noises there are, cancels."""
     weights = prior * np.exp(logs - logs.max())
-    result: FloatArray = weights / weights.sum()
-    return result
+    return np.asarray(weights / weights.sum())
 
 
 def _summed(differences: FloatArray, sizes: FloatArray, noises: FloatArray, starts: IntArray) -> FloatArray:
     """Log-likelihoods of Student's t at every size and noise, summed over the runs of a pair."""
     scaled = ((differences[:, None] - sizes)[:, :, None] / noises) ** 2
     logs = -0.5 * (_DEGREES + 1) * np.log1p(scaled / _DEGREES) - np.log(noises)
-    summed: FloatArray = np.add.reduceat(logs, starts, axis=0)
-    return summed
+    return np.asarray(np.add.reduceat(logs, starts, axis=0))
 
 
 def _log_products(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -126,5 +117,4 @@ def _log_products(first: FloatArray, second: FloatArray) -> FloatArray:
 
 def _log_sum(logs: FloatArray, axis: int) -> FloatArray:
     top = logs.max(axis=axis, keepdims=True)
-    result: FloatArray = np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis)
-    return result
+    return np.asarray(np.log(np.exp(logs - top).sum(axis=axis)) + top.squeeze(axis))

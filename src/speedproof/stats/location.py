@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.estimate import TestResult
+from speedproof.stats.ranks import listed
 from speedproof.stats.scaling import middle
 from speedproof.stats.special import ndtri
 
@@ -59,10 +60,8 @@ def hodges_lehmann(ordered: FloatArray) -> float:
     else:
         # More equal means than can be listed: the interval is down to rounding.
         return 0.25 * (low + high)
-    lengths = upto - below
-    first = np.repeat(np.arange(n), lengths)
-    offset = np.arange(first.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    sums = ordered[first] + ordered[first + offset + np.repeat(below, lengths)]
+    partners, first = listed(below, upto - below)
+    sums = ordered[first] + ordered[first + partners]
     before = int(below.sum())
     middles = np.partition(sums, (lower - before, upper - before))
     return 0.25 * float(middles[lower - before] + middles[upper - before])
@@ -71,8 +70,7 @@ def hodges_lehmann(ordered: FloatArray) -> float:
 def _partners(ordered: FloatArray, limit: float, side: Literal["left", "right"]) -> IntArray:
     """For each value how many of those from itself on make a sum up to the limit with it."""
     upto = np.searchsorted(ordered, limit - ordered, side=side)
-    partners: IntArray = np.maximum(upto - np.arange(ordered.size), 0)
-    return partners
+    return np.asarray(np.maximum(upto - np.arange(ordered.size), 0))
 
 
 def median_interval(x: npt.ArrayLike, alpha: float = 0.05) -> tuple[FloatArray, FloatArray]:

@@ -6,23 +6,13 @@ Equal values share the mean of theirs.
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, extension
 from speedproof.stats.special import ndtri
 
-
-def _load_compiled() -> ModuleType | None:
-    try:
-        return import_module("speedproof.stats._scores")
-    except ImportError:  # installed without a compiler
-        return None
-
-
-COMPILED = _load_compiled()
+COMPILED = extension("stats._scores")
 _SHORT, _AT_ONCE = 1024, 16  # values; tables
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.ranks import distinct, merged_places
+from speedproof.stats.ranks import distinct, listed, merged_places
 
 _FEW = 1 << 11
 _SOME = 1 << 8  # values of a side whose ratios tell about where one lies
@@ -92,7 +92,7 @@ class Ratios:
         """The places of x and of y of the ratios above one number up to another, and how many are beyond."""
         first, last = self.places(low), self.places(high)
         beyond = int(self.upto_x[-1] * self.upto_y[-1]) - self.count(last)
-        return (*_listed(first, np.maximum(last, first) - first), beyond)
+        return (*listed(first, np.maximum(last, first) - first), beyond)
 
     def order_statistic(self, k: int) -> float:
         """The k-th smallest ratio."""
@@ -167,7 +167,7 @@ class Ratios:
         """The k-th smallest ratio, of which is known that it lies between."""
         first = self.places(low)
         lengths = np.maximum(self.places(high), first) - first
-        of_x, of_y = _listed(first, lengths)
+        of_x, of_y = listed(first, lengths)
         with np.errstate(over="ignore", under="ignore"):
             ratios = self.xs[of_x] / self.ys[of_y]
         order = np.argsort(ratios)
@@ -175,12 +175,6 @@ class Ratios:
         reached = below + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
         self._last = below, reached, ratios[order]
         return float(self._last[2][np.searchsorted(reached, k, side="right")])
-
-
-def _listed(first: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
-    """The places of x and of y of the pairs (first_j .. first_j + length_j, j)."""
-    of_y = np.repeat(np.arange(first.size), lengths)
-    return np.arange(of_y.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths), of_y
 
 
 def _between(low: float, high: float, share: float) -> float:

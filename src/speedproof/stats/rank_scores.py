@@ -16,7 +16,7 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
-from speedproof.stats.ranks import ascending, merged_places
+from speedproof.stats.ranks import ascending, listed, merged_places
 from speedproof.stats.ratio import scaled
 from speedproof.stats.special import decreasing_roots
 
@@ -320,7 +320,8 @@ class Search:
             if np.maximum(upto[0][row] - downto[0][row], 0).sum() > _TOO_MANY * self.listed:  # some tie
                 too_many[row] = True
                 continue
-            crossed = _crossed(upto[0][row], downto[0][row])
+            last = downto[0][row]
+            crossed = listed(last, np.maximum(upto[0][row] - last, 0))[::-1]
             begin = Spread(*(sums[row] for sums in (spread.won, spread.square_x, spread.square_y)))
             bound[row] = self._walk(row, sign, critical, (low[row], high[row]), crossed, begin)
         if too_many.any():
@@ -371,10 +372,3 @@ def _exp(logarithm: FloatArray) -> FloatArray:
 
 def _weight(side: _Side, row: int, places: IntArray) -> FloatArray | float:
     return 1.0 if side.weight is None else side.weight[row][places]
-
-
-def _crossed(upto: IntArray, downto: IntArray) -> tuple[IntArray, IntArray]:
-    """The pairs (i, j) that go from x > gamma y to x < gamma y: of each x some neighbouring y."""
-    counts = np.maximum(upto - downto, 0)
-    i = np.repeat(np.arange(counts.size), counts)
-    return i, np.arange(i.size) - np.repeat(np.cumsum(counts) - counts - downto, counts)

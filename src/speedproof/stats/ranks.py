@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from importlib import import_module
-from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray, extension
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.special import ndtr, t_sf
 
@@ -114,15 +112,8 @@ def _weighted_variance(values: FloatArray, weights: IntArray, mean: FloatArray, 
 EXACT_BELOW = 30  # values a side; the normal distribution is then off by less than 0.001 for p < 0.1.
 
 
-class RankSumTails(Struct, frozen=True, eq=False):
-    """Null distribution of twice the number of pairs won, ties counting half."""
-
-    at_least: FloatArray  # P[2 U >= k] and P[2 U <= k] at k = 0, 1, ...; read-only
-    at_most: FloatArray
-
-
 @lru_cache(maxsize=4096)
-def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
+def rank_sum_tails(sizes: tuple[int, ...], n: int) -> tuple[FloatArray, FloatArray]:
     """Count the splits of tied values into n of one side and the rest.
 
     Exact while the number of splits is below 2**53.
@@ -138,7 +129,7 @@ def rank_sum_tails(sizes: tuple[int, ...], n: int) -> RankSumTails:
     at_least = np.minimum(np.cumsum(counts[::-1])[::-1] / splits, 1.0)
     at_most = np.minimum(np.cumsum(counts) / splits, 1.0)
     at_least.flags.writeable = at_most.flags.writeable = False
-    return RankSumTails(at_least, at_most)
+    return at_least, at_most
 
 
 def _orders(n: int, m: int) -> FloatArray:
@@ -194,7 +185,7 @@ def rank_sum_tail(n: int, m: int) -> FloatArray:
     Read-only. P[W <= w] is entry n m - w, by symmetry.
     """
     # Twice the pairs won by the smaller side, whose splits are fewer states, has their distribution.
-    tail: FloatArray = np.append(rank_sum_tails((1,) * (n + m), min(n, m)).at_least[::2], 0.0)
+    tail: FloatArray = np.append(rank_sum_tails((1,) * (n + m), min(n, m))[0][::2], 0.0)
     tail.flags.writeable = False
     return tail
 
@@ -282,6 +273,12 @@ def _pooled(
     return PooledOrder(n, m, x_upto, y_upto, ends, merged)
 
 
+def listed(first: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
+    """The places of x and of y of the pairs (first_j .. first_j + length_j, j)."""
+    of_y = np.repeat(np.arange(first.size), lengths)
+    return np.arange(of_y.size) - np.repeat(np.cumsum(lengths) - lengths - first, lengths), of_y
+
+
 def steps_of(upto: IntArray) -> IntArray:
     """How much counts grow along the last axis, from none on."""
     steps = upto + 0
@@ -353,14 +350,7 @@ def distinct(x: FloatArray) -> tuple[FloatArray, IntArray]:
     return x[ends], steps_of(ends + 1)
 
 
-def _load_compiled() -> ModuleType | None:
-    try:
-        return import_module("speedproof.stats._merging")
-    except ImportError:  # installed without a compiler
-        return None
-
-
-COMPILED = _load_compiled()
+COMPILED = extension("stats._merging")
 
 
 def merged_places(x: FloatArray, y: FloatArray, x_first: bool) -> tuple[IntArray, IntArray]:

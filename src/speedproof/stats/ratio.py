@@ -109,10 +109,9 @@ def ratio_of_means(
     shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
     equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), shape)
     low, high = np.empty(shape), np.empty(shape)
-    for rows, pooled in ((equal, True), (~equal, False)):
+    for rows, bounds_of in ((equal, _pooled_bounds), (~equal, _welch_bounds)):
         if rows.any():
-            part = _pooled_bounds if pooled else _welch_bounds
-            bounds = part(_rows(mx, rows), _rows(my, rows), alpha)
+            bounds = bounds_of(_rows(mx, rows), _rows(my, rows), alpha)
             low[rows], high[rows] = bounds.low, bounds.high
     ratio = (mx.mean >= 0.0) & (my.mean >= 0.0)
     return Interval(np.where(ratio, low, np.nan), np.where(ratio, high, np.nan))

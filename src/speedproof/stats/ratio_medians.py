@@ -14,6 +14,7 @@ from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.ranks import (
     RankSum,
     ascending,
+    merged_places,
     rank_sum,
     rank_sum_normal,
     rank_sum_sd,
@@ -79,13 +80,10 @@ def ratio_of_medians_test(
 
 def _pairs_greater(x: FloatArray, y: FloatArray) -> IntArray:
     """How many pairs have x > y, in n log n."""
-    n, m = x.shape[-1], y.shape[-1]
     leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
-    x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
-    both = np.concatenate([np.sort(x, axis=-1), np.sort(y, axis=-1)], axis=-1)
-    order = np.argsort(both, axis=-1, kind="stable")  # of equal values x first
-    of_x = order < n
-    return np.asarray(np.where(of_x, np.cumsum(~of_x, axis=-1), 0).sum(axis=-1), dtype=np.int64)
+    x, y = (np.broadcast_to(ascending(v), (*leading, v.shape[-1])) for v in (x, y))
+    below, _ = merged_places(x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]), x_first=True)
+    return np.asarray(below.sum(axis=-1).reshape(leading))
 
 
 def _without_ties_across(x: FloatArray, y: FloatArray) -> FloatArray:

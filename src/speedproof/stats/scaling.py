@@ -27,7 +27,7 @@ _USUAL = (1e-60, 1e60)
 _HALF = 4  # bits of headroom: the sum or the difference of two values
 
 
-def _shift(largest: npt.ArrayLike) -> IntArray:
+def shifts(largest: npt.ArrayLike) -> IntArray:
     """The power of two that makes values of usual size; 0 for those whose fourth powers stay within range."""
     largest = np.asarray(largest)
     usual_size = (largest > _USUAL[0]) & (largest < _USUAL[1])
@@ -37,7 +37,7 @@ def _shift(largest: npt.ArrayLike) -> IntArray:
 def exponent(*samples: npt.ArrayLike) -> int:
     """The power of two by which samples have to be multiplied to be of usual size; 0 when they are."""
     largest = max(float(np.abs(sample).max(initial=0.0)) for sample in samples)
-    return 0 if _USUAL[0] < largest < _USUAL[1] else int(_shift(largest))
+    return 0 if _USUAL[0] < largest < _USUAL[1] else int(shifts(largest))
 
 
 def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
@@ -49,7 +49,7 @@ def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
     largest = functools.reduce(np.maximum, (np.abs(a).max(axis=-1, initial=0.0) for a in arrays))
     if ((largest > _USUAL[0]) & (largest < _USUAL[1])).all():
         return arrays
-    return tuple(np.ldexp(a, _shift(largest)[..., None]) for a in arrays)
+    return tuple(np.ldexp(a, shifts(largest)[..., None]) for a in arrays)
 
 
 def usual(x: npt.ArrayLike) -> FloatArray:

@@ -50,14 +50,21 @@ _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 18  # ratios, of several pairs: so many that calls cost little
 
 
-class TypicalRatio(OneSided, frozen=True):
-    """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha."""
+class Bounded(OneSided, frozen=True):
+    """An estimate with two one-sided bounds, each at confidence 1 - alpha, and the p-values of their test."""
 
-    # The median of the ratios x / y, that of two zeros being 1, and its bounds: 0 and infinity where there is none
-    # (or the ratio is that), NaN where a value is negative. Shape of the leading axes.
-    estimate: FloatArray
+    estimate: FloatArray  # shape of the leading axes
     low: FloatArray
     high: FloatArray
+
+
+class TypicalRatio(Bounded, frozen=True):
+    """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha.
+
+    Estimated is the median of the ratios x / y, that of two zeros being 1; its bounds are 0 and infinity where
+    there is none (or the ratio is that). All three are NaN where a value is negative.
+    """
+
     chance: FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds: of enough runs on the p-values' side of 1/2
     chance_low: FloatArray
     chance_high: FloatArray
@@ -115,7 +122,7 @@ def typical_ratio_tests(
     for start in range(0, pairs.x.shape[0], at_once):
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
-        unshifted = _at_one(rows) if known is None else OneSided(known[0][which], known[1][which])
+        unshifted = _at_one(rows)[0] if known is None else OneSided(known[0][which], known[1][which])
         shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0])
         for k, gamma in enumerate(gammas):
             part = unshifted if gamma == 1.0 else monotone(gamma, next(shifted), unshifted, _meant(rows))
@@ -123,16 +130,10 @@ def typical_ratio_tests(
     return [OneSided(*of.reshape(2, *pairs.shape)) for of in pvalues]
 
 
-class _AtOne(OneSided, frozen=True, eq=False):
-    """The test of equality, with ties that count one half; shape (rows,)."""
-
-    chance: FloatArray
-    se: FloatArray
-    quantile: FloatArray
-
-
-def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
-    """With the quantile at a risk, if one is given."""
+def _at_one(
+    pairs: Pairs, alpha: float | None = None
+) -> tuple[OneSided, tuple[FloatArray, FloatArray, FloatArray]]:
+    """The test of equality, with ties that count one half; the chance, its error and the quantile at the risk."""
     n, m = pairs.sizes
     count = pairs.x.shape[0]
     order = pooled_order(pairs.x, pairs.y)
@@ -161,7 +162,7 @@ def _at_one(pairs: Pairs, alpha: float | None = None) -> _AtOne:
                 lower[k] = _known(tied_pvalue(sizes[::-1], n, -t), float(lower[k]))
         pvalue[rows], pvalue_less[rows] = upper, lower
     at_one = _beyond_drift(1.0, OneSided(pvalue, pvalue_less), beyond_drift(pairs, stepped=False))
-    return _AtOne(at_one.pvalue, at_one.pvalue_less, chance, se, quantile)
+    return at_one, (chance, se, quantile)
 
 
 def _beyond_drift(gamma: float, test: OneSided, ends: tuple[FloatArray, FloatArray]) -> OneSided:
@@ -209,7 +210,7 @@ def fewest_for_chance(alpha: float) -> int:
 def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     """All answers of some rows, in the order of the fields of TypicalRatio."""
     n, m = pairs.sizes
-    at_one = _at_one(pairs, alpha)
+    at_one, of_chance = _at_one(pairs, alpha)
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
     estimate, low, high = np.empty((3, pairs.x.shape[0]))
     at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
@@ -226,10 +227,8 @@ def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
     separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
     # Whatever they prove of the ratio.
     enough = min(n, m) >= fewest_for_chance(alpha)
-    chances = chance_bounds(
-        at_one.chance, at_one.se, at_one.quantile, separation, faster & enough, slower & enough
-    )
-    return pvalue, pvalue_less, estimate, low, high, at_one.chance, chances.low, chances.high
+    chances = chance_bounds(*of_chance, separation, faster & enough, slower & enough)
+    return pvalue, pvalue_less, estimate, low, high, of_chance[0], chances.low, chances.high
 
 
 def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -352,18 +351,6 @@ def both_states(pairs: Pairs, score: Score) -> tuple[States, States]:
     return low, _states(*_values(pairs, 1.0), score) if pairs.step.any() else low
 
 
-class SuperiorityBounds(OneSided, frozen=True):
-    """P[X > Y] + P[X = Y] / 2 with two one-sided bounds, each at confidence 1 - alpha.
-
-    A p-value is the smallest alpha at which the bound lies beyond 1/2: 1 where none does, NaN when a size is 1 and
-    the samples are not separated, which leaves the spread unknown.
-    """
-
-    estimate: FloatArray  # shape of the leading axes
-    low: FloatArray
-    high: FloatArray
-
-
 def chance_bounds(
     chance: FloatArray,
     se: FloatArray,
@@ -390,7 +377,7 @@ def chance_bounds(
     return hold(low, high, faster, slower, equal=0.5)
 
 
-def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> SuperiorityBounds:
+def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Bounded:
     """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread, as far as 0 and 1.
 
     Brunner and Munzel's standard error and degrees of freedom, with Student's quantile. `pvalue` is the tail of
@@ -406,4 +393,4 @@ def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Sup
     pvalue_less = np.where(known, np.maximum(t_sf(-t, df), 0.5**fewer), r.pvalue_less)
     quantile, separation = t_ppf(1.0 - alpha, df), alpha ** (1.0 / fewer)
     bounds = chance_bounds(r.estimate, r.se, quantile, separation, pvalue <= alpha, pvalue_less <= alpha)
-    return SuperiorityBounds(pvalue, pvalue_less, r.estimate, bounds.low, bounds.high)
+    return Bounded(pvalue, pvalue_less, r.estimate, bounds.low, bounds.high)

@@ -101,8 +101,7 @@ def _tail(distance: FloatArray, n: int) -> FloatArray:
         at = np.log(distance)
     slope = (log_p[-1] - log_p[-3]) / (quantiles[-1] - quantiles[-3])
     beyond = log_p[-1] + slope * (at - quantiles[-1])
-    tail: FloatArray = np.exp(np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0)))
-    return tail
+    return np.asarray(np.exp(np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0))))
 
 
 @lru_cache(maxsize=4096)
@@ -124,5 +123,4 @@ def _stays() -> FloatArray:
     x = border[:, None] + (nodes + 1.0) / 2.0 * (_FAR - border[:, None])
     density = np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi) * weights * (_FAR - border[:, None]) / 2.0
     above = ndtr((_DEPENDENT * x - border[:, None]) / math.sqrt(1.0 - _DEPENDENT**2))
-    stays: FloatArray = (density * above).sum(axis=1) / _SHARES
-    return stays
+    return np.asarray((density * above).sum(axis=1) / _SHARES)
