@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -447,15 +447,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def reports(self, *, details: bool = False, everything: bool = False) -> Iterable[Report]:
         """The conclusion in words; ``everything``: up to a hundred of the largest changes."""
-        from speedproof.reporting.corpus import comparisons, of_few
-
-        if (few := self._few()) is not None:
-            return (of_few(self.conclusion, few[0], details=details, pairs=self._pairs()),)
-        return (
-            comparisons(
-                self.conclusion, self.versions, details=details, everything=everything, pairs=self._pairs()
-            ),
-        )
+        return (self._report(self._few(), details=details, everything=everything),)
 
     def why(self) -> WhyResult:
         """What the differences of two versions go with: of all benchmarks, or of the largest changes."""
@@ -492,24 +484,29 @@ class CorpusComparison(Shown, Struct, frozen=True):
         chosen = {(reference, candidate): [key.benchmark for key in self.keys()]}
         return next(in_memory(self.corpus, chosen, self.asked))
 
-    def _pairs(self) -> int:
-        """How many pairs of versions were asked for; 0 for neighbours, which depend on the benchmark."""
-        pairs = self.asked.pairs if self.asked else ()
-        if pairs == "all":
-            return math.comb(len(self.versions), 2)
-        return 0 if pairs == "consecutive" else len(pairs)
+    def _report(
+        self, few: tuple[SuiteComparison, Suite] | None, *, details: bool, everything: bool, **drawn: Any
+    ) -> Report:
+        """As the sheet of files where these are ``few``, else the conclusion."""
+        from speedproof.reporting.corpus import comparisons, of_few
+
+        # How many pairs were asked for; 0 for neighbours, which depend on the benchmark.
+        asked = self.asked.pairs if self.asked else ()
+        pairs = math.comb(len(self.versions), 2) if asked == "all" else len(asked)
+        pairs *= asked != "consecutive"
+        if few is not None:
+            return of_few(self.conclusion, few[0], details=details, pairs=pairs)
+        shown = {"details": details, "everything": everything, "pairs": pairs, **drawn}
+        return comparisons(self.conclusion, self.versions, **shown)
 
     def written(self) -> Reported:
         """With the largest changes drawn, for which their samples are read."""
         from speedproof.corpus.conclude import in_memory
-        from speedproof.reporting.corpus import comparisons, of_few
         from speedproof.reporting.formats.html.panels import panels
 
         if (few := self._few()) is not None:
-            result, suite = few
-            return Reported(
-                (of_few(self.conclusion, result, details=True, pairs=self._pairs()),), suite, results=[result]
-            )
+            report = self._report(few, details=True, everything=True)
+            return Reported((report,), few[1], results=[few[0]])
         chosen: dict[tuple[str, str], list[str]] = {}
         for c in self.conclusion.clearest:
             chosen.setdefault((c.reference.label, c.candidate.label), []).append(c.benchmark)
@@ -519,10 +516,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
             for result, suite in pairs
             for name, panel in panels(result, suite, result.margin).items()
         }
-        report = comparisons(
-            self.conclusion, self.versions, details=True, everything=True, drawn=drawn, pairs=self._pairs()
-        )
-        return Reported((report,))
+        return Reported((self._report(None, details=True, everything=True, drawn=drawn),))
 
     def __repr__(self) -> str:
         return f"<CorpusComparison: {self.conclusion.comparisons} comparisons>"

@@ -224,20 +224,19 @@ def gate(
             )
         return demand
 
-    asked = given
     if after is None:
         usual = multiplicity or "holm", deciding or quantile_measured(suite) or "typical"
         if alpha is None:
             alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
-        return GateResult(decide(suite, versions, asked, rules, done=done, floor=floor), suite)
+        return GateResult(decide(suite, versions, given, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks
     if looks is not None and looks != chosen:
         raise UsageError(f"looks={looks}: how many looks there are is chosen once, for all: {chosen}")
     rules = next_of(after.decision, alpha, multiplicity, deciding)
     now = decide(
-        suite, versions, lambda name: asked(name) if name in again else None, rules, done=done, floor=floor
+        suite, versions, lambda name: given(name) if name in again else None, rules, done=done, floor=floor
     )
     return GateResult(together(after.decision, now), suite)
 

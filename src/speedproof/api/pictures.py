@@ -39,13 +39,11 @@ class ResultPlots:
     def __init__(self, result: SuiteComparison) -> None:
         self._result = result
 
-    def __call__(self, *, ax: Axes | None = None, title: str = "") -> Axes:
-        """The forest."""
-        return self.forest(ax=ax, title=title)
-
     def forest(self, *, ax: Axes | None = None, title: str = "") -> Axes:
         """Every speedup with its bounds on a log axis, the largest proven gain at the top."""
         return _forest(self._result, ax=ax, title=title, margin=self._result.margin)
+
+    __call__ = forest
 
 
 class SuitePlots:

@@ -271,10 +271,12 @@ def over_report(
     about = Report(
         f"over {first.parameter}", (), notes=notes, command="compare", data=tuple(answers), about="over"
     )
+    sheets = (
+        replace(about, headline=tuple(_sentences(one)), tables=(_inputs(one, everything=everything),))
+        for one in answers
+    )
     if len(answers) == 1:
-        return replace(
-            about, headline=tuple(_sentences(first)), tables=(_inputs(first, everything=everything),)
-        )
+        return next(sheets)
     return replace(
         about,
         headline=(
@@ -286,14 +288,8 @@ def over_report(
         ),
         tables=(_families(answers, everything=everything),),
         sections=tuple(
-            replace(
-                about,
-                title=name,
-                headline=tuple(_sentences(one)),
-                tables=(_inputs(one, everything=everything),),
-                notes=(),
-            )
-            for one, name in zip(answers, _names(answers), strict=True)
+            replace(sheet, title=name, notes=())
+            for sheet, name in zip(sheets, _names(answers), strict=True)
             if details or explain
         ),
     )
