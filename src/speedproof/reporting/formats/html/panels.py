@@ -233,6 +233,7 @@ _MARGIN = 3.0
 _WIDE = 4.0
 _FINE = 15.0
 _TRIMMED = 0.02
+_REACH = 4.0
 _LINEAR = 7
 LABEL_WIDTHS = (0, 5, 7, 9, 12, 16, 21, 28, 40)
 """Widths of an axis in units of its labels' size, from each of which other labels are shown; as in page.css."""
@@ -315,15 +316,15 @@ def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAx
     return RatioAxis(low, high, _ratio_ticks(low, high))
 
 
-def _near_to(points: Sequence[float], reach: float = 4.0, most: float = 0.1) -> list[float]:
+def _near_to(points: Sequence[float]) -> list[float]:
     """Without the few that are far from the rest: by more than some interquartile ranges of the logarithms."""
     logs = sorted(map(math.log, points))
     if len(logs) < 8:
         return list(points)
     first, third = logs[len(logs) // 4], logs[(3 * len(logs)) // 4]
-    room = reach * max(third - first, math.log(1.25))
+    room = _REACH * max(third - first, math.log(1.25))
     near = [p for p in points if first - room <= math.log(p) <= third + room]
-    return near if len(near) >= (1 - most) * len(points) else list(points)
+    return near if len(near) >= (1 - MOST_FAR) * len(points) else list(points)
 
 
 def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
