@@ -91,9 +91,9 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
     """
     scores = _sequential_scores(values)
     if COMPILED is not None and scores.size:
-        found = np.empty((len(values), 3), dtype=np.int64)
-        COMPILED.walks(scores, values.shape[1], _FIRST, _SLACK, _MOST_DEPENDENT, limit, found)
-        return [Alarm(at, since, bool(up)) if at >= 0 else None for at, since, up in found.tolist()]
+        walks = np.empty((len(values), 3), dtype=np.int64)
+        COMPILED.walks(scores, values.shape[1], _FIRST, _SLACK, _MOST_DEPENDENT, limit, walks)
+        return [Alarm(at, since, bool(up)) if at >= 0 else None for at, since, up in walks.tolist()]
     before = np.zeros_like(scores)
     before[:, 1:] = scores[:, :-1]
     # The likeness of neighbours so far, raised by the bias of its estimate.
