@@ -24,7 +24,7 @@ from speedproof.data.names import wanted as wanted
 from speedproof.data.record import why_left_out
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import Location, Multiplicity, Policy, quantile_name
+from speedproof.options import Location, Multiplicity, Policy, SessionAsked, quantile_name
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
@@ -209,12 +209,12 @@ def gate(
     deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
     share = None if margin is None else proportion_given("margin", margin)
     alpha = None if confidence is None else alpha_of(confidence)
-    floor = floor_of(store)
+    floor, question = floor_of(store), suite.question
 
     def kept(name: str) -> Demand:
         if before := earlier.get(name):
             return Demand(Policy(policy or before.policy), share or before.margin)
-        return usual_demand(suite, name, policy, share)
+        return usual_demand(question, name, policy, share)
 
     def given(name: str) -> Demand | None:
         demand = (demand_of or kept)(name)
@@ -227,7 +227,7 @@ def gate(
     if after is None:
         usual = multiplicity or "holm", deciding or quantile_measured(suite) or "typical"
         if alpha is None:
-            alpha = alpha_of(suite.question.confidence or 0.95)
+            alpha = alpha_of(question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
         return GateResult(decide(suite, versions, given, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
@@ -241,12 +241,12 @@ def gate(
     return GateResult(together(after.decision, now), suite)
 
 
-def usual_demand(suite: Suite, benchmark: str, policy: str | None, margin: float | None) -> Demand:
-    """What a benchmark must prove: what is asked, else what the suite's sessions were measured to prove.
+def usual_demand(asked: SessionAsked, benchmark: str, policy: str | None, margin: float | None) -> Demand:
+    """What a benchmark must prove: what is asked, else what sessions were measured to prove.
 
     What a session said of some benchmarks comes before what is said of all.
     """
-    asked, usual = suite.question, Demand()
+    usual = Demand()
     usual = Demand(Policy(policy or asked.policy or usual.policy), margin or asked.margin or usual.margin)
     return usual.of(benchmark, asked.benchmark) or usual
 

@@ -282,7 +282,7 @@ def _decided(
     refuse_unusable(suite, versions[0], choosing.only, choosing.skip)
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
-    held = before.decision.demands if before is not None else {}
+    held, question = before.decision.demands if before is not None else {}, suite.question
 
     def demand(name: str) -> Demand | None:
         """What was asked at the look before, unless it is said anew."""
@@ -290,7 +290,7 @@ def _decided(
         if kept := held.get(name):
             base = Demand(Policy(policy or kept.policy), margin or kept.margin)
         else:
-            base = usual_demand(suite, name, policy, margin)
+            base = usual_demand(question, name, policy, margin)
         return base.of(name, settings.benchmark)
 
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:

@@ -97,15 +97,17 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
     names = _names(dict.fromkeys((packages[fields], name) for name, _, fields in rows.keys))
     with_procs = cache(lambda fields, procs: (*fields, ("gomaxprocs", procs)) if procs else fields)
+    # One set for all that have it: a set is hashed member by member.
+    traits = cache(lambda written, several: (_SEVERAL if several else _ALONE) | written_in(_unit(written)))
     for (full, written, fields), group in rows.keys.items():
         name, procs = names[packages[fields], full]
         values, invocations = rows.of(group)
         several = bool(content.invocation and invocations[0] != invocations[-1])
-        metric, unit = _METRICS.get(written, written), _unit(written)
+        metric = _METRICS.get(written, written)
         yield Record(
             name,
             values,
-            unit.base,
+            _unit(written).base,
             metric,
             content.better.get(metric),
             source.version,
@@ -113,7 +115,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             source.name,
             f"line {rows.places[group]}",
             with_procs(fields, procs),
-            (_SEVERAL if several else _ALONE) | written_in(unit),
+            traits(written, several),
         )
 
 

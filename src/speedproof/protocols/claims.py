@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -156,8 +157,13 @@ CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 
 def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Claim:
     """A claim by its key of :func:`evidence`."""
+    return Claim(*_named(name, margin), pvalue, adjusted, bool(adjusted <= alpha))
+
+
+@lru_cache
+def _named(name: str, margin: float) -> tuple[str, str]:
     text = _SAYS[name].format(low=f"{1 / (1 + margin):.4g}", high=f"{1 + margin:.4g}")
-    return Claim(name.replace("_", " "), text, pvalue, adjusted, bool(adjusted <= alpha))
+    return name.replace("_", " "), text
 
 
 class StopRules(Struct, frozen=True):

@@ -29,7 +29,7 @@ from speedproof.arrays import FloatArray
 from speedproof.stats.ranks import (
     COMPILED,
     ascending,
-    brunner_munzel,
+    brunner_munzel_of,
     merged_places,
     pooled_order,
     tie_excess,
@@ -83,12 +83,12 @@ def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     when p is 1/2.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    n, m = x.shape[-1], y.shape[-1]
-    test = brunner_munzel(x, y)
+    n, m, order = x.shape[-1], y.shape[-1], pooled_order(x, y)
+    test = brunner_munzel_of(order)
     effect = np.abs(test.estimate - 0.5)
     known = effect > 0.0
     size = n + m
-    untied = 1.0 - tie_excess(pooled_order(x, y).ends) / (size**3 - size)
+    untied = 1.0 - tie_excess(order.ends) / (size**3 - size)
     tested = np.sqrt(untied * (size * size / (12.0 * n * m)))
     spread = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
     noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * spread

@@ -70,8 +70,11 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     with probability at most one half; 1 when all values are equal, NaN when a size is below 2 and they are not
     separated. E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem", Biometrical Journal 42(1), 2000.
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    order = pooled_order(x, y)
+    return brunner_munzel_of(pooled_order(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)))
+
+
+def brunner_munzel_of(order: PooledOrder) -> BrunnerMunzel:
+    """The same of samples that are pooled."""
     n, m = order.n, order.m
     x_here, below_x, y_here, below_y = order.placements()
     of_x, of_y = below_x / m, below_y / n
