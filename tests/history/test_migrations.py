@@ -96,7 +96,7 @@ def test_a_migration_that_fails_leaves_the_old_store(tmp_path: Path, monkeypatch
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr("speedproof.history.migrations.locations_and_bounds", fails)
+        patch.setattr("speedproof.history.schema.locations_and_bounds", fails)
         with pytest.raises(RuntimeError):
             HistoryStore(str(where))
     with closing(sqlite3.connect(where)) as connection, connection:

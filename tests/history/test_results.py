@@ -17,10 +17,9 @@ from speedproof.data.suite import Key
 from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
-from speedproof.history.result import HistoryAnswer
+from speedproof.history.result import HistoryAnswer, by_commit
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.history.triage import by_commit
 from speedproof.reporting.history import alarm_report, overview, track_report
 from speedproof.reporting.text import render
 from speedproof.stats.alarms import alarms

@@ -263,7 +263,7 @@ def _add_part(history: History, path: str, part: Imported, session: str, machine
     if part.anchor is not None:
         commits[part.anchor] = resolve(part.anchor, history.repository)
     # Graphs are dated by their commits, so that two machines differ by name alone.
-    apart = [part.branch, part.machine if part.started == commit.date else ""]
+    apart = [commit.branch, part.machine if part.started == commit.date else ""]
     content = repr((commit.sha, part.started, values_of(part.suite), *filter(None, apart)))
     return history.made().add(
         part.suite,
@@ -274,7 +274,7 @@ def _add_part(history: History, path: str, part: Imported, session: str, machine
         started=part.started,
         anchor=part.anchor,
         machine=machine or part.machine,
-        branch=part.branch,
+        branch=commit.branch,
         bounds=part.bounds,
     )
 

@@ -102,10 +102,6 @@ def _fits(value: object, hint: Any) -> bool:
         return True
     if kind is Literal:
         return isinstance(value, str) and value in parts
-    if kind is bool:
-        import numpy as np
-
-        return isinstance(value, bool | np.bool_)
     if kind is int:
         return isinstance(value, SupportsIndex) and not isinstance(value, bool)
     if kind is float:

@@ -229,7 +229,6 @@ _RATE = (
 
 
 @lru_cache(maxsize=256)
-@lru_cache(maxsize=256)
 def direction_of(base: str, metric: str = "") -> Direction:
     """Tell which values are good when nobody has said so: rates high, all others low.
 

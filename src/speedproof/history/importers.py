@@ -19,7 +19,9 @@ import itertools
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -51,14 +53,13 @@ class Imported(Struct, frozen=True):
     anchor: str | None = None
     machine: str = ""
     bounds: Mapping[tuple[Key, str], tuple[float, float]] = field(default_factory=dict)
-    branch: str = ""
 
 
 def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
     """The commits of a history of another tool, files to be read, or why a part is not; None for what is none."""
     if path.is_dir():
         if (path / "graphs").is_dir() and (path / "index.json").is_file():
-            return _published(path)
+            return _sittings(path, "what 'asv publish' writes", _published(path))
         return iter(files) if (files := _folder(path)) else None
     if not path.is_file():
         return None
@@ -69,9 +70,9 @@ def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
     if head.lstrip().startswith("[") and '"benchmarks"' in head and '"unit"' in head:
         return _benchseries(path)
     if '"signature_id"' in head and '"suite"' in head:
-        return _treeherder(path)
+        return _sittings(path, "a performance summary of Treeherder", _treeherder(path))
     if '"timestamp"' in head and '"metrics"' in head:
-        return _nyrkio(path)
+        return _sittings(path, "the JSON of Nyrkiö's results", _nyrkio(path))
     columns = next(csv.reader(head.splitlines(), delimiter=_delimiter(head)), [])
     if "time" in columns and any(name in columns for name in _COMMIT_COLUMNS):
         return _otava(path)
@@ -96,15 +97,11 @@ def _is_asv(file: Path) -> bool:
 
 def _data_js(path: Path) -> Iterator[Imported]:
     text = path.read_text(encoding="utf-8").strip().rstrip(";")
-    try:
+    with _told(path, "a data.js of github-action-benchmark"):
         entries: dict[str, list[dict[str, Any]]] = json.loads(text.partition("=")[2])["entries"]
         for suite, runs in entries.items():
             for run in runs:
                 yield _of_run(run, f"{suite}/" if len(entries) > 1 else "")
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(
-            str(path), "", f"is not a data.js of github-action-benchmark ({error!r})"
-        ) from error
 
 
 def _of_run(run: dict[str, Any], prefix: str) -> Imported:
@@ -130,110 +127,89 @@ def _value(name: str, value: float, unit: str, direction: Direction | None, tool
     return Record(name, values, parsed.base, metric, better, traits=_SUMMARY, tool=tool)
 
 
-class _Sitting(Struct, frozen=True):
-    """When, where and of what something was measured."""
-
-    date: str
-    commit: str
-    branch: str
-    machine: str
+_Sitting = tuple[Commit, str]
+"""A commit and the machine on which it was measured, at its date."""
 
 
-def _sittings(pairs: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
+def _sittings(path: Path, what: str, points: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
     """A session each of the values of one sitting; of several values of one benchmark each has its own."""
     sessions: dict[tuple[_Sitting, int], list[Record]] = {}
-    many: dict[tuple[_Sitting, str, str], int] = {}
-    for at, record in pairs:
-        key = at, record.benchmark, record.metric
-        many[key] = many.get(key, 0) + 1
-        sessions.setdefault((at, many[key]), []).append(record)
-    for (at, _), records in sessions.items():
-        suite = Suite.from_records([(at.commit, record) for record in records])
-        commit = Commit(at.commit, "", at.date)
-        yield Imported(suite, commit, at.date, machine=at.machine, branch=at.branch)
+    many: Counter[tuple[_Sitting, str, str]] = Counter()
+    with _told(path, what):
+        for at, record in points:
+            key = at, record.benchmark, record.metric
+            many[key] += 1
+            sessions.setdefault((at, many[key]), []).append(record)
+        for ((commit, machine), _), records in sessions.items():
+            suite = Suite.from_records([(commit.sha, record) for record in records])
+            yield Imported(suite, commit, commit.date, machine=machine)
 
 
-def _nyrkio(path: Path) -> Iterator[Imported]:
-    def points() -> Iterator[tuple[_Sitting, Record]]:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        for run in content if isinstance(content, list) else [content]:
-            attributes = {k: v[0] if isinstance(v, list) else v for k, v in run["attributes"].items()}
-            at = _Sitting(
-                _moment(str(run["timestamp"])),
-                str(attributes["git_commit"]),
-                str(attributes.get("branch", "")),
-                "",
-            )
-            for metric in run["metrics"]:
-                better = _NYRKIO.get(metric.get("direction", ""))
-                yield (
-                    at,
-                    _value(metric["name"], float(metric["value"]), metric.get("unit", ""), better, "Nyrkiö"),
-                )
-
+@contextmanager
+def _told(path: Path, what: str) -> Iterator[None]:
+    """A file that is not as its tool writes it is told."""
     try:
-        yield from _sittings(points())
+        yield
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(str(path), "", f"is not the JSON of Nyrkiö's results ({error!r})") from error
+        raise FormatError(str(path), "", f"is not {what} ({error!r})") from error
 
 
-def _treeherder(path: Path) -> Iterator[Imported]:
-    def points() -> Iterator[tuple[_Sitting, Record]]:
-        for series in json.loads(path.read_text(encoding="utf-8")):
-            options = [series.get("option_name") or "", *(series.get("extra_options") or [])]
-            name = " ".join(filter(None, [series["suite"], series.get("test"), *options]))
-            better = Direction.LOWER if series["lower_is_better"] else Direction.HIGHER
-            for point in series["data"]:
-                at = _Sitting(
-                    in_utc(point["push_timestamp"]),
-                    point["revision"],
-                    series["repository_name"],
-                    series["platform"],
-                )
-                unit = series.get("measurement_unit") or ""
-                yield at, _value(name, float(point["value"]), unit, better, "Treeherder")
-
-    try:
-        yield from _sittings(points())
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(str(path), "", f"is not a performance summary of Treeherder ({error!r})") from error
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _published(path: Path) -> Iterator[Imported]:
+def _nyrkio(path: Path) -> Iterator[tuple[_Sitting, Record]]:
+    content = _json(path)
+    for run in content if isinstance(content, list) else [content]:
+        attributes = {k: v[0] if isinstance(v, list) else v for k, v in run["attributes"].items()}
+        moment, branch = _moment(str(run["timestamp"])), str(attributes.get("branch", ""))
+        commit = Commit(str(attributes["git_commit"]), "", moment, branch=branch)
+        for metric in run["metrics"]:
+            value, better = float(metric["value"]), _NYRKIO.get(metric.get("direction", ""))
+            yield (commit, ""), _value(metric["name"], value, metric.get("unit", ""), better, "Nyrkiö")
+
+
+def _treeherder(path: Path) -> Iterator[tuple[_Sitting, Record]]:
+    for series in _json(path):
+        options = [series.get("option_name") or "", *(series.get("extra_options") or [])]
+        name = " ".join(filter(None, [series["suite"], series.get("test"), *options]))
+        better = Direction.LOWER if series["lower_is_better"] else Direction.HIGHER
+        unit, branch = series.get("measurement_unit") or "", series["repository_name"]
+        for point in series["data"]:
+            commit = Commit(point["revision"], "", in_utc(point["push_timestamp"]), branch=branch)
+            value = _value(name, float(point["value"]), unit, better, "Treeherder")
+            yield (commit, series["platform"]), value
+
+
+def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
     """Every point of the graphs that asv published; what tells graphs apart beside the branch is the machine."""
-
-    def points() -> Iterator[tuple[_Sitting, Record]]:
-        index = json.loads((path / "index.json").read_text(encoding="utf-8"))
-        known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
-        graphs: list[dict[str, str | None]] = index["graph_param_list"]
-        taken = set[tuple[object, ...]]()
-        vary = [
-            k
-            for k in graphs[0]
-            if len({graph.get(k) for graph in graphs}) > 1 and k not in ("branch", "machine")
-        ]
-        for graph in graphs:
-            parts = sorted(_sanitized(f"{k}-{v or 'null'}" if v != "" else k) for k, v in graph.items())
-            words = [graph.get("machine") or "", *(f"{k} {graph.get(k)}" for k in vary)]
-            where = graph.get("branch") or "", ", ".join(filter(None, words))
-            for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
-                name, entry = known[file.stem]
-                sets = itertools.product(*entry["params"]) if entry.get("params") else ()
-                several = [f"{name}({', '.join(one)})" for one in sets]
-                for revision, value in json.loads(file.read_text(encoding="utf-8")):
-                    date = _moment(str(index["revision_to_date"][str(revision)] / 1000))
-                    at = _Sitting(date, index["revision_to_hash"][str(revision)], *where)
-                    values = value if isinstance(value, list) else [value]
-                    for of, one in zip(several or [name], values, strict=True):
-                        value_of = revision, where[1], of, one  # which stands on two branches in both graphs
-                        if one is not None and math.isfinite(one) and value_of not in taken:
-                            taken.add(value_of)
-                            yield at, _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv")
-
-    try:
-        yield from _sittings(points())
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(str(path), "", f"is not what 'asv publish' writes ({error!r})") from error
+    index = _json(path / "index.json")
+    known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
+    graphs: list[dict[str, str | None]] = index["graph_param_list"]
+    taken = set[tuple[object, ...]]()
+    vary = [
+        k for k in graphs[0] if len({graph.get(k) for graph in graphs}) > 1 and k not in ("branch", "machine")
+    ]
+    for graph in graphs:
+        parts = sorted(_sanitized(f"{k}-{v or 'null'}" if v != "" else k) for k, v in graph.items())
+        words = [graph.get("machine") or "", *(f"{k} {graph.get(k)}" for k in vary)]
+        branch, machine = graph.get("branch") or "", ", ".join(filter(None, words))
+        for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
+            name, entry = known[file.stem]
+            sets = itertools.product(*entry["params"]) if entry.get("params") else ()
+            several = [f"{name}({', '.join(one)})" for one in sets]
+            for revision, value in _json(file):
+                date = _moment(str(index["revision_to_date"][str(revision)] / 1000))
+                commit = Commit(index["revision_to_hash"][str(revision)], "", date, branch=branch)
+                values = value if isinstance(value, list) else [value]
+                for of, one in zip(several or [name], values, strict=True):
+                    value_of = revision, machine, of, one  # which stands on two branches in both graphs
+                    if one is not None and math.isfinite(one) and value_of not in taken:
+                        taken.add(value_of)
+                        yield (
+                            (commit, machine),
+                            _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv"),
+                        )
 
 
 def _sanitized(name: str) -> str:
@@ -244,8 +220,8 @@ def _sanitized(name: str) -> str:
 def _benchseries(path: Path) -> Iterator[Imported | str]:
     """Every point of the series on every machine: what its tables, one a unit, hold of it."""
     parts: dict[tuple[str, str, str, str], dict[tuple[Key, str], tuple[Record, tuple[float, float]]]] = {}
-    try:
-        tables = json.loads(path.read_text(encoding="utf-8"))
+    with _told(path, "the JSON of Go's benchseries"):
+        tables = _json(path)
         several = len({table["unit"].partition(" ")[2] for table in tables}) > 1  # ratios of each machine
         for table in tables:
             unit, _, machine = table["unit"].partition(" ")
@@ -259,8 +235,6 @@ def _benchseries(path: Path) -> Iterator[Imported | str]:
                         bounds = float(summary["low"]), float(summary["high"])
                         key = Key(record.benchmark, record.metric)
                         parts.setdefault(of, {})[key, of[2]] = (record, bounds)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise FormatError(str(path), "", f"is not the JSON of Go's benchseries ({error!r})") from error
     for (machine, point, sha, baseline), cells in parts.items():
         if sha == baseline:
             yield f"{path}: {point} compares {sha} with itself"
@@ -303,8 +277,8 @@ def _otava(path: Path) -> Iterator[Imported]:
             if not records or not row[sha]:
                 raise FormatError(str(path), f"line {rows.line_num}", "names no commit or holds no number")
             moment = _moment(row["time"])
-            commit = Commit(row[sha], "", moment)
-            yield Imported(Suite.from_records(records), commit, moment, branch=row.get("branch") or "")
+            commit = Commit(row[sha], "", moment, branch=row.get("branch") or "")
+            yield Imported(Suite.from_records(records), commit, moment)
 
 
 def _number(text: str) -> float:

@@ -1,6 +1,8 @@
-"""What a history shows: tracks, changes, and what people said of them."""
+"""What a history shows: tracks, changes, what people said of them, and changes by commit."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from msgspec import Struct
@@ -10,6 +12,8 @@ from speedproof.history.commits import Commit
 from speedproof.history.rows import DECIDED, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
+
+STANDS = "stands"
 
 
 class ExportedChange(Struct, frozen=True):
@@ -85,7 +89,7 @@ class HistoryAnswer(Struct, frozen=True):
     def state(self, change: Change) -> str:
         """What was decided, else whether it stands or is undone."""
         said = self.decision(change)
-        return said.state if said else "undone" if change.undone else "stands"
+        return said.state if said else "undone" if change.undone else STANDS
 
     def slower(self, change: Change) -> bool:
         """Whether a change is for the worse."""
@@ -123,3 +127,24 @@ class HistoryAnswer(Struct, frozen=True):
             self.state(change),
             self.assigned(change),
         )
+
+
+class CommitChanges(Struct, frozen=True):
+    """The changes of a commit, the largest first."""
+
+    commit: Commit
+    changes: tuple[Change, ...]
+    stands: bool  # whether one of them is neither undone nor decided
+
+
+def by_commit(result: HistoryAnswer) -> tuple[CommitChanges, ...]:
+    """Commits with changes: those that still stand first, the newest first."""
+    by_sha: dict[str, list[Change]] = {}
+    for change in sorted(result.changes, key=lambda change: -abs(math.log(change.factor))):
+        by_sha.setdefault(change.commit.sha, []).append(change)
+    order = {commit.sha: i for i, commit in enumerate(result.commits)}
+    groups = [
+        CommitChanges(own[0].commit, tuple(own), any(result.state(change) == STANDS for change in own))
+        for own in by_sha.values()
+    ]
+    return tuple(sorted(groups, key=lambda group: (group.stands, order[group.commit.sha]), reverse=True))

@@ -172,7 +172,10 @@ class BuildCache:
             # Where nobody runs it. What runs added is no part of it, and what they changed is.
             if self._lock(alone, key, fcntl.LOCK_EX | fcntl.LOCK_NB) and stamp.exists():
                 states = folder / "files.json"
-                if not states.exists() or not _read(states).items() <= _states(tree).items():
+                if (
+                    not states.exists()
+                    or not json.loads(states.read_text(encoding="utf-8")).items() <= _states(tree).items()
+                ):
                     tell(f"{revision.name}: its kept build was changed since, and is made again")
                     stamp.unlink()
         # Whoever comes second waits for the build of the first; both then share it.
@@ -251,11 +254,6 @@ def _states(tree: Path) -> dict[str, str]:
                 facts = path.lstat()
                 states[str(path.relative_to(tree))] = f"{facts.st_size} {facts.st_mtime_ns}"
     return states
-
-
-def _read(states: Path) -> dict[str, str]:
-    contents: dict[str, str] = json.loads(states.read_text(encoding="utf-8"))
-    return contents
 
 
 def _seconds(stamp: Path) -> float:

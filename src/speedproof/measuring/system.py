@@ -209,36 +209,33 @@ _GUARD = """exec >/dev/null 2>&1
 { read _ <&4; read group <&3; [ "$group" -gt 1 ] && kill -s KILL -- "-$group"; } &"""
 
 
-class _Guard:
-    """A shell that sleeps as long as the runner lives; it is nobody's child, so no one waits for it."""
-
-    def __init__(self) -> None:
-        slot = memory_file("group")
-        os.ftruncate(slot, _SLOT)
-        self._slot = mmap.mmap(slot, _SLOT)
-        self.watch(0)
-        ours, self._held = os.pipe()
-        copies = [(os.POSIX_SPAWN_DUP2, slot, 3), (os.POSIX_SPAWN_DUP2, ours, 4)]
-        try:
-            shell = os.posix_spawn("/bin/sh", ["sh", "-c", _GUARD], {}, file_actions=copies, setpgroup=0)
-            os.waitpid(shell, 0)
-        finally:
-            for _, copy, _ in copies:
-                os.close(copy)
-
-    def watch(self, group: int) -> None:
-        self._slot[:] = b"%*d\n" % (_SLOT - 1, group)
-
-
 @functools.lru_cache(maxsize=1)
-def guard_of(runner: int) -> _Guard:
-    """The guard of this process, which is another one after a fork."""
-    return _Guard()
+def guard_of(runner: int) -> mmap.mmap:
+    """Where the guard of this process, which is another one after a fork, finds the number of a group.
+
+    It is a shell that sleeps as long as the runner, and with it one end of a pipe, is there; it is nobody's child,
+    so no one waits for it.
+    """
+    slot = memory_file("group")
+    os.pwrite(slot, _number(0), 0)
+    ours, _ = os.pipe()
+    copies = [(os.POSIX_SPAWN_DUP2, slot, 3), (os.POSIX_SPAWN_DUP2, ours, 4)]
+    try:
+        shell = os.posix_spawn("/bin/sh", ["sh", "-c", _GUARD], {}, file_actions=copies, setpgroup=0)
+        os.waitpid(shell, 0)
+        return mmap.mmap(slot, _SLOT)
+    finally:
+        for _, copy, _ in copies:
+            os.close(copy)
+
+
+def _number(group: int) -> bytes:
+    return b"%*d\n" % (_SLOT - 1, group)
 
 
 def watch(group: int) -> None:
     """End this process group when the runner is killed; 0 for none."""
-    guard_of(os.getpid()).watch(group)
+    guard_of(os.getpid())[:] = _number(group)
 
 
 @contextlib.contextmanager

@@ -13,10 +13,9 @@ from speedproof.data.units import format_value
 from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, short_name
-from speedproof.history.result import HistoryAnswer
+from speedproof.history.result import STANDS, CommitChanges, HistoryAnswer, by_commit
 from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
-from speedproof.history.triage import STANDS, CommitChanges, by_commit
 from speedproof.options import deciding
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right

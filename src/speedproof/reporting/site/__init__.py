@@ -28,10 +28,9 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.result import HistoryAnswer
+from speedproof.history.result import STANDS, HistoryAnswer
 from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
-from speedproof.history.triage import STANDS
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.history import at_least, between_sessions, headline_of, size_of, today_of
 from speedproof.stats.scaling import middle
