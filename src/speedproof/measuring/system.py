@@ -42,11 +42,6 @@ def usable_cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-def adopts() -> bool:
-    """Whether a process can become the parent of what its children leave behind."""
-    return sys.platform == "linux"
-
-
 def ends_within(pid: int, seconds: float, meanwhile: Callable[[], object]) -> bool:
     """Whether a child ends in time, which is left to be collected; what is done now and then until it does."""
     late = time.monotonic() + seconds
@@ -251,20 +246,20 @@ def adopting() -> Iterator[set[int]]:
 
 
 def _adopt(whether: int) -> None:
-    _prctl()(_PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
+    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
 
 
 def rest() -> None:
     """Sleep for a moment, without the kernel's slack for timers; a child that inherits has it again."""
-    _prctl()(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    _prctl(sys.platform)(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     time.sleep(_REST_SECONDS)
-    _prctl()(_PR_SET_TIMERSLACK, 0, 0, 0, 0)
+    _prctl(sys.platform)(_PR_SET_TIMERSLACK, 0, 0, 0, 0)
 
 
 @functools.cache
-def _prctl() -> Callable[..., object]:
+def _prctl(platform: str) -> Callable[..., object]:
     """What Linux alone has; elsewhere nothing."""
-    if not adopts():
+    if platform != "linux":
         return lambda *_: None
     import ctypes
 
