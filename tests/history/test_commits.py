@@ -85,7 +85,7 @@ def test_a_label_may_begin_with_a_hash(repository: tuple[str, dict[str, str]]) -
 
 
 def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:
-    """Oldest first, without what a merge brought; by date without git, where no other branch was followed."""
+    """Oldest first, without what a merge brought; without git by date, of one date as they were added."""
     folder, at = repository
     assert first_parent_order("main", folder) == (at["one"], at["two"], at["merge"])
     assert first_parent_order("gone", folder) == first_parent_order("main", str(tmp_path)) == ()
@@ -96,7 +96,7 @@ def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str
         Path(folder), "log", "-3", "--first-parent", "--format=%an"
     ).split()
     dated = [Commit("a", "", "2026-02"), Commit("c", "", "2026-01"), Commit("b", "", "2026-01")]
-    assert ordered(dated, folder=str(tmp_path)) == dated[::-1]
+    assert ordered(dated, folder=str(tmp_path)) == [*dated[1:], dated[0]]
     assert ordered([], "gone", folder) == []
     with pytest.raises(UsageError, match=r"no measured commit is on main in .* \(main, side\)") as refused:
         ordered(dated, "main", folder)

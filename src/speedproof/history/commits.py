@@ -122,13 +122,11 @@ def ordered(
 
 
 def _dated(known: Sequence[Commit], branch: str) -> list[Commit]:
-    """Commits by date, of one branch: what was asked for, else the main one, else that of the most."""
+    """Commits by date, else as added, of one branch: what was asked for, the main one, or that of the most."""
     many = Counter(commit.branch for commit in known if commit.branch)
     usual = [name for name in (branch, "main", "master", "trunk") if name in many]
     of = {"", *(usual or [name for name, _ in many.most_common()])[:1]}
-    return sorted(
-        (commit for commit in known if commit.branch in of), key=lambda commit: (commit.date, commit.sha)
-    )
+    return sorted((commit for commit in known if commit.branch in of), key=lambda commit: commit.date)
 
 
 def with_authors(commits: Sequence[Commit], folder: str) -> list[Commit]:

@@ -265,9 +265,9 @@ class HistoryStore:
             return tuple(_stored(connection, f"{of_metric} {order}", *([] if metric is None else [metric])))
 
     def commits(self) -> tuple[Commit, ...]:
-        """Every commit, in no order."""
+        """Every commit, in the order of adding."""
         with self.transaction() as connection:
-            rows = connection.rows('SELECT sha, subject, date, branch FROM "commit"')
+            rows = connection.rows('SELECT sha, subject, date, branch FROM "commit" ORDER BY id')
         return tuple(Commit(sha, subject, date, branch=branch) for sha, subject, date, branch in rows)
 
     def branches(self) -> tuple[str, ...]:
