@@ -186,6 +186,27 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
     assert decided == {"c30": "blessed", "c40": None}
 
 
+def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
+    """Without the first slow commit the next one is; its change is open, and so is one that is measured again."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
+
+    def add(i: int, session: str, started: str) -> None:
+        (tmp_path / "r.csv").write_text(
+            f"benchmark,ms\nparse,{10.0 + (i >= 30) + 0.1 * rng.standard_normal()}\n"
+        )
+        history.add(tmp_path / "r.csv", commit=f"c{i}", session=session, started=started)
+
+    for i in range(40):
+        add(i, f"{i}", "2026-01-01T00:00:00+00:00")
+    assert run(tmp_path, "invalid", "c30", "noisy")[1] == "c30 is invalid\n"
+    assert [(a.bad.sha, a.decision) for a in history.alarms().undecided] == [("c31", None)]
+    add(30, "again", "2099-01-01T00:00:00+00:00")
+    assert [a.bad.sha for a in history.alarms().undecided] == ["c30"]
+    out = run(tmp_path, "bless", "c31", "meant")[1]
+    assert out == "c31 is blessed\nThat counts for the change of parse at c30.\n"
+    assert history.alarms().undecided == ()
+
+
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
     """--fail-on-change exits 1; a blessed change does not."""
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
@@ -364,7 +385,7 @@ def test_nothing_passes_where_git_orders_nothing(
     git(tmp_path, "clone", "-q", "--depth", "3", f"file://{repository}", "shallow")
     assert "git fetch --unshallow" in refused("shallow")
     if words[0] != "show":
-        assert "nothing to show" in refused(repository, "--metric", "heat")
+        assert "holds no metric heat; it has " in refused(repository, "--metric", "heat")
 
 
 def test_a_commit_alone_is_no_branch_but_git_named_it(tmp_path: Path) -> None:
@@ -441,7 +462,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (
         run(repository, "fixed", first, "--benchmark", "par")[1]
-        == f"{first} is fixed\nNo change of time is shown there, so nothing is fixed yet; one shown later is.\n"
+        == f"{first} is fixed\nNo change of time is shown there now; one that is shown later will be fixed.\n"
     )
 
 

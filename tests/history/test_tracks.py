@@ -317,7 +317,7 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     assert alarm.factor == pytest.approx(np.median(level[25:]) / np.median(level[:25]))
     assert (alarm.between, alarm.decision) == (1, None)
     said = [
-        Triage(COMMITS[k].sha, of, "invalid", "", "", "")
+        Triage(COMMITS[k].sha, of, "fixed", "", "", "")
         for k, of in ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
     ]
     assert find_alarms(tracks, known, said, every=200.0, last=40)[0].decision == said[1]

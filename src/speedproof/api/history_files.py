@@ -351,6 +351,8 @@ def measured_in(
     ``apart`` takes those that do not decide instead.
     """
     every = store.all_series(metric=None if metric == ALL else metric)
+    if not every and (stored := list(dict.fromkeys(s.key.metric for s in store.all_series()))):
+        raise UsageError(f"{store.where}: holds no metric {metric}; it has {enumerate_names(stored, 5)}")
     benchmark = benchmark_meant(benchmark, every, store.where)
     series = {s.id: s for s in every if benchmark in (None, s.key.benchmark)}
     if metric is None:

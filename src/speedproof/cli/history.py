@@ -473,17 +473,29 @@ def _import(asked: TransferOptions, console: Console) -> int:
 
 
 def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions, console: Console) -> int:
+    from speedproof.api.history_files import short_name
+
     reason = " ".join(asked.reason)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
     console.say(f"{asked.commit} is {state}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
             sha, history, of = asked.history.find(asked.commit), asked.history, asked.shared.benchmark
-            changes = (change.commit.sha for change in history.changes(benchmark=of).changes)
-            if sha not in changes and sha not in (a.bad.sha for a in history.alarms(benchmark=of).alarms):
-                metrics = enumerate_names(asked.history.metrics(of)[0], 2)
-                none = f"No change of {metrics} is shown there"
-                console.say(f"{none}, so nothing is {state} yet; one shown later is.")
+            changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
+            shown = [(c.track.series, c.commit, changes.decision(c)) for c in changes.changes]
+            shown += [(a.track.series, a.bad, a.decision) for a in alarms.alarms]
+            named = dict.fromkeys(
+                f"{changes.series[of_one].key.benchmark} at {short_name(commit.sha)}"
+                for of_one, commit, decision in shown
+                if decision is not None and decision.commit == sha
+            )
+            if named:
+                console.say(f"That counts for the change of {enumerate_names(list(named), 5)}.")
+            else:
+                metrics = enumerate_names(history.metrics(of)[0], 2)
+                console.say(
+                    f"No change of {metrics} is shown there now; one that is shown later will be {state}."
+                )
     return 0
 
 

@@ -12,7 +12,7 @@ from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
 State = Literal["blessed", "invalid", "fixed", "confirmed", "noted", "assigned"]
-DECIDED: frozenset[State] = frozenset({"blessed", "invalid", "fixed"})
+DECIDED: frozenset[State] = frozenset({"blessed", "fixed"})
 """What settles a change."""
 
 
