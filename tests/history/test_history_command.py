@@ -523,7 +523,7 @@ def test_many_files_are_added_in_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     ten, eleven = (run(tmp_path, "add", *files[:n], repository="/")[1] for n in (10, 11))
     assert [len(line) <= 80 for line in ten.splitlines()] == [True] * 10
-    assert eleven == "1 file: 6 samples of 1 commit; there already: 10\n"
+    assert eleven == "1 file: 6 samples of commit c10 (COMMIT=FILE for another); there already: 10\n"
 
 
 def asv_result(file: Path, commit: str, day: int) -> None:

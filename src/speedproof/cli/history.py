@@ -328,7 +328,10 @@ def _add(asked: AddOptions, console: Console) -> int:
         console.out.write(to_json("history", done))
     elif len(files) > _EACH:
         new = [added for added in done if not added.known]
-        commits = plural(len({sha for added in new for sha in added.commits}), "commit")
+        shas = [*{sha for added in new for sha in added.commits}]
+        commits = plural(len(shas), "commit")
+        if len(shas) == 1:
+            commits = f"commit {short_name(shas[0])} (COMMIT=FILE for another)"
         old = f"; there already: {len(done) - len(new)}" if len(new) < len(done) else ""
         samples = plural(sum(added.samples for added in new), "sample")
         console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
