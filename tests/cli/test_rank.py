@@ -56,6 +56,23 @@ def test_three_versions_have_no_states_compared(pair: list[str], tmp_path: Path)
     assert "a run of it is the best of 3, one of each version, in " in " ".join(out.split())
 
 
+def test_over_many_benchmarks_first_and_may_be_are_counted_apart(tmp_path: Path) -> None:
+    """Each of two wins one benchmark and shares another; the third is last in all."""
+    rng = np.random.default_rng(4)
+    factors = {"x": (1.0, 2.0, 3.0), "y": (1.0, 1.0, 3.0), "z": (2.0, 1.0, 3.0)}
+    rows = [
+        f"{benchmark},{version},{factor * (1.0 + 0.02 * rng.standard_normal())}"
+        for benchmark, of in factors.items()
+        for version, factor in zip("abc", of, strict=True)
+        for _ in range(30)
+    ]
+    (tmp_path / "r.csv").write_text("\n".join(["benchmark,version,ms", *rows, ""]))
+    _, out, _ = speedproof("rank", str(tmp_path / "r.csv"))
+    lines = [line.split() for line in out.splitlines()]
+    counts = {words[0]: words[1:] for words in lines if len(words) == 4 and words[1].isdigit()}
+    assert counts == {"a": ["1", "1", "0"], "b": ["1", "1", "0"], "c": ["0", "0", "3"]}
+
+
 def test_too_few_resamples_and_one_version_are_refused(pair: list[str]) -> None:
     code, _, err = speedproof("rank", *pair, "--details", "--resamples", "5")
     assert code == 2
