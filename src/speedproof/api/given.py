@@ -104,11 +104,13 @@ def sharing_risk(rules: Rules, suite: Suite, candidates: Sequence[str]) -> Rules
     """How each candidate is compared: those that took turns in a session share its risk."""
     from speedproof.data.sample import Trait
 
-    samples = suite.samples.values()
-    if len(candidates) < 2 or not all(Trait.RANDOM_ORDER in s.traits for s in samples):
+    if len(candidates) < 2 or not all(Trait.RANDOM_ORDER in s.traits for s in suite.samples.values()):
         return rules
-    together = set.intersection(*(set(s.session_names or ("",)) for s in samples))
-    return replace(rules, alpha=rules.alpha / len(candidates)) if together else rules
+    sessions: dict[str, set[str]] = {}  # that all versions of a benchmark have
+    for (key, _), sample in suite.samples.items():
+        names = set(sample.session_names or ("",))
+        sessions[key.benchmark] = sessions.get(key.benchmark, names) & names
+    return replace(rules, alpha=rules.alpha / len(candidates)) if all(sessions.values()) else rules
 
 
 def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> float:
