@@ -5,8 +5,17 @@ is the optional extra ``plot`` and imported when the first picture is drawn.
 """
 
 from speedproof.plot.canvas import check_output, save, window
-from speedproof.plot.distributions import density, histogram, histograms, violins
-from speedproof.plot.samples import ecdf, ecdfs, ellipses, qq, run_order
+from speedproof.plot.samples import (
+    density,
+    ecdf,
+    ecdfs,
+    ellipses,
+    histogram,
+    histograms,
+    qq,
+    run_order,
+    violins,
+)
 from speedproof.plot.speedups import forest, forest_size, over
 
 __all__ = [
