@@ -225,7 +225,7 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
         )
     console.remark(f"every run is in {path}")
     console.answer(
-        lambda: to_json("bisect", [report.data for report in result.reports()]),
+        lambda: to_json("bisect", [result.exported()]),
         replace(result, file=asked.resume or asked.save or LATEST).reports,
         json=asked.json,
     )

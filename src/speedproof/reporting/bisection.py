@@ -39,6 +39,10 @@ class BisectionAnswer(ExportedBisection, frozen=True):
     varied: bool | None = None  # whether every pair had fresh builds; None when nothing was built
     load: str = ""  # what is to be said of the machine's
 
+    def exported(self) -> ExportedBisection:
+        """As in JSON."""
+        return ExportedBisection(self.finding, self.commits, self.min_change, self.metric)
+
 
 def bisection_report(answer: BisectionAnswer) -> Report:
     """The ending of a bisection: at most ten lines, but for the commits of an open one."""
@@ -50,8 +54,6 @@ def bisection_report(answer: BisectionAnswer) -> Report:
         hints=(f"Go on: speedproof bisect --resume {shlex.quote(answer.file)}",)
         if answer.file and answer.finding.open
         else (),
-        command="bisect",
-        data=ExportedBisection(answer.finding, answer.commits, answer.min_change, answer.metric),
     )
 
 

@@ -92,7 +92,7 @@ def contents(info: CorpusInfo) -> Report:
         if info.rejects > len(info.rejected):
             notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
     title, below = f"corpus {info.name}", (*facing, *notes)
-    return Report(title, tuple(headline), notes=below, command="corpus info", data=info)
+    return Report(title, tuple(headline), notes=below)
 
 
 def _pooled(info: CorpusInfo) -> Iterator[Text]:
@@ -115,7 +115,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], total: i
     cells = ([_said(row[name]) for name in columns] for row in rows)
     shown = Table.of((Column(name, right=name in numbers) for name in columns), cells)
     more = (Text(f"... {total - len(rows)} more rows: --all"),) if total > len(rows) else ()
-    return Report("", (), (shown,), more, command="corpus query")
+    return Report("", (), (shown,), more)
 
 
 def _said(value: Any) -> str:
@@ -137,8 +137,6 @@ def of_few(conclusion: Conclusion, result: SuiteComparison, *, details: bool, pa
         title=f"corpus {conclusion.corpus}: {conclusion.metric}",
         notes=(*made.notes, *_apart(conclusion, pairs), *lacking),
         hints=(_every_row(conclusion.answers), *(() if details else (_DETAILS,))),
-        command="corpus compare",
-        data=conclusion,
         records=None,
     )
 
@@ -177,7 +175,7 @@ def comparisons(
     title = f"corpus {conclusion.corpus}: {conclusion.metric}"
     if not conclusion.comparisons:
         nothing = Text("No benchmark was measured with both versions.", "bad")
-        return Report(title, (nothing, *unread), data=conclusion)
+        return Report(title, (nothing, *unread))
     gain_and_loss = (
         words.gain_and_loss(conclusion.clearest[0]) if conclusion.clearest else ("faster", "slower")
     )
@@ -229,8 +227,6 @@ def comparisons(
         tuple(notes),
         hints=(every_row, *more, *(() if details else (_DETAILS,))),
         sections=(_details(conclusion, voice, of_two),) if details else (),
-        command="corpus compare",
-        data=conclusion,
         good=voice.shaken or not counts[Verdict.SLOWER],
     )
 
@@ -324,6 +320,4 @@ def modelled(models: CorpusModels, versions: Sequence[str]) -> Report:
         tuple(headline),
         (counts, *((apart,) if models.several else ())),
         hints=(f"Every row: speedproof corpus query {shlex.quote(models.answers)} 'FROM answers'",),
-        command="corpus model",
-        data=models,
     )

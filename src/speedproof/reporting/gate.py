@@ -188,8 +188,6 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
         (made,) if made.rows else (),
         tuple(_notes(result, lines, made)),
         hint_of_all("benchmark", made),
-        command="gate",
-        data=result,
         good={Outcome.PASS: True, Outcome.FAIL: False}.get(result.outcome, not undecided_fails),
     )
 

@@ -103,8 +103,6 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
         tuple(headline),
         (Table.of(columns, rows),) if rows else (),
         tuple(notes),
-        command="corpus changes",
-        data=changes,
         good=not any(c.slower for c in changes.changes),
     )
 
@@ -140,7 +138,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
         (Text(f"... {more} more alarms: ask for all"),) if more else too_few(LEAST_WATCHED) if few else (),
-        hints=hints, command="history watch", data=result,
+        hints=hints,
     )  # fmt: skip
 
 
@@ -215,7 +213,7 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
     count = plural(many, "sample")
     kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
     table = (Table.of(columns, cells),) if rows else ()
-    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table, command="history query")
+    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table)
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
@@ -276,8 +274,6 @@ def overview(
         (Table.of(columns, shown),) if shown else (),
         tuple(notes),
         hints=tuple(hints) if rows else (_EARLIER,),
-        command="history",
-        data=result,
     )
 
 
@@ -416,7 +412,7 @@ def track_report(result: HistoryAnswer) -> Report:
     sections = tuple(_of_track(result, track) for track in result.tracks)
     notes = tuple(_too_few(result))
     hints = () if result.changes else (_EARLIER,)
-    return replace(overview(result), notes=notes, hints=hints, sections=sections, command="history show")
+    return replace(overview(result), notes=notes, hints=hints, sections=sections)
 
 
 def _of_track(result: HistoryAnswer, track: Track) -> Report:

@@ -106,8 +106,6 @@ def report(
         tuple(notes),
         (*hint_of_all("benchmark", table), *(() if details else ("--details: tests, bounds, claims",))),
         tuple(sections),
-        command="hpt",
-        data=result,
         good=result.winner is not Winner.REFERENCE,
     )
 

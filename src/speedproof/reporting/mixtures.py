@@ -67,7 +67,7 @@ def report(
     """One sample: its components. Several: a row each, ``details`` adds the components of each."""
     if len(models) == 1:
         made = _one(*models[0], answers[0], asked)
-        return replace(made, command="model", data=models, sections=tuple(_metrics(asked, models, indices)))
+        return replace(made, sections=tuple(_metrics(asked, models, indices)))
     kinds = [_kind(a) for *_, a in models]
     several = sum(len(a.modes) > 1 for *_, a in models)
     tested = sum(a.test is not None for *_, a in models)
@@ -96,8 +96,6 @@ def report(
             ),
             *_metrics(asked, models, indices),
         ),
-        command="model",
-        data=models,
     )
 
 
@@ -355,8 +353,6 @@ def modes_report(
         (Text(f"Modes of {new} against {old}: {counts}", "strong", risk),),
         (Table.of(columns, folded(rows, "changed", everything=everything)),) if rows else (),
         tuple(notes),
-        command="compare",
-        data=tuple(comparisons),
     )
 
 
@@ -426,8 +422,6 @@ def states(models: Sequence[JointModel]) -> Report:
         (Text(f"Runs by {' and '.join(metrics)}: {counts}", "strong", "(normal mixtures)"),),
         (Table.of((*columns, *right("runs", *metrics)), rows),),
         tuple(_compared(models, several=several)),
-        command="model",
-        data=tuple(models),
     )
 
 

@@ -47,8 +47,6 @@ def report(plan: RunPlan) -> Report:
         (Text(sentence, "strong"),),
         () if small else (Table.of(columns, rows),),
         notes,
-        command="run",
-        data=(plan,),
     )
 
 
@@ -90,8 +88,6 @@ def calibrated(c: Calibration, finding: CandidateResult) -> Report:
         ),
         (Table.of(right("measuring for", "pairs", "proves"), rows),),
         (Text("About half of all sessions of that length prove a speedup of that size.", "dim"),),
-        command="run",
-        data=c,
     )
 
 
@@ -106,11 +102,11 @@ def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: st
     """What finds an effect (of a candidate, ``whose`` it is) in 8 and in 9 of 10 comparisons."""
     notes = tuple(Text(problem, "warning") for problem in problems)
     if not plans:
-        return Report("power", (Text("No pilot to plan from.", "bad"),), notes=notes, command="compare")
+        return Report("power", (Text("No pilot to plan from.", "bad"),), notes=notes)
     first = plans[0]
     asked = f"({asked_of(first.protocol)}, risk {percent(first.alpha)})"
     what, runs = f"To find {share(first.effect)}{whose} in 8 of 10 comparisons", several(first.repeated)
-    about = Report(f"power at {share(first.effect)}", (), notes=notes, command="compare", data=tuple(plans))
+    about = Report(f"power at {share(first.effect)}", (), notes=notes)
     if len(plans) == 1:
         often, oftener = first.sizes
         sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"

@@ -97,8 +97,6 @@ def report(
             *(() if details else ("--details: modes, mixtures, warnings",)),
         ),
         sections=tuple(_details(ranking, alone=one) for ranking in rankings) if details else (),
-        command="rank",
-        data=rankings,
     )
 
 

@@ -83,8 +83,6 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
             *_notes(suite, everything=everything),
         ),
         hint_of_all("sample", table),
-        command="show",
-        data=suite,
     )
 
 

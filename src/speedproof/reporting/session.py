@@ -54,7 +54,7 @@ def report(
         decision = decision_of(judged, sides, question, absent or {}, means)
         made = gate.report(decision, undecided_fails=undecided_fails)
     elif not results:
-        return Report("", (Text("Undecided: no complete block was measured.", "bad"),), command="run")
+        return Report("", (Text("Undecided: no complete block was measured.", "bad"),))
     else:
         made = sheet.report(results[0]) if len(results) == 1 else versions.report(results)
     once = rules.fixed or any(c.test != SEQUENTIAL for result in results for c in result.headlines)
@@ -81,8 +81,6 @@ def report(
         headline=(*_differing(findings, question), *made.headline),
         notes=tuple(notes),
         hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
-        command="run",
-        data=tuple(findings),
         records=None,
     )
 

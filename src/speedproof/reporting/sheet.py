@@ -50,9 +50,7 @@ def report(
 ) -> Report:
     """A comparison of two versions on one metric."""
     heads, versions = result.headlines, (result.reference, result.candidate)
-    about = Report(
-        f"{result.candidate} against {result.reference}: {result.metric}", (), command="compare", data=result
-    )
+    about = Report(f"{result.candidate} against {result.reference}: {result.metric}", ())
     if not heads:
         nothing = Text("No benchmark was measured with both versions.", "bad")
         return replace(about, headline=(nothing,), notes=tuple(leftovers(result)))
@@ -323,8 +321,6 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
         (Text(what, "strong", asked),),
         (Table.of((Column("metric", names=True), *columns), rows),),
         hints=("--details: a sheet for each metric", "--metric NAME: one of them"),
-        command="compare",
-        data=tuple(results),
         records=partial(records, *results),
         good=all(c.proven_verdict is not Verdict.SLOWER for result in known for c in result.headlines),
     )

@@ -65,8 +65,6 @@ def report(suite: SuiteReport, config: str, *, everything: bool = False, details
         tuple(_notes(suite)),
         (*hint_of_all("benchmark", table), *hints),
         tuple(parts) if details else (),
-        command="suite",
-        data=suite,
     )
 
 

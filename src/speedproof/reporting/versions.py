@@ -73,7 +73,7 @@ def report(
     results = [r for r in results if r.comparisons]
     if not results:
         nothing = Text("No benchmark was measured with two of the versions.", "bad")
-        return Report("", (nothing,), command="compare")
+        return Report("", (nothing,))
     of = _Versions(results, ranking)
     voice, metric, several = of.voice, results[0].metric, len(of.benchmarks) > 1
     answer = _answer(of)
@@ -114,8 +114,6 @@ def report(
             *(() if explain else ("--explain: checks",)),
         ),
         tuple(replace(part, title=f"{r.candidate}: {part.title}") for r, part in parts),
-        command="compare",
-        data=tuple(results),
         records=partial(records, *results),
         good=not any(c.proven_verdict is Verdict.SLOWER for c in of.heads.values()),
         about=metric,

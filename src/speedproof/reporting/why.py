@@ -94,7 +94,7 @@ def report(
     names = called(whys[0].versions)
     of = f" of {names[whys[0].versions[-1]]}" if whose else ""
     title = f"{' against '.join(names[v] for v in reversed(whys[0].versions))}: why"
-    about = Report(title, (), command="compare", data=tuple(whys), about="why")
+    about = Report(title, (), about="why")
     whys = [replace(why, versions=tuple(names[v] for v in why.versions)) for why in whys]
     tables = [(_metrics(w),) if (details or explain) and (w.metrics or w.machine) else () for w in whys]
     if len(whys) == 1 or not any(w.metrics or w.machine for w in whys):
@@ -268,9 +268,7 @@ def over_report(
     """One benchmark input by input, or several in a row each and input by input in ``details``."""
     first = answers[0]
     notes = tuple(Text(f"Left out: {problem}", "warning") for problem in problems)
-    about = Report(
-        f"over {first.parameter}", (), notes=notes, command="compare", data=tuple(answers), about="over"
-    )
+    about = Report(f"over {first.parameter}", (), notes=notes, about="over")
     sheets = (
         replace(about, headline=tuple(_sentences(one)), tables=(_inputs(one, everything=everything),))
         for one in answers
