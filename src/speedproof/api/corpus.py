@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
@@ -14,35 +15,36 @@ from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
 from speedproof.api.shown import Shown
+from speedproof.corpus.answers import How
+from speedproof.corpus.build import Builder, build
+from speedproof.corpus.compare import Asked, compare, nothing_in_common
 from speedproof.corpus.compare import pairs_in_file as pairs_in_file
+from speedproof.corpus.engine import cores, get_ready
+from speedproof.corpus.place import Place
 from speedproof.corpus.read import query as query
+from speedproof.corpus.schema import Manifest, opened
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.record import FileResults, Record
+from speedproof.data.suite import Key, Suite
 from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.suites import all_there, names_given, read_files, turned
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named, onto_versions, stem_of
 from speedproof.options import ASKED, Judging, QuestionName
-from speedproof.reporting.model import Reported
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.reporting.model import MANY, Report, Reported
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from speedproof.api.whys import WhyResult
-    from speedproof.corpus.answers import How
-    from speedproof.corpus.build import Builder
     from speedproof.corpus.changes import CorpusChanges
-    from speedproof.corpus.compare import Asked
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.model import CorpusModels
-    from speedproof.corpus.schema import Manifest
-    from speedproof.data.suite import Key, Suite
-    from speedproof.protocols.pair import Rules
-    from speedproof.protocols.suite import SuiteComparison
-    from speedproof.reporting.model import Report
 
 
 class Corpus:
@@ -70,8 +72,6 @@ class Corpus:
 
     @checked()
     def __init__(self, place: str | os.PathLike[str]) -> None:
-        from speedproof.corpus.schema import opened
-
         self.place = os.fspath(place)
         opened(place)
 
@@ -121,9 +121,6 @@ class Corpus:
         SpeedproofError
             A complete corpus, other files in the folder, a full disk; nothing could be read.
         """
-        from speedproof.corpus.build import build
-        from speedproof.corpus.place import Place
-
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
         def found(builder: Builder) -> Iterator[tuple[str, FileResults]]:
@@ -216,9 +213,7 @@ class Corpus:
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
         how = _how("compare", out, workers, dask, started, done)
-        from speedproof.corpus.compare import Asked, compare, nothing_in_common
         from speedproof.corpus.conclude import conclude
-        from speedproof.corpus.schema import opened
         from speedproof.reporting.names import short_names
 
         place, manifest = opened(self.place)
@@ -273,7 +268,6 @@ class Corpus:
         """
         how = _how("model", out, workers, dask, started, done)
         from speedproof.corpus.model import ModelAsked, model
-        from speedproof.corpus.schema import opened
 
         manifest = opened(self.place)[1]
         asked = ModelAsked(_metric(manifest, metric), where, components, bootstrap, fast, seed)
@@ -302,7 +296,6 @@ class Corpus:
         """
         how = _how("changes", out, workers, dask, started, done)
         from speedproof.corpus.changes import ChangesAsked, changes
-        from speedproof.corpus.schema import opened
 
         manifest = opened(self.place)[1]
         asked = ChangesAsked(_metric(manifest, metric), where)
@@ -322,13 +315,9 @@ def _how(
     done: Callable[[], None],
 ) -> How:
     """Where answers go and who works; processes begin to start before the rest is imported here."""
-    from speedproof.corpus.engine import cores, get_ready
-
     workers = cores() if workers is None else workers
     if workers > 1 and dask is None:
         get_ready(f"speedproof.corpus.{module}")
-    from speedproof.corpus.answers import How
-
     return How(out, workers, dask, started, done)
 
 
@@ -409,8 +398,6 @@ def _versioned(results: FileResults, name: str, label: str, by: tuple[str, ...])
 
 def listed(path: str) -> Iterator[str]:
     """The names of files in a list, one a line; ``-`` is standard input."""
-    import sys
-
     try:
         with sys.stdin if path == "-" else Path(path).open(encoding="utf-8") as lines:
             yield from (name for line in lines if (name := line.strip("\r\n")))
@@ -440,8 +427,6 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def keys(self) -> Iterator[Key]:
         """What was compared."""
-        from speedproof.data.suite import Key
-
         names = query(self.conclusion.answers, "SELECT DISTINCT benchmark FROM answers")["benchmark"]
         yield from (Key(name.as_py(), self.conclusion.metric) for name in names)
 
@@ -453,7 +438,6 @@ class CorpusComparison(Shown, Struct, frozen=True):
         """What the differences of two versions go with: of all benchmarks, or of the largest changes."""
         from speedproof.api.whys import WhyResult, alone, of_versions
         from speedproof.corpus.conclude import samples_of
-        from speedproof.reporting.model import MANY
 
         conclusion = self.conclusion
         if conclusion.versions > 1:
@@ -475,7 +459,6 @@ class CorpusComparison(Shown, Struct, frozen=True):
     def _few(self) -> tuple[SuiteComparison, Suite] | None:
         """All of it as of files, where it is no more than a sheet of files shows."""
         from speedproof.corpus.conclude import in_memory
-        from speedproof.reporting.model import MANY
 
         conclusion = self.conclusion
         if not self.asked or conclusion.versions != 1 or conclusion.comparisons > MANY or conclusion.failures:

@@ -30,7 +30,7 @@ from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
 from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
-from speedproof.reporting.gate import report
+from speedproof.reporting.gate import as_comparisons, report
 from speedproof.reporting.model import Report, Reported, to_json
 
 
@@ -83,8 +83,6 @@ class GateResult(Shown, Struct, frozen=True):
 
     def written(self) -> Reported:
         """With the samples that a page draws."""
-        from speedproof.reporting.gate import as_comparisons
-
         results = as_comparisons(self.decision, self.suite)
         return Reported(tuple(self.reports()), self.suite, results=results)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
@@ -200,8 +201,6 @@ def floor_of(store: str | os.PathLike[str] | None) -> NoiseFloor | None:
 
 def callable_given(given: Any) -> None:
     """Refuse what cannot be called, or runs nothing when it is."""
-    from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
-
     if not callable(given):
         raise UsageError(
             f"a race is between functions, not {given!r}: sp.race(old, new); commands are sp.measure's"

@@ -28,6 +28,7 @@ from speedproof.api.history_files import (
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
+from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
 from speedproof.errors import DataError, UsageError
 from speedproof.formats.suites import read as read_suite
@@ -41,15 +42,13 @@ from speedproof.history.commits import (
 )
 from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN, identity_of, label_of
-from speedproof.history.rows import Added, State
+from speedproof.history.rows import Added, QueriedSample, State
 from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
-    from speedproof.data.suite import Key, Suite
     from speedproof.history.alarms import HistoryAlarm
-    from speedproof.history.rows import QueriedSample
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
 

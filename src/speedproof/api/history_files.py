@@ -24,14 +24,11 @@ from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
-from speedproof.history.rows import Added
+from speedproof.history.rows import Added, Measurements, StoredSeries
 from speedproof.history.rows import QueriedSample as QueriedSample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from speedproof.api.history import History
-    from speedproof.history.rows import Measurements, StoredSeries
     from speedproof.history.store import HistoryStore
     from speedproof.history.tracks import Track
 

@@ -15,7 +15,7 @@ from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
-from speedproof.data.units import parse_quantity
+from speedproof.data.units import parse_quantity, scale_of
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.goodness import Distance
@@ -280,7 +280,6 @@ class JointResult(Shown, Struct, frozen=True):
 
     def pictures(self) -> list[tuple[str, Axes]]:
         """The runs of each version by the first two metrics, and an ellipse for each state."""
-        from speedproof.data.units import scale_of
         from speedproof.plot.samples import ellipses
 
         drawn = []

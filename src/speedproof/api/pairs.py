@@ -22,7 +22,7 @@ from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
-from speedproof.protocols.why import GoesWith, Why
+from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.reporting import sheet
 from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.reporting.notes import caveats
@@ -297,7 +297,6 @@ def compare(
     explained = None
     if metrics is not None:
         from speedproof.api.whys import metrics_given
-        from speedproof.protocols.why import why
 
         others = metrics_given(metrics, (x, y))
         explained = why(key.benchmark, key.metric, (x, y), others, alpha=rules.alpha)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import click
 from msgspec.structs import replace
@@ -30,11 +30,8 @@ from speedproof.options import (
     handed,
     quantile_name,
 )
-from speedproof.reporting.model import to_json
+from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.values import place
-
-if TYPE_CHECKING:
-    from speedproof.reporting.model import Report, Reported
 
 _ROWS = 40
 
@@ -216,7 +213,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     explained = answers.why() if asked.why else None
     more = {} if explained is None else {"why": list(explained)}
 
-    def beside(reports: Iterable["Report"], **shown: bool) -> tuple["Report", ...]:
+    def beside(reports: Iterable[Report], **shown: bool) -> tuple[Report, ...]:
         if explained is None:
             return tuple(reports)
         from speedproof.reporting.why import beside
@@ -225,7 +222,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
         some = f"the {count} largest changes" if count < answers.conclusion.comparisons else ""
         return tuple(beside(tuple(reports), explained.by_candidate, among=some, **shown))
 
-    def written() -> "Reported":
+    def written() -> Reported:
         whole = answers.written()
         return replace(whole, reports=beside(whole.reports, details=True))
 
@@ -276,7 +273,7 @@ def _worked(
         )
 
 
-def _shown(action: str, answers: Any, reports: Iterable["Report"], console: Console, *, json: bool) -> int:
+def _shown(action: str, answers: Any, reports: Iterable[Report], console: Console, *, json: bool) -> int:
     """Write the answer."""
     console.answer(lambda: to_json(f"corpus {action}", [answers]), lambda: reports, json=json)
     return _whole(answers)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -335,8 +336,6 @@ def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | No
 
 
 def _before(option: str, path: Path, number: int, count: int) -> "sp.GateResult":
-    import msgspec
-
     from speedproof.api.gates import GateDecision
 
     try:
@@ -359,8 +358,6 @@ def _leave(path: str, result: "sp.GateResult") -> None:
     """Write what a look leaves: the open benchmarks, a name a line and nothing else, and beside that the rest."""
     if broken := [name for name in result.open if len(name.splitlines()) > 1]:
         raise UsageError(f"{broken[0]!r}: a name of several lines cannot stand in --open {path}")
-    import msgspec
-
     write_whole(Path(path + _STATE), msgspec.msgpack.encode(result.decision))
     write_whole(Path(path), "".join(f"{name}\n" for name in result.open))
 

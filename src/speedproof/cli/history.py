@@ -22,14 +22,13 @@ from speedproof.measuring_options import Measuring
 from speedproof.options import CommandOptions, Reading, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
-from speedproof.reporting.model import to_json
+from speedproof.reporting.model import Report, Text, to_json
 from speedproof.reporting.names import enumerate_names
 from speedproof.reporting.numbers import plural
 from speedproof.values import count, place
 
 if TYPE_CHECKING:
     from speedproof.api.history_files import QueriedSample
-    from speedproof.reporting.model import Report
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -212,7 +211,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
     from speedproof.api.run_plan import new_session
     from speedproof.cli.main import main
-    from speedproof.reporting.model import Report, Text
 
     if not asked.words:
         raise UsageError("history confirm: give the benchmark's command after '--'")
@@ -401,7 +399,7 @@ def _answer(
     asked: ChangesOptions | ShowBenchmarkOptions,
     result: "sp.HistoryResult",
     benchmark: str | None,
-    report: "Callable[[sp.HistoryResult], Report]",
+    report: Callable[["sp.HistoryResult"], Report],
     console: Console,
 ) -> int:
     """What changed, after which branch and metrics were followed where there are others."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from speedproof.data.names import enumerate_names
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.details import of_all
 from speedproof.reporting.hpt import conclusion as outperforms
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.conclude import Conclusion
     from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.model import CorpusModels
-    from speedproof.protocols.suite import SuiteComparison
 
 _LINE = 80
 _WHOLE = 76
