@@ -234,6 +234,19 @@ def _gate_margin(text: str) -> float:
         raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
 
 
+class BenchmarkSettings(Struct, frozen=True):
+    """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
+
+    pattern: str
+    margin: Annotated[float | None, "SHARE", "what they may lose", values.proportion] = None
+    policy: Annotated[Policy | None, "what they must prove", Policy] = None
+    ignore: bool | None = None
+
+    def matches(self, name: str) -> bool:
+        """Whether this is said of a benchmark."""
+        return name == self.pattern or fnmatchcase(name, self.pattern)
+
+
 class Gating(Struct, frozen=True, kw_only=True):
     """How a gate decides; also the table ``[gate]`` of ``speedproof.toml``."""
 
@@ -277,19 +290,7 @@ class Gating(Struct, frozen=True, kw_only=True):
         values.quantile,
         Excludes("protocol"),
     ] = None
-
-
-class BenchmarkSettings(Struct, frozen=True):
-    """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
-
-    pattern: str
-    margin: Annotated[float | None, "SHARE", "what they may lose", values.proportion] = None
-    policy: Annotated[Policy | None, "what they must prove", Policy] = None
-    ignore: bool | None = None
-
-    def matches(self, name: str) -> bool:
-        """Whether this is said of a benchmark."""
-        return name == self.pattern or fnmatchcase(name, self.pattern)
+    benchmark: tuple[BenchmarkSettings, ...] = ()  # of the file alone
 
 
 def benchmark_settings(

@@ -11,8 +11,9 @@ import pytest
 from tests.command import hyperfine, speedproof, table
 
 import speedproof as sp
-from speedproof.cli.gate import GateSettings, read_settings
+from speedproof.cli.gate import read_settings
 from speedproof.errors import FormatError
+from speedproof.options import Gating
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
@@ -143,7 +144,7 @@ def test_later_tables_override_earlier_ones() -> None:
     assert [entry.ignore for entry in settings.benchmark] == [None, True, False]
     assert settings.benchmark[2].margin == 0.5
     Path("empty.toml").write_text("")
-    assert read_settings("empty.toml") == GateSettings()
+    assert read_settings("empty.toml") == Gating()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from speedproof.data.names import wanted as wanted
 from speedproof.data.record import why_left_out
 from speedproof.data.suite import Suite
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import Location, Multiplicity, Policy, SessionAsked, quantile_name
+from speedproof.options import Location, Multiplicity, Policy, quantile_name
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
@@ -186,9 +186,7 @@ def gate(
     >>> g.outcome.value, g.exit_code
     ('pass', 0)
     """
-    earlier: dict[str, Demand] = {}
     if after is not None:
-        earlier = after.decision.demands
         reference, candidate = (
             version if name is None and version in suite.versions else name
             for name, version in (
@@ -207,15 +205,10 @@ def gate(
     deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
     share = None if margin is None else proportion_given("margin", margin)
     alpha = None if confidence is None else alpha_of(confidence)
-    floor, question = floor_of(store), suite.question
-
-    def kept(name: str) -> Demand:
-        if before := earlier.get(name):
-            return Demand(Policy(policy or before.policy), share or before.margin)
-        return usual_demand(question, name, policy, share)
+    floor, asked = floor_of(store), demand_of or demanding(suite, after, policy, share)
 
     def given(name: str) -> Demand | None:
-        demand = (demand_of or kept)(name)
+        demand = asked(name)
         if demand is not None and not isinstance(demand, Demand):
             raise UsageError(
                 f"demand_of({name!r}) gave {demand!r}: expected a speedproof.api.gates.Demand or None"
@@ -225,7 +218,7 @@ def gate(
     if after is None:
         usual = multiplicity or "holm", deciding or quantile_measured(suite) or "typical"
         if alpha is None:
-            alpha = alpha_of(question.confidence or 0.95)
+            alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
         return GateResult(decide(suite, versions, given, rules, done=done, floor=floor), suite)
     again = set(_asked_again(after, suite, versions[0]))
@@ -239,14 +232,22 @@ def gate(
     return GateResult(together(after.decision, now), suite)
 
 
-def usual_demand(asked: SessionAsked, benchmark: str, policy: str | None, margin: float | None) -> Demand:
-    """What a benchmark must prove: what is asked, else what sessions were measured to prove.
+def demanding(
+    suite: Suite, before: GateResult | None, policy: str | None, margin: float | None
+) -> Callable[[str], Demand]:
+    """What a benchmark must prove: what is asked, else what the look before, else what sessions were asked.
 
     What a session said of some benchmarks comes before what is said of all.
     """
-    usual = Demand()
-    usual = Demand(Policy(policy or asked.policy or usual.policy), margin or asked.margin or usual.margin)
-    return usual.of(benchmark, asked.benchmark) or usual
+    earlier, asked, usual = before.decision.demands if before else {}, suite.question, Demand()
+
+    def demand(name: str) -> Demand:
+        if kept := earlier.get(name):
+            return Demand(Policy(policy or kept.policy), margin or kept.margin)
+        base = Demand(Policy(policy or asked.policy or usual.policy), margin or asked.margin or usual.margin)
+        return base.of(name, asked.benchmark) or base
+
+    return demand
 
 
 def _asked_again(after: GateResult, suite: Suite, reference: str) -> tuple[str, ...]:

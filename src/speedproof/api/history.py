@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,8 +20,6 @@ from speedproof.api.history_files import (
     deciding,
     measured_in,
     named_commit,
-    no_store,
-    opened,
     tracks_in,
     user,
     version_named,
@@ -91,19 +90,24 @@ class History:
     def __init__(self, store: StrPath = DEFAULT_STORE, repository: StrPath = ".") -> None:
         self.repository = os.fspath(repository)
         self._where = os.fspath(store)
-        self._opened = opened(self._where) if "://" in self._where or Path(self._where).exists() else None
+        self._opened: HistoryStore | None = None
+        if "://" in self._where or Path(self._where).exists():
+            self.made()
 
     @property
     def store(self) -> HistoryStore:
         """What is read; a file that is not there is refused, not made."""
         if self._opened is None and not Path(self._where).exists():
-            raise no_store(self._where)
+            how = f"speedproof history add FILE --store {quote(self._where)}"
+            raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
 
     def made(self) -> HistoryStore:
         """What is written to; a file that is not there is made."""
         if self._opened is None:
-            self._opened = opened(self._where)
+            from speedproof.history.store import HistoryStore
+
+            self._opened = HistoryStore(self._where)
         return self._opened
 
     @checked()

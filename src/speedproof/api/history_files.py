@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -364,20 +363,6 @@ def measured_in(
             out = (measured.commit == numbers.get(noise.commit, -1)) & np.isin(measured.series, of)
             measured = measured.where(~out | np.isin(measured.session, store.sessions_after(noise.at)))
     return series, measured
-
-
-def no_store(where: str) -> UsageError:
-    """A store that is to be read, but is not there."""
-    return UsageError(
-        f"{where}: no such store; make one with: speedproof history add FILE --store {quote(where)}"
-    )
-
-
-def opened(where: str) -> HistoryStore:
-    """The store at a place, made where there is none."""
-    from speedproof.history.store import HistoryStore
-
-    return HistoryStore(where)
 
 
 def user() -> str:

@@ -60,38 +60,35 @@ class SuitePlots:
         picture: Axes = pictures(self._suite, "forest")[0][1]
         return picture
 
-    def _drawn(self, *, processes: bool = False) -> tuple[str, str, dict[str, FloatArray]]:
-        """Title, axis and the values of each version in one unit."""
+    def _drawn(self, *, processes: bool = False) -> dict[str, Any]:
+        """The values of each version in one unit, and what they are."""
         (key, samples), *others = by_benchmark(self._suite, self._suite.versions).items()
         if others:
             raise UsageError(
                 f'there are {1 + len(others)} benchmarks: choose one, suite["{key.benchmark}"].plot'
             )
-        return key.benchmark, *_shown(key, samples, processes=processes)
+        axis, shown = _shown(key, samples, processes=processes)
+        return {"samples": shown, "axis": axis, "title": key.benchmark}
 
     def ecdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
-        title, axis, shown = self._drawn()
-        return plot.ecdfs(shown, ax=ax, axis=axis, title=title)
+        return plot.ecdfs(**self._drawn(), ax=ax)
 
     def density(self, *, ax: Axes | None = None) -> Axes:
         """The kernel density of every version, and dashed its normal fit."""
-        title, axis, shown = self._drawn()
-        return plot.density(shown, ax=ax, axis=axis, title=title)
+        return plot.density(**self._drawn(), ax=ax)
 
     def run_order(self, *, ax: Axes | None = None) -> Axes:
         """The values of every version in the order of the runs."""
-        title, axis, shown = self._drawn()
-        ax = axes_or_new(ax)
-        for version, values in shown.items():
+        drawn, ax = self._drawn(), axes_or_new(ax)
+        for version, values in drawn["samples"].items():
             ax.plot(range(1, values.size + 1), values, ".", label=plain(version))
         ax.locator_params(axis="x", **OF_RUNS)
-        return finished(ax, title, (), {}, xlabel="run", ylabel=axis)
+        return finished(ax, drawn["title"], (), {}, xlabel="run", ylabel=drawn["axis"])
 
     def violins(self, *, ax: Axes | None = None) -> Axes:
         """The densities of the versions side by side."""
-        title, axis, shown = self._drawn(processes=True)
-        return plot.violins(shown, ax=axes_or_new(ax), axis=axis, title=title)
+        return plot.violins(**self._drawn(processes=True), ax=axes_or_new(ax))
 
     def histogram(self) -> Any:
         """Histograms of all versions above each other, with their mixtures."""

@@ -53,7 +53,7 @@ def _formats(asked: CommandOptions, console: Console) -> int:
     import speedproof as sp
     from speedproof.reporting.model import Cell, Column, Report, Table, Text
 
-    rows = ((Cell(f.name, "strong"), Cell(f.title), Cell(f.description)) for f in sp.formats.FORMATS)
+    rows = ((Cell(f.name, "strong"), f.title, f.description) for f in sp.formats.FORMATS)
     columns = (Column("--format"), Column("tool"), Column("what is read"))
     note = Text("Each may be compressed with gzip; - reads standard input.")
     console.write(Report("", (), (Table.of(columns, rows),), (note,)))
@@ -113,7 +113,7 @@ class CacheOptions(CommandOptions, frozen=True, kw_only=True):
 
 def _cache(asked: CacheOptions, console: Console) -> int:
     from speedproof.api.run_plan import BuildCache
-    from speedproof.reporting.model import Cell, Column, Report, Table, Text
+    from speedproof.reporting.model import Column, Report, Table, Text, right
     from speedproof.reporting.numbers import plural
 
     cache = BuildCache()
@@ -128,19 +128,14 @@ def _cache(asked: CacheOptions, console: Console) -> int:
         return 0
     rows = (
         (
-            Cell(build.name),
-            Cell(f"{build.size / _SIZE:.1f} MB"),
-            Cell(f"{datetime.fromtimestamp(build.used):%Y-%m-%d %H:%M}"),
-            Cell(str(build.folder)),
+            b.name,
+            f"{b.size / _SIZE:.1f} MB",
+            f"{datetime.fromtimestamp(b.used):%Y-%m-%d %H:%M}",
+            str(b.folder),
         )
-        for build in builds
+        for b in builds
     )
-    columns = (
-        Column("revision", names=True),
-        Column("size", right=True),
-        Column("last used"),
-        Column("folder"),
-    )
+    columns = (Column("revision", names=True), *right("size"), Column("last used"), Column("folder"))
     total = sum(build.size for build in builds) / _SIZE
     count = Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")
     console.write(Report("", (count,), (Table.of(columns, rows),)))

@@ -246,12 +246,17 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -
 def common() -> list[ClickOption]:
     """What every command and the program itself have."""
     colour = declaring.Option("colour: auto (default: on a terminal), always or never")
-    help_option = declaring.Option("show this help", "--help, -h", first=True)
-    hidden: dict[str, Any] = {"expose_value": False, "is_eager": True}
     return [
-        ClickOption("color", colour, Literal["auto", "always", "never"], callback=_set_colour, **hidden),
-        ClickOption("help", help_option, bool, False, callback=_show_help, **hidden),
+        eager("color", colour, _set_colour, Literal["auto", "always", "never"], None),
+        eager("help", declaring.Option("show this help", "--help, -h", first=True), _show_help),
     ]
+
+
+def eager(
+    name: str, asked: declaring.Option, heed: Callable[..., None], kind: Any = bool, default: Any = False
+) -> ClickOption:
+    """An option that is heeded before all others, and is no value of the command."""
+    return ClickOption(name, asked, kind, default, expose_value=False, is_eager=True, callback=heed)
 
 
 class Command(click.Command, Generic[A]):
@@ -277,8 +282,7 @@ class Command(click.Command, Generic[A]):
         self._short = len(self.params) > _MANY
         if self._short:
             whole = declaring.Option("show all options", first=True)
-            hidden: dict[str, Any] = {"expose_value": False, "is_eager": True, "callback": _show_all_help}
-            self.params.append(ClickOption("help_all", whole, bool, False, **hidden))
+            self.params.append(eager("help_all", whole, _show_all_help))
         self._kind, self._run, self._respelt = kind, run, respelt
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

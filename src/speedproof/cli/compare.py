@@ -138,16 +138,17 @@ def run(asked: CompareOptions, console: Console) -> int:
         )
     counted = any(c.floor is not None for r in result.results for c in r.comparisons)
     report_no_floor(store, suite.keys, console, counted=counted)
-    modes = {}
+    more: dict[str, object] = {}
     if asked.modes:
         with console.progress("fitting mixtures", len(suite.keys) * len(candidates)) as ticker:
-            modes = result.modes(done=ticker.advance)
-    explained = None
+            modes = more["modes"] = result.modes(done=ticker.advance)
     if asked.why:
         confidence = 1 - rules.alpha
         explained = sp.why(whole, reference=reference, metric=suite.main_metric, confidence=confidence)
-
-    inputs = result.over(asked.over) if asked.over else None
+        more["why"] = list(explained)
+    if asked.over:
+        inputs = result.over(asked.over)
+        more["over"] = inputs.found
     plans = {}
     effect = asked.power or 0.0
     for name in candidates if effect else ():
@@ -162,14 +163,15 @@ def run(asked: CompareOptions, console: Console) -> int:
                 protocol=result.results[0].headlines[0].protocol,
                 done=ticker.advance,
             )
+        more["power"] = {name: plan.plans for name, plan in plans.items()}
 
     def reports(**shown: bool) -> Iterator[Report]:
         sheets = result.reports(**shown)
-        if explained is not None:
+        if asked.why:
             from speedproof.reporting import why
 
             sheets = why.beside(tuple(sheets), explained.by_candidate, **shown)
-        if inputs is not None:
+        if asked.over:
             from speedproof.reporting.why import beside_over, over_report
 
             over = over_report(inputs.found, inputs.problems, **shown)
@@ -186,17 +188,10 @@ def run(asked: CompareOptions, console: Console) -> int:
                 yield modes_report(modes.get(name, ()), (reference, name), **shown)
 
     def to_json() -> str:
-        more: dict[str, object] = {"modes": modes} if asked.modes else {}
-        if explained is not None:
-            more["why"] = list(explained)
-        if inputs is not None:
-            more["over"] = inputs.found
-        if plans:
-            more["power"] = {name: plan.plans for name, plan in plans.items()}
         if asked.with_samples:
             from speedproof.reporting.stored import store
 
-            more |= {"suite": store(suite), "context": context_of(asked)}
+            more.update(suite=store(suite), context=context_of(asked))
         return result.to_json(**more)
 
     write_answer(asked, output, console, reports, to_json, suite=suite, results=result.results)

@@ -22,17 +22,15 @@ from speedproof.cli.files import (
 )
 from speedproof.cli.run import RunOptions, measuring_words
 from speedproof.cli.run import run as measure
-from speedproof.declaring import Argument, Taken, Title, fields
+from speedproof.declaring import Argument, Taken, Title, fields, read_toml
 from speedproof.errors import UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import (
-    BenchmarkSettings,
     Choosing,
     CommandOptions,
     Explained,
     Gating,
     Output,
-    Policy,
     Reading,
     Store,
 )
@@ -58,23 +56,15 @@ FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 
 
-class GateSettings(Gating, frozen=True, kw_only=True):
-    """The ``[gate]`` table; None where it is silent."""
-
-    benchmark: tuple[BenchmarkSettings, ...] = ()
-
-
 class _Settings(Struct, frozen=True):
     """The whole file."""
 
-    gate: GateSettings = GateSettings()
+    gate: Gating = Gating()
 
 
-def read_settings(path: str | Path) -> GateSettings:
+def read_settings(path: str | Path) -> Gating:
     """Read the settings of the gate."""
-    from speedproof.tables import read_toml
-
-    return read_toml(_Settings, path).gate
+    return read_toml(_Settings, Path(path)).gate
 
 
 class GateOptions(CommandOptions, frozen=True, kw_only=True):
@@ -114,7 +104,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         Title("choosing"),
     ] = ()
     choosing: Annotated[Choosing, Taken(take="only skip")]
-    gating: Annotated[Gating, Taken("deciding")]
+    gating: Annotated[Gating, Taken("deciding", leave="benchmark")]
     look: Annotated[
         str | None,
         "K/N",
@@ -214,11 +204,11 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
     )
 
 
-def _settings(asked: GateOptions, console: Console) -> tuple[str | None, GateSettings]:
+def _settings(asked: GateOptions, console: Console) -> tuple[str | None, Gating]:
     """The file of settings, if there is one, and what counts: what is given, else what the file says."""
     config = FILE if asked.config is None and Path(FILE).is_file() else asked.config
-    settings = GateSettings() if config is None else read_settings(config)
-    given = {name: v for name in Gating.__struct_fields__ if (v := getattr(asked.gating, name)) is not None}
+    settings = Gating() if config is None else read_settings(config)
+    given = {name: v for name, v in asdict(asked.gating).items() if v not in (None, ())}
     if {"protocol", "quantile"} & given.keys():
         given = {"protocol": None, "quantile": None, **given}
     sets = [name for name, v in asdict(settings).items() if v not in (None, ()) and name not in given]
@@ -273,34 +263,24 @@ def _explained(asked: GateOptions, alpha: float) -> "tuple[Why, ...]":
 
 
 def _decided(
-    asked: GateOptions, settings: GateSettings, count: int, before: "sp.GateResult | None", console: Console
+    asked: GateOptions, settings: Gating, count: int, before: "sp.GateResult | None", console: Console
 ) -> "sp.GateResult":
     """The gate's answer."""
-    from speedproof.api.gates import Demand, refuse_unusable, usual_demand
+    from speedproof.api.gates import demanding, refuse_unusable
 
     choosing = replace(asked.choosing, metric=asked.metric[-1] if asked.metric else None)
     suite, versions = _load(asked)
     refuse_unusable(suite, versions[0], choosing.only, choosing.skip)
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
-    held, question = before.decision.demands if before is not None else {}, suite.question
-
-    def demand(name: str) -> Demand | None:
-        """What was asked at the look before, unless it is said anew."""
-        policy, margin = settings.policy, settings.margin
-        if kept := held.get(name):
-            base = Demand(Policy(policy or kept.policy), margin or kept.margin)
-        else:
-            base = usual_demand(question, name, policy, margin)
-        return base.of(name, settings.benchmark)
-
+    demand = demanding(suite, before, settings.policy, settings.margin)
     with console.progress("testing", len(suite.of(versions[0]))) as ticker:
         result = sp.gate(
             suite,
             reference=versions[0],
             candidate=versions[1],
             metric="all",
-            demand_of=demand,
+            demand_of=lambda name: demand(name).of(name, settings.benchmark),
             looks=count,
             after=before,
             store=asked.store,

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 import click
 
 from speedproof import __version__
-from speedproof.cli.command import ClickOption, Command, Group, common, said, unknown_command
+from speedproof.cli.command import Command, Group, common, eager, said, unknown_command
 from speedproof.cli.console import ERROR, INTERRUPTED, Console
 from speedproof.declaring import Option
 from speedproof.errors import FormatError, SpeedproofError
@@ -60,15 +60,6 @@ class Program(click.Group):
     """The commands; the module of one is imported when it is asked for."""
 
     def __init__(self) -> None:
-        version = ClickOption(
-            "version",
-            Option("show the version"),
-            bool,
-            False,
-            expose_value=False,
-            is_eager=True,
-            callback=_show_version,
-        )
         super().__init__(
             "speedproof",
             help="Prove speedups: is the candidate faster, by at least how much, at which risk?",
@@ -80,7 +71,7 @@ class Program(click.Group):
             "  speedproof show old.json                what a file holds\n\n"
             "exit codes: 0 done, 1 a --fail-on condition or a failed gate, 2 error,\n"
             "            3 undecided gate or bisection, 130 interrupted, 141 closed pipe",
-            params=[version, *common()],
+            params=[eager("version", Option("show the version"), _show_version), *common()],
             add_help_option=False,
             invoke_without_command=True,
             callback=_no_command,

@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
+from speedproof.declaring import read_toml, read_value
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.measuring.execute import shell_command
-from speedproof.tables import read_toml, read_value
 
 # Only its length matters: it moves the stack.
 _PADDING = "SPEEDPROOF_PADDING"
