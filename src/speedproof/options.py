@@ -174,10 +174,6 @@ class Choosing(Struct, frozen=True, kw_only=True):
     skip: Annotated[tuple[str, ...], "PATTERN", "leave out benchmarks that match; may be repeated"] = ()
 
 
-BENCHMARKS = Taken("choosing", "metric only skip")
-"""Which benchmarks and metrics, where there is no reference."""
-
-
 class Risk(Struct, frozen=True, kw_only=True):
     """The risk, as either of its two names."""
 

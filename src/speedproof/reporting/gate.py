@@ -186,7 +186,7 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
             *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
         ),
         (made,) if made.rows else (),
-        tuple(_notes(result, lines, made)),
+        tuple(_notes(result, lines)),
         hint_of_all("benchmark", made),
         good={Outcome.PASS: True, Outcome.FAIL: False}.get(result.outcome, not undecided_fails),
     )
@@ -262,7 +262,7 @@ def _qualified(of: Comparison | Absent, several: bool) -> str:
     return f"{of.benchmark} ({of.metric})" if several else of.benchmark
 
 
-def _notes(result: GateDecision, lines: Sequence[_Line], shown: Table) -> Iterator[Text]:
+def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
     several, rules = _several_metrics(lines), result.rules
     _, named = benchmark_column([line.of.benchmark for line in lines])
     reasons: dict[str, list[str]] = {}

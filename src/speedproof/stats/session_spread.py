@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
+from speedproof.stats.gamma import digamma
 from speedproof.stats.special import halved, t_ppf, t_sf
 
 _LEAST_SHARE = 1e-5  # of the median variance: no series is without any noise
@@ -93,26 +94,17 @@ def _prior(variance: FloatArray, degrees: FloatArray) -> tuple[float, float]:
         return (float(variance[0]), 0.0) if variance.size < 2 else (0.0, math.inf)
     least = _LEAST_SHARE * float(np.median(variance[variance > 0.0]))
     half = degrees / 2.0
-    logs = np.log(np.maximum(variance, least)) - _digamma(half) + np.log(half)
+    logs = np.log(np.maximum(variance, least)) - digamma(half) + np.log(half)
     excess = float(logs.var(ddof=1)) - float(_trigamma(half).mean())
     if excess <= 0.0:
         return float(np.exp(logs.mean())), math.inf
     weight: float = 2.0 * _inverse_trigamma(excess)
     at = np.full(1, weight / 2.0)
-    return float(np.exp(logs.mean() + _digamma(at)[0] - np.log(at[0]))), weight
-
-
-def _digamma(x: FloatArray) -> FloatArray:
-    """Of positive numbers: recurrence, then the asymptotic series (Abramowitz and Stegun 6.3.18)."""
-    shift = sum((1.0 / (x + k) for k in range(6)), np.zeros_like(x))
-    z = x + 6.0
-    square = 1.0 / (z * z)
-    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    return np.asarray(np.log(z) - 0.5 / z - series - shift)
+    return float(np.exp(logs.mean() + digamma(at)[0] - np.log(at[0]))), weight
 
 
 def _trigamma(x: FloatArray) -> FloatArray:
-    """Of positive numbers, likewise (6.4.12)."""
+    """Of positive numbers: recurrence, then the asymptotic series (Abramowitz and Stegun 6.4.12)."""
     shift = sum((1.0 / (x + k) ** 2 for k in range(6)), np.zeros_like(x))
     z = x + 6.0
     square = 1.0 / (z * z)
