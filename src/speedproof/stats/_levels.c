@@ -366,7 +366,167 @@ static PyObject *rise(PyObject *self, PyObject *arguments) {
     return PyFloat_FromDouble(best);
 }
 
+/* The median of values, which it puts into another order. */
+static double median_of(double *x, Py_ssize_t n) {
+    const Py_ssize_t half = n / 2;
+    for (Py_ssize_t first = 0, last = n - 1; first < last;) { /* C. A. R. Hoare, Algorithm 65: Find */
+        const double pivot = x[half];
+        Py_ssize_t i = first, j = last;
+        while (i <= j) {
+            while (x[i] < pivot) i++;
+            while (pivot < x[j]) j--;
+            if (i <= j) {
+                const double one = x[i];
+                x[i++] = x[j];
+                x[j--] = one;
+            }
+        }
+        if (j < half) first = i;
+        if (half < i) last = j;
+    }
+    if (n % 2) return x[half];
+    double below = x[0];
+    for (Py_ssize_t i = 1; i < half; i++) below = x[i] > below ? x[i] : below;
+    return 0.5 * (below + x[half]);
+}
+
+static const char flatten_doc[] = "flatten(values, splits): take from the values between splits their medians.";
+
+static PyObject *flatten(PyObject *self, PyObject *arguments) {
+    Py_buffer values;
+    PyObject *splits;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "w*O:flatten", &values, &splits)) return NULL;
+    const Py_ssize_t n = values.len / (Py_ssize_t)sizeof(double), steps = PyList_Size(splits);
+    double *const x = values.buf, *const room = malloc((size_t)(n + 1) * sizeof *room);
+    if (room == NULL) PyErr_NoMemory();
+    for (Py_ssize_t k = 0, start = 0; k <= steps && !PyErr_Occurred(); k++) {
+        const Py_ssize_t end = k < steps ? PyLong_AsSsize_t(PyList_GetItem(splits, k)) : n;
+        if (start >= end || end > n) {
+            PyErr_SetString(PyExc_ValueError, "splits do not ascend");
+            break;
+        }
+        memcpy(room, x + start, (size_t)(end - start) * sizeof *room);
+        const double level = median_of(room, end - start);
+        for (; start < end; start++) x[start] -= level;
+    }
+    free(room);
+    PyBuffer_Release(&values);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+static const char median_doc[] = "median(values): of values, which it puts into another order.";
+
+static PyObject *median(PyObject *self, PyObject *values) {
+    Py_buffer buffer;
+    (void)self;
+    if (!PyArg_Parse(values, "w*:median", &buffer)) return NULL;
+    const Py_ssize_t n = buffer.len / (Py_ssize_t)sizeof(double);
+    const double level = n > 0 ? median_of(buffer.buf, n) : (double)NAN;
+    PyBuffer_Release(&buffer);
+    return PyFloat_FromDouble(level);
+}
+
+static const char place_doc[] =
+    "place(values, low, high, before, after): the place from low to high with the least absolute deviations from one "
+    "level before it and another after it.";
+
+static PyObject *place(PyObject *self, PyObject *arguments) {
+    Py_buffer values;
+    Py_ssize_t low, high;
+    double before, after;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*nndd:place", &values, &low, &high, &before, &after)) return NULL;
+    const Py_ssize_t n = values.len / (Py_ssize_t)sizeof(double);
+    const double *const x = values.buf;
+    PyObject *answer = NULL;
+    double *later = NULL; /* the sums from a place to the last */
+    if (low < 0 || low > high || high > n)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if ((later = malloc((size_t)(high + 1) * sizeof *later)) == NULL)
+        PyErr_NoMemory();
+    else {
+        later[high] = 0.0;
+        for (Py_ssize_t at = high; at-- > low;) later[at] = later[at + 1] + fabs(x[at] - after);
+        Py_ssize_t best = low;
+        double earlier = 0.0;
+        for (Py_ssize_t at = low + 1; at <= high; at++) {
+            later[at] += earlier += fabs(x[at - 1] - before);
+            if (later[at] < later[best]) best = at;
+        }
+        answer = PyLong_FromSsize_t(best);
+    }
+    free(later);
+    PyBuffer_Release(&values);
+    return answer;
+}
+
+/* Of ordered values the largest of the lower of two groups, those of least variance of at least `margin` each. */
+static double border_of(const double *ordered, Py_ssize_t n, Py_ssize_t margin) {
+    double sum = 0.0, most = -1.0, border = ordered[0];
+    for (Py_ssize_t i = 0; i < n - margin; i++) {
+        sum += ordered[i];
+        if (i + 1 < margin) continue;
+        const double between = sum * sum / ((double)(i + 1) * (double)(n - i - 1));
+        if (between > most) {
+            most = between;
+            border = ordered[i];
+        }
+    }
+    return border;
+}
+
+static const char apart_doc[] =
+    "apart(centred, ordered, n, margin, distance, split): of every row how far its two levels lie apart, and how many "
+    "values are on the first; see two_levels.py.";
+
+static PyObject *apart(PyObject *self, PyObject *arguments) {
+    Py_buffer centred, ordered, distance, split;
+    Py_ssize_t n, margin;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*y*nnw*w*:apart", &centred, &ordered, &n, &margin, &distance, &split))
+        return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = n > 0 ? centred.len / size / n : 0;
+    const int fits = margin > 0 && n >= 2 * margin && centred.len == rows * n * size && ordered.len == centred.len &&
+                     distance.len == rows * size && split.len == rows * (Py_ssize_t)sizeof(long long);
+    for (Py_ssize_t row = 0; fits && row < rows; row++) {
+        const double *const x = (const double *)centred.buf + row * n;
+        const double border = border_of((const double *)ordered.buf + row * n, n, margin);
+        Py_ssize_t few = x[0] <= border, borders = 0;
+        for (Py_ssize_t i = 1; i < n; i++) {
+            few += x[i] <= border;
+            borders += (x[i] <= border) != (x[i - 1] <= border);
+        }
+        const Py_ssize_t first = x[0] <= border ? few : n - few;
+        double *const gap = (double *)distance.buf + row;
+        ((long long *)split.buf)[row] = first;
+        *gap = 0.0;
+        if (borders != 1 || first < margin || first > n - margin) continue;
+        double before = 0.0, after = 0.0, left = 0.0;
+        for (Py_ssize_t i = 0; i < first; i++) before += x[i];
+        for (Py_ssize_t i = first; i < n; i++) after += x[i];
+        before /= (double)first;
+        after /= (double)(n - first);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            const double off = x[i] - (i < first ? before : after);
+            left += off * off;
+        }
+        *gap = left > 0.0 ? fabs(after - before) / sqrt(left / (double)(n - 2)) : INFINITY;
+    }
+    PyBuffer_Release(&centred);
+    PyBuffer_Release(&ordered);
+    PyBuffer_Release(&distance);
+    PyBuffer_Release(&split);
+    if (fits) return Py_NewRef(Py_None);
+    PyErr_SetString(PyExc_ValueError, "sizes differ");
+    return NULL;
+}
+
 static PyMethodDef methods[] = {
+    {"flatten", flatten, METH_VARARGS, flatten_doc},
+    {"median", median, METH_O, median_doc},
+    {"place", place, METH_VARARGS, place_doc},
+    {"apart", apart, METH_VARARGS, apart_doc},
     {"possible", possible, METH_VARARGS, possible_doc},
     {"rise", rise, METH_VARARGS, rise_doc},
     {"contrasts", contrasts, METH_VARARGS, contrasts_doc},

@@ -55,6 +55,9 @@ class Levelled:
     def without(self, splits: list[int]) -> FloatArray:
         """Medians brought to one level."""
         flat = self.values.copy()
+        if COMPILED is not None:
+            COMPILED.flatten(flat, splits)
+            return flat
         for part, height in zip(pairwise([0, *splits, flat.size]), self.heights(splits), strict=True):
             flat[slice(*part)] -= height
         return flat
@@ -282,6 +285,8 @@ def _fewest(
 def median(values: FloatArray) -> float:
     """Of few values in a tenth of NumPy's time."""
     ordered, half = values.copy(), values.size // 2
+    if COMPILED is not None:
+        return float(COMPILED.median(ordered))
     ordered.sort()
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
@@ -303,6 +308,8 @@ def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after:
     """The place from one to another with the least absolute deviations from the medians of two levels."""
     if low == high:
         return low
+    if COMPILED is not None:
+        return int(COMPILED.place(x, low, high, median(before), median(after)))
     one, two = (np.abs(x[low:high] - median(level)) for level in (before, after))
     costs = np.zeros(high - low + 1)
     one.cumsum(out=costs[1:])

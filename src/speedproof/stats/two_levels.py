@@ -22,10 +22,11 @@ from importlib import resources
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray, extension
 from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr, ndtri
 
+COMPILED = extension("stats._levels")
 _MARGIN = 3  # fewest values on each level
 _DEPENDENT, _FAR = 0.6, 8.0  # of the chain; deviations
 _SHARES = np.linspace(0.02, 0.5, 49)
@@ -51,7 +52,7 @@ def two_levels(x: FloatArray) -> TwoLevels:
     pvalues = np.ones(rows)
     dependent = _tail(distance[apart], n)
     fewer = np.minimum(split, n - split)[apart].tolist()
-    chance = np.array([2.0 / math.comb(n, k) for k in fewer])
+    chance = np.array([_of_order(n, k) for k in fewer])
     of_chain = np.array(
         [_of_chain(n, k) if few else 0.0 for k, few in zip(fewer, coarse[apart], strict=True)]
     )
@@ -65,6 +66,10 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
     centred = x - x.mean(axis=1, keepdims=True)
     ordered = np.sort(centred, axis=1)
     coarse = 2 * (1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)) < n
+    if COMPILED is not None:
+        distance, split = np.empty(len(x)), np.empty(len(x), dtype=np.int64)
+        COMPILED.apart(centred, ordered, n, _MARGIN, distance, split)
+        return distance, split, coarse
     sizes = np.arange(_MARGIN, n - _MARGIN + 1)
     sums = ordered.cumsum(axis=1)[:, _MARGIN - 1 : n - _MARGIN]
     lower = _MARGIN + (np.square(sums) / (sizes * (n - sizes))).argmax(axis=1)  # what lies between is largest
@@ -102,6 +107,12 @@ def _tail(distance: FloatArray, n: int) -> FloatArray:
     slope = (log_p[-1] - log_p[-3]) / (quantiles[-1] - quantiles[-3])
     beyond = log_p[-1] + slope * (at - quantiles[-1])
     return np.asarray(np.exp(np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0))))
+
+
+@lru_cache(maxsize=4096)
+def _of_order(n: int, k: int) -> float:
+    """The probability that k of n exchangeable values come first or last."""
+    return 2.0 / math.comb(n, k)
 
 
 @lru_cache(maxsize=4096)
