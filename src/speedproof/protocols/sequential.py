@@ -325,6 +325,12 @@ class SequentialComparison:
             return ()
         return tuple(name for name in self._reasons if self._sequences[name].blocks)
 
+    @property
+    def left(self) -> int | None:
+        """Blocks up to a number that was fixed beforehand, and is tested once; None where a look may end it."""
+        rules = self._rules
+        return rules.max_blocks - self.blocks if rules.max_blocks == rules.min_blocks else None
+
     def open(self) -> tuple[str, ...]:
         """The candidates that are still measured."""
         return tuple(name for name in self.candidates if name not in self._reasons)

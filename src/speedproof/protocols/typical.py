@@ -30,7 +30,7 @@ from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
 from speedproof.stats.ranks import tied_share
-from speedproof.stats.scaling import coarse_steps, with_headroom
+from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
 
 _WITHIN = (
@@ -145,7 +145,9 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
     (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
-    steps[[side.x.exact and side.y.exact for side in sides]] = 0.0
+    # Of a typical value of 0 a step names no factor.
+    counted = np.array([side.x.exact and side.y.exact for side in sides])
+    steps[counted | (np.minimum(*map(middle, ordered)) <= 0.0)] = 0.0
     tests: Callable[[Sequence[float]], Iterable[OneSided]]
     if sides[0].paired:
         from speedproof.stats.paired_ratio import (

@@ -285,23 +285,31 @@ _REACH = 3.0
 _NAME = 30
 
 
-def standing(findings: Sequence[CandidateResult]) -> list[str]:
-    """What is known of each candidate, and how far it is from its end."""
+def standing(findings: Sequence[CandidateResult], left: int | None = None) -> list[str]:
+    """What is known of each candidate, and how far it is from its end.
+
+    Of so many blocks that are `left` to be tested once, nothing is known before.
+    """
     names = labels(list(dict.fromkeys(n for f in findings for n in (f.reference, f.candidate))), _NAME)[1:]
     return [
-        f"{name}: {_known(f)}{', undecided' if f.verdict is Verdict.UNDECIDED else ''}, {_end(f)}"
+        f"{name}: {_known(f, left)}, {_end(f, left)}"
         for name, f in zip(names, findings, strict=True)
         if not math.isnan(f.estimate)
     ]
 
 
-def _known(f: CandidateResult) -> str:
+def _known(f: CandidateResult, left: int | None) -> str:
     """Between which factors the speedup lies; until one of them is known, what is seen."""
+    if left is not None:
+        return f"{observed(f.estimate)} so far"
     known = f.result.low > 0 or f.result.high < math.inf
-    return span(f.certified) if known else f"{observed(f.estimate)} so far"
+    shown = span(f.certified) if known else f"{observed(f.estimate)} so far"
+    return f"{shown}, undecided" if f.verdict is Verdict.UNDECIDED else shown
 
 
-def _end(f: CandidateResult) -> str:
+def _end(f: CandidateResult, left: int | None) -> str:
+    if left is not None:
+        return f"{plural(left, 'run')} of each to go"
     if f.reason:
         return f.reason
     if f.blocks_to_go == 0:
