@@ -121,7 +121,8 @@ def test_a_warm_up_is_a_state_that_is_left_at_once() -> None:
     """By chance all of its runs come first in one of comb(50, 5) orders; at the end they are a block."""
     modes, x = two_states(0.1).modes(), np.repeat([14.0, 10.0], [5, 45])
     first, last = mode_order(x, modes), mode_order(x[::-1], modes)
-    assert (first.kind, first.pvalue) == ("warm-up", pytest.approx(1 / comb(50, 5)))
+    assert first.kind == "warm-up"
+    assert first.pvalue == pytest.approx(1 / comb(50, 5))
     assert last.kind == "blocks"
     assert mode_order(np.repeat([14.0, 10.0], [13, 37]), modes).kind == "blocks", "more than a quarter"
 
