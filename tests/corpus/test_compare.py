@@ -119,13 +119,6 @@ def test_against_comparing_the_files(
     pvalues = [(h.pvalue_candidate, h.pvalue_reference) for h in (c.hpt, result.hpt) if h is not None]
     assert len(pvalues) == 2
     assert pvalues[0] == pvalues[1]
-    assert c.hpt is not None
-    assert result.hpt is not None
-    certified = {exact.confidence: exact.certified or 0.0 for exact in result.hpt.speedups}
-    for own_r in c.hpt.speedups:
-        assert own_r.supremum == own_r.certified, "what passes, of what is found by halving"
-        if own_r.confidence in certified:
-            assert (own_r.certified or 0.0) == pytest.approx(certified[own_r.confidence], rel=2e-6)
     assert c.machine is result.machine is None
 
 
