@@ -278,6 +278,19 @@ def test_a_bad_file_is_named_and_stops_nothing(tmp_path: Path) -> None:
     assert [row[0] for row in corpus.info().rejected] == [str(tmp_path / "none.json")], "read at last"
 
 
+def test_a_file_whose_name_is_no_text_is_taken(tmp_path: Path) -> None:
+    """What stands for bytes that are no UTF-8 in its name is a question mark in the corpus."""
+    path = tmp_path / os.fsdecode(b"a\xff.txt")
+    path.write_text("1\n2\n3\n")
+    bad = tmp_path / os.fsdecode(b"b\xff.txt")
+    bad.write_text("1\nx\n")
+    corpus = sp.Corpus.build([path, bad], tmp_path / "c")
+    assert [Path(row["file"]).name for row in corpus.query("FROM rejects").to_pylist()] == ["b?.txt"]
+    (sample,) = corpus.read().samples.values()
+    assert sample.values.tolist() == [1.0, 2.0, 3.0]
+    assert sample.source.endswith("a?.txt")
+
+
 def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
     """Whether the corpus is new or not; the rejects stay until the next build, which needs no --append."""
     bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"

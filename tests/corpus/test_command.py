@@ -455,6 +455,7 @@ def test_nothing_to_model_is_an_error(gcc: Path) -> None:
     code, out, err = speedproof("corpus", "model", gcc, "--where", "n = 0", "--workers", "1")
     assert (code, out, "no samples of time where n = 0" in err) == (2, "", True)
     assert "no answers yet" in speedproof("corpus", "query", gcc, "FROM answers")[2]
+    assert not (gcc / "answers").exists()
 
 
 @pytest.mark.parametrize("length", [1, 40, 90])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 import speedproof as sp
 from speedproof.corpus import answers as answering
@@ -48,11 +48,21 @@ def answers(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted(folder.glob("part-*.parquet"))}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("which", [None, "all", "consecutive"])
-def test_against_comparing_the_files(corpus: Path, tmp_path: Path, which: Any) -> None:
+@pytest.mark.parametrize(
+    ("which", "benchmarks"),
+    [(None, 8), ("consecutive", 6), *(pytest.param(of, 60, marks=pytest.mark.slow) for of in (None, "all"))],
+)
+def test_against_comparing_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put, which: Any, benchmarks: int
+) -> None:
     """Every comparison, and what each pair of versions sums up to; of one pair the corrections, too."""
-    asked: dict[str, Any] = {"rules": Rules(margin=0.05), "protocols": DETAILS}
+    for limit in ("build.ROWS", "read.TASK"):
+        monkeypatch.setattr(f"speedproof.corpus.{limit}", 2 * benchmarks // 3)
+    corpus = put(made_up(benchmarks, 3, n=12), tmp_path / "c")
+    asked: dict[str, Any] = {
+        "rules": Rules(margin=0.05),
+        "protocols": ("typical",) if benchmarks == 6 else DETAILS,
+    }
     pairs = {None: ["v0v1"], "all": ["v0v1", "v0v2", "v1v2"], "consecutive": ["v0v1", "v1v2"]}[which]
     expected = {}
     for two in ((pair[:2], pair[2:]) for pair in pairs):
@@ -77,6 +87,15 @@ def test_against_comparing_the_files(corpus: Path, tmp_path: Path, which: Any) -
             own = [row[name] for name in names.split()]
             assert own == pytest.approx(other, rel=1e-12, nan_ok=True), one.benchmark
             assert row["failed"] == [check.kind.value for check in one.failed_checks]
+    for shown in c.clearest:
+        of = expected[shown.reference.label, shown.candidate.label]
+        place = shown.benchmark, shown.protocol
+        (one,) = (one for one in of.comparisons if (one.benchmark, one.protocol) == place)
+        assert astuple(shown.speedup) == pytest.approx(astuple(one.certified), rel=1e-12)
+        for own_side, side in ((shown.reference, one.reference), (shown.candidate, one.candidate)):
+            assert (own_side.n, own_side.median, own_side.mean) == pytest.approx(
+                (side.n, side.median, side.mean)
+            )
     for protocol, counts in c.counts.items():
         told = [one.verdict for of in expected.values() for one in of.comparisons if one.protocol == protocol]
         assert counts == {v: told.count(v) for v in Verdict}
@@ -292,6 +311,7 @@ def test_killed_workers_lose_nothing(tmp_path: Path) -> None:
     assert damaged == "x.parquet: the file is damaged"
 
 
+@pytest.mark.slow
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     """Workers do not carry the caller's script out again."""
     script = tmp_path / "script.py"
@@ -317,7 +337,6 @@ def _same(task: int) -> int:
     return task
 
 
-@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_under_way() -> None:
     outcomes: Iterator[Any] = run(_same, list(range(50)), workers=2)
     found = [next(outcomes)]

@@ -7,7 +7,7 @@ import pytest
 
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats.suites import read as read_suite
-from speedproof.formats.versions import dimensions, without
+from speedproof.formats.versions import dimensions, named, without
 
 
 @pytest.mark.parametrize(
@@ -208,3 +208,18 @@ def test_a_name_of_which_all_fields_are_versions(mazouz: Path) -> None:
     suite = read_suite(mazouz, by="program,threads", columns={"benchmark": "program,threads"})
     assert suite.versions[0] == "program=330.art_m/threads=2"
     assert suite.benchmarks == ("values",)
+
+
+@pytest.mark.parametrize(
+    ("url", "version"),
+    [
+        ("s3://b/c", "v1"),
+        ("s3://b/c", "12"),
+        ("s3://b/c?endpoint_override=127.0.0.1:9000", ""),
+        ("s3://b/c?endpoint_override=localhost", "v1"),
+    ],
+)
+def test_the_version_behind_a_url_is_not_its_port(url: str, version: str) -> None:
+    """A number at the end of an address in the URL's options is its port."""
+    asked = named(f"{url}:{version}" if version else url)
+    assert (asked.paths, asked.version) == ((url,), version)

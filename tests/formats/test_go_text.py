@@ -78,6 +78,10 @@ def test_each_start_of_a_binary_is_a_process(tmp_path: Path) -> None:
     assert found["A"].processes is not None
     assert np.unique(found["A"].processes, return_counts=True)[1].tolist() == [2, 1, 1]
     assert Trait.ONE_PROCESS not in found["A"].traits
+    path.write_text(head + a + head + a)
+    (two,) = read(path)
+    assert isinstance(two, Record)
+    assert np.asarray(two.processes).tolist() == [0, 1]
     path.write_text(head + a + a)
     (one,) = read(path)
     assert isinstance(one, Record)

@@ -369,15 +369,25 @@ def test_criterion_inconsistent_sample_is_named(tmp_path: Path, text: str, word:
     assert word in skipped.reason
 
 
+@pytest.mark.parametrize("of_first_format", [False, True])
 @pytest.mark.parametrize("loops", [10, 10**400])
-def test_pyperf_divides_by_loops_that_can_be(tmp_path: Path, loops: int) -> None:
+def test_pyperf_divides_by_loops_that_can_be(tmp_path: Path, loops: int, of_first_format: bool) -> None:
     """The values of 2016 are divided by both numbers of loops; 400 digits of them leave the benchmark out."""
     metadata = {"loops": loops, "inner_loops": 2}
     runs = [{"raw_samples": [1.0, 2.0]}, {"raw_samples": [3.0, 2.5]}]
-    path = tmp_path / "old.json"
-    path.write_text(
-        json.dumps({"version": 3, "benchmarks": {"x": {"common_metadata": metadata, "runs": runs}}})
+    first = {
+        "name": "x",
+        "runs": [run["raw_samples"] for run in runs],
+        **metadata,
+        "metadata": {"perf_version": "0.1"},
+    }
+    file = (
+        {"benchmark": first}
+        if of_first_format
+        else {"benchmarks": {"x": {"common_metadata": metadata, "runs": runs}}}
     )
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"version": 1 if of_first_format else 3, **file}))
     suite = Suite.from_records([("", record) for record in read(path)])
     if loops == 10:
         (sample,) = suite.samples.values()

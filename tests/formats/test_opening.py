@@ -107,8 +107,8 @@ def damaged(name: str, data: bytes) -> bytes:
 def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrapping: str) -> None:
     path = tmp_path / "result"
     path.write_bytes(damaged(wrapping, (files / name).read_bytes()))
-    plain = [r.values.tolist() for r in read(files / name) if isinstance(r, Record)]
-    assert [r.values.tolist() for r in read(path) if isinstance(r, Record)] == plain
+    plain = [(r.values.tolist(), r.where) for r in read(files / name) if isinstance(r, Record)]
+    assert [(r.values.tolist(), r.where) for r in read(path) if isinstance(r, Record)] == plain
 
 
 @pytest.mark.parametrize(
@@ -278,6 +278,7 @@ def test_folder_without_results(tmp_path: Path) -> None:
         ("f.csv", "what,who\nx,y\n", "header", "no column holds numbers"),
         ("f.tsv.gz", "what\twho\nx\ty\n", "header", "no column holds numbers"),
         ("f", 'a,b\n1,2\n"3,4\n', "line", "not CSV"),
+        ("f", "count, of\n1\n2\n3\n", "line 1", "'count,' is not a number"),
         ("f.txt", "1.5\nERROR\n1.6\n", "line 2", "'ERROR' is not a number"),
         ("f", "1.5\nERROR\n1.6\n", "line 2", "'ERROR' is not a number"),
         ("f", "1.5\n1.6 1,7 oops\n", "line 2", "decimal comma"),

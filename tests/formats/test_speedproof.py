@@ -74,6 +74,9 @@ def test_every_metric_is_a_record_in_the_order_of_the_plan(tmp_path: Path) -> No
     assert dict(found[0].fields) == {"session": "s", "host": "h1", "n": "1", **asks}
     (score,) = (r for r in records(path) if r.metric == "score" and r.version == "new")
     assert (score.unit, score.direction) == ("ops/s", Direction.HIGHER)
+    alone = replace(session("s"), benchmarks=(PlannedBenchmark("b n=1", VERSIONS[:1], {}),))
+    write(path, alone, runs[1], EndLine("s", "decided"))
+    assert all(Trait.RANDOM_ORDER not in r.traits for r in records(path)), "there is nothing to order"
 
 
 def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> None:

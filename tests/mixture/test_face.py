@@ -29,7 +29,9 @@ def test_a_fit_answers_as_its_model() -> None:
 @pytest.mark.parametrize("name", ["pdf", "cdf", "sf", "ppf"])
 def test_a_number_is_answered_by_a_number(name: str) -> None:
     """As SciPy's distributions do; of one component they are the normal one."""
-    fitted = sp.mixture.fit(TRUTH.rvs(50, 1), components=1)
+    x = TRUTH.rvs(50, 1)
+    fitted = sp.mixture.fit(x, components=1)
+    assert str(fitted) == f"1 component of 50 values: 100 % at {x.mean():.4g} ± {x.std():.2g}"
     expected = getattr(stats.norm(fitted.means[0], fitted.sds[0]), name)
     for at in (0.3, np.float64(0.3), 0, 1):
         found = getattr(fitted, name)(at)

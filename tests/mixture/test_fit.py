@@ -69,6 +69,8 @@ def test_smooth_values_and_a_few_states_have_no_ticks() -> None:
     for n in (10, 30, 100):
         for _ in range(200):
             assert tick(np.sort(rng.normal(size=n))) is None
+    uneven = np.repeat(np.arange(20) + 0.3 * (np.arange(20) % 3 == 1), 5) + rng.normal(0, 0.001, 100)
+    assert tick(np.sort(uneven)) is None
     states = np.repeat([10.0, 20.0, 30.0, 40.0], 10) + rng.normal(0, 0.1, 40)
     assert tick(np.sort(states)) is None
     assert fit(states).components == 4

@@ -116,11 +116,22 @@ def test_refitted_weights_sum_to_one_at_any_size() -> None:
     assert np.abs(refitted(samples, 9)[0].sum(axis=1) - 1).max() < 1e-12
 
 
+def test_refitted_mixtures_lie_where_the_values_do() -> None:
+    """A fifth of them at 10 and the others at 0, each give or take 1."""
+    parts = stats.norm.ppf((np.arange(40) + 0.5) / 40), 10 + stats.norm.ppf((np.arange(10) + 0.5) / 10)
+    weights, means, sds = (of[0] for of in refitted(np.concatenate(parts)[None], 2))
+    assert means == pytest.approx([0, 10], abs=0.1)
+    assert weights == pytest.approx([0.8, 0.2], abs=0.01)
+    assert sds == pytest.approx([1, 1], abs=0.2)
+
+
 def test_seed_and_threads() -> None:
     fits = [fit(STEADY.rvs(30, 1)), fit(FAST.rvs(30, 2))]
-    one, two = (mixture_intervals(fits, [0.5, 0.5], resamples=30, seed=4, jobs=jobs) for jobs in (1, 2))
+    one, two = (mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=4, jobs=jobs) for jobs in (1, 2))
     assert one == two
-    assert one != mixture_intervals(fits, [0.5, 0.5], resamples=30, seed=5)
+    assert [(e.value, e.confidence) for e in one] == [(0.3, 0.95), (0.7, 0.95)]
+    assert all(e.low <= e.value <= e.high for e in one)
+    assert one != mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=5)
 
 
 def test_risk_out_of_range_is_refused() -> None:
@@ -132,7 +143,7 @@ def test_separated_samples_are_no_certainty() -> None:
     """Two runs that both win bound the chance by 0.025 ** (1/2), the binomial bound for two wins of two."""
     samples = [np.array([1.0, 1.1, 1.05]), np.array([0.8, 0.9])]
     slow, fast = sample_intervals(samples)
-    assert (fast.value, fast.high) == (1.0, 1.0)
+    assert (fast.value, fast.high, fast.confidence) == (1.0, 1.0, 0.95)
     assert fast.low == pytest.approx(0.025**0.5)
     assert slow.high == pytest.approx(1 - 0.025**0.5)
     fits = [fit(s) for s in samples]

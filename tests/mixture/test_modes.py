@@ -1,6 +1,7 @@
 """Clear modes, and how a sample moves among them in run order."""
 
 from itertools import permutations
+from math import comb
 
 import numpy as np
 import pytest
@@ -114,6 +115,16 @@ def test_many_stretches_against_permutations() -> None:
     label = rng.choice(4, 300, p=[0.5, 0.3, 0.15, 0.05])
     shuffled = [count_stretches(rng.permutation(label)) for _ in range(4000)]
     assert np.std(shuffled) == pytest.approx(stretches_sd(np.bincount(label)), rel=0.05)
+
+
+def test_a_warm_up_is_a_state_that_is_left_at_once() -> None:
+    """By chance all of its runs come first in one of comb(50, 5) orders; at the end they are a block."""
+    modes, x = two_states(0.1).modes(), np.repeat([14.0, 10.0], [5, 45])
+    first, last = mode_order(x, modes), mode_order(x[::-1], modes)
+    assert first.kind == "warm-up"
+    assert first.pvalue == pytest.approx(1 / comb(50, 5))
+    assert last.kind == "blocks"
+    assert mode_order(np.repeat([14.0, 10.0], [13, 37]), modes).kind == "blocks", "more than a quarter"
 
 
 def test_order_of_a_large_sample() -> None:

@@ -14,6 +14,7 @@ from speedproof.protocols.bisection import (
     Bisection,
     BisectionFinding,
     BisectionOutcome,
+    Stage,
     noise_of,
     outlook_of_ends,
     outlook_of_search,
@@ -216,6 +217,20 @@ def test_a_posterior_that_holds_nothing_else_than_none(monkeypatch: pytest.Monke
     found = search.finding()
     assert (found.outcome, found.credible, found.probability) == (BisectionOutcome.OPEN, (1, 2, 3, 4), 0.0)
     assert (found.parent, found.culprit) == (0, 1)
+
+
+def test_a_search_asks_both_ends_in_turn() -> None:
+    """So that neither end is measured twice as often; every pair of the search holds one of them."""
+    search, level, asked = Bisection(9), [1.0] * 6 + [1.2] * 3, []
+    while (pair := search.next()) is not None:
+        asked.append((search.stage(), pair))
+        search.add(*pair, *(level[i] for i in pair))
+    for (stage, (low, high)), (stage_after, (low_after, high_after)) in itertools.pairwise(asked):
+        if stage == stage_after == Stage.SEARCH:
+            assert (low == 0) != (high == 8)
+            assert (low == 0) != (low_after == 0)
+            assert (high == 8) != (high_after == 8)
+    assert {stage for stage, _ in asked} == {Stage.ENDS, Stage.SEARCH, Stage.CONFIRM}
 
 
 def test_a_bisection_knows_nothing_before_its_first_pair() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.protocols.asking import compare_means, compare_medians, compare_samples, compare_single_runs
 
+from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
@@ -157,6 +158,16 @@ def test_values_that_rounding_made_equal_are_marked() -> None:
     # A counter that never changes is exact to its last place, which is small beside it.
     assert not doubted(np.full(40, 1380.0), np.full(40, 1204.0))
     assert not doubted(np.zeros(40), np.zeros(40))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "again", "held"),
+    [([1, 2, 3, 4, 5], [6, 7, 8, 9, 9], 1, True), ([1, 1, 2, 2, 3, 3], [3, 3, 4, 4, 5, 5], 7, False)],
+)
+def test_values_that_occur_again_are_counted(x: list[float], y: list[float], again: int, held: bool) -> None:
+    """Of both samples together; most values are to be distinct."""
+    checks = compare_medians(sample(x), sample(y)).checks
+    assert [(c.statistic, c.held) for c in checks if c.kind is Assumption.TIES] == [(again, held)]
 
 
 def test_the_estimate_of_medians_is_that_of_the_article(oracle: Oracle) -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -318,7 +319,7 @@ class TestManyRuns:
     def test_windows_hold_every_change_of_mind(
         self, digits: int | None, rule: HptRule, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Ratios listed only around the changes, against all of them listed."""
+        """Ratios listed only around the changes, against all of them listed, and the test at either side."""
         rng = np.random.default_rng(7)
         changes = 0
         for gain in (0.8, 0.99, 1.0, 1.02, 1.3):
@@ -335,6 +336,9 @@ class TestManyRuns:
             for name in ("points", "at", "after"):
                 np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
             assert [m.tolist() for m in found.members] == [m.tolist() for m in whole.members]
+            for point, sides in zip(whole.points, pairwise([whole.start, *whole.after]), strict=True):
+                near = (Fraction(float(point)) * (1 + k * Fraction(1, 10**9)) for k in (-1, 1))
+                assert tuple(hpt_levels.tested_state(duel, g, rule)[0] for g in near) == sides
             changes += whole.points.size
         assert changes > 2
 

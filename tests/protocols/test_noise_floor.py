@@ -171,9 +171,10 @@ def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any)
     return Pair(Key("b"), *sides)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("higher", [False, True])
-@pytest.mark.parametrize("counts", [(1, 1), (1, 3), (3, 2), (5, 3)])
+@pytest.mark.parametrize(
+    "counts", [(1, 3), *(pytest.param(of, marks=pytest.mark.slow) for of in ((1, 1), (3, 2), (5, 3)))]
+)
 @LOCATIONS
 def test_a_verdict_held_against_sessions(protocol: str, counts: tuple[int, int], higher: bool) -> None:
     """By Student's distribution: the variance of a session once for each, beside that of the runs."""

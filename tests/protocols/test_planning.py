@@ -187,6 +187,14 @@ def test_a_pilot_in_steps_has_an_interval(protocol: str) -> None:
     assert 0.0 < size.low <= (size.runs or MOST_RUNS) <= size.high
 
 
+def test_one_far_run_is_no_matter_to_a_median() -> None:
+    """What is known of it is not told by the spread of all, which one run of a thousand times makes unknown."""
+    x, y = normal(1, 30), normal(2, 30)
+    x[0] = y[0] = 10_000.0
+    size = planned(x, y, 0.1, "median").sizes[0]
+    assert size.high < 4 * size.low
+
+
 def fake_sides(slow: FloatArray, fast: FloatArray) -> SameSizes:
     of_x, of_y = SimpleNamespace(n=slow.shape[1], unit="s"), SimpleNamespace(n=fast.shape[1])
     rows = zip(slow, fast, strict=True)

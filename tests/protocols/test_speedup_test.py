@@ -181,7 +181,23 @@ def test_a_benchmark_that_is_more_than_half_of_the_total(
         Entry(f"b{k}", Sample(np.array([t, t, t])), Sample(np.array([1.0, 2.0])), 0.95, w)
         for k, (t, w) in enumerate(zip(times, weights, strict=True))
     ]
-    assert report(given).dominant == expected
+    found = report(given)
+    assert found.dominant == expected
+    assert found.weighting == "custom"
+
+
+@pytest.mark.parametrize("weights", [[None, None], [1.0, None], [0.0, 0.0], [1.0, -1.0]])
+def test_without_weights_of_all_benchmarks_they_weigh_the_same(weights: list[float | None]) -> None:
+    """And the report says so: 4 s against 3 s, whatever was given; nobody is told who gave nothing."""
+    sides = ((3.0, 1.0), (1.0, 2.0))
+    given = [
+        Entry(f"b{k}", Sample(np.full(3, x)), Sample(np.full(3, y)), 0.95, w)
+        for k, ((x, y), w) in enumerate(zip(sides, weights, strict=True))
+    ]
+    found = report(given)
+    assert found.weighting == "equal"
+    assert found.overall["mean"].speedup == pytest.approx(4 / 3)
+    assert bool(found.remarks) == (weights != [None, None])
 
 
 def test_no_speedup_over_zero() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus.place import Place, arrow, parquet, storage_errors
-from speedproof.corpus.schema import File, Manifest, columns, digest, merged, reject_columns, table
+from speedproof.corpus.schema import File, Manifest, clean, columns, digest, merged, reject_columns, table
 from speedproof.data.names import MANIFEST
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import Parameter, SpeedproofError, UsageError
@@ -168,7 +168,8 @@ class Builder:
     def _stage(self) -> None:
         """Write the rows that have gathered, of which no manifest knows yet."""
         versions, metrics = self._counts
-        versions.update(version for _, version, _ in self._rows)
+        for version, count in Counter(version for _, version, _ in self._rows).items():
+            versions[clean(version)] += count
         metrics.update(record.metric for _, _, record in self._rows)
         self._staged.append(self._written("", table(self._rows)))
         self._rows, self._values = [], 0
@@ -289,7 +290,7 @@ def _ledger() -> pa.Schema:
 
 
 def _reject(file: str, place: str, benchmark: str, reason: str) -> dict[str, str]:
-    return {"file": file, "place": place, "benchmark": benchmark, "reason": reason}
+    return {"file": clean(file), "place": place, "benchmark": benchmark, "reason": reason}
 
 
 def _batches(files: list[File]) -> Iterator[list[File]]:
@@ -302,7 +303,7 @@ def _batches(files: list[File]) -> Iterator[list[File]]:
 
 
 def _full(path: str) -> str:
-    return os.path.abspath(path)  # noqa: PTH100 (a member of an archive is no path)
+    return str(clean(os.path.abspath(path)))  # noqa: PTH100 (a member of an archive is no path)
 
 
 def _stamp(path: str) -> str:

@@ -171,20 +171,21 @@ def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
             of_column.append(value)
     try:
         return filled(arrays(cells_of, columns()), columns())
-    except UnicodeEncodeError:  # half a character, which JSON can hold and text cannot
-        clean = {name: _clean(values) for name, values in cells_of.items()}
-        return filled(arrays(clean, columns()), columns())
+    except UnicodeEncodeError:  # as of a file whose name is not UTF-8
+        texts = {name: clean(values) for name, values in cells_of.items()}
+        return filled(arrays(texts, columns()), columns())
 
 
 def _first(fields: dict[str, str], names: Sequence[str]) -> str | None:
     return next((fields[name] for name in names if fields.get(name)), None)
 
 
-def _clean(value: Any) -> Any:
+def clean(value: Any) -> Any:
+    """Texts without what UTF-8 cannot hold, as of names of files that are not in it."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list | tuple):
-        return type(value)(_clean(v) for v in value)
+        return type(value)(clean(v) for v in value)
     return value
 
 
