@@ -87,6 +87,8 @@ def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     rng = np.random.default_rng(3)
     result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"})
     assert "--details" in render(sheet.report(result))
+    told = " ".join(render(sheet.report(result, details=True)).split())  # of 5 % in either direction
+    assert "among 3 benchmarks that did not change about 0.3 would be called changed." in told
     for given in ("details", "explain"):
         hints = sheet.report(result, **{given: True}).hints
         assert hints
@@ -104,6 +106,14 @@ def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
     assert "proven by" not in text
     assert "... 13 the same" in text
     assert "proven at least" not in text
+
+
+def test_rows_hold_median_mean_spread_and_ends(make_suite: Callable[..., Made]) -> None:
+    """By hand: sums of squares of 12 and 46 over 4."""
+    result, _ = make_suite({"a": ([1, 1, 1, 2, 5], [3, 3, 4, 4, 11])})
+    rows = [line.split() for line in render(sheet.report(result)).splitlines()]
+    assert ["old", *["1.000", "s", "2.000", "s", "±", "87", "%", "1.000", "5.000", "5"]] in rows
+    assert ["new", *["4.000", "s", "5.000", "s", "±", "68", "%", "3.000", "11.00", "5"]] in rows
 
 
 @pytest.mark.parametrize(("undecided", "hidden"), [(1, False), (2, True)])

@@ -63,7 +63,9 @@ def test_values_come_back_from_the_pages(tmp_path: Path) -> None:
     high = np.exp(track["o"] + (np.array(track["v"]) + track["h"]) * track["q"])
     np.testing.assert_allclose(high, np.exp(result.tracks[0].level) * 1.02, rtol=2.2e-4)
     assert track["k"] == [[0, 60]]
-    (change,) = told(tmp_path / "site" / "data" / "index.js")["changes"]
+    index = told(tmp_path / "site" / "data" / "index.js")
+    assert [date for _, _, date, _ in index["commits"]][:25:24] == ["2026-01-01T00:00", "2026-01-02T00:00"]
+    (change,) = index["changes"]
     assert (change["s"], change["slower"]) == (0, 1)
     assert change["e"] <= STEP <= change["l"]
 

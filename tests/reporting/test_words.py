@@ -214,6 +214,19 @@ def test_files_are_cut_at_separators() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
 
 
+@pytest.mark.parametrize("width", [20, 26])
+def test_what_tells_names_apart_stands_between_both_ends(width: int) -> None:
+    names = [f"the beginning of all {which} and the ending of all" for which in ("first", "second", "third")]
+    for name, short in zip(names, shortened(names, width), strict=True):
+        head, which, tail = short.split("…")
+        assert head
+        assert name.startswith(head)
+        assert which in ("first", "second", "third")
+        assert name == f"the beginning of all {which} and the ending of all"
+        assert tail
+        assert name.endswith(tail)
+
+
 def _output(*argv: str) -> str:
     out = io.StringIO()
     main(list(argv), Console(out, out))
