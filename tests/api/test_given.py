@@ -297,6 +297,13 @@ def test_a_gate_of_three_versions_asks_which() -> None:
         sp.hpt(three)
 
 
+@pytest.mark.parametrize(("x", "y"), [("old", "new"), ("old", "old"), ("old", ""), ("", "new"), ("", "")])
+def test_versions_have_the_names_of_both_samples_or_of_neither(x: str, y: str) -> None:
+    result = sp.compare(sp.Sample(np.array(OLD), label=x), sp.Sample(np.array(NEW), label=y)).result
+    expected = (x, y) if (x, y) == ("old", "new") else ("reference", "candidate")
+    assert (result.reference, result.candidate) == expected
+
+
 def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:
     """Counters of a session are there on request only, and named then."""
     suite = sp.read("examples/gzip/session.jsonl")

@@ -343,7 +343,8 @@ def test_a_process_ends_with_the_code_of_its_command() -> None:
     code = (
         "import atexit, os, signal, sys; import speedproof.cli.main as program; "
         "program.main = lambda: int(sys.argv[1]); "
-        "atexit.register(os.kill, os.getpid(), signal.SIGINT if sys.argv[1] == '130' else 0); program.entry()"
+        "number = signal.SIGINT if sys.argv[1] == '130' else 0; "
+        "atexit.register(lambda: [os.kill(os.getpid(), number), sum(range(100))]); program.entry()"
     )
     for expected in (1, 130):
         done = subprocess.run([sys.executable, "-c", code, str(expected)], capture_output=True, check=False)

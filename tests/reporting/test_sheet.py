@@ -97,6 +97,14 @@ def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     assert "--explain" not in " ".join(sheet.report(single, explain=True).hints)
 
 
+def test_of_a_total_of_nothing_none_makes_up_the_most(make_suite: Callable[..., Made]) -> None:
+    """Plain numbers may be negative; half of a positive total and no more is not said either."""
+    for others, said in ((-5.0, False), (5.0, False), (4.0, True)):
+        values = {"a": ([4.0, 5.0, 6.0], [4.0, 5.0, 6.5]), "b": ([others] * 3, [others] * 3)}
+        text = render(sheet.report(make_suite(values, unit="")[0], details=True))
+        assert ("a alone makes up 55.6 % of the total." in text) == said
+
+
 def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
     """Where no benchmark changed there is no table of how many changed by how much."""
     rng = np.random.default_rng(4)
