@@ -15,6 +15,14 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import PROGRAM, command, main
 
 
+class Terminal(io.StringIO):
+    """What a terminal is given."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
 def speedproof(*argv: str | Path) -> tuple[int, str, str]:
     """Exit code, output and remarks of a command."""
     out, err = io.StringIO(), io.StringIO()

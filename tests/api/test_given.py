@@ -297,13 +297,22 @@ def test_a_gate_of_three_versions_asks_which() -> None:
         sp.hpt(three)
 
 
+@pytest.mark.parametrize(("x", "y"), [("old", "new"), ("old", "old"), ("old", ""), ("", "new"), ("", "")])
+def test_versions_have_the_names_of_both_samples_or_of_neither(x: str, y: str) -> None:
+    result = sp.compare(sp.Sample(np.array(OLD), label=x), sp.Sample(np.array(NEW), label=y)).result
+    expected = (x, y) if (x, y) == ("old", "new") else ("reference", "candidate")
+    assert (result.reference, result.candidate) == expected
+
+
 def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:
     """Counters of a session are there on request only, and named then."""
     suite = sp.read("examples/gzip/session.jsonl")
     assert len(suite.metrics) > 1
     assert {r.metric for r in sp.compare_suite(suite).results} == {"time"}
     assert {row.comparison.metric for row in sp.gate(suite).decision.rows} == {"time"}
-    everything = sp.rank(suite, metric="all", mixtures=False)
+    steps: list[None] = []
+    everything = sp.rank(suite, metric="all", mixtures=False, done=lambda: steps.append(None))
+    assert len(steps) == len(everything.benchmarks)
     assert {b.key.metric for b in everything.benchmarks} == set(suite.metrics)
     assert "(user)" in str(everything)
 

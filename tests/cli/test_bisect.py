@@ -273,6 +273,7 @@ def test_single_failures_may_be_forgiven(
     assert code == 0, err
     found = json.loads(out)["results"][0]["finding"]
     assert (found["culprit"], set(found["skipped"]) <= {2}) == (5, True)
+    assert json.loads(Path("b.jsonl").read_text().splitlines()[-1])["reason"] == "decided"
     again = json.loads(bisect("--resume", "b.jsonl", "--json")[1])["results"][0]["finding"]
     assert again == found
 
@@ -399,6 +400,13 @@ def test_whole_numbers_are_read_to_the_unit() -> None:
     assert 1.098 < found.finding.step_low < 1.1 < found.finding.step_high < 1.102
     seconds = {"a": 3, "b": 3, "c": 4}
     assert "too coarsely timed for a bound" in str(sp.bisect(list(seconds), seconds.__getitem__, seed=1))
+
+
+@pytest.mark.parametrize(("names", "where"), [("ab", ""), ("abc", " between the ends")])
+def test_between_two_neighbours_nothing_can_cancel(names: str, where: str) -> None:
+    text = str(sp.bisect(list(names), lambda name: 1000.0, seed=1))
+    assert text.startswith(f"Nothing changed by 1 % or more{where}.\n")
+    assert ("Changes that cancel each other are not excluded." in text) == bool(where)
 
 
 def test_a_coarse_clock_is_the_reason() -> None:

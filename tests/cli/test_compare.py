@@ -1,5 +1,6 @@
 """``speedproof compare`` and its neighbours as a user meets them: words, exit codes, pipes, terminals."""
 
+import io
 import json
 import os
 import pty
@@ -10,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof, table
+from tests.command import Terminal, speedproof, table
 
 import speedproof as sp
-from speedproof.data.record import Record
+from speedproof.cli.console import Console
+from speedproof.cli.files import report_leftovers
+from speedproof.data.record import Record, Skipped
 from speedproof.values import seconds
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +107,10 @@ def test_every_metric_is_named_and_counters_have_no_clock(tmp_path: Path) -> Non
         for value in values
     ]
     (tmp_path / "runs.csv").write_text("".join(["version,metric,unit,value\n", *rows]))
-    code, out, _ = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all", "--explain")
+    said = "time is compared; others with --metric: faults, switches, or all"
+    assert said in speedproof("compare", str(tmp_path / "runs.csv"))[2]
+    code, out, err = speedproof("compare", str(tmp_path / "runs.csv"), "--metric", "all", "--explain")
+    assert said not in err
     sheets = [line.split()[0] for line in out.splitlines() if "ndecided whether" in line and line[0] != " "]
     assert (code, sheets) == (0, ["time:", "faults:", "switches:"])
     assert "clock" not in out[out.index("faults:") : out.index("switches:")]
@@ -311,6 +317,38 @@ def test_the_option_outweighs_the_environment(
         monkeypatch.setenv(name, value)
     _, out, _ = speedproof("compare", O2, O3, *(["--color", option] if option else []))
     assert ("\x1b[" in out) is coloured
+
+
+def test_a_remark_on_a_terminal_is_no_wider(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    terminal = Terminal()
+    Console(io.StringIO(), terminal).remark("as many words as this " * 9)
+    lines = terminal.getvalue().splitlines()
+    assert " ".join(" ".join(lines).split()) == f"speedproof: {'as many words as this ' * 9}".rstrip()
+    assert 40 < max(map(len, lines)) <= 60
+
+
+@pytest.mark.parametrize(("left_out", "named"), [(11, 11), (12, 10)])
+def test_of_many_that_are_left_out_the_first_are_named(left_out: int, named: int) -> None:
+    skipped = tuple(Skipped(f"{i}.csv", "", "", "no number") for i in range(left_out))
+    remarks = io.StringIO()
+    report_leftovers(sp.Suite((), {}, skipped=skipped), Console(io.StringIO(), remarks))
+    said = [f"speedproof: left out: {one}" for one in skipped[:named]]
+    more = [f"speedproof: left out: {left_out - named} more; speedproof show --all names them"]
+    assert remarks.getvalue().splitlines() == said + more * (named < left_out)
+
+
+def test_a_process_ends_with_the_code_of_its_command() -> None:
+    """After Ctrl-C another one, while Python ends, is not heeded."""
+    code = (
+        "import atexit, os, signal, sys; import speedproof.cli.main as program; "
+        "program.main = lambda: int(sys.argv[1]); "
+        "number = signal.SIGINT if sys.argv[1] == '130' else 0; "
+        "atexit.register(lambda: [os.kill(os.getpid(), number), sum(range(100))]); program.entry()"
+    )
+    for expected in (1, 130):
+        done = subprocess.run([sys.executable, "-c", code, str(expected)], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (expected, b"")
 
 
 def test_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

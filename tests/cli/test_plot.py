@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.command import speedproof
 
+import speedproof as sp
 from speedproof.mixture.model import MixtureModel
 
 pytest.importorskip("matplotlib")
@@ -98,6 +99,13 @@ def test_values_of_any_size_have_a_picture(tmp_path: Path, scale: float, kind: s
     texts = [path.read_text(encoding="utf-8") for path in tmp_path.glob("x*.svg")]
     power = round(np.log10(scale)) + 1
     assert all(f"time (1e{power} s)" in text for text in texts)
+
+
+@pytest.mark.parametrize(("seconds", "unit"), [(3e-13, "ps"), (3e-8, "ns"), (3e-3, "ms"), (3e-22, "1e-22 s")])
+def test_an_axis_has_the_usual_unit_where_there_is_one(seconds: float, unit: str) -> None:
+    suite = sp.Suite.of_samples({"v": seconds * np.linspace(1.0, 1.1, 10)}, unit="s")
+    ((_, ax),) = sp.pictures(suite, kind="order")
+    assert ax.get_ylabel() == f"time ({unit})"
 
 
 def test_unknown_ending_is_refused_before_reading() -> None:

@@ -44,7 +44,7 @@ def test_conclusion_comes_first() -> None:
     assert re.fullmatch(
         r"fast is [\d.]+x faster than slow +proven: at least [\d.]+x \(95 % confidence\)", first
     )
-    assert re.search(r"^fast +[\d.]+ ms +[\d.]+ ms ± ", out, re.MULTILINE)
+    assert re.search(r"^fast +[\d.]+ ms +[\d.]+ ms ± .* \d+$", out, re.MULTILINE)
     assert re.search(r"^\S* +median +mean +min +max +user +system +runs$", out, re.MULTILINE)
     assert "This verdict again: speedproof run --review @last" in out
     assert len(out.splitlines()) <= 10
@@ -325,7 +325,11 @@ def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
     assert "ended: decided" in err
     assert Path("r.jsonl").read_bytes() == before
     assert speedproof("run", "--review", "r.jsonl", "--html", "page.html")[0] == 0
-    assert "x faster than" in Path("page.html").read_text()
+    page = Path("page.html").read_text()
+    assert "x faster than" in page
+    assert "speedproof run --review r.jsonl" in page
+    (found,) = json.loads(speedproof("run", "--review", "r.jsonl", "--json")[1])["results"]
+    assert found["reason"] == "proven"
 
 
 def steady(path: Path) -> None:

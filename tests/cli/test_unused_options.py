@@ -1,6 +1,7 @@
 """Options: what changes nothing is refused, more may be better, and every one has help."""
 
 import json
+import os
 import re
 import runpy
 import shutil
@@ -89,6 +90,30 @@ def test_readers_of_tables_are_not_asked_of_other_files() -> None:
     for option in ("--column value=x", "--wide benchmark", "--benchmark-columns a", "--version-column v"):
         told = refused("compare", "a.txt", "b.txt", *option.split())
         assert "no file named is CSV" in told
+
+
+def test_builds_that_are_kept_are_listed_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest unused goes first; a name that is long loses its middle."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert speedproof("cache")[:2] == (0, "No build is kept. 'speedproof run --revisions' makes some.\n")
+    names = ["v1", "v2", f"start-{'x' * 90}-end", "v4"]
+    for number, name in enumerate(names):
+        stamp = tmp_path / "speedproof" / "builds" / f"{number:016}" / "built.json"
+        stamp.parent.mkdir(parents=True)
+        (stamp.parent / "program").write_bytes(b"x" * 1_000_000)
+        stamp.write_text(json.dumps({"name": name}))
+        os.utime(stamp, (number, number))
+    (first, *lines), sizes = speedproof("cache")[1].splitlines(), r"^(\S+) +1\.0 MB +19(?:69|70)-"
+    assert re.fullmatch(r"4 builds, 4\.\d MB", first)
+    shown = re.findall(sizes, "\n".join(lines), re.MULTILINE)
+    assert [shown[0], shown[1], shown[2][:3], shown[2][-3:], shown[3]] == ["v1", "v2", "sta", "end", "v4"]
+    for asked, gone, left in (
+        (("--limit", "3.5"), "1 build", 3),
+        (("--limit", "2.5"), "1 build", 2),
+        (("--clear",), "2 builds", 0),
+    ):
+        assert re.fullmatch(rf"{gone} removed, [12]\.\d MB\n", speedproof("cache", *asked)[1])
+        assert len(re.findall(sizes, speedproof("cache")[1], re.MULTILINE)) == left
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "x"])

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -28,6 +29,8 @@ from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.formats.suites import read_files
+from speedproof.reporting.corpus import contents
+from speedproof.reporting.text import render
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 Results = list[tuple[str, FileResults]]
@@ -273,6 +276,11 @@ def test_a_bad_file_is_named_and_stops_nothing(tmp_path: Path) -> None:
     found = corpus.info()
     assert (found.rows, found.rejects) == (1, 2)
     assert [row[0] for row in found.rejected] == [str(bad), str(tmp_path / "none.json")]
+    for width, lines in ((80, 1), (81, 2)):
+        reason = "x" * (width - len("  bad.txt: "))
+        text = render(contents(replace(found, rejected=(("bad.txt", "", reason),))), 90)
+        assert len(re.findall(f"^(?:  bad.txt: |    ){reason}$", text, re.MULTILINE)) == 1
+        assert ("  bad.txt: " in text) == (lines == 1)
     bad.write_text("1.5\n")
     sp.Corpus.build([bad], tmp_path / "c", append=True)
     assert [row[0] for row in corpus.info().rejected] == [str(tmp_path / "none.json")], "read at last"

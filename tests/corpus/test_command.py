@@ -85,7 +85,9 @@ def test_why_of_a_corpus_is_that_of_its_files(tmp_path: Path) -> None:
     why = [json.loads(speedproof(*of, "--json")[1])["why"] for of in (asked, ("compare", session, "--why"))]
     assert why[0] == why[1]
     assert speedproof(*asked, "--html", tmp_path / "p.html")[0] == 0
-    assert "2,101 minor faults" in (tmp_path / "p.html").read_text()
+    page = (tmp_path / "p.html").read_text()
+    assert "2,101 minor faults" in page
+    assert "between states" in page  # as with --details
     assert "exclude each other" in speedproof(*asked, "--pairs", "all")[2]
     with pytest.raises(sp.SpeedproofError, match="name a reference and a candidate"):
         CorpusComparison(msgspec.structs.replace(sp.Corpus(corpus).compare().conclusion, versions=3)).why()

@@ -626,5 +626,6 @@ def test_an_anchor_is_named_as_git_names_it(tmp_path: Path) -> None:
         history = sp.History(tmp_path / f"{k}.db", tmp_path)
         history.add(tmp_path / "r.csv", anchor=name)
         assert {track.basis for track in history.changes().tracks} == {old}
+        assert [history.find(one) for one in ("v1.0", "HEAD~1", old[:7], "HEAD")] == [old, old, old, new]
     with pytest.raises(sp.SpeedproofError, match="holds no version 'v2' to be the anchor"):
         sp.History(tmp_path / "4.db", tmp_path).add(tmp_path / "r.csv", anchor="v2")

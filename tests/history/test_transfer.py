@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import math
 import sqlite3
@@ -15,9 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import Terminal, speedproof
 
 import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.errors import FormatError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -69,6 +72,12 @@ def test_an_export_in_a_pipe(store: str, tmp_path: Path) -> None:
     assert done == b"6 new samples from -\n"
     assert not (tmp_path / "-").exists()
     assert sp.History(tmp_path / "new.db", "/").import_(tmp_path / "a.gz") == 0
+
+
+def test_a_terminal_gets_no_compressed_bytes(store: str) -> None:
+    out, err = Terminal(), io.StringIO()
+    assert main(["history", "export", "-", "--store", store, "--repository", "/"], Console(out, err)) == 2
+    assert "what is exported is compressed; name a file" in err.getvalue()
 
 
 def test_an_import_joins_what_is_there(store: str, tmp_path: Path) -> None:

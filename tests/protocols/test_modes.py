@@ -306,8 +306,11 @@ def test_several_benchmarks_are_told_apart() -> None:
         for version, share in (("a", 0.3), ("b", 0.1)):
             for metric, sample in zip(("time", "faults"), made(60, share, k)[1], strict=True):
                 parts[Key(benchmark, metric), version] = sample
+    constant = {(Key("one", m), v): Sample(np.ones(20)) for m in ("time", "faults") for v in "ab"}
     said = " ".join(str(sp.joint(sp.Suite(("a", "b"), parts), ["time", "faults"])).split())
     assert "faults: 2 states in 4 samples" in said
+    more = " ".join(str(sp.joint(sp.Suite(("a", "b"), parts | constant), ["time", "faults"])).split())
+    assert "faults: 1 to 2 states in 6 samples" in more
     for benchmark in ("sort", "hash"):
         for one, other in (("a", "b"), ("b", "a")):
             line = f"{benchmark}: a run of {one} is better than one of {other} in every metric"

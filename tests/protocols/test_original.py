@@ -173,9 +173,27 @@ def test_the_tools_names_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["suite", str(config), "--original"], Console()) == 0
     assert {p.suffix for p in tmp_path.glob("bench.*")} == {".csv", ".report", ".out", ".warning", ".error"}
     assert "weights" in (tmp_path / "bench.error").read_text(encoding="utf-8")
+    assert "protocols as the tool of 2010 computed them" in capsys.readouterr().out
     assert main(["suite", str(config), "-o", str(tmp_path / "article")], Console()) == 0
     assert (tmp_path / "article.error").read_text(encoding="utf-8") == ""
-    capsys.readouterr()
+    assert "protocols of the 2013 article" in capsys.readouterr().out
+
+
+def test_what_is_slower_in_median_alone_is_slower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stands before 13 that are alike, of which the terminal shows some and the file all."""
+    rng = np.random.default_rng(1)
+    fast, outliers = rng.normal(10, 0.1, 40), [200.0, 300.0, 400.0]
+    samples = {"x": np.append(fast, outliers), "y": np.append(fast * 1.1, rng.normal(11, 0.1, 3)), "z": fast}
+    for name, values in samples.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(map(str, values.tolist())), encoding="utf-8")
+    config = tmp_path / "bench.csv"
+    rows = ["Name,Sample1,Sample2,ConfLevel,Coef", *(f"same{i},z.txt,z.txt,0.95,1" for i in range(13))]
+    config.write_text("\n".join([*rows, "median,x.txt,y.txt,0.95,1\n"]), encoding="utf-8")
+    assert main(["suite", str(config), "-o", str(tmp_path / "out")], Console()) == 0
+    texts = capsys.readouterr().out, (tmp_path / "out.report").read_text("utf-8").partition("\nBounds")[0]
+    names = [re.findall(r"^(same\d+|median) ", text, re.MULTILINE) for text in texts]
+    assert [found[0] for found in names] == ["median"] * 2
+    assert len(names[0]) < len(names[1]) == 14
 
 
 def stated(text: str) -> dict[str, list[tuple[str, str]]]:

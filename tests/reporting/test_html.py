@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from speedproof.data.names import visible
 from speedproof.data.suite import Suite
-from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.formats.html.panels import STEPS
@@ -206,6 +207,19 @@ def test_deciles_of_few_values_have_no_bounds(make_suite: Callable[..., Made]) -
     """Three runs a side bound no decile at 95 %: even three of three below it are too likely (Bonferroni)."""
     (panel,) = panels(*make_suite({"a": ([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])})).values()
     assert panel["shift"] is None
+
+
+def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
+    rng = np.random.default_rng(1)
+    samples = {"old": rng.normal(10, 1, (6, 4)), "new": rng.normal(10, 1, 9)}
+    suite = Suite.of_samples({"a": samples}, unit="s")
+    (panel,) = panels(
+        compare_suite(suite.pair("old", "new"), ("old", "new"), "time", Rules()), suite
+    ).values()
+    assert (
+        panel["drawn"]["beyond"]
+        == "Each point is the median of a process (24 values in 6 and 9 values in 9)."
+    )
 
 
 def test_what_is_hidden_at_first_is_undecided() -> None:

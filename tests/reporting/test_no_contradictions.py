@@ -59,6 +59,9 @@ def test_rows_stand_by_place() -> None:
     rows = [line.split()[:2] for line in lines if line.strip()[:1].isdigit() and "ms" not in line[:9]]
     found = [row for row in rows if row[0] in ("1", "2", "3")]
     assert [place for place, _ in found] == ["1", "2", "3"]
+    seconds = {"ref": 2.0, "half": 4.0, "none": 0.0, "twice": 1.0, "near": 1.3}
+    text = str(sp.compare_suite(suite({"b": {v: [at] * 5 for v, at in seconds.items()}})))
+    assert re.findall("^ +1-5 +(\\w+)", text, re.MULTILINE) == ["none", "twice", "near", "ref", "half"]
 
 
 def test_a_mean_without_interval_has_no_direction() -> None:
@@ -89,6 +92,9 @@ def test_all_medians_have_as_many_digits(tmp_path: Path) -> None:
     suite = sp.read(hyperfine(tmp_path / "f.json", times))
     lines = [line.split() for line in render(samples.report(suite)).splitlines()]
     assert [line[1] for line in lines if line[:1] in (["a"], ["b"], ["c"])] == ["110.9", "105.9", "168.4"]
+    one = sp.Suite.of_samples({"b": {"v": [0.0009, 0.00095, 0.0011, 0.0012]}}, unit="s")
+    last = " ".join(render(samples.report(one)).splitlines()[-1].split())
+    assert last == "b 1.025 ms 1.038 ms ± 13 % 0.9000 ms 1.200 ms 4"
 
 
 @pytest.mark.parametrize("best", range(4))

@@ -87,12 +87,22 @@ def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     rng = np.random.default_rng(3)
     result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"})
     assert "--details" in render(sheet.report(result))
+    told = " ".join(render(sheet.report(result, details=True)).split())  # of 5 % in either direction
+    assert "among 3 benchmarks that did not change about 0.3 would be called changed." in told
     for given in ("details", "explain"):
         hints = sheet.report(result, **{given: True}).hints
         assert hints
         assert not any(f"--{given}" in hint for hint in hints)
     single, _ = make_suite({"a": rng.normal(1, 0.01, (2, 12))})
     assert "--explain" not in " ".join(sheet.report(single, explain=True).hints)
+
+
+def test_of_a_total_of_nothing_none_makes_up_the_most(make_suite: Callable[..., Made]) -> None:
+    """Plain numbers may be negative; half of a positive total and no more is not said either."""
+    for others, said in ((-5.0, False), (5.0, False), (4.0, True)):
+        values = {"a": ([4.0, 5.0, 6.0], [4.0, 5.0, 6.5]), "b": ([others] * 3, [others] * 3)}
+        text = render(sheet.report(make_suite(values, unit="")[0], details=True))
+        assert ("a alone makes up 55.6 % of the total." in text) == said
 
 
 def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
@@ -104,6 +114,14 @@ def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
     assert "proven by" not in text
     assert "... 13 the same" in text
     assert "proven at least" not in text
+
+
+def test_rows_hold_median_mean_spread_and_ends(make_suite: Callable[..., Made]) -> None:
+    """By hand: sums of squares of 12 and 46 over 4."""
+    result, _ = make_suite({"a": ([1, 1, 1, 2, 5], [3, 3, 4, 4, 11])})
+    rows = [line.split() for line in render(sheet.report(result)).splitlines()]
+    assert ["old", *["1.000", "s", "2.000", "s", "±", "87", "%", "1.000", "5.000", "5"]] in rows
+    assert ["new", *["4.000", "s", "5.000", "s", "±", "68", "%", "3.000", "11.00", "5"]] in rows
 
 
 @pytest.mark.parametrize(("undecided", "hidden"), [(1, False), (2, True)])

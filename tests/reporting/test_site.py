@@ -33,7 +33,7 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower:
     """Benchmarks of which the first become 10 % slower at commit 40."""
     rng = np.random.default_rng(5)
     commits = tuple(
-        Commit(f"{i:040x}", f"Change {i} {HOSTILE}", f"2026-01-{1 + i // 24:02}T{i % 24:02}:00")
+        Commit(f"{i:040x}", f"Change {i} {HOSTILE}", f"2026-01-{1 + i // 24:02}T{i % 24:02}:00:30+01:00")
         for i in range(many)
     )
     rows: list[MeasuredCommit] = []
@@ -63,7 +63,9 @@ def test_values_come_back_from_the_pages(tmp_path: Path) -> None:
     high = np.exp(track["o"] + (np.array(track["v"]) + track["h"]) * track["q"])
     np.testing.assert_allclose(high, np.exp(result.tracks[0].level) * 1.02, rtol=2.2e-4)
     assert track["k"] == [[0, 60]]
-    (change,) = told(tmp_path / "site" / "data" / "index.js")["changes"]
+    index = told(tmp_path / "site" / "data" / "index.js")
+    assert [date for _, _, date, _ in index["commits"]][:25:24] == ["2026-01-01T00:00", "2026-01-02T00:00"]
+    (change,) = index["changes"]
     assert (change["s"], change["slower"]) == (0, 1)
     assert change["e"] <= STEP <= change["l"]
 
@@ -76,6 +78,17 @@ def test_a_thousand_by_a_thousand_is_small() -> None:
         0, "m", False, [Commit(str(i)) for i in many], many, values, values - 0.01, values + 0.012, many, many * 0
     )  # fmt: skip
     assert len(json.dumps(encode_track(track, track.order), separators=(",", ":"))) < 20_000
+
+
+def test_a_value_without_an_interval_has_none_in_the_pages() -> None:
+    many, values = np.arange(6), np.linspace(0.0, 0.05, 6)
+    low, high = values - 0.01, values + 0.01
+    low[3] = high[3] = math.nan
+    track = Track(0, "m", False, [Commit(str(i)) for i in many], many, values, low, high, many, many * 0)
+    encoded = encode_track(track, track.order)
+    for which in "lh":
+        assert [i for i, steps in enumerate(encoded[which]) if steps < 0] == [3]
+        assert encoded[which][3] == -1
 
 
 def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:

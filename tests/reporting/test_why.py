@@ -101,6 +101,14 @@ def test_a_metric_of_one_side() -> None:
     )
     assert [m.metric for m in r.why] == ["faults"]
     assert "Left out: misses (only one version has it)." in str(r)
+    samples = {
+        (Key("b", metric), version): sp.Sample(values, "s" if metric == "time" else "count")
+        for metric, both in found.items()
+        for version, values in zip("xy", both, strict=True)
+    }
+    samples[Key("b", "misses"), "x"] = samples[Key("b", "faults"), "x"]
+    explained = str(sp.why(sp.Suite(("x", "y"), samples)))
+    assert "Left out: misses (only one version has it)." in explained
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
 from speedproof.reporting.numbers import factor, p_is, values
 from speedproof.reporting.text import render, wrapped
-from speedproof.reporting.words import about, at_least, change, effect, interval, observed, verdict
+from speedproof.reporting.words import about, at_least, chance, change, effect, interval, observed, verdict
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)
@@ -212,6 +212,29 @@ def test_commands_are_shortened_between_words() -> None:
 
 def test_files_are_cut_at_separators() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
+
+
+def test_a_sentence_on_the_chance_is_as_long_as_a_line_lets_it(comparison: Comparison) -> None:
+    """With its full stop."""
+    estimate = Estimate(0.98, 0.9, 0.991, 0.95)
+    for width in range(1, 30):
+        old, new = "o" * width, "n" * width
+        whole = f"A run of {new} beats a run of {old} in 98 % of cases (at least 90 %)"
+        said = chance(comparison, estimate, new, old)
+        assert said == whole if len(whole) < 80 else said.startswith(f"A run of {new} wins in ")
+
+
+@pytest.mark.parametrize("width", [20, 26])
+def test_what_tells_names_apart_stands_between_both_ends(width: int) -> None:
+    names = [f"the beginning of all {which} and the ending of all" for which in ("first", "second", "third")]
+    for name, short in zip(names, shortened(names, width), strict=True):
+        head, which, tail = short.split("…")
+        assert head
+        assert name.startswith(head)
+        assert which in ("first", "second", "third")
+        assert name == f"the beginning of all {which} and the ending of all"
+        assert tail
+        assert name.endswith(tail)
 
 
 def _output(*argv: str) -> str:

@@ -118,7 +118,7 @@ def _cache(asked: CacheOptions, console: Console) -> int:
 
     cache = BuildCache()
     if asked.clear or asked.limit is not None:
-        gone = cache.trim(0 if asked.clear or asked.limit is None else int(asked.limit * _SIZE))
+        gone = cache.trim(0 if asked.limit is None else int(asked.limit * _SIZE))
         freed = sum(build.size for build in gone) / _SIZE
         console.write(Report("", (Text(f"{plural(len(gone), 'build')} removed, {freed:.1f} MB"),)))
         return 0

@@ -51,7 +51,7 @@ def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
     if reaches and max(reaches) > 1.0:
         yield "Too few commits were measured twice to tell how sessions differ"
     elif reaches:
-        yield f"Two sessions of one commit differ by {up_to(reaches)}"
+        yield f"Two sessions of one commit differ by {up_to(reaches, 0.95)}"
 
 
 def size_of(

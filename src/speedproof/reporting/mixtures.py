@@ -315,8 +315,8 @@ def modes_report(
     comparisons: Sequence[ModeComparison],
     versions: tuple[str, str],
     *,
-    everything: bool = False,
-    details: bool = False,
+    everything: bool,
+    details: bool,
     explain: bool = False,
 ) -> Report:
     """A row a benchmark, those whose modes changed first; ``details`` tells how far each mode moved."""

@@ -111,7 +111,7 @@ def says_sessions(c: Comparison) -> bool:
     return c.floor is not None and c.needed is not None and c.needed.reference is c.needed.candidate is None
 
 
-def up_to(reaches: Sequence[float], confidence: float = 0.95) -> str:
+def up_to(reaches: Sequence[float], confidence: float) -> str:
     """By how much sessions differ, of the calmest and of the noisiest benchmark."""
     if math.isinf(max(reaches)):
         return f"any factor ({level(confidence)})"

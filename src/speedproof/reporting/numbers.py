@@ -52,7 +52,7 @@ def case_share(share: float, towards: int = 0) -> str:
     """A chance in whole percent, rounded to the nearest, down (-1) or up (1); never to 0 or 100 %."""
     if not 0 <= share <= 1:
         return "-"
-    digits = 0 if 0.01 <= share <= 0.99 or share in (0, 1) else 1
+    digits = 0 if 0.01 <= share <= 0.99 else 1
     scaled = 100 * share * 10**digits
     exact = {-1: math.floor(scaled + _SLACK), 0: round(scaled), 1: math.ceil(scaled - _SLACK)}
     whole = exact[towards]

@@ -209,7 +209,7 @@ def _of_one(of: _Versions) -> Table:
 
     def order(name: str) -> tuple[float, ...]:
         value = heads[name].speedup.value if name in heads else 1.0
-        speedup = value if math.isfinite(value) else 1.0
+        speedup = 1.0 if math.isnan(value) else value
         return (places[name].best_rank, places[name].worst_rank, -speedup) if places else (-speedup,)
 
     names = sorted(of.names, key=order) if places or not _dated(of.names) else of.names
