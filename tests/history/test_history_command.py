@@ -207,6 +207,38 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     assert history.alarms().undecided == ()
 
 
+def test_decisions_are_taken_back(tmp_path: Path) -> None:
+    """The newest one holds: of one benchmark, or all; what was noise counts again, nobody looks after it."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(40):
+        rows = (f"{name},{10.0 + (i >= 30) + 0.1 * rng.standard_normal()}\n" for name in ("parse", "print"))
+        (tmp_path / "r.csv").write_text("benchmark,ms\n" + "".join(rows))
+        history.add(tmp_path / "r.csv", commit=f"c{i}", session=f"{i}", started="2026-01-01T00:00:00+00:00")
+
+    def decide(*words: str) -> list[tuple[str, str | None, str | None]]:
+        assert run(tmp_path, *words)[0] == 0
+        found = history.changes()
+        undecided = [found.series[a.track.series].key.benchmark for a in history.alarms().undecided]
+        told = [(found.series[c.track.series].key.benchmark, c) for c in found.changes]
+        assert [name for name, c in told if found.decision(c) is None] == sorted(undecided)
+        return [(name, getattr(found.decision(c), "reason", None), found.assigned(c)) for name, c in told]
+
+    none = [("parse", None, None), ("print", None, None)]
+    assert decide("bless", "c31", "meant") == [("parse", "meant", None), ("print", "meant", None)]
+    assert decide("reopen", "c29", "--benchmark", "parse") == [none[0], ("print", "meant", None)]
+    assert decide("note", "c30", "--assign", "ann") == [("parse", None, "ann"), ("print", "meant", "ann")]
+    assert decide("reopen", "c30") == none
+    assert decide("fixed", "c30", "done") == [("parse", "done", None), ("print", "done", None)]
+    assert decide("reopen", "c30") == none
+    told = "c30 is reopened\nThat counts for the change of parse at c30, print at c30.\n"
+    assert run(tmp_path, "reopen", "c30")[1] == told
+    for words, first in (["invalid", "c30"], "c31"), (["reopen", "c30", "--benchmark", "print"], "c30"):
+        run(tmp_path, *words)
+        assert {c.commit.sha for c in history.changes(benchmark="print").changes} == {first}
+    assert [c.commit.sha for c in history.changes(benchmark="parse").changes] == ["c31"]
+    assert "no change" in run(tmp_path, "reopen", "c5")[1].lower()
+
+
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
     """--fail-on-change exits 1; a blessed change does not."""
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]

@@ -476,7 +476,8 @@ class History:
         """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
-        remark and ``"assigned"`` as the name of who looks after it: neither settles anything.
+        remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
+        back all that was said before.
         """
         name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)

@@ -475,7 +475,9 @@ def _import(asked: TransferOptions, console: Console) -> int:
     return 0
 
 
-def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions, console: Console) -> int:
+def _decide(
+    state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
+) -> int:
     from speedproof.api.history_files import short_name
 
     reason = " ".join(asked.reason)
@@ -483,22 +485,22 @@ def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions,
     console.say(f"{asked.commit} is {state}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
-            sha, history, of = asked.history.find(asked.commit), asked.history, asked.shared.benchmark
+            history, of = asked.history, asked.shared.benchmark
             changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
-            shown = [(c.track.series, c.commit, changes.decision(c)) for c in changes.changes]
-            shown += [(a.track.series, a.bad, a.decision) for a in alarms.alarms]
+            said = history.store.decisions()[-1]
+            shown = [(c.track, c.commit, c.concerned(said)) for c in changes.changes]
+            shown += [(a.track, a.bad, a.concerned(said)) for a in alarms.alarms]
             named = dict.fromkeys(
-                f"{changes.series[of_one].key.benchmark} at {short_name(commit.sha)}"
-                for of_one, commit, decision in shown
-                if decision is not None and decision.commit == sha
+                f"{changes.series[track.series].key.benchmark} at {short_name(commit.sha)}"
+                for track, commit, concerned in shown
+                if concerned
             )
             if named:
-                console.say(f"That counts for the change of {enumerate_names(list(named), 5)}.")
+                console.say(f"That counts for the change of {enumerate_names(named, 5)}.")
             else:
                 metrics = enumerate_names(history.metrics(of)[0], 2)
-                console.say(
-                    f"No change of {metrics} is shown there now; one that is shown later will be {state}."
-                )
+                later = "" if state == "reopened" else f"; one that is shown later will be {state}"
+                console.say(f"No change of {metrics} is shown there now{later}.")
     return 0
 
 
@@ -537,6 +539,7 @@ COMMAND = Group(
     "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
     "  speedproof history note 3f2a9c1 'looks like the new hash' --assign ann\n"
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
+    "  speedproof history reopen 3f2a9c1              takes such decisions back\n"
     "\n"
     "exit codes: 0 done; 1 a slowdown that nobody has decided about, of watch and\n"
     "            confirm only a confirmed one; 2 error",
@@ -558,6 +561,9 @@ COMMAND = Group(
             DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid the change."
         ),
         "note": Command(NoteOptions, _note),
+        "reopen": Command(
+            DecideOptions, partial(_decide, "reopened"), "Take back all that was said of a commit before."
+        ),
         "forget": Command(ForgetOptions, _forget),
     },
     usual="changes",

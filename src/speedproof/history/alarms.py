@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, short_name
-from speedproof.history.rows import DECIDED, StoredSeries, Triage
+from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -43,6 +44,11 @@ class HistoryAlarm(Struct, frozen=True):
     between: int = 1
     confirmed: bool = False
     undone: Commit | None = None  # as of a change, by what is confirmed
+    split: int = 0  # its point
+
+    def concerned(self, by: Triage) -> bool:
+        """Whether it is what was said something of."""
+        return self.track.concerned(by, self.split)
 
     def confirmed_by(self, digits: int = 40, metric: str = "time") -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
@@ -170,8 +176,8 @@ def find_alarms(
             at = int(stretch.at[at_value])
             k = borders.index(since)
             good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
-            near, benchmark = track.near(start + since), known[track.series].key.benchmark
-            said = [d for d in decisions if d.commit in near and d.benchmark in ("", benchmark)]
+            concerned = partial(track.concerned, split=start + since)
+            said = standing(decisions, known[track.series].key.benchmark, concerned)
             settled = [d for d in said if d.state in DECIDED]
             shown = shown or any(d.state == "confirmed" for d in said)
             factor = math.exp(heights[k] - heights[k - 1])
@@ -179,7 +185,9 @@ def find_alarms(
             undone = next((track.commit(start + end) for end in ends if end not in unsure), None)
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
-            alarm = HistoryAlarm(track, good, bad, told, factor, decision, between, shown, undone)
+            alarm = HistoryAlarm(
+                track, good, bad, told, factor, decision, between, shown, undone, start + since
+            )
             placed.append((at, alarm))
     return tuple(
         alarm for _, alarm in sorted(placed, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.history.commits import Commit
+from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median, show_changes
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
@@ -56,6 +57,10 @@ class Change(Struct, frozen=True):
         )
         interval = ratio_of_medians(after, before, self.alpha)
         return float(interval.low) / self.widened, float(interval.high) * self.widened
+
+    def concerned(self, by: Triage) -> bool:
+        """Whether it is what was said something of."""
+        return self.track.concerned(by, self.points[1])
 
     @property
     def low(self) -> float:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.rows import DECIDED, StoredSeries, Triage
+from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 
@@ -74,9 +74,8 @@ class HistoryAnswer(Struct, frozen=True):
         return int(seen.sum())
 
     def said(self, change: Change) -> list[Triage]:
-        """Everything that was said of a change: of its benchmark, or of its commit, or one near it, as a whole."""
-        benchmark, near = self.series[change.track.series].key.benchmark, change.track.near(change.points[1])
-        return [d for d in self.decisions if d.commit in near and d.benchmark in ("", benchmark)]
+        """Everything that was said of a change, of its benchmark or of all, and not taken back."""
+        return standing(self.decisions, self.series[change.track.series].key.benchmark, change.concerned)
 
     def decision(self, change: Change) -> Triage | None:
         """The last word on a change."""

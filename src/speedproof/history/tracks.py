@@ -17,7 +17,7 @@ from msgspec.structs import force_setattr
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
-from speedproof.history.rows import Measurements
+from speedproof.history.rows import Measurements, Triage
 
 
 class Point(Struct, frozen=True):
@@ -88,10 +88,13 @@ class Track(Struct, frozen=True, eq=False):
         """Of a point."""
         return self.order[int(self.at[self.starts[k]])]
 
-    def near(self, k: int) -> set[str]:
-        """The commits a few from a point's: as more is measured, a change there may be found at one of them."""
-        at = int(self.at[self.starts[k]])
-        return {commit.sha for commit in self.order[max(at - NEAR, 0) : at + NEAR + 1]}
+    def concerned(self, by: Triage, split: int) -> bool:
+        """Whether a change at a point is what was said something of, at its commit or a few from it.
+
+        As more is measured, a change may be found at one of them.
+        """
+        at = int(self.at[self.starts[split]])
+        return any(commit.sha == by.commit for commit in self.order[max(at - NEAR, 0) : at + NEAR + 1])
 
     def joint_error(self, split: int) -> float:
         """Of the joint between two neighbouring points."""
