@@ -229,6 +229,8 @@ def test_decisions_are_taken_back(tmp_path: Path) -> None:
     assert decide("note", "c30", "--assign", "ann") == [("parse", None, "ann"), ("print", "meant", "ann")]
     assert decide("reopen", "c30") == none
     assert decide("fixed", "c30", "done") == [("parse", "done", None), ("print", "done", None)]
+    stands = "By what is measured so far it still stands: parse at c30, print at c30.\n"
+    assert run(tmp_path, "fixed", "c30")[1].endswith(stands)
     assert decide("reopen", "c30") == none
     told = "c30 is reopened\nThat counts for the change of parse at c30, print at c30.\n"
     assert run(tmp_path, "reopen", "c30")[1] == told
@@ -334,6 +336,8 @@ def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
     earlier = ("--branch", "HEAD~16")
     assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
     assert file.exists()
+    assert "still stands" not in run(triage, "fixed", shas[10])[1]
+    assert run(triage, "reopen", shas[10])[0] == 0
 
 
 def test_a_decision_is_kept_once(triage: Path) -> None:

@@ -488,15 +488,17 @@ def _decide(
             history, of = asked.history, asked.shared.benchmark
             changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
             said = history.store.decisions()[-1]
-            shown = [(c.track, c.commit, c.concerned(said)) for c in changes.changes]
-            shown += [(a.track, a.bad, a.concerned(said)) for a in alarms.alarms]
-            named = dict.fromkeys(
-                f"{changes.series[track.series].key.benchmark} at {short_name(commit.sha)}"
-                for track, commit, concerned in shown
-                if concerned
-            )
+            shown = [(c.track, c.commit, c.undone) for c in changes.changes if c.concerned(said)]
+            shown += [(a.track, a.bad, a.undone) for a in alarms.alarms if a.concerned(said)]
+            named = {
+                f"{changes.series[track.series].key.benchmark} at {short_name(commit.sha)}": undone
+                for track, commit, undone in shown
+            }
             if named:
                 console.say(f"That counts for the change of {enumerate_names(named, 5)}.")
+                left = [name for name, undone in named.items() if undone is None]
+                if state == "fixed" and left:
+                    console.say(f"By what is measured so far it still stands: {enumerate_names(left, 5)}.")
             else:
                 metrics = enumerate_names(history.metrics(of)[0], 2)
                 later = "" if state == "reopened" else f"; one that is shown later will be {state}"
