@@ -179,6 +179,41 @@ def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_h
     assert len(searched) < 30
 
 
+def test_a_drift_is_told_alike_everywhere() -> None:
+    """Of 8 % between the 21st and the 61st commit: its word, its size from end to end, what shows it again."""
+    for seed in range(8):
+        rise = 0.08 * np.clip((np.arange(80) - 20) / 40, 0.0, 1.0)
+        tracks = followed((np.array(noisy(seed, 0.0, 0, noise=0.006)) + rise).tolist())
+        (change,), (alarm,) = find_history_changes(tracks), alarms_of(tracks, last=80)
+        assert (change.drift, alarm.drift) == (True, True)
+        assert alarm.factor == change.factor == change.today
+        assert math.log(change.factor) == pytest.approx(0.08, abs=0.008)
+        assert change.low < change.factor < change.high
+        first, last = (COMMITS.index(end) for end in (change.earliest, change.latest))
+        assert (abs(first - 20) <= 8, abs(last - 60) <= 8) == (True, True)
+        assert alarm.confirmed_by() == f"speedproof run --revisions {ALL[first]} {ALL[last]}"
+        found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (change,), (), None)
+        watched = AlarmAnswer("s.db", 1000.0, 80, 80, 1, KNOWN, (alarm,))
+        told = f"{change.factor:.2f}x  slower, drift"
+        shown = [render(overview(found)), render(alarm_report(watched))]
+        assert all(told in text for text in shown), shown
+        again = f"Measure the drift: speedproof run --revisions {ALL[first][:9]} {ALL[last][:9]}"
+        assert again in " ".join(shown[0].split())
+        assert (found.exported().changes[0].drift, watched.exported().alarms[0].drift) == (True, True)
+
+
+def test_a_drift_is_undone_by_what_takes_it_back_whole() -> None:
+    """Halfway back, it still stands; the halves of a drift say nothing of either."""
+    for left, undone in ((0.0, COMMITS[60]), (0.05, None)):
+        x = 0.1 * np.clip(np.arange(80) / 50, 0.0, 1.0)
+        x[60:] = left
+        tracks = followed((np.array(noisy(3, 0.0, 0, noise=0.006)) + x).tolist())
+        drift, step = find_history_changes(tracks)
+        assert (drift.drift, step.drift) == (True, False)
+        assert (drift.undone, step.commit) == (undone, COMMITS[60])
+        assert math.log(drift.today) == pytest.approx(left, abs=0.01)
+
+
 @pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])
 def test_what_became_of_a_change(left: float, state: str) -> None:
     """5 % more than 1 ms from commit 20 on, at 40 taken back, in full or in part."""

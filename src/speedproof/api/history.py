@@ -395,7 +395,7 @@ class History:
 
     def _refuse_another(self, measured: PairResult, alarm: HistoryAlarm, of: Key, machine: str) -> None:
         """Say that what was measured is not what the store holds, which it would be pooled with."""
-        good = alarm.good.sha
+        good = alarm.compared[0].sha
         known: dict[str, list[float]] = {}
         for row in self.query(metric=of.metric, commit=good):
             if row.benchmark == of.benchmark:
@@ -413,7 +413,7 @@ class History:
         """What a session says of both commits of an alarm; None where it lacks the benchmark."""
         from speedproof.api.suites import compare_suite
 
-        good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
+        good, bad = (version_named(c.sha, suite, path, self.repository) for c in alarm.compared)
         rows = compare_suite(suite, reference=good, metric=of.metric).against(bad)
         only = len(suite.benchmarks) == 1
         return next((row for row in rows if only or row.benchmark == of.benchmark), None)

@@ -235,7 +235,16 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
     with chdir(asked.repository):
         code = main(
-            ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *how, "--", *asked.words],
+            [
+                "run",
+                "--revisions",
+                *(c.sha for c in alarm.compared),
+                "--save",
+                file,
+                *how,
+                "--",
+                *asked.words,
+            ],
             console,
         )
     if code or not Path(file).exists():

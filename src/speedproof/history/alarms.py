@@ -31,8 +31,8 @@ class HistoryAlarm(Struct, frozen=True):
 
     ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
     ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known, ``between``
-    the number of commits after ``good`` up to ``bad``: of several, most were not measured. It is ``confirmed`` by
-    enough commits, or by measuring again; else it asks for that.
+    the number of commits after ``good`` up to ``bad``: of several, most were not measured; ``ends`` those of a
+    drift. It is ``confirmed`` by enough commits, or by measuring again; else it asks for that.
     """
 
     track: Track
@@ -45,6 +45,17 @@ class HistoryAlarm(Struct, frozen=True):
     confirmed: bool = False
     undone: Commit | None = None  # as of a change, by what is confirmed
     split: int = 0  # its point
+    ends: tuple[Commit, Commit] | None = None
+
+    @property
+    def drift(self) -> bool:
+        """As of a change."""
+        return self.ends is not None
+
+    @property
+    def compared(self) -> tuple[Commit, Commit]:
+        """The commits that show it when they are measured again."""
+        return self.ends or (self.good, self.bad)
 
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
@@ -52,8 +63,8 @@ class HistoryAlarm(Struct, frozen=True):
 
     def confirmed_by(self, digits: int = 40, metric: str = "time") -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
-        good, bad = short_name(self.good.sha, digits), short_name(self.bad.sha, digits)
-        if self.between > 1:
+        good, bad = (short_name(commit.sha, digits) for commit in self.compared)
+        if self.between > 1 and not self.drift:
             return f"speedproof bisect {good}..{bad}{deciding(metric)}"
         return f"speedproof run --revisions {good} {bad}{deciding(metric)}"
 
@@ -69,6 +80,7 @@ class ExportedAlarm(Struct, frozen=True):
     raised: str
     factor: float
     slower: bool
+    drift: bool
     state: str  # confirmed, unconfirmed
     decision: str | None
     undone: str | None
@@ -120,7 +132,7 @@ class AlarmAnswer(Struct, frozen=True):
         key = self.known[alarm.track.series].key
         return ExportedAlarm(
             key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
-            alarm.factor, self.slower(alarm), "confirmed" if alarm.confirmed else "unconfirmed",
+            alarm.factor, self.slower(alarm), alarm.drift, "confirmed" if alarm.confirmed else "unconfirmed",
             alarm.decision.state if alarm.decision else None,
             alarm.undone.sha if alarm.undone else None,
             alarm.confirmed_by(metric=key.metric),
@@ -171,6 +183,11 @@ def find_alarms(
         if not news:
             continue
         heights = [median(level[a:b]) for a, b in pairwise(borders)]
+        steps = list(pairwise(heights))
+        drifts = {k: change for k, _, _, change in stretch.shown if change.drift}
+        for since, change in drifts.items():
+            if change.rise is not None:
+                steps[borders.index(since) - 1] = change.rise.levels
         unsure = {since for since, _, shown in raised if not shown}
         for since, at_value, shown in news:
             at = int(stretch.at[at_value])
@@ -180,13 +197,16 @@ def find_alarms(
             said = standing(decisions, known[track.series].key.benchmark, concerned)
             settled = [d for d in said if d.state in DECIDED]
             shown = shown or any(d.state == "confirmed" for d in said)
-            factor = math.exp(heights[k] - heights[k - 1])
-            ends = (borders[j + 1] for j in undoings(heights, k - 1))
-            undone = next((track.commit(start + end) for end in ends if end not in unsure), None)
+            before, after = steps[k - 1]
+            factor = math.exp(after - before)
+            back = (borders[j + 1] for j in undoings(steps, k - 1))
+            undone = next((track.commit(start + end) for end in back if end not in unsure), None)
+            drift = drifts.get(since)
+            ends = (drift.earliest, drift.latest) if drift else None
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
             alarm = HistoryAlarm(
-                track, good, bad, told, factor, decision, between, shown, undone, start + since
+                track, good, bad, told, factor, decision, between, shown, undone, start + since, ends
             )
             placed.append((at, alarm))
     return tuple(
@@ -203,8 +223,8 @@ class _Stretch:
         self.level = track.level[self.start : end]
         self.at = track.at[track.starts[self.start : end]]
         self.before = int(np.searchsorted(self.at, len(track.order) - last))
-        # Of what the history shows: first point of the new level, the first and last possible one, p-value
-        self.shown: list[tuple[int, int, int, float]] = []
+        # Of what the history shows: first point of the new level, the first and last possible one
+        self.shown: list[tuple[int, int, int, Change]] = []
         # Of each new level, by its first point: the point that raised it, whether it is confirmed
         self.by_start: dict[int, tuple[int, bool]] = {}
         self.no_news: set[int] = set()
@@ -223,7 +243,7 @@ class _Stretch:
             commits = self.track.at[self.track.starts[[change.points[1], *change.possible]]]
             places = np.searchsorted(self.at, commits).tolist()
             if places[0] > 0 and max(places) < self.at.size and (self.at[places] == commits).all():
-                self.shown.append((*places, change.pvalue))
+                self.shown.append((*places, change))
         for alarm in alarms:
             same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
@@ -241,9 +261,9 @@ class _Stretch:
     def news(self) -> Iterator[tuple[int, float, FloatArray]]:
         """Of what only the history shows and is news: where, its p-value, the values without other changes."""
         splits = [split for split, *_ in self.shown]
-        for k, (since, _, _, pvalue) in enumerate(self.shown):
+        for k, (since, _, _, change) in enumerate(self.shown):
             if since not in self.by_start and since not in self.no_news:
-                yield since, pvalue, Levelled(self.level).alone(splits, [k])[0]
+                yield since, change.pvalue, Levelled(self.level).alone(splits, [k])[0]
 
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""

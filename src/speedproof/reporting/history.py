@@ -59,7 +59,8 @@ def size_of(
 ) -> tuple[str, str, Style]:
     """How many times, of which direction, and in which colour."""
     times = factor(max(change.factor, 1.0 / change.factor))
-    return times, of_metric(metric)[slower], "bad" if slower else "good"
+    word = of_metric(metric)[slower]
+    return times, f"{word}, drift" if change.drift else word, "bad" if slower else "good"
 
 
 def at_least(change: Change | CorpusChange) -> str:
@@ -331,11 +332,14 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
 
 
 def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
-    """How to find the commit of the first slowdown that several may have made."""
+    """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
     for change in changes:
         if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
-            ends = f"{short_name(change.earliest.sha)}^..{short_name(change.latest.sha)}"
-            yield f"Which commit: speedproof bisect {ends} -- COMMAND"
+            first, last = short_name(change.earliest.sha), short_name(change.latest.sha)
+            if change.drift:
+                yield f"Measure the drift: speedproof run --revisions {first} {last} -- COMMAND"
+            else:
+                yield f"Which commit: speedproof bisect {first}^..{last} -- COMMAND"
             return
 
 
@@ -347,7 +351,8 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
     better = [change for change in group.changes if not result.slower(change)]
     led = worse or better
     times, word, style = size_of(led[0], series.key.metric, bool(worse))
-    word += ", drift" if first.drift and not several else ""
+    if several:
+        word = of_metric(series.key.metric)[bool(worse)]
     name = plural(len(group.changes), "benchmark") if several else _name(result, first)
     if len(led) > 1:
         times = f"to {times}"
