@@ -241,6 +241,21 @@ def test_decisions_are_taken_back(tmp_path: Path) -> None:
     assert "no change" in run(tmp_path, "reopen", "c5")[1].lower()
 
 
+def test_what_is_said_of_a_drift_is_kept_of_its_benchmark(tmp_path: Path) -> None:
+    """Its commit moves; what is said of a step is not, and may be of other benchmarks."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(50):
+        rising, stepping = (10.0 + more + 0.05 * rng.standard_normal() for more in (i / 50, i >= 25))
+        (tmp_path / "r.csv").write_text(f"benchmark,ms\nparse,{rising}\nprint,{stepping}\n")
+        history.add(tmp_path / "r.csv", commit=f"c{i:02d}", session=f"{i}")
+    drift, step = history.changes().changes
+    assert (drift.drift, step.drift, step.commit.sha) == (True, False, "c25")
+    assert run(tmp_path, "bless", drift.commit.sha)[0] == run(tmp_path, "bless", "c25")[0] == 0
+    said = {(said.commit, said.benchmark) for said in history.changes().decisions}
+    near = {("c25", "parse")} if abs(int(drift.commit.sha[1:]) - 25) <= 2 else set()
+    assert said == {(drift.commit.sha, ""), (drift.commit.sha, "parse"), ("c25", "")} | near
+
+
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
     """--fail-on-change exits 1; a blessed change does not."""
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]

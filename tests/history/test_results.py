@@ -202,6 +202,37 @@ def test_a_drift_is_told_alike_everywhere() -> None:
         assert (found.exported().changes[0].drift, watched.exported().alarms[0].drift) == (True, True)
 
 
+def test_what_was_said_of_a_drift_lasts() -> None:
+    """Its commit moves as commits come: what is said of its benchmark alone is kept, until taken back."""
+    moved = 0
+    for seed in range(6):
+        rise = 0.08 * np.clip((np.arange(80) - 20) / 40, 0.0, 1.0)
+        values = (np.array(noisy(seed, 0.0, 0, noise=0.006)) + rise).tolist()
+        (early,) = find_history_changes(followed(values[:56], commits=COMMITS[:56]))
+        for n in range(60, 81, 4):
+            tracks = followed(values[:n], commits=COMMITS[:n])
+            changes = find_history_changes(tracks)
+            if not any(change.drift for change in changes):
+                continue
+            (change,) = changes
+            apart = abs(COMMITS.index(change.commit) - COMMITS.index(early.commit))
+            moved += apart > 2
+            blessed, back = Triage(early.commit.sha, "sort", "blessed", "", "", ""), "reopened"
+            for said, kept in (
+                ([blessed], True),
+                ([blessed, replace(blessed, benchmark="", state=back)], False),
+                ([blessed, replace(blessed, benchmark="parse", state=back)], True),
+                ([replace(blessed, benchmark="")], apart <= 2),
+                ([replace(blessed, benchmark="parse")], False),
+            ):
+                found = HistoryAnswer(
+                    "s.db", 0.95, tuple(COMMITS[:n]), KNOWN, tracks, changes, tuple(said), None
+                )
+                (alarm,) = (a for a in alarms_of(tracks, said, last=80) if a.drift)
+                assert (found.decision(change) is not None, alarm.decision is not None) == (kept, kept)
+    assert moved > 10
+
+
 def test_a_drift_is_undone_by_what_takes_it_back_whole() -> None:
     """Halfway back, it still stands; the halves of a drift say nothing of either."""
     for left, undone in ((0.0, COMMITS[60]), (0.05, None)):

@@ -477,7 +477,8 @@ class History:
 
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
-        back all that was said before.
+        back all that was said before. What is said of one benchmark is also of its change where that may be at
+        the commit: of a drift, whose commit moves as more is measured, at any of its commits.
         """
         name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)

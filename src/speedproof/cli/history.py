@@ -497,12 +497,13 @@ def _decide(
             history, of = asked.history, asked.shared.benchmark
             changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
             said = history.store.decisions()[-1]
-            shown = [(c.track, c.commit, c.undone) for c in changes.changes if c.concerned(said)]
-            shown += [(a.track, a.bad, a.undone) for a in alarms.alarms if a.concerned(said)]
-            named = {
-                f"{changes.series[track.series].key.benchmark} at {short_name(commit.sha)}": undone
-                for track, commit, undone in shown
-            }
+            name = {number: series.key.benchmark for number, series in changes.series.items()}
+            shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
+            alarmed = [(name[a.track.series], a.bad, a) for a in alarms.alarms if a.concerned(said)]
+            named = {f"{one} at {short_name(commit.sha)}": c.undone for one, commit, c in shown}
+            named |= {f"{one} at {short_name(commit.sha)}": a.undone for one, commit, a in alarmed}
+            for drifting in {one for one, _, c in shown if c.drift and of is None}:  # whose commit will move
+                history.decide(asked.commit, state, reason=reason, benchmark=drifting)
             if named:
                 console.say(f"That counts for the change of {enumerate_names(named, 5)}.")
                 left = [name for name, undone in named.items() if undone is None]

@@ -44,7 +44,8 @@ class HistoryAlarm(Struct, frozen=True):
     between: int = 1
     confirmed: bool = False
     undone: Commit | None = None  # as of a change, by what is confirmed
-    split: int = 0  # its point
+    # Its point, and the first and the last that the history leaves possible
+    places: tuple[int, tuple[int, int]] = (0, (0, 0))
     ends: tuple[Commit, Commit] | None = None
 
     @property
@@ -59,7 +60,7 @@ class HistoryAlarm(Struct, frozen=True):
 
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
-        return self.track.concerned(by, self.split)
+        return self.track.concerned(by, *self.places)
 
     def confirmed_by(self, digits: int = 40, metric: str = "time") -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
@@ -193,7 +194,8 @@ def find_alarms(
             at = int(stretch.at[at_value])
             k = borders.index(since)
             good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
-            concerned = partial(track.concerned, split=start + since)
+            places = start + since, stretch.possible(since)
+            concerned = partial(track.concerned, split=places[0], possible=places[1])
             said = standing(decisions, known[track.series].key.benchmark, concerned)
             settled = [d for d in said if d.state in DECIDED]
             shown = shown or any(d.state == "confirmed" for d in said)
@@ -206,7 +208,7 @@ def find_alarms(
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
             alarm = HistoryAlarm(
-                track, good, bad, told, factor, decision, between, shown, undone, start + since, ends
+                track, good, bad, told, factor, decision, between, shown, undone, places, ends
             )
             placed.append((at, alarm))
     return tuple(
@@ -248,6 +250,11 @@ class _Stretch:
             same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
             self.by_start[since] = (alarm.raised, True)
+
+    def possible(self, since: int) -> tuple[int, int]:
+        """Points of the track that the history leaves possible for a new level; without it the first one alone."""
+        places = {k: change.possible for k, _, _, change in self.shown}
+        return places.get(since, (self.start + since, self.start + since))
 
     def before_the_newest(self) -> tuple[list[int], FloatArray]:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""

@@ -69,7 +69,7 @@ class Change(Struct, frozen=True):
 
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
-        return self.track.concerned(by, self.points[1])
+        return self.track.concerned(by, self.points[1], self.possible)
 
     @property
     def low(self) -> float:

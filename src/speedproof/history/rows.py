@@ -58,8 +58,12 @@ def standing(
     """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back."""
     said: list[Triage] = []
     for one in decisions:
-        if one.benchmark in ("", benchmark) and concerned(one):
-            said = [] if one.state == "reopened" else [*said, one]
+        if one.benchmark not in ("", benchmark):
+            continue
+        if one.state == "reopened":
+            said = [] if concerned(one) else [other for other in said if other.commit != one.commit]
+        elif concerned(one):
+            said.append(one)
     return said
 
 

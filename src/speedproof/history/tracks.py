@@ -88,13 +88,16 @@ class Track(Struct, frozen=True, eq=False):
         """Of a point."""
         return self.order[int(self.at[self.starts[k]])]
 
-    def concerned(self, by: Triage, split: int) -> bool:
+    def concerned(self, by: Triage, split: int, possible: tuple[int, int]) -> bool:
         """Whether a change at a point is what was said something of, at its commit or a few from it.
 
-        As more is measured, a change may be found at one of them.
+        As more is measured, a change may be found at one of them. What was said of its benchmark alone is of it
+        wherever it may be: of a drift at any of its commits.
         """
-        at = int(self.at[self.starts[split]])
-        return any(commit.sha == by.commit for commit in self.order[max(at - NEAR, 0) : at + NEAR + 1])
+        low, high = possible if by.benchmark else (split, split)
+        first, at, last = (int(self.at[self.starts[k]]) for k in (low, split, high))
+        near = slice(max(min(first, at - NEAR), 0), max(last, at + NEAR) + 1)
+        return any(commit.sha == by.commit for commit in self.order[near])
 
     def joint_error(self, split: int) -> float:
         """Of the joint between two neighbouring points."""
