@@ -159,6 +159,15 @@ def test_benchmarks_share_the_rate_of_false_alarms() -> None:
         assert [(a.track.series, a.bad, a.confirmed) for a in found] == [(0, COMMITS[50], confirmed)]
 
 
+def test_the_newest_values_may_not_be_the_first_of_their_level() -> None:
+    """Of three of about 6 % more the last two lie beyond the first, too: the level began with that."""
+    series = [noisy(20 + s, 0.0, 0, n=53) for s in range(20)]
+    series[0][50:] = [0.055, 0.065, 0.07]
+    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
+    found = find_alarms(followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10, line=ALL)
+    assert [(a.track.series, a.good, a.bad) for a in found] == [(0, COMMITS[49], COMMITS[50])]
+
+
 def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:
     """Of 40 series with a step at 20 one half has another one later: splits that explain all save the search."""
     rng = np.random.default_rng(3)

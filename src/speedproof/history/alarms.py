@@ -18,7 +18,7 @@ from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
-from speedproof.stats.change_points import Levelled, median, show_changes
+from speedproof.stats.change_points import Levelled, median, place_of_step, show_changes
 
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
@@ -275,9 +275,12 @@ class _Stretch:
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
         borders = sorted({0, *self.by_start, *(since for since, *_ in self.shown)})
-        newest = newest_jump(self.level[borders[-1] :], mean / ASKED)
-        if newest is not None:
-            borders.append(borders[-1] + newest)
+        level = self.level[borders[-1] :]
+        newest = newest_jump(level, mean / ASKED)
+        if newest is not None:  # the level may have begun before the values that jump
+            borders.append(
+                borders[-1] + place_of_step(level, 1, level.size - 1, level[:newest], level[newest:])
+            )
             self.by_start[borders[-1]] = (self.level.size - 1, False)
         return [(since, *how) for since, how in sorted(self.by_start.items())], [*borders, self.level.size]
 
