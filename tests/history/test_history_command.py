@@ -375,7 +375,7 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
 
 
 def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> None:
-    """What --json writes of undecided ones is its input; without any it is not carried out; it may fail."""
+    """What --json writes of new undecided ones is its input; without any it is not carried out; it may fail."""
     file = tmp_path / "body.json"
     words = ("watch", "--metric", "time", "--last")
     run(repository, "note", "HEAD", "fresh")

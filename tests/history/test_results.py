@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,27 @@ def test_the_newest_values_may_not_be_the_first_of_their_level() -> None:
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
     found = find_alarms(followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10, line=ALL)
     assert [(a.track.series, a.good, a.bad) for a in found] == [(0, COMMITS[49], COMMITS[50])]
+
+
+def test_an_alarm_is_new_once_and_once_when_it_is_confirmed() -> None:
+    """Commit by commit, of a step of five to eight deviations; several commits at a time tell all that is new."""
+    for seed in range(12):
+        whole = followed(noisy(seed, 0.05 + 0.01 * (seed % 4), 30, n=44), commits=COMMITS[:44])
+        answers = [
+            AlarmAnswer("s.db", 1000.0, 30, n, 1, KNOWN, alarms_of((whole[0].until(n),), last=30))
+            for n in range(26, 45)
+        ]
+        news = [
+            (COMMITS.index(alarm.bad), alarm.confirmed)
+            for before, after in pairwise(answers)
+            for alarm in after.since(before)
+        ]
+        assert [confirmed for at, confirmed in news if abs(at - 30) <= 2] in ([False, True], [True])
+        assert len(news) <= 3  # one commit in 50 raises a false one
+        assert {alarm.bad for alarm in answers[-1].since(answers[0])} >= {
+            a.bad for a in answers[-1].confirmed
+        }
+        assert answers[-1].since(answers[-1]) == ()
 
 
 def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:

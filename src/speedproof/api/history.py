@@ -315,6 +315,7 @@ class History:
         benchmark: str | None = None,
         machine: str | None = None,
         branch: str = "HEAD",
+        before: int = 0,
     ) -> AlarmResult:
         """Alarms that the newest commits raised: earlier than a change can be shown, to be confirmed.
 
@@ -327,6 +328,8 @@ class History:
             Look at what so many commits raised.
         metric, benchmark, machine, branch
             As in :meth:`changes`.
+        before : int
+            As it was before so many of the newest commits were measured.
 
         Returns
         -------
@@ -339,8 +342,11 @@ class History:
         series, _, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, branch, machine, bounds=False
         )
-        line = first_parent_order(branch, self.repository)
-        alarms = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
+        if before:
+            commits = commits[:-before]
+            tracks = tuple(track.until(len(commits)) for track in tracks if track.at[0] < len(commits))
+        line, said = first_parent_order(branch, self.repository), self.store.decisions()
+        alarms = find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ()
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, alarms)
 

@@ -112,7 +112,8 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out at slowdowns that nobody has decided about; its input is what --json writes",
+        "let sh carry this out at new slowdowns, unconfirmed and confirmed ones, that nobody has decided about; "
+        "its input is what --json writes",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "benchmark machine metric branch all json", all="show every alarm")
@@ -199,10 +200,13 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
 
 def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
-    result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
+    chosen = handed(sp.History.alarms, asked, asked.shared)
+    result = history.alarms(**chosen)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
-        _carry_out(asked.on_alarm, replace(result, alarms=result.undecided).to_json())
+        newest = asked.last if "last" in asked.given else 1
+        if news := result.since(history.alarms(**chosen, before=newest)):
+            _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
     return FAILED if result.confirmed else 0

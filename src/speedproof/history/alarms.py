@@ -123,6 +123,19 @@ class AlarmAnswer(Struct, frozen=True):
         """Those of the undecided that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
+    def since(self, earlier: AlarmAnswer) -> tuple[HistoryAlarm, ...]:
+        """The undecided of which earlier there was no alarm, or none that was as sure."""
+        return tuple(
+            alarm
+            for alarm in self.undecided
+            if not any(
+                (old.track.series, old.track.basis) == (alarm.track.series, alarm.track.basis)
+                and old.confirmed >= alarm.confirmed
+                and old.bad.sha in alarm.track.near(*alarm.places)
+                for old in earlier.alarms
+            )
+        )
+
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
         return ExportedAlarms(
