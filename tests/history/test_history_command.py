@@ -525,6 +525,8 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         (["bless"], "missing argument 'COMMIT'"),
         (["forget", "0000000"], "holds no commit 0000000; newest: "),
         (["show", "unknown"], "holds no benchmark unknown; "),
+        (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
+        (["query", "--benchmark", "x*"], "holds no benchmark x*; available: parse, print"),
         (["show", "p"], "holds several benchmarks p: parse, print"),
         (["show"], "name a benchmark: "),
         (["dance"], "no such action"),
