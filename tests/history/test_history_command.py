@@ -429,7 +429,9 @@ def test_nothing_passes_where_git_orders_nothing(
     assert "no measured commit is on mian" in told
     assert "--branch (feature, main)" in told
     (tmp_path / "other").mkdir()
-    assert "--branch (main) or --repository" in refused("other")
+    told = refused("other")
+    assert f"{tmp_path / 'other'}: is in no git repository, which orders these commits; name it with" in told
+    assert "--branch" not in told
     git(tmp_path / "other", "init", "-q", "-b", "trunk")
     git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")
     assert "--branch (trunk) or --repository" in refused("other")
