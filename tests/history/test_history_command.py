@@ -511,6 +511,8 @@ def test_the_pipelines_of_the_manual() -> None:
 def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     """As its whole name does; what is decided where nothing changed says so."""
     whole = run(repository, "show", "parse")[1]
+    assert "... 50 earlier commits: --all" in whole
+    assert all(f"Change {i}\n" in run(repository, "show", "parse", "--all")[1] for i in (0, 59))
     assert run(repository, "show", "pars")[1] == run(repository, "show", "*se")[1] == whole
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (

@@ -101,7 +101,12 @@ class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
     benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name, or a part of it", is_file=False)] = (
         None
     )
-    shared: Annotated[Shared, Taken("options", "machine metric branch confidence fdr fail_on_change json")]
+    shared: Annotated[
+        Shared,
+        Taken(
+            "options", "machine metric branch confidence fdr fail_on_change all json", all="show every commit"
+        ),
+    ]
 
 
 class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -401,7 +406,8 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
         series = asked.history.store.all_series(metric=asked.shared.metric)
         known = list(dict.fromkeys(s.key.benchmark for s in series))
         raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
-    return _answer(asked, _changed(asked), asked.benchmark, track_report, console)
+    report = partial(track_report, everything=asked.shared.all)
+    return _answer(asked, _changed(asked), asked.benchmark, report, console)
 
 
 def _changed(asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -416,19 +415,25 @@ def today_of(result: HistoryAnswer, change: Change) -> str:
     return f"now {size} {of_metric(series.key.metric)[not result.slower(change)]}"
 
 
-def track_report(result: HistoryAnswer) -> Report:
-    """One benchmark, commit by commit."""
-    sections = tuple(_of_track(result, track) for track in result.tracks)
+def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
+    """One benchmark, commit by commit: the last ones, or all."""
+    sections = tuple(_of_track(result, track, everything) for track in result.tracks)
     notes = tuple(_too_few(result))
     hints = () if result.changes else (_EARLIER,)
-    return replace(overview(result), notes=notes, hints=hints, sections=sections, command="history show")
+    return replace(
+        overview(result, everything=everything),
+        notes=notes,
+        hints=hints,
+        sections=sections,
+        command="history show",
+    )
 
 
-def _of_track(result: HistoryAnswer, track: Track) -> Report:
+def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
     series = result.series[track.series]
     basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
-    points = tuple(track.points(max(len(track) - _LAST, 0)))
+    points = tuple(track.points(0 if everything else max(len(track) - _LAST, 0)))
     measured = [math.exp(point.value) for point in points]
     medians = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
     rows = (
@@ -438,6 +443,5 @@ def _of_track(result: HistoryAnswer, track: Track) -> Report:
     title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))
     out = len(track) - len(points)
-    query = f"speedproof history query {quote(series.key.benchmark)} --all"
-    notes = (Text(f"... {plural(out, 'earlier commit')}: {query}"),) if out else ()
+    notes = (Text(f"... {plural(out, 'earlier commit')}: --all"),) if out else ()
     return Report(title, (spark,), (Table.of(columns, rows),), notes)
