@@ -15,7 +15,7 @@ from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
 from speedproof.data.suite import Key
-from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, find_alarms
+from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.result import HistoryAnswer, by_commit
@@ -188,6 +188,24 @@ def test_an_alarm_is_new_once_and_once_when_it_is_confirmed() -> None:
             a.bad for a in answers[-1].confirmed
         }
         assert answers[-1].since(answers[-1]) == ()
+
+
+def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
+    """Of ten deviations undone in 15 commits of 26 the history shows nothing, and says what the watch knows."""
+    level = np.array(noisy(6, 0.0, 0, n=26))
+    level[14:23] += 0.1
+    tracks = followed(level.tolist(), commits=COMMITS[:26])
+    changes = find_history_changes(tracks)
+    alone = beyond_changes(tracks, KNOWN, (), changes)
+    every = [a for a in alarms_of(tracks, last=30) if a.confirmed and a.undone is None]
+    shown = {sha for change in changes for sha in change.track.near(change.points[1], change.possible)}
+    assert [a.bad for a in alone] == [a.bad for a in every if a.bad.sha not in shown]
+    assert alone
+    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS[:26]), KNOWN, tracks, changes, (), None, alone)
+    assert "Confirmed by 'history watch' alone: sort 1." in render(overview(found))
+    assert f"since {alone[0].bad.sha[:9]}." in render(overview(found))
+    blessed = Triage(alone[0].bad.sha, "", "blessed", "", "", "")
+    assert alone[0].bad not in [a.bad for a in beyond_changes(tracks, KNOWN, (blessed,), changes)]
 
 
 def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:

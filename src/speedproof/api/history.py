@@ -271,6 +271,7 @@ class History:
     ) -> HistoryResult:
         """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
         from speedproof.api.history_results import HistoryResult
+        from speedproof.history.alarms import beyond_changes
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
 
@@ -279,15 +280,18 @@ class History:
         )
         floor = noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
         del measured  # of a large history much memory
+        changes = find_history_changes(tracks, alpha_of(confidence), correction=correction)
+        said = self.store.decisions()
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),
             tuple(commits),
             series,
             tracks,
-            find_history_changes(tracks, alpha_of(confidence), correction=correction),
-            self.store.decisions(),
+            changes,
+            said,
             floor,
+            () if apart else beyond_changes(tracks, series, said, changes),
         )
 
     def floor(self) -> NoiseFloor | None:

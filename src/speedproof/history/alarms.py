@@ -20,6 +20,8 @@ from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
 from speedproof.stats.change_points import Levelled, median, place_of_step, show_changes
 
+EVERY, LAST = 1000.0, 30
+"""Commits between false alarms, and looked at for alarms, unless others are asked for."""
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
@@ -161,13 +163,14 @@ def find_alarms(
     every: float,
     last: int,
     line: Sequence[str] = (),
+    found: Sequence[Change] | None = None,
 ) -> tuple[HistoryAlarm, ...]:
     """Alarms of the last commits; a track is watched from each change of its anchor on.
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
     so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
-    again. ``line`` are all commits of the branch, measured or not.
+    again. ``line`` are all commits of the branch, measured or not; ``found`` are known changes.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -184,7 +187,7 @@ def find_alarms(
         for stretch, alarms in zip(stretches, watched, strict=True)
     }
     changes: dict[int, list[Change]] = {}
-    for change in find_history_changes(tracks, explained=explained):
+    for change in find_history_changes(tracks, explained=explained) if found is None else found:
         changes.setdefault(id(change.track), []).append(change)
     for stretch, alarms in zip(stretches, watched, strict=True):
         stretch.take(alarms, changes.get(id(stretch.track), ()))
@@ -226,6 +229,27 @@ def find_alarms(
             placed.append((at, alarm))
     return tuple(
         alarm for _, alarm in sorted(placed, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
+    )
+
+
+def beyond_changes(
+    tracks: Sequence[Track],
+    known: dict[int, StoredSeries],
+    decisions: Sequence[Triage],
+    changes: Sequence[Change],
+) -> tuple[HistoryAlarm, ...]:
+    """Confirmed alarms, as they are usually asked for, that stand undecided and are of none of the changes."""
+    alarms = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, found=changes)
+    near: dict[int, set[str]] = {}
+    for change in changes:
+        near.setdefault(id(change.track), set()).update(change.track.near(change.points[1], change.possible))
+    return tuple(
+        alarm
+        for alarm in alarms
+        if alarm.confirmed
+        and alarm.undone is None
+        and alarm.decision is None
+        and alarm.bad.sha not in near.get(id(alarm.track), ())
     )
 
 

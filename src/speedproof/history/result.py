@@ -7,6 +7,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from speedproof.history.alarms import HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
@@ -64,6 +65,7 @@ class HistoryAnswer(Struct, frozen=True):
     changes: tuple[Change, ...]
     decisions: tuple[Triage, ...]
     noise: NoiseFloor | None
+    alarms: tuple[HistoryAlarm, ...] = ()
 
     @property
     def measured(self) -> int:
@@ -90,7 +92,7 @@ class HistoryAnswer(Struct, frozen=True):
         said = self.decision(change)
         return said.state if said else "undone" if change.undone else STANDS
 
-    def slower(self, change: Change) -> bool:
+    def slower(self, change: Change | HistoryAlarm) -> bool:
         """Whether a change is for the worse."""
         return (change.factor > 1.0) != self.series[change.track.series].higher_is_better
 

@@ -219,6 +219,7 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
+_ALONE = 3  # alarms of no change that are named
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
 _WIDTH = 12  # of a line of bars in a table
@@ -238,7 +239,7 @@ def overview(
     if each:
         groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
     notes = [Text(f"{apart_only}.") for apart_only in between_sessions(result.noise)]
-    notes += _too_few(result) if of is None else ()
+    notes += [*confirmed_alone(result), *_too_few(result)] if of is None else []
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         apart_only = (
@@ -310,6 +311,18 @@ def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
             of = f" of {said.benchmark}" if said.benchmark else ""
             what = f"{said.state}{of}{f': {said.reason}' if said.reason else ''}"
             yield Text(f"{what} ({said.who}, {said.at[:10]})")
+
+
+def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
+    """What the watch has confirmed, at its own risk, and no change shows."""
+    told = []
+    for alarm in result.alarms[:_ALONE]:
+        key = result.series[alarm.track.series].key
+        times, word, _ = size_of(alarm, key.metric, result.slower(alarm))
+        told.append(f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}")
+    more = f" and {len(result.alarms) - _ALONE} more" if len(result.alarms) > _ALONE else ""
+    if told:
+        yield Text(f"Confirmed by 'history watch' alone: {', '.join(told)}{more}.")
 
 
 def _too_few(result: HistoryAnswer) -> Iterator[Text]:
@@ -418,7 +431,7 @@ def today_of(result: HistoryAnswer, change: Change) -> str:
 def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
     """One benchmark, commit by commit: the last ones, or all."""
     sections = tuple(_of_track(result, track, everything) for track in result.tracks)
-    notes = tuple(_too_few(result))
+    notes = (*confirmed_alone(result), *_too_few(result))
     hints = () if result.changes else (_EARLIER,)
     return replace(
         overview(result, everything=everything),
