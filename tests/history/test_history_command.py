@@ -207,6 +207,55 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     assert history.alarms().undecided == ()
 
 
+def test_decisions_are_taken_back(tmp_path: Path) -> None:
+    """The newest one holds: of one benchmark, or all; what was noise counts again, nobody looks after it."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(40):
+        rows = (f"{name},{10.0 + (i >= 30) + 0.1 * rng.standard_normal()}\n" for name in ("parse", "print"))
+        (tmp_path / "r.csv").write_text("benchmark,ms\n" + "".join(rows))
+        history.add(tmp_path / "r.csv", commit=f"c{i}", session=f"{i}", started="2026-01-01T00:00:00+00:00")
+
+    def decide(*words: str) -> list[tuple[str, str | None, str | None]]:
+        assert run(tmp_path, *words)[0] == 0
+        found = history.changes()
+        undecided = [found.series[a.track.series].key.benchmark for a in history.alarms().undecided]
+        told = [(found.series[c.track.series].key.benchmark, c) for c in found.changes]
+        assert [name for name, c in told if found.decision(c) is None] == sorted(undecided)
+        return [(name, getattr(found.decision(c), "reason", None), found.assigned(c)) for name, c in told]
+
+    none = [("parse", None, None), ("print", None, None)]
+    assert decide("bless", "c31", "meant") == [("parse", "meant", None), ("print", "meant", None)]
+    assert decide("reopen", "c29", "--benchmark", "parse") == [none[0], ("print", "meant", None)]
+    assert decide("note", "c30", "--assign", "ann") == [("parse", None, "ann"), ("print", "meant", "ann")]
+    assert decide("reopen", "c30") == none
+    assert decide("fixed", "c30", "done") == [("parse", "done", None), ("print", "done", None)]
+    stands = "By what is measured so far it still stands: parse at c30, print at c30.\n"
+    assert run(tmp_path, "fixed", "c30")[1].endswith(stands)
+    assert decide("reopen", "c30") == none
+    told = "c30 is reopened\nThat counts for the change of parse at c30, print at c30.\n"
+    assert run(tmp_path, "reopen", "c30")[1] == told
+    for words, first in (["invalid", "c30"], "c31"), (["reopen", "c30", "--benchmark", "print"], "c30"):
+        run(tmp_path, *words)
+        assert {c.commit.sha for c in history.changes(benchmark="print").changes} == {first}
+    assert [c.commit.sha for c in history.changes(benchmark="parse").changes] == ["c31"]
+    assert "no change" in run(tmp_path, "reopen", "c5")[1].lower()
+
+
+def test_what_is_said_of_a_drift_is_kept_of_its_benchmark(tmp_path: Path) -> None:
+    """Its commit moves; what is said of a step is not, and may be of other benchmarks."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(50):
+        rising, stepping = (10.0 + more + 0.05 * rng.standard_normal() for more in (i / 50, i >= 25))
+        (tmp_path / "r.csv").write_text(f"benchmark,ms\nparse,{rising}\nprint,{stepping}\n")
+        history.add(tmp_path / "r.csv", commit=f"c{i:02d}", session=f"{i}")
+    drift, step = history.changes().changes
+    assert (drift.drift, step.drift, step.commit.sha) == (True, False, "c25")
+    assert run(tmp_path, "bless", drift.commit.sha)[0] == run(tmp_path, "bless", "c25")[0] == 0
+    said = {(said.commit, said.benchmark) for said in history.changes().decisions}
+    near = {("c25", "parse")} if abs(int(drift.commit.sha[1:]) - 25) <= 2 else set()
+    assert said == {(drift.commit.sha, ""), (drift.commit.sha, "parse"), ("c25", "")} | near
+
+
 def test_a_slowdown_fails_a_pipeline_until_somebody_decides(repository: Path) -> None:
     """--fail-on-change exits 1; a blessed change does not."""
     (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
@@ -302,6 +351,8 @@ def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
     earlier = ("--branch", "HEAD~16")
     assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
     assert file.exists()
+    assert "still stands" not in run(triage, "fixed", shas[10])[1]
+    assert run(triage, "reopen", shas[10])[0] == 0
 
 
 def test_a_decision_is_kept_once(triage: Path) -> None:
@@ -324,7 +375,7 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
 
 
 def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> None:
-    """What --json writes of undecided ones is its input; without any it is not carried out; it may fail."""
+    """What --json writes of new undecided ones is its input; without any it is not carried out; it may fail."""
     file = tmp_path / "body.json"
     words = ("watch", "--metric", "time", "--last")
     run(repository, "note", "HEAD", "fresh")
@@ -378,7 +429,9 @@ def test_nothing_passes_where_git_orders_nothing(
     assert "no measured commit is on mian" in told
     assert "--branch (feature, main)" in told
     (tmp_path / "other").mkdir()
-    assert "--branch (main) or --repository" in refused("other")
+    told = refused("other")
+    assert f"{tmp_path / 'other'}: is in no git repository, which orders these commits; name it with" in told
+    assert "--branch" not in told
     git(tmp_path / "other", "init", "-q", "-b", "trunk")
     git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")
     assert "--branch (trunk) or --repository" in refused("other")
@@ -458,6 +511,8 @@ def test_the_pipelines_of_the_manual() -> None:
 def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     """As its whole name does; what is decided where nothing changed says so."""
     whole = run(repository, "show", "parse")[1]
+    assert "... 50 earlier commits: --all" in whole
+    assert all(f"Change {i}\n" in run(repository, "show", "parse", "--all")[1] for i in (0, 59))
     assert run(repository, "show", "pars")[1] == run(repository, "show", "*se")[1] == whole
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (
@@ -474,6 +529,8 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         (["bless"], "missing argument 'COMMIT'"),
         (["forget", "0000000"], "holds no commit 0000000; newest: "),
         (["show", "unknown"], "holds no benchmark unknown; "),
+        (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
+        (["query", "--benchmark", "x*"], "holds no benchmark x*; available: parse, print"),
         (["show", "p"], "holds several benchmarks p: parse, print"),
         (["show"], "name a benchmark: "),
         (["dance"], "no such action"),
@@ -605,11 +662,11 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
         history.add(tmp_path / f"{i}.csv", commit=f"c{i:02d}")
     whole, short, shown, every = (
         run(tmp_path, *words, repository="/")[1]
-        for words in ((), ("show", "short one"), ("show", "long"), ("query", "long", "--all"))
+        for words in ((), ("show", "short one"), ("show", "long"), ("show", "long", "--all"))
     )
     assert "1 of 2 benchmarks show nothing: fewer than 8 commits on a machine." in whole
     assert "So few commits show nothing: measure 8 or more," in short
-    assert "... 2 earlier commits: speedproof history query long --all" in shown
+    assert "... 2 earlier commits: --all" in shown
     assert ("c01" in shown, "c01" in every) == (False, True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
 from speedproof.data.suite import Key
-from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, find_alarms
+from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.result import HistoryAnswer, by_commit
@@ -159,6 +160,54 @@ def test_benchmarks_share_the_rate_of_false_alarms() -> None:
         assert [(a.track.series, a.bad, a.confirmed) for a in found] == [(0, COMMITS[50], confirmed)]
 
 
+def test_the_newest_values_may_not_be_the_first_of_their_level() -> None:
+    """Of three of about 6 % more the last two lie beyond the first, too: the level began with that."""
+    series = [noisy(20 + s, 0.0, 0, n=53) for s in range(20)]
+    series[0][50:] = [0.055, 0.065, 0.07]
+    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
+    found = find_alarms(followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10, line=ALL)
+    assert [(a.track.series, a.good, a.bad) for a in found] == [(0, COMMITS[49], COMMITS[50])]
+
+
+def test_an_alarm_is_new_once_and_once_when_it_is_confirmed() -> None:
+    """Commit by commit, of a step of five to eight deviations; several commits at a time tell all that is new."""
+    for seed in range(12):
+        whole = followed(noisy(seed, 0.05 + 0.01 * (seed % 4), 30, n=44), commits=COMMITS[:44])
+        answers = [
+            AlarmAnswer("s.db", 1000.0, 30, n, 1, KNOWN, alarms_of((whole[0].until(n),), last=30))
+            for n in range(26, 45)
+        ]
+        news = [
+            (COMMITS.index(alarm.bad), alarm.confirmed)
+            for before, after in pairwise(answers)
+            for alarm in after.since(before)
+        ]
+        assert [confirmed for at, confirmed in news if abs(at - 30) <= 2] in ([False, True], [True])
+        assert len(news) <= 3  # one commit in 50 raises a false one
+        assert {alarm.bad for alarm in answers[-1].since(answers[0])} >= {
+            a.bad for a in answers[-1].confirmed
+        }
+        assert answers[-1].since(answers[-1]) == ()
+
+
+def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
+    """Of ten deviations undone in 15 commits of 26 the history shows nothing, and says what the watch knows."""
+    level = np.array(noisy(6, 0.0, 0, n=26))
+    level[14:23] += 0.1
+    tracks = followed(level.tolist(), commits=COMMITS[:26])
+    changes = find_history_changes(tracks)
+    alone = beyond_changes(tracks, KNOWN, (), changes)
+    every = [a for a in alarms_of(tracks, last=30) if a.confirmed and a.undone is None]
+    shown = {sha for change in changes for sha in change.track.near(change.points[1], change.possible)}
+    assert [a.bad for a in alone] == [a.bad for a in every if a.bad.sha not in shown]
+    assert alone
+    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS[:26]), KNOWN, tracks, changes, (), None, alone)
+    assert "Confirmed by 'history watch' alone: sort 1." in render(overview(found))
+    assert f"since {alone[0].bad.sha[:9]}." in render(overview(found))
+    blessed = Triage(alone[0].bad.sha, "", "blessed", "", "", "")
+    assert alone[0].bad not in [a.bad for a in beyond_changes(tracks, KNOWN, (blessed,), changes)]
+
+
 def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_history_sees() -> None:
     """Of 40 series with a step at 20 one half has another one later: splits that explain all save the search."""
     rng = np.random.default_rng(3)
@@ -177,6 +226,72 @@ def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_h
     searched = {c.track.series for c in find_history_changes(tracks, explained=explained)}
     assert {series for series, _ in newest} <= searched
     assert len(searched) < 30
+
+
+def test_a_drift_is_told_alike_everywhere() -> None:
+    """Of 8 % between the 21st and the 61st commit: its word, its size from end to end, what shows it again."""
+    for seed in range(8):
+        rise = 0.08 * np.clip((np.arange(80) - 20) / 40, 0.0, 1.0)
+        tracks = followed((np.array(noisy(seed, 0.0, 0, noise=0.006)) + rise).tolist())
+        (change,), (alarm,) = find_history_changes(tracks), alarms_of(tracks, last=80)
+        assert (change.drift, alarm.drift) == (True, True)
+        assert alarm.factor == change.factor == change.today
+        assert math.log(change.factor) == pytest.approx(0.08, abs=0.008)
+        assert change.low < change.factor < change.high
+        first, last = (COMMITS.index(end) for end in (change.earliest, change.latest))
+        assert (abs(first - 20) <= 8, abs(last - 60) <= 8) == (True, True)
+        assert alarm.confirmed_by() == f"speedproof run --revisions {ALL[first]} {ALL[last]}"
+        found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (change,), (), None)
+        watched = AlarmAnswer("s.db", 1000.0, 80, 80, 1, KNOWN, (alarm,))
+        told = f"{change.factor:.2f}x  slower, drift"
+        shown = [render(overview(found)), render(alarm_report(watched))]
+        assert all(told in text for text in shown), shown
+        again = f"Measure the drift: speedproof run --revisions {ALL[first][:9]} {ALL[last][:9]}"
+        assert again in " ".join(shown[0].split())
+        assert (found.exported().changes[0].drift, watched.exported().alarms[0].drift) == (True, True)
+
+
+def test_what_was_said_of_a_drift_lasts() -> None:
+    """Its commit moves as commits come: what is said of its benchmark alone is kept, until taken back."""
+    moved = 0
+    for seed in range(6):
+        rise = 0.08 * np.clip((np.arange(80) - 20) / 40, 0.0, 1.0)
+        values = (np.array(noisy(seed, 0.0, 0, noise=0.006)) + rise).tolist()
+        (early,) = find_history_changes(followed(values[:56], commits=COMMITS[:56]))
+        for n in range(60, 81, 4):
+            tracks = followed(values[:n], commits=COMMITS[:n])
+            changes = find_history_changes(tracks)
+            if not any(change.drift for change in changes):
+                continue
+            (change,) = changes
+            apart = abs(COMMITS.index(change.commit) - COMMITS.index(early.commit))
+            moved += apart > 2
+            blessed, back = Triage(early.commit.sha, "sort", "blessed", "", "", ""), "reopened"
+            for said, kept in (
+                ([blessed], True),
+                ([blessed, replace(blessed, benchmark="", state=back)], False),
+                ([blessed, replace(blessed, benchmark="parse", state=back)], True),
+                ([replace(blessed, benchmark="")], apart <= 2),
+                ([replace(blessed, benchmark="parse")], False),
+            ):
+                found = HistoryAnswer(
+                    "s.db", 0.95, tuple(COMMITS[:n]), KNOWN, tracks, changes, tuple(said), None
+                )
+                (alarm,) = (a for a in alarms_of(tracks, said, last=80) if a.drift)
+                assert (found.decision(change) is not None, alarm.decision is not None) == (kept, kept)
+    assert moved > 10
+
+
+def test_a_drift_is_undone_by_what_takes_it_back_whole() -> None:
+    """Halfway back, it still stands; the halves of a drift say nothing of either."""
+    for left, undone in ((0.0, COMMITS[60]), (0.05, None)):
+        x = 0.1 * np.clip(np.arange(80) / 50, 0.0, 1.0)
+        x[60:] = left
+        tracks = followed((np.array(noisy(3, 0.0, 0, noise=0.006)) + x).tolist())
+        drift, step = find_history_changes(tracks)
+        assert (drift.drift, step.drift) == (True, False)
+        assert (drift.undone, step.commit) == (undone, COMMITS[60])
+        assert math.log(drift.today) == pytest.approx(left, abs=0.01)
 
 
 @pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])

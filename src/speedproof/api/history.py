@@ -274,6 +274,7 @@ class History:
     ) -> HistoryResult:
         """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
         from speedproof.api.history_results import HistoryResult
+        from speedproof.history.alarms import beyond_changes
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
 
@@ -282,15 +283,18 @@ class History:
         )
         floor = noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
         del measured  # of a large history much memory
+        changes = find_history_changes(tracks, alpha_of(confidence), correction=correction)
+        said = self.store.decisions()
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),
             tuple(commits),
             series,
             tracks,
-            find_history_changes(tracks, alpha_of(confidence), correction=correction),
-            self.store.decisions(),
+            changes,
+            said,
             floor,
+            () if apart else beyond_changes(tracks, series, said, changes),
         )
 
     def floor(self) -> NoiseFloor | None:
@@ -318,6 +322,7 @@ class History:
         benchmark: str | None = None,
         machine: str | None = None,
         branch: str = "HEAD",
+        before: int = 0,
     ) -> AlarmResult:
         """Alarms that the newest commits raised: earlier than a change can be shown, to be confirmed.
 
@@ -330,6 +335,8 @@ class History:
             Look at what so many commits raised.
         metric, benchmark, machine, branch
             As in :meth:`changes`.
+        before : int
+            As it was before so many of the newest commits were measured.
 
         Returns
         -------
@@ -342,8 +349,11 @@ class History:
         series, _, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, branch, machine, bounds=False
         )
-        line = first_parent_order(branch, self.repository)
-        alarms = find_alarms(tracks, series, self.store.decisions(), every=every, last=last, line=line)
+        if before:
+            commits = commits[:-before]
+            tracks = tuple(track.until(len(commits)) for track in tracks if track.at[0] < len(commits))
+        line, said = first_parent_order(branch, self.repository), self.store.decisions()
+        alarms = find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ()
         watched = len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, len(commits), watched, series, alarms)
 
@@ -398,7 +408,7 @@ class History:
 
     def _refuse_another(self, measured: PairResult, alarm: HistoryAlarm, of: Key, machine: str) -> None:
         """Say that what was measured is not what the store holds, which it would be pooled with."""
-        good = alarm.good.sha
+        good = alarm.compared[0].sha
         known: dict[str, list[float]] = {}
         for row in self.query(metric=of.metric, commit=good):
             if row.benchmark == of.benchmark:
@@ -416,7 +426,7 @@ class History:
         """What a session says of both commits of an alarm; None where it lacks the benchmark."""
         from speedproof.api.suites import compare_suite
 
-        good, bad = (version_named(c.sha, suite, path, self.repository) for c in (alarm.good, alarm.bad))
+        good, bad = (version_named(c.sha, suite, path, self.repository) for c in alarm.compared)
         rows = compare_suite(suite, reference=good, metric=of.metric).against(bad)
         only = len(suite.benchmarks) == 1
         return next((row for row in rows if only or row.benchmark == of.benchmark), None)
@@ -479,7 +489,9 @@ class History:
         """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
-        remark and ``"assigned"`` as the name of who looks after it: neither settles anything.
+        remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
+        back all that was said before. What is said of one benchmark is also of its change where that may be at
+        the commit: of a drift, whose commit moves as more is measured, at any of its commits.
         """
         name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)

@@ -23,7 +23,7 @@ from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
-from speedproof.history.rows import Added, Measurements, StoredSeries
+from speedproof.history.rows import Added, Measurements, StoredSeries, standing
 from speedproof.history.rows import QueriedSample as QueriedSample
 
 if TYPE_CHECKING:
@@ -357,9 +357,11 @@ def measured_in(
     chosen = None if metric in (None, ALL) and len(series) == len(every) else series
     measured = store.measurements(chosen, bounds=bounds)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
-    for noise in store.decisions():
+    decisions = [d for d in store.decisions() if d.state in ("invalid", "reopened")]
+    for noise in decisions:
         if noise.state == "invalid":
-            of = [number for number, s in series.items() if noise.benchmark in ("", s.key.benchmark)]
+            same = [d for d in decisions if d.commit == noise.commit]
+            of = [number for number, s in series.items() if noise in standing(same, s.key.benchmark, bool)]
             out = (measured.commit == numbers.get(noise.commit, -1)) & np.isin(measured.series, of)
             measured = measured.where(~out | np.isin(measured.session, store.sessions_after(noise.at)))
     return series, measured

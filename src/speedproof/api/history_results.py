@@ -34,6 +34,8 @@ class HistoryResult(HistoryAnswer, Shown, Struct, frozen=True):
         What people said of changes.
     noise : NoiseFloor or None
         How much sessions of one commit differ.
+    alarms : tuple of HistoryAlarm
+        What :meth:`History.alarms` confirms, at its own risk, and none of the changes shows.
 
     Examples
     --------

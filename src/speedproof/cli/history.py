@@ -100,7 +100,12 @@ class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
     benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name, or a part of it", is_file=False)] = (
         None
     )
-    shared: Annotated[Shared, Taken("options", "machine metric branch confidence fdr fail_on_change json")]
+    shared: Annotated[
+        Shared,
+        Taken(
+            "options", "machine metric branch confidence fdr fail_on_change all json", all="show every commit"
+        ),
+    ]
 
 
 class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -111,7 +116,8 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out at slowdowns that nobody has decided about; its input is what --json writes",
+        "let sh carry this out at new slowdowns, unconfirmed and confirmed ones, that nobody has decided about; "
+        "its input is what --json writes",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "benchmark machine metric branch all json", all="show every alarm")
@@ -198,10 +204,13 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
 
 def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
-    result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
+    chosen = handed(sp.History.alarms, asked, asked.shared)
+    result = history.alarms(**chosen)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
-        _carry_out(asked.on_alarm, replace(result, alarms=result.undecided).to_json())
+        newest = asked.last if "last" in asked.given else 1
+        if news := result.since(history.alarms(**chosen, before=newest)):
+            _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
     return FAILED if result.confirmed else 0
@@ -233,7 +242,16 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
     with chdir(asked.repository):
         code = main(
-            ["run", "--revisions", alarm.good.sha, alarm.bad.sha, "--save", file, *how, "--", *asked.words],
+            [
+                "run",
+                "--revisions",
+                *(c.sha for c in alarm.compared),
+                "--save",
+                file,
+                *how,
+                "--",
+                *asked.words,
+            ],
             console,
         )
     if code or not Path(file).exists():
@@ -386,7 +404,8 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
         series = asked.history.store.all_series(metric=asked.shared.metric)
         known = list(dict.fromkeys(s.key.benchmark for s in series))
         raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
-    return _answer(asked, _changed(asked), asked.benchmark, track_report, console)
+    report = partial(track_report, everything=asked.shared.all)
+    return _answer(asked, _changed(asked), asked.benchmark, report, console)
 
 
 def _changed(asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
@@ -473,7 +492,9 @@ def _import(asked: TransferOptions, console: Console) -> int:
     return 0
 
 
-def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions, console: Console) -> int:
+def _decide(
+    state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
+) -> int:
     from speedproof.api.history_files import short_name
 
     reason = " ".join(asked.reason)
@@ -481,22 +502,25 @@ def _decide(state: Literal["blessed", "invalid", "fixed"], asked: DecideOptions,
     console.say(f"{asked.commit} is {state}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
-            sha, history, of = asked.history.find(asked.commit), asked.history, asked.shared.benchmark
+            history, of = asked.history, asked.shared.benchmark
             changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
-            shown = [(c.track.series, c.commit, changes.decision(c)) for c in changes.changes]
-            shown += [(a.track.series, a.bad, a.decision) for a in alarms.alarms]
-            named = dict.fromkeys(
-                f"{changes.series[of_one].key.benchmark} at {short_name(commit.sha)}"
-                for of_one, commit, decision in shown
-                if decision is not None and decision.commit == sha
-            )
+            said = history.store.decisions()[-1]
+            name = {number: series.key.benchmark for number, series in changes.series.items()}
+            shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
+            alarmed = [(name[a.track.series], a.bad, a) for a in alarms.alarms if a.concerned(said)]
+            named = {f"{one} at {short_name(commit.sha)}": c.undone for one, commit, c in shown}
+            named |= {f"{one} at {short_name(commit.sha)}": a.undone for one, commit, a in alarmed}
+            for drifting in {one for one, _, c in shown if c.drift and of is None}:  # whose commit will move
+                history.decide(asked.commit, state, reason=reason, benchmark=drifting)
             if named:
-                console.say(f"That counts for the change of {enumerate_names(list(named), 5)}.")
+                console.say(f"That counts for the change of {enumerate_names(named, 5)}.")
+                left = [name for name, undone in named.items() if undone is None]
+                if state == "fixed" and left:
+                    console.say(f"By what is measured so far it still stands: {enumerate_names(left, 5)}.")
             else:
                 metrics = enumerate_names(history.metrics(of)[0], 2)
-                console.say(
-                    f"No change of {metrics} is shown there now; one that is shown later will be {state}."
-                )
+                later = "" if state == "reopened" else f"; one that is shown later will be {state}"
+                console.say(f"No change of {metrics} is shown there now{later}.")
     return 0
 
 
@@ -535,6 +559,7 @@ COMMAND = Group(
     "  speedproof history bless 3f2a9c1 'slower, but correct'\n"
     "  speedproof history note 3f2a9c1 'looks like the new hash' --assign ann\n"
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
+    "  speedproof history reopen 3f2a9c1              takes such decisions back\n"
     "\n"
     "exit codes: 0 done; 1 a slowdown that nobody has decided about, of watch and\n"
     "            confirm only a confirmed one; 2 error",
@@ -556,6 +581,9 @@ COMMAND = Group(
             DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid the change."
         ),
         "note": Command(NoteOptions, _note),
+        "reopen": Command(
+            DecideOptions, partial(_decide, "reopened"), "Take back all that was said of a commit before."
+        ),
         "forget": Command(ForgetOptions, _forget),
     },
     usual="changes",

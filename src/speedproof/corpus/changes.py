@@ -46,6 +46,7 @@ class CorpusChange(Struct, frozen=True):
     high: float
     pvalue: float
     slower: bool
+    drift: bool
 
 
 class CorpusChanges(Struct, frozen=True):
@@ -123,7 +124,7 @@ def changes(
         track, benchmark, higher = series[change.track.series]
         return CorpusChange(
             benchmark, track.basis, change.commit.sha, change.earliest.sha, change.latest.sha, change.factor,
-            *change.bounds, change.pvalue, (change.factor > 1.0) != higher,
+            *change.bounds, change.pvalue, (change.factor > 1.0) != higher, change.drift,
         )  # fmt: skip
 
     return CorpusChanges(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,12 +14,14 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, short_name
-from speedproof.history.rows import DECIDED, StoredSeries, Triage
+from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
-from speedproof.stats.change_points import Levelled, median, show_changes
+from speedproof.stats.change_points import Levelled, median, place_of_step, show_changes
 
+EVERY, LAST = 1000.0, 30
+"""Commits between false alarms, and looked at for alarms, unless others are asked for."""
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
@@ -30,8 +33,8 @@ class HistoryAlarm(Struct, frozen=True):
 
     ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
     ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known, ``between``
-    the number of commits after ``good`` up to ``bad``: of several, most were not measured. It is ``confirmed`` by
-    enough commits, or by measuring again; else it asks for that.
+    the number of commits after ``good`` up to ``bad``: of several, most were not measured; ``ends`` those of a
+    drift. It is ``confirmed`` by enough commits, or by measuring again; else it asks for that.
     """
 
     track: Track
@@ -43,11 +46,28 @@ class HistoryAlarm(Struct, frozen=True):
     between: int = 1
     confirmed: bool = False
     undone: Commit | None = None  # as of a change, by what is confirmed
+    # Its point, and the first and the last that the history leaves possible
+    places: tuple[int, tuple[int, int]] = (0, (0, 0))
+    ends: tuple[Commit, Commit] | None = None
+
+    @property
+    def drift(self) -> bool:
+        """As of a change."""
+        return self.ends is not None
+
+    @property
+    def compared(self) -> tuple[Commit, Commit]:
+        """The commits that show it when they are measured again."""
+        return self.ends or (self.good, self.bad)
+
+    def concerned(self, by: Triage) -> bool:
+        """Whether it is what was said something of."""
+        return self.track.concerned(by, *self.places)
 
     def confirmed_by(self, digits: int = 40, metric: str = "time") -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
-        good, bad = short_name(self.good.sha, digits), short_name(self.bad.sha, digits)
-        if self.between > 1:
+        good, bad = (short_name(commit.sha, digits) for commit in self.compared)
+        if self.between > 1 and not self.drift:
             return f"speedproof bisect {good}..{bad}{deciding(metric)}"
         return f"speedproof run --revisions {good} {bad}{deciding(metric)}"
 
@@ -63,6 +83,7 @@ class ExportedAlarm(Struct, frozen=True):
     raised: str
     factor: float
     slower: bool
+    drift: bool
     state: str  # confirmed, unconfirmed
     decision: str | None
     undone: str | None
@@ -104,6 +125,19 @@ class AlarmAnswer(Struct, frozen=True):
         """Those of the undecided that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
+    def since(self, earlier: AlarmAnswer) -> tuple[HistoryAlarm, ...]:
+        """The undecided of which earlier there was no alarm, or none that was as sure."""
+        return tuple(
+            alarm
+            for alarm in self.undecided
+            if not any(
+                (old.track.series, old.track.basis) == (alarm.track.series, alarm.track.basis)
+                and old.confirmed >= alarm.confirmed
+                and old.bad.sha in alarm.track.near(*alarm.places)
+                for old in earlier.alarms
+            )
+        )
+
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
         return ExportedAlarms(
@@ -114,7 +148,7 @@ class AlarmAnswer(Struct, frozen=True):
         key = self.known[alarm.track.series].key
         return ExportedAlarm(
             key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
-            alarm.factor, self.slower(alarm), "confirmed" if alarm.confirmed else "unconfirmed",
+            alarm.factor, self.slower(alarm), alarm.drift, "confirmed" if alarm.confirmed else "unconfirmed",
             alarm.decision.state if alarm.decision else None,
             alarm.undone.sha if alarm.undone else None,
             alarm.confirmed_by(metric=key.metric),
@@ -129,13 +163,14 @@ def find_alarms(
     every: float,
     last: int,
     line: Sequence[str] = (),
+    found: Sequence[Change] | None = None,
 ) -> tuple[HistoryAlarm, ...]:
     """Alarms of the last commits; a track is watched from each change of its anchor on.
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
     so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
-    again. ``line`` are all commits of the branch, measured or not.
+    again. ``line`` are all commits of the branch, measured or not; ``found`` are known changes.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -152,7 +187,7 @@ def find_alarms(
         for stretch, alarms in zip(stretches, watched, strict=True)
     }
     changes: dict[int, list[Change]] = {}
-    for change in find_history_changes(tracks, explained=explained):
+    for change in find_history_changes(tracks, explained=explained) if found is None else found:
         changes.setdefault(id(change.track), []).append(change)
     for stretch, alarms in zip(stretches, watched, strict=True):
         stretch.take(alarms, changes.get(id(stretch.track), ()))
@@ -165,24 +200,56 @@ def find_alarms(
         if not news:
             continue
         heights = [median(level[a:b]) for a, b in pairwise(borders)]
+        steps = list(pairwise(heights))
+        drifts = {k: change for k, _, _, change in stretch.shown if change.drift}
+        for since, change in drifts.items():
+            if change.rise is not None:
+                steps[borders.index(since) - 1] = change.rise.levels
         unsure = {since for since, _, shown in raised if not shown}
         for since, at_value, shown in news:
             at = int(stretch.at[at_value])
             k = borders.index(since)
             good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
-            near, benchmark = track.near(start + since), known[track.series].key.benchmark
-            said = [d for d in decisions if d.commit in near and d.benchmark in ("", benchmark)]
+            places = start + since, stretch.possible(since)
+            concerned = partial(track.concerned, split=places[0], possible=places[1])
+            said = standing(decisions, known[track.series].key.benchmark, concerned)
             settled = [d for d in said if d.state in DECIDED]
             shown = shown or any(d.state == "confirmed" for d in said)
-            factor = math.exp(heights[k] - heights[k - 1])
-            ends = (borders[j + 1] for j in undoings(heights, k - 1))
-            undone = next((track.commit(start + end) for end in ends if end not in unsure), None)
+            before, after = steps[k - 1]
+            factor = math.exp(after - before)
+            back = (borders[j + 1] for j in undoings(steps, k - 1))
+            undone = next((track.commit(start + end) for end in back if end not in unsure), None)
+            drift = drifts.get(since)
+            ends = (drift.earliest, drift.latest) if drift else None
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
-            alarm = HistoryAlarm(track, good, bad, told, factor, decision, between, shown, undone)
+            alarm = HistoryAlarm(
+                track, good, bad, told, factor, decision, between, shown, undone, places, ends
+            )
             placed.append((at, alarm))
     return tuple(
         alarm for _, alarm in sorted(placed, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
+    )
+
+
+def beyond_changes(
+    tracks: Sequence[Track],
+    known: dict[int, StoredSeries],
+    decisions: Sequence[Triage],
+    changes: Sequence[Change],
+) -> tuple[HistoryAlarm, ...]:
+    """Confirmed alarms, as they are usually asked for, that stand undecided and are of none of the changes."""
+    alarms = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, found=changes)
+    near: dict[int, set[str]] = {}
+    for change in changes:
+        near.setdefault(id(change.track), set()).update(change.track.near(change.points[1], change.possible))
+    return tuple(
+        alarm
+        for alarm in alarms
+        if alarm.confirmed
+        and alarm.undone is None
+        and alarm.decision is None
+        and alarm.bad.sha not in near.get(id(alarm.track), ())
     )
 
 
@@ -195,8 +262,8 @@ class _Stretch:
         self.level = track.level[self.start : end]
         self.at = track.at[track.starts[self.start : end]]
         self.before = int(np.searchsorted(self.at, len(track.order) - last))
-        # Of what the history shows: first point of the new level, the first and last possible one, p-value
-        self.shown: list[tuple[int, int, int, float]] = []
+        # Of what the history shows: first point of the new level, the first and last possible one
+        self.shown: list[tuple[int, int, int, Change]] = []
         # Of each new level, by its first point: the point that raised it, whether it is confirmed
         self.by_start: dict[int, tuple[int, bool]] = {}
         self.no_news: set[int] = set()
@@ -215,11 +282,16 @@ class _Stretch:
             commits = self.track.at[self.track.starts[[change.points[1], *change.possible]]]
             places = np.searchsorted(self.at, commits).tolist()
             if places[0] > 0 and max(places) < self.at.size and (self.at[places] == commits).all():
-                self.shown.append((*places, change.pvalue))
+                self.shown.append((*places, change))
         for alarm in alarms:
             same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
             self.by_start[since] = (alarm.raised, True)
+
+    def possible(self, since: int) -> tuple[int, int]:
+        """Points of the track that the history leaves possible for a new level; without it the first one alone."""
+        places = {k: change.possible for k, _, _, change in self.shown}
+        return places.get(since, (self.start + since, self.start + since))
 
     def before_the_newest(self) -> tuple[list[int], FloatArray]:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
@@ -233,16 +305,19 @@ class _Stretch:
     def news(self) -> Iterator[tuple[int, float, FloatArray]]:
         """Of what only the history shows and is news: where, its p-value, the values without other changes."""
         splits = [split for split, *_ in self.shown]
-        for k, (since, _, _, pvalue) in enumerate(self.shown):
+        for k, (since, _, _, change) in enumerate(self.shown):
             if since not in self.by_start and since not in self.no_news:
-                yield since, pvalue, Levelled(self.level).alone(splits, [k])[0]
+                yield since, change.pvalue, Levelled(self.level).alone(splits, [k])[0]
 
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
         borders = sorted({0, *self.by_start, *(since for since, *_ in self.shown)})
-        newest = newest_jump(self.level[borders[-1] :], mean / ASKED)
-        if newest is not None:
-            borders.append(borders[-1] + newest)
+        level = self.level[borders[-1] :]
+        newest = newest_jump(level, mean / ASKED)
+        if newest is not None:  # the level may have begun before the values that jump
+            borders.append(
+                borders[-1] + place_of_step(level, 1, level.size - 1, level[:newest], level[newest:])
+            )
             self.by_start[borders[-1]] = (self.level.size - 1, False)
         return [(since, *how) for since, how in sorted(self.by_start.items())], [*borders, self.level.size]
 

@@ -9,12 +9,15 @@ from typing import Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.history.commits import Commit
+from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median, show_changes
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.rises import Rise, fitted_rise
 from speedproof.stats.special import t_ppf, t_sf
 
 RISK = 0.05
@@ -31,24 +34,31 @@ class Change(Struct, frozen=True):
 
     track: Track  # where
     commit: Commit  # the first commit of the new level, by the best estimate
-    # The first and the last commit that the data leave possible, at the stated confidence
+    # The first and the last commit that the data leave possible, at the stated confidence; of a drift its ends
     earliest: Commit
     latest: Commit
-    factor: float  # level after over level before: above 1 the location grew
+    factor: float  # level after over level before, of a drift at its ends: above 1 the location grew
     pvalue: float  # of the place, between its neighbours
     sessions: tuple[int, int]  # number of sessions before and after, up to the neighbouring changes
     today: float = math.nan  # the newest level over the level before it
-    drift: bool = False  # it happened little by little between the earliest and the latest commit
     undone: Commit | None = None  # the first commit of a later level that is nearer to the one before by far
     # What its bounds are made of: the points from one to before another around the split, risk, error of a joint
     points: tuple[int, int, int] = (0, 0, 0)
-    possible: tuple[int, int] = (0, 0)  # the points of the earliest and the latest commit
+    possible: tuple[int, int] = (0, 0)  # the first and the last point that it may be at
     alpha: float = RISK
     widened: float = 1.0
+    rise: Rise | None = None  # of a drift: of the logarithms of its points
+
+    @property
+    def drift(self) -> bool:
+        """Whether it happened little by little, from the earliest to the latest commit."""
+        return self.rise is not None
 
     @property
     def bounds(self) -> tuple[float, float]:
         """Of the factor, each at risk alpha; NaN where too few sessions lie on a side."""
+        if self.rise is not None:
+            return math.exp(self.rise.low), math.exp(self.rise.high)
         start, split, end = self.points
         before, after = (
             np.exp(self.track.values[self.track.rows(*of)] - self.track.level[0])
@@ -56,6 +66,10 @@ class Change(Struct, frozen=True):
         )
         interval = ratio_of_medians(after, before, self.alpha)
         return float(interval.low) / self.widened, float(interval.high) * self.widened
+
+    def concerned(self, by: Triage) -> bool:
+        """Whether it is what was said something of."""
+        return self.track.concerned(by, self.points[1], self.possible)
 
     @property
     def low(self) -> float:
@@ -150,6 +164,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
     bounds = [0, *(split for split, *_ in places), len(track)]
     joints = [start for start, _ in track.stretches()[1:]]
     heights = [median(track.values[track.rows(*of)]) for of in pairwise(bounds)]
+    steps = list(pairwise(heights))
     changes = []
     for k, ((split, low, high, pvalue, drift), start, end) in enumerate(
         zip(places, bounds, bounds[2:], strict=False)
@@ -161,30 +176,43 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         )
         joint = track.joint_error(split) if split in joints else 0.0
         widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
-        high = min(high, len(track) - 1)
-        commit, earliest, latest = (track.commit(k) for k in (split, low, high))
+        size, ends, rise = median(after) - median(before), (low, min(high, len(track) - 1)), None
+        possible = ends
+        if drift:
+            rise = fitted_rise(track.level[start:end], alpha)
+            size, ends, steps[k] = (
+                rise.after - rise.before,
+                (start + rise.begin, start + rise.end),
+                rise.levels,
+            )
+            possible = min(ends[0], low), max(ends[1], possible[1])
         changes.append(
             Change(
                 track,
-                commit,
-                earliest,
-                latest,
-                factor=math.exp(median(after) - median(before)),
+                track.commit(split),
+                track.commit(ends[0]),
+                track.commit(ends[1]),
+                factor=math.exp(size),
                 pvalue=pvalue,
                 sessions=(before.size, after.size),
-                drift=drift,
-                today=math.exp(heights[-1] - heights[k]),
-                undone=next((track.commit(places[j][0]) for j in undoings(heights, k)), None),
                 points=(start, split, end),
-                possible=(low, high),
+                possible=possible,
                 alpha=alpha,
                 widened=widened,
+                rise=rise,
             )
         )
-    return changes
+    return [
+        replace(
+            change,
+            today=math.exp(steps[-1][1] - steps[k][0]),
+            undone=next((changes[j].commit for j in undoings(steps, k)), None),
+        )
+        for k, change in enumerate(changes)
+    ]
 
 
-def undoings(heights: Sequence[float], k: int) -> Iterator[int]:
-    """The changes after the k-th whose level differs from the one before it by less than a quarter of its step."""
-    step = abs(heights[k + 1] - heights[k])
-    return (j for j in range(k + 1, len(heights) - 1) if abs(heights[j + 1] - heights[k]) < _LEFT * step)
+def undoings(steps: Sequence[tuple[float, float]], k: int) -> Iterator[int]:
+    """The steps after the k-th to a level that differs from the one before it by less than a quarter of it."""
+    before, after = steps[k]
+    return (j for j in range(k + 1, len(steps)) if abs(steps[j][1] - before) < _LEFT * abs(after - before))

@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -114,6 +115,11 @@ def ordered(
     if not known or (not added_on and branch in ("HEAD", *stored)):
         return _dated(known, branch)
     listed = _git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
+    if listed is None and added_on:
+        raise UsageError(
+            f"{Path(folder).absolute()}: is in no git repository, which orders these commits; name it with ",
+            Parameter("repository"),
+        )
     names = (listed or "").split() or added_on or stored
     raise UsageError(
         f"no measured commit is on {branch} in the repository {folder}; name another with ",

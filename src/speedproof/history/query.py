@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from speedproof.data.names import wanted
+from speedproof.data.names import nearest_of, wanted
 from speedproof.errors import UsageError
 from speedproof.history.database import Connection, places
 from speedproof.history.rows import QueriedSample
@@ -59,7 +59,11 @@ def _chosen(
             raise UsageError(f"{store.where}: holds no machine {machine}; it has {'; '.join(sorted(labels))}")
     if patterns:
         every = connection.rows("SELECT DISTINCT benchmark FROM series")
-        chosen["r.benchmark"] = [name for (name,) in every if wanted(name, patterns, ())]
+        names = [name for (name,) in every]
+        for pattern in patterns:
+            if not any(wanted(name, [pattern], ()) for name in names):
+                raise UsageError(f"{store.where}: holds no benchmark {pattern}; {nearest_of(pattern, names)}")
+        chosen["r.benchmark"] = [name for name in names if wanted(name, patterns, ())]
     conditions = [f"{column} IN ({places(len(values))})" for column, values in chosen.items()]
     statement = f"""SELECT {columns} FROM sample s JOIN "commit" c ON c.id = s."commit"
         JOIN series r ON r.id = s.series JOIN session t ON t.id = s.session JOIN source f ON f.id = s.source

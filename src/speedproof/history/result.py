@@ -7,9 +7,10 @@ import math
 import numpy as np
 from msgspec import Struct
 
+from speedproof.history.alarms import HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.rows import DECIDED, StoredSeries, Triage
+from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 
@@ -64,6 +65,7 @@ class HistoryAnswer(Struct, frozen=True):
     changes: tuple[Change, ...]
     decisions: tuple[Triage, ...]
     noise: NoiseFloor | None
+    alarms: tuple[HistoryAlarm, ...] = ()
 
     @property
     def measured(self) -> int:
@@ -74,9 +76,8 @@ class HistoryAnswer(Struct, frozen=True):
         return int(seen.sum())
 
     def said(self, change: Change) -> list[Triage]:
-        """Everything that was said of a change: of its benchmark, or of its commit, or one near it, as a whole."""
-        benchmark, near = self.series[change.track.series].key.benchmark, change.track.near(change.points[1])
-        return [d for d in self.decisions if d.commit in near and d.benchmark in ("", benchmark)]
+        """Everything that was said of a change, of its benchmark or of all, and not taken back."""
+        return standing(self.decisions, self.series[change.track.series].key.benchmark, change.concerned)
 
     def decision(self, change: Change) -> Triage | None:
         """The last word on a change."""
@@ -91,7 +92,7 @@ class HistoryAnswer(Struct, frozen=True):
         said = self.decision(change)
         return said.state if said else "undone" if change.undone else STANDS
 
-    def slower(self, change: Change) -> bool:
+    def slower(self, change: Change | HistoryAlarm) -> bool:
         """Whether a change is for the worse."""
         return (change.factor > 1.0) != self.series[change.track.series].higher_is_better
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
-State = Literal["blessed", "invalid", "fixed", "confirmed", "noted", "assigned"]
+State = Literal["blessed", "invalid", "fixed", "confirmed", "noted", "assigned", "reopened"]
 DECIDED: frozenset[State] = frozenset({"blessed", "fixed"})
 """What settles a change."""
 
@@ -43,12 +44,27 @@ class Triage(Struct, frozen=True):
     commit: str  # the first commit after the change
     benchmark: str  # empty for every benchmark
     state: (
-        State  # accepted as the new level; noise; undone since; measured again; a remark; who looks after it
+        State  # accepted; noise; undone since; measured again; a remark; who looks after it; all taken back
     )
     # Why (or what was remarked, or to whom it was assigned), by whom, when (ISO 8601, UTC)
     reason: str
     who: str
     at: str
+
+
+def standing(
+    decisions: Iterable[Triage], benchmark: str, concerned: Callable[[Triage], bool]
+) -> list[Triage]:
+    """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back."""
+    said: list[Triage] = []
+    for one in decisions:
+        if one.benchmark not in ("", benchmark):
+            continue
+        if one.state == "reopened":
+            said = [] if concerned(one) else [other for other in said if other.commit != one.commit]
+        elif concerned(one):
+            said.append(one)
+    return said
 
 
 class Measurements(Struct, frozen=True, eq=False):

@@ -75,7 +75,7 @@ TABLES: dict[str, dict[str, str]] = {
         "id": "{number} NOT NULL PRIMARY KEY",
         "series": "INTEGER REFERENCES series (id)",  # one of its benchmark; none: all of them
         "commit": 'INTEGER NOT NULL REFERENCES "commit" (id)',
-        "state": "TEXT NOT NULL",  # blessed, invalid, fixed
+        "state": "TEXT NOT NULL",  # rows.State
         "reason": "TEXT NOT NULL",
         "who": "TEXT NOT NULL",
         "at": "TEXT NOT NULL",

@@ -407,7 +407,7 @@ class HistoryStore:
     def decisions(self) -> tuple[Triage, ...]:
         """Everything that was decided, oldest first."""
         query = """SELECT c.sha, r.benchmark, t.state, t.reason, t.who, t.at FROM triage t
-            JOIN "commit" c ON c.id = t."commit" LEFT JOIN series r ON r.id = t.series ORDER BY t.id"""
+            JOIN "commit" c ON c.id = t."commit" LEFT JOIN series r ON r.id = t.series ORDER BY t.at, t.id"""
         with self.transaction() as connection:
             rows = connection.rows(query)
         return tuple(Triage(sha, name or "", cast(State, state), *said) for sha, name, state, *said in rows)

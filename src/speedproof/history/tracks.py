@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
-from speedproof.history.rows import Measurements
+from speedproof.history.rows import Measurements, Triage
 
 
 class Point(Struct, frozen=True):
@@ -88,10 +88,27 @@ class Track(Struct, frozen=True, eq=False):
         """Of a point."""
         return self.order[int(self.at[self.starts[k]])]
 
-    def near(self, k: int) -> set[str]:
-        """The commits a few from a point's: as more is measured, a change there may be found at one of them."""
-        at = int(self.at[self.starts[k]])
-        return {commit.sha for commit in self.order[max(at - NEAR, 0) : at + NEAR + 1]}
+    def concerned(self, by: Triage, split: int, possible: tuple[int, int]) -> bool:
+        """Whether a change at a point is what was said something of, at its commit or a few from it.
+
+        As more is measured, a change may be found at one of them. What was said of its benchmark alone is of it
+        wherever it may be: of a drift at any of its commits.
+        """
+        return by.commit in self.near(split, possible if by.benchmark else (split, split))
+
+    def near(self, split: int, possible: tuple[int, int]) -> set[str]:
+        """The commits at which a change at a point may be found as more is measured."""
+        low, at, high = (int(self.at[self.starts[k]]) for k in (possible[0], split, possible[1]))
+        near = slice(max(min(low, at - NEAR), 0), max(high, at + NEAR) + 1)
+        return {commit.sha for commit in self.order[near]}
+
+    def until(self, end: int) -> Track:
+        """What it was before a commit in order."""
+        rows = slice(0, int(np.searchsorted(self.at, end)))
+        columns = {
+            name: getattr(self, name)[rows] for name in ("at", "values", "low", "high", "samples", "beside")
+        }
+        return replace(self, order=self.order[:end], **columns)
 
     def joint_error(self, split: int) -> float:
         """Of the joint between two neighbouring points."""

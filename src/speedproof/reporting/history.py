@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -59,7 +58,8 @@ def size_of(
 ) -> tuple[str, str, Style]:
     """How many times, of which direction, and in which colour."""
     times = factor(max(change.factor, 1.0 / change.factor))
-    return times, of_metric(metric)[slower], "bad" if slower else "good"
+    word = of_metric(metric)[slower]
+    return times, f"{word}, drift" if change.drift else word, "bad" if slower else "good"
 
 
 def at_least(change: Change | CorpusChange) -> str:
@@ -217,6 +217,7 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
+_ALONE = 3  # alarms of no change that are named
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
 _WIDTH = 12  # of a line of bars in a table
@@ -236,7 +237,7 @@ def overview(
     if each:
         groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
     notes = [Text(f"{apart_only}.") for apart_only in between_sessions(result.noise)]
-    notes += _too_few(result) if of is None else ()
+    notes += [*confirmed_alone(result), *_too_few(result)] if of is None else []
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         apart_only = (
@@ -308,6 +309,18 @@ def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
             yield Text(f"{what} ({said.who}, {said.at[:10]})")
 
 
+def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
+    """What the watch has confirmed, at its own risk, and no change shows."""
+    told = []
+    for alarm in result.alarms[:_ALONE]:
+        key = result.series[alarm.track.series].key
+        times, word, _ = size_of(alarm, key.metric, result.slower(alarm))
+        told.append(f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}")
+    more = f" and {len(result.alarms) - _ALONE} more" if len(result.alarms) > _ALONE else ""
+    if told:
+        yield Text(f"Confirmed by 'history watch' alone: {', '.join(told)}{more}.")
+
+
 def _too_few(result: HistoryAnswer) -> Iterator[Text]:
     """That benchmarks have too few commits to show a change, or to show any but a large one."""
     lengths: dict[int, int] = {}
@@ -327,11 +340,14 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
 
 
 def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
-    """How to find the commit of the first slowdown that several may have made."""
+    """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
     for change in changes:
         if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
-            ends = f"{short_name(change.earliest.sha)}^..{short_name(change.latest.sha)}"
-            yield f"Which commit: speedproof bisect {ends} -- COMMAND"
+            first, last = short_name(change.earliest.sha), short_name(change.latest.sha)
+            if change.drift:
+                yield f"Measure the drift: speedproof run --revisions {first} {last} -- COMMAND"
+            else:
+                yield f"Which commit: speedproof bisect {first}^..{last} -- COMMAND"
             return
 
 
@@ -343,7 +359,8 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
     better = [change for change in group.changes if not result.slower(change)]
     led = worse or better
     times, word, style = size_of(led[0], series.key.metric, bool(worse))
-    word += ", drift" if first.drift and not several else ""
+    if several:
+        word = of_metric(series.key.metric)[bool(worse)]
     name = plural(len(group.changes), "benchmark") if several else _name(result, first)
     if len(led) > 1:
         times = f"to {times}"
@@ -407,19 +424,20 @@ def today_of(result: HistoryAnswer, change: Change) -> str:
     return f"now {size} {of_metric(series.key.metric)[not result.slower(change)]}"
 
 
-def track_report(result: HistoryAnswer) -> Report:
-    """One benchmark, commit by commit."""
-    sections = tuple(_of_track(result, track) for track in result.tracks)
-    notes = tuple(_too_few(result))
+def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
+    """One benchmark, commit by commit: the last ones, or all."""
+    sections = tuple(_of_track(result, track, everything) for track in result.tracks)
+    notes = (*confirmed_alone(result), *_too_few(result))
     hints = () if result.changes else (_EARLIER,)
-    return replace(overview(result), notes=notes, hints=hints, sections=sections)
+    whole = overview(result, everything=everything)
+    return replace(whole, notes=notes, hints=hints, sections=sections)
 
 
-def _of_track(result: HistoryAnswer, track: Track) -> Report:
+def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
     series = result.series[track.series]
     basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
-    points = tuple(track.points(max(len(track) - _LAST, 0)))
+    points = tuple(track.points(0 if everything else max(len(track) - _LAST, 0)))
     measured = [math.exp(point.value) for point in points]
     medians = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
     rows = (
@@ -429,6 +447,5 @@ def _of_track(result: HistoryAnswer, track: Track) -> Report:
     title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))
     out = len(track) - len(points)
-    query = f"speedproof history query {quote(series.key.benchmark)} --all"
-    notes = (Text(f"... {plural(out, 'earlier commit')}: {query}"),) if out else ()
+    notes = (Text(f"... {plural(out, 'earlier commit')}: --all"),) if out else ()
     return Report(title, (spark,), (Table.of(columns, rows),), notes)

@@ -32,7 +32,14 @@ from speedproof.history.result import STANDS, HistoryAnswer
 from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
 from speedproof.reporting.formats import write_whole
-from speedproof.reporting.history import at_least, between_sessions, headline_of, size_of, today_of
+from speedproof.reporting.history import (
+    at_least,
+    between_sessions,
+    confirmed_alone,
+    headline_of,
+    size_of,
+    today_of,
+)
 from speedproof.stats.scaling import middle
 
 _FILES = ("uPlot.js", "uPlot.css", "uPlot.LICENSE.txt", "page.css", "page.js")
@@ -231,7 +238,10 @@ def encode_index(
     return {
         "headline": headline.text,
         "proof": "".join(text.text for text in proof),
-        "floor": [f"{line}." for line in between_sessions(result.noise)],
+        "floor": [
+            *(f"{line}." for line in between_sessions(result.noise)),
+            *(line.text for line in confirmed_alone(result)),
+        ],
         "made": made,
         "link": link,
         "commits": [[c.sha, c.subject, c.date[:16], c.author] for c in result.commits],
