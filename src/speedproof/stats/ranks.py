@@ -8,7 +8,7 @@ all the time and few runs are the rule, so for HPT's first level every split of 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -38,16 +38,15 @@ class BrunnerMunzel(OneSided, frozen=True):
     df: FloatArray  # degrees of freedom of Student's distribution; NaN where the standard error is 0
 
 
-def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:
+def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike, *, order: PooledOrder | None = None) -> RankSum:
     """Wilcoxon-Mann-Whitney test, one-sided both ways.
 
     Exact when n < 50, m < 50 and nothing ties, else normal with continuity and tie correction (the rule of
     R's wilcox.test). When all values are equal both p-values are 1.
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    order = pooled_order(x, y)
+    order = pooled_order(x, y) if order is None else order
     n, m, ties = order.n, order.m, order.ties
-    x_here, below_x, _, _ = order.placements()
+    x_here, below_x, _, _ = order.placements
     w = (x_here * below_x).sum(axis=-1)
     exact = ~ties & (max(n, m) < _EXACT_BELOW)
     pvalue, pvalue_less = np.empty(w.shape), np.empty(w.shape)
@@ -70,13 +69,13 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     with probability at most one half; 1 when all values are equal, NaN when a size is below 2 and they are not
     separated. E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem", Biometrical Journal 42(1), 2000.
     """
-    return brunner_munzel_of(pooled_order(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)))
+    return brunner_munzel_of(pooled_order(x, y))
 
 
 def brunner_munzel_of(order: PooledOrder) -> BrunnerMunzel:
     """The same of samples that are pooled."""
     n, m = order.n, order.m
-    x_here, below_x, y_here, below_y = order.placements()
+    x_here, below_x, y_here, below_y = order.placements
     of_x, of_y = below_x / m, below_y / n
     estimate = (x_here * of_x).sum(axis=-1) / n
     separated = (estimate == 0.0) | (estimate == 1.0)
@@ -99,13 +98,6 @@ def brunner_munzel_of(order: PooledOrder) -> BrunnerMunzel:
     upper = np.where(separated, np.where(estimate > 0.5, worst, 1.0), upper)
     lower = np.where(separated, np.where(estimate > 0.5, 1.0, worst), lower)
     return BrunnerMunzel(upper, lower, estimate, se, df)
-
-
-def tied_share(x: FloatArray, y: FloatArray) -> FloatArray:
-    """The share of the pairs of a value of each sample that are equal, a row each."""
-    x, y = ascending(x), ascending(y)
-    upto, below = (merged_places(x, y, first)[0].sum(axis=-1) for first in (False, True))
-    return np.asarray((upto - below) / (x.shape[-1] * y.shape[-1]))
 
 
 def _weighted_variance(values: FloatArray, weights: IntArray, mean: FloatArray, size: int) -> FloatArray:
@@ -208,7 +200,7 @@ def rank_sum_normal(centred: FloatArray, sd: FloatArray) -> FloatArray:
     return ndtr((0.5 - centred) / np.where(sd > 0.0, sd, 1e-300))
 
 
-class PooledOrder(Struct, frozen=True):
+class PooledOrder(Struct, frozen=True, dict=True):
     """How X and Y interleave, position by position of the pooled sorted sample.
 
     Positions inside a run of equal values repeat the counts from before the run, so sums of differences
@@ -223,6 +215,7 @@ class PooledOrder(Struct, frozen=True):
     # Whether values that differ by no more than the tolerance were taken as equal
     merged: BoolArray
 
+    @cached_property
     def placements(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
         """Of every distinct value its x, the y below it (ties count half), its y and the x below it."""
         x_here, y_here = steps_of(self.x_upto), steps_of(self.y_upto)
@@ -236,9 +229,16 @@ class PooledOrder(Struct, frozen=True):
         """Whether some value occurs twice in the pooled sample."""
         return np.logical_not(self.ends.all(axis=-1))
 
+    @property
+    def tied_share(self) -> FloatArray:
+        """The share of the pairs of a value of each sample that are equal."""
+        x_here, _, y_here, _ = self.placements
+        return np.asarray((x_here * y_here).sum(axis=-1) / (self.n * self.m))
 
-def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = None) -> PooledOrder:
+
+def pooled_order(x: npt.ArrayLike, y: npt.ArrayLike, tolerance: FloatArray | None = None) -> PooledOrder:
     """Sort two samples together."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
     leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
