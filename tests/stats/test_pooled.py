@@ -50,7 +50,7 @@ def test_counts_at_every_place_of_two_samples(n: int, m: int, kind: str, toleran
         assert (found.n, found.m) == (n, m)
         assert found.ends.shape == (*leading, n + m)
         assert found.merged.shape == found.ties.shape == leading
-        x_here, y_below, y_here, x_below = found.placements
+        x_here, y_below, y_here, x_below = found.placements()
         sides = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
         for row in np.ndindex(leading):
             # Of equal values those of X come first.

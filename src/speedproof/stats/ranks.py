@@ -46,7 +46,7 @@ def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike, *, order: PooledOrder | None = 
     """
     order = pooled_order(x, y) if order is None else order
     n, m, ties = order.n, order.m, order.ties
-    x_here, below_x, _, _ = order.placements
+    x_here, below_x, _, _ = order.placements()
     w = (x_here * below_x).sum(axis=-1)
     exact = ~ties & (max(n, m) < _EXACT_BELOW)
     pvalue, pvalue_less = np.empty(w.shape), np.empty(w.shape)
@@ -75,7 +75,7 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
 def brunner_munzel_of(order: PooledOrder) -> BrunnerMunzel:
     """The same of samples that are pooled."""
     n, m = order.n, order.m
-    x_here, below_x, y_here, below_y = order.placements
+    x_here, below_x, y_here, below_y = order.placements()
     of_x, of_y = below_x / m, below_y / n
     estimate = (x_here * of_x).sum(axis=-1) / n
     separated = (estimate == 0.0) | (estimate == 1.0)
@@ -215,7 +215,6 @@ class PooledOrder(Struct, frozen=True, dict=True):
     # Whether values that differ by no more than the tolerance were taken as equal
     merged: BoolArray
 
-    @cached_property
     def placements(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
         """Of every distinct value its x, the y below it (ties count half), its y and the x below it."""
         x_here, y_here = steps_of(self.x_upto), steps_of(self.y_upto)
@@ -229,11 +228,12 @@ class PooledOrder(Struct, frozen=True, dict=True):
         """Whether some value occurs twice in the pooled sample."""
         return np.logical_not(self.ends.all(axis=-1))
 
-    @property
+    @cached_property
     def tied_share(self) -> FloatArray:
         """The share of the pairs of a value of each sample that are equal."""
-        x_here, _, y_here, _ = self.placements
-        return np.asarray((x_here * y_here).sum(axis=-1) / (self.n * self.m))
+        both = steps_of(self.x_upto)
+        both *= steps_of(self.y_upto)
+        return np.asarray(both.sum(axis=-1) / (self.n * self.m))
 
 
 def pooled_order(x: npt.ArrayLike, y: npt.ArrayLike, tolerance: FloatArray | None = None) -> PooledOrder:

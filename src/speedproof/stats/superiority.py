@@ -138,7 +138,7 @@ def _at_one(
     n, m = pairs.sizes
     count = pairs.x.shape[0]
     order = pooled_order(pairs.x, pairs.y) if order is None else order
-    x_here, below_x, y_here, below_y = order.placements
+    x_here, below_x, y_here, below_y = order.placements()
     won = (x_here * below_x).sum(axis=1)
     chance = won / (n * m)
     spread = Spread(won, (x_here * below_x**2).sum(axis=1), (y_here * below_y**2).sum(axis=1))
