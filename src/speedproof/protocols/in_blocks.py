@@ -17,7 +17,7 @@ from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.quantile_sequence import QuantileSequence
-from speedproof.stats.ranks import tied_share
+from speedproof.stats.ranks import pooled_order
 from speedproof.stats.scaling import Resolution
 from speedproof.stats.sequential import PairedSequence
 
@@ -70,7 +70,7 @@ def in_blocks(
             *(block_checks(sequence.differences) if q is None else ()),
         ),
         needed=needed,
-        ties=float(tied_share(slow[None], fast[None])[0]),
+        ties=float(pooled_order(slow, fast).tied_share),
         at_margin=margin,
         quantiles=None if q is None else quantiles_of(side, slow, fast, q),
         log=None if q else log_speedups([sequence.estimate()], paired_error(slow[None], fast[None]))[0],

@@ -14,7 +14,7 @@ from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusion
 from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, SameSizes, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
-from speedproof.stats.ranks import RankSum, rank_sum
+from speedproof.stats.ranks import PooledOrder, RankSum, rank_sum
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.scaling import location_ratio, location_ratios, median
 from speedproof.stats.smirnov import KSResult, ks_location
@@ -39,11 +39,12 @@ class MedianTests(Struct, frozen=True):
         return self.location.pvalue, self.ranks.pvalue
 
 
-def median_tests(x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy") -> MedianTests:
+def median_tests(
+    x: FloatArray, y: FloatArray, ks_rule: KSRule = "legacy", order: PooledOrder | None = None
+) -> MedianTests:
     """Make all tests of figure 2."""
-    return MedianTests(
-        n=x.shape[-1], m=y.shape[-1], location=ks_location(x, y, rule=ks_rule), ranks=rank_sum(x, y)
-    )
+    location, ranks = ks_location(x, y, rule=ks_rule), rank_sum(x, y, order=order)
+    return MedianTests(n=x.shape[-1], m=y.shape[-1], location=location, ranks=ranks)
 
 
 def decide_median(tests: MedianTests, alpha: float | FloatArray) -> Decision:
@@ -65,7 +66,7 @@ def medians(prepared: PreparedPairs) -> list[Comparison]:
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     slow, fast = sides.ordered
-    tests = median_tests(slow, fast, rules.ks_rule)
+    tests = median_tests(slow, fast, rules.ks_rule, sides.pooled)
     decision = decide_median(tests, rules.alpha)
     bounds = ratio_of_medians(slow, fast, rules.alpha, at_one=tests.ranks)
     return conclusions(

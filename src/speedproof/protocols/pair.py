@@ -29,7 +29,7 @@ from speedproof.protocols.checks import (
 )
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.units import LEAST_SESSIONS, Summary, matched_pair, summarise_all, units_of
-from speedproof.stats.ranks import ascending
+from speedproof.stats.ranks import PooledOrder, ascending, pooled_order
 from speedproof.stats.scaling import with_headroom
 
 if TYPE_CHECKING:
@@ -140,6 +140,11 @@ class SameSizes(list[Sides]):
             ordered.append(ascending(values))
         return ordered[0], ordered[1]
 
+    @cached_property
+    def pooled(self) -> PooledOrder:
+        """The values of both sides in one order."""
+        return pooled_order(*self.ordered)
+
 
 class AllSides(tuple[Sides, ...]):
     """The sides of pairs, in order; of few values they know which are alike."""
@@ -153,7 +158,7 @@ class AllSides(tuple[Sides, ...]):
         sizes = [(side.slow.size, side.fast.size) for side in self]
         shapes = ((x + y, x, side.paired) for (x, y), side in zip(sizes, self, strict=True))
         groups = ((rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes))
-        if sum(map(sum, sizes)) > _FEW_VALUES:
+        if len(self) > 1 and sum(map(sum, sizes)) > _FEW_VALUES:
             return groups
         self.known = list(groups)
         return self.known

@@ -10,7 +10,6 @@ from speedproof.protocols.figures import compared, fewest, forecasts, lists
 from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.power import runs_needed_ranks
-from speedproof.stats.ranks import tied_share
 from speedproof.stats.superiority import probability_greater
 
 
@@ -27,8 +26,7 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes."""
     slow, fast = sides.ordered
-    chance = probability_greater(slow, fast, rules.alpha)
-    ties = tied_share(slow, fast)
+    chance = probability_greater(slow, fast, rules.alpha, order=sides.pooled)
     pvalues, ends = lists(chance.pvalue, chance.pvalue_less), lists(chance.estimate, chance.low, chance.high)
     # Even if all were won, alpha ** (1 / n) bounds the probability: n runs must be able to prove more than 1/2.
     least = math.floor(-math.log2(rules.alpha)) + 1
@@ -50,5 +48,5 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         needed,
         test=["Brunner-Munzel test on log odds"] * rows,
         quantity=["probability"] * rows,
-        ties=ties.tolist(),
+        ties=sides.pooled.tied_share.tolist(),
     )

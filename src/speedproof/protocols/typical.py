@@ -29,7 +29,6 @@ from speedproof.stats.dependence import drifting, variance_inflation, walk_infla
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
-from speedproof.stats.ranks import tied_share
 from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
 
@@ -61,18 +60,11 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
 
 
 def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
-    """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs.
-
-    Checks that the test itself takes care of are left out.
-    """
+    """The pairs, in order, with the units that this question tests: sessions, paired or not, processes or runs."""
     pairs, whole = prepared.pairs, prepared.sides("median")
-    sides = list(whole)
-    for i, side in enumerate(sides):
-        if any(check.kind in ADJUSTED for check in side.checks):
-            checks = [check for check in side.checks if check.kind not in ADJUSTED]
-            sides[i] = replace(side, checks=tuple(checks))
     if prepared.rules.nested == "pool":
-        return sides
+        return whole
+    sides = list(whole)
     # Of single runs, none of them in one of many sessions, only those of builds are others.
     places = [i for i, pair in enumerate(pairs) if prepared.reduced or pair.reference.blocks is not None]
     same = {i: paired_units(prepared.matched[i]) for i in places}
@@ -166,7 +158,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         factors, slowly = _inflation(sides, slow, fast)
         slow, fast = ordered  # the order of measuring tells no more
         inflation = np.repeat(factors[:, None], 2, axis=1)
-        bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation)
+        bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation, order=sides.pooled)
         errors = typical_error(slow, fast, factors, steps)
         tests = partial(typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
         test_name, runs_needed = "studentised rank test", runs_needed_ranks
@@ -200,9 +192,12 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         margins,
         needed,
         test=[test_name] * len(sides),
-        checks=[(*side.checks, *order.get(i, ())) for i, side in enumerate(sides)],
+        checks=[
+            (*(check for check in side.checks if check.kind not in ADJUSTED), *order.get(i, ()))
+            for i, side in enumerate(sides)
+        ],
         chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
-        ties=tied_share(slow, fast).tolist(),
+        ties=sides.pooled.tied_share.tolist(),
         log=log_speedups(ratios[0], errors),
     )
 

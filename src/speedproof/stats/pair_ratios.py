@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.ranks import distinct, listed, merged_places
+from speedproof.stats.ranks import ascending, distinct, listed, merged_places
 
 _FEW = 1 << 11
+_OFTEN = 4  # times that a value occurs; where none occurs more often each stands alone, and needs no weight
 _SOME = 1 << 8  # values of a side whose ratios tell about where one lies
 _FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
@@ -25,10 +26,13 @@ _SLACK = 8 * float(_FLOATS.eps)
 
 def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> list[float]:
     """The k-th smallest of the ratios x_i / y_j for some k, counted from 0; infinite above 0, 1 of two zeros."""
-    xs, weight_x = distinct(x[x > 0.0])
-    ys, weight_y = distinct(y[y > 0.0])
-    positive_x, positive_y = int(weight_x.sum()), int(weight_y.sum())
+    xs, ys = (ascending(side if (side > 0.0).all() else side[side > 0.0]) for side in (x, y))
+    positive_x, positive_y = xs.size, ys.size
     zeros = (x.size - positive_x) * positive_y
+    often = any((side[_OFTEN:] == side[:-_OFTEN]).any() for side in (xs, ys))
+    (xs, weight_x), (ys, weight_y) = (
+        distinct(side) if often else (side, np.ones(side.size, dtype=np.int64)) for side in (xs, ys)
+    )
     ratios = Ratios(xs, weight_x, ys, weight_y)
     ones = (x.size - positive_x) * (y.size - positive_y)
     below_1 = ratios.count(np.searchsorted(xs, ys)) if ones else 0
@@ -67,12 +71,13 @@ class _Interval(NamedTuple):
 
 
 class Ratios:
-    """The ratios of distinct positive values with their weights."""
+    """The ratios of ascending positive values, few of them equal, with their weights."""
 
     def __init__(self, xs: FloatArray, weight_x: IntArray, ys: FloatArray, weight_y: IntArray) -> None:
         self.xs, self.ys, self.weight_x, self.weight_y = xs, ys, weight_x, weight_y
         self.upto_x = np.concatenate([[0], np.cumsum(weight_x)])
         self.upto_y = np.concatenate([[0], np.cumsum(weight_y)])
+        self.weighted = self.upto_x[-1] > xs.size or self.upto_y[-1] > ys.size
         self.few = max(_FEW, (xs.size + ys.size) // 2)
         self._around: _Interval | None = None
         self._last: tuple[int, IntArray, FloatArray] | None = None  # ratios that were sorted
@@ -86,7 +91,7 @@ class Ratios:
 
     def count(self, places: IntArray) -> int:
         """How many ratios these are."""
-        return int(self.upto_x[places] @ self.weight_y)
+        return int(self.upto_x[places] @ self.weight_y if self.weighted else places.sum())
 
     def between(self, low: float, high: float) -> tuple[IntArray, IntArray, int]:
         """The places of x and of y of the ratios above one number up to another, and how many are beyond."""
@@ -105,7 +110,7 @@ class Ratios:
         # By interpolation, on the other side of k by twice the last miss, so that both ends come near; by halving
         # after two steps that did not.
         aim, before = k + 0.5, [math.inf, math.inf]
-        while (inside := int((at_high - at_low).sum())) > self.few:
+        while (inside := int((at_high - at_low).sum()) if self.weighted else upto - below) > self.few:
             halving = 2 * inside > before[-2]
             middle = _between(low, high, 0.5 if halving else (aim - below) / (upto - below))
             before.append(inside)

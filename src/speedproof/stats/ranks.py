@@ -8,7 +8,7 @@ all the time and few runs are the rule, so for HPT's first level every split of 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -38,14 +38,13 @@ class BrunnerMunzel(OneSided, frozen=True):
     df: FloatArray  # degrees of freedom of Student's distribution; NaN where the standard error is 0
 
 
-def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike) -> RankSum:
+def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike, *, order: PooledOrder | None = None) -> RankSum:
     """Wilcoxon-Mann-Whitney test, one-sided both ways.
 
     Exact when n < 50, m < 50 and nothing ties, else normal with continuity and tie correction (the rule of
     R's wilcox.test). When all values are equal both p-values are 1.
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    order = pooled_order(x, y)
+    order = pooled_order(x, y) if order is None else order
     n, m, ties = order.n, order.m, order.ties
     x_here, below_x, _, _ = order.placements()
     w = (x_here * below_x).sum(axis=-1)
@@ -70,7 +69,7 @@ def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
     with probability at most one half; 1 when all values are equal, NaN when a size is below 2 and they are not
     separated. E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem", Biometrical Journal 42(1), 2000.
     """
-    return brunner_munzel_of(pooled_order(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)))
+    return brunner_munzel_of(pooled_order(x, y))
 
 
 def brunner_munzel_of(order: PooledOrder) -> BrunnerMunzel:
@@ -99,13 +98,6 @@ def brunner_munzel_of(order: PooledOrder) -> BrunnerMunzel:
     upper = np.where(separated, np.where(estimate > 0.5, worst, 1.0), upper)
     lower = np.where(separated, np.where(estimate > 0.5, 1.0, worst), lower)
     return BrunnerMunzel(upper, lower, estimate, se, df)
-
-
-def tied_share(x: FloatArray, y: FloatArray) -> FloatArray:
-    """The share of the pairs of a value of each sample that are equal, a row each."""
-    x, y = ascending(x), ascending(y)
-    upto, below = (merged_places(x, y, first)[0].sum(axis=-1) for first in (False, True))
-    return np.asarray((upto - below) / (x.shape[-1] * y.shape[-1]))
 
 
 def _weighted_variance(values: FloatArray, weights: IntArray, mean: FloatArray, size: int) -> FloatArray:
@@ -208,7 +200,7 @@ def rank_sum_normal(centred: FloatArray, sd: FloatArray) -> FloatArray:
     return ndtr((0.5 - centred) / np.where(sd > 0.0, sd, 1e-300))
 
 
-class PooledOrder(Struct, frozen=True):
+class PooledOrder(Struct, frozen=True, dict=True):
     """How X and Y interleave, position by position of the pooled sorted sample.
 
     Positions inside a run of equal values repeat the counts from before the run, so sums of differences
@@ -236,9 +228,17 @@ class PooledOrder(Struct, frozen=True):
         """Whether some value occurs twice in the pooled sample."""
         return np.logical_not(self.ends.all(axis=-1))
 
+    @cached_property
+    def tied_share(self) -> FloatArray:
+        """The share of the pairs of a value of each sample that are equal."""
+        both = steps_of(self.x_upto)
+        both *= steps_of(self.y_upto)
+        return np.asarray(both.sum(axis=-1) / (self.n * self.m))
 
-def pooled_order(x: FloatArray, y: FloatArray, tolerance: FloatArray | None = None) -> PooledOrder:
+
+def pooled_order(x: npt.ArrayLike, y: npt.ArrayLike, tolerance: FloatArray | None = None) -> PooledOrder:
     """Sort two samples together."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
     leading = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
     x, y = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))

@@ -42,7 +42,7 @@ from speedproof.stats.rank_scores import (
     pairs_of,
     scores_of,
 )
-from speedproof.stats.ranks import brunner_munzel, pooled_order, tie_excess
+from speedproof.stats.ranks import PooledOrder, brunner_munzel_of, pooled_order, tie_excess
 from speedproof.stats.ratio import Interval, edges, hold, monotone
 from speedproof.stats.special import t_ppf, t_sf
 
@@ -77,14 +77,15 @@ def typical_ratio(
     *,
     steps: npt.ArrayLike = (0.0, 0.0),
     inflation: npt.ArrayLike = (1.0, 1.0),
+    order: PooledOrder | None = None,
 ) -> TypicalRatio:
     """The median of X / Y over pairs of runs, with the bounds and p-values of one test.
 
     Bounds of the chance take the quantile of the permutation distribution (M. Pauly, T. Asendorf, F. Konietschke,
-    "Permutation-based inference for the AUC", Biometrical Journal 58(6), 2016).
+    "Permutation-based inference for the AUC", Biometrical Journal 58(6), 2016). Rows of both may come pooled.
     """
     pairs = pairs_of(x, y, steps, inflation)
-    return TypicalRatio(*(part.reshape(pairs.shape) for part in _solve(pairs, alpha)))
+    return TypicalRatio(*(part.reshape(pairs.shape) for part in _solve(pairs, alpha, order)))
 
 
 def typical_ratio_test(
@@ -131,12 +132,12 @@ def typical_ratio_tests(
 
 
 def _at_one(
-    pairs: Pairs, alpha: float | None = None
+    pairs: Pairs, alpha: float | None = None, order: PooledOrder | None = None
 ) -> tuple[OneSided, tuple[FloatArray, FloatArray, FloatArray]]:
     """The test of equality, with ties that count one half; the chance, its error and the quantile at the risk."""
     n, m = pairs.sizes
     count = pairs.x.shape[0]
-    order = pooled_order(pairs.x, pairs.y)
+    order = pooled_order(pairs.x, pairs.y) if order is None else order
     x_here, below_x, y_here, below_y = order.placements()
     won = (x_here * below_x).sum(axis=1)
     chance = won / (n * m)
@@ -207,10 +208,10 @@ def fewest_for_chance(alpha: float) -> int:
     return max(1, math.ceil(-math.log2(alpha)))
 
 
-def _solve(pairs: Pairs, alpha: float) -> tuple[FloatArray, ...]:
+def _solve(pairs: Pairs, alpha: float, order: PooledOrder | None) -> tuple[FloatArray, ...]:
     """All answers of some rows, in the order of the fields of TypicalRatio."""
     n, m = pairs.sizes
-    at_one, of_chance = _at_one(pairs, alpha)
+    at_one, of_chance = _at_one(pairs, alpha, order)
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
     estimate, low, high = np.empty((3, pairs.x.shape[0]))
     at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
@@ -377,15 +378,17 @@ def chance_bounds(
     return hold(low, high, faster, slower, equal=0.5)
 
 
-def probability_greater(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Bounded:
+def probability_greater(
+    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, order: PooledOrder | None = None
+) -> Bounded:
     """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread, as far as 0 and 1.
 
     Brunner and Munzel's standard error and degrees of freedom, with Student's quantile. `pvalue` is the tail of
     Student's distribution at the log odds over their standard error, but at least 2^-min(n, m). `low` above 1/2
     implies that `brunner_munzel` rejects at alpha. The simulated coverage is in docs/tables.md.
     """
-    r = brunner_munzel(x, y)
-    fewer = min(np.shape(x)[-1], np.shape(y)[-1])
+    order = pooled_order(x, y) if order is None else order
+    r, fewer = brunner_munzel_of(order), min(order.n, order.m)
     known = r.se > 0.0
     p, df = np.where(known, r.estimate, 0.5), np.where(known, r.df, 1.0)
     t = np.log(p / (1.0 - p)) / (np.where(known, r.se, 1.0) / (p * (1.0 - p)))
