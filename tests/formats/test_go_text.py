@@ -16,6 +16,7 @@ from tests.formats.reading import split
 
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.table import each_record
 from speedproof.data.units import Direction
 from speedproof.formats import go, read
 from speedproof.formats.source import ReadOptions, source_of
@@ -58,7 +59,8 @@ def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> 
         f"BenchmarkA 1 {t} ns/op {t} MB/s {t} B/op" + " 1 x/op" * (odd and i % 2) for i, t in enumerate(texts)
     ]
     source = source_of("a.txt", BytesIO("\n".join(lines).encode()).read)
-    of = {r.metric: r.values.tolist() for r in go.read(source, ReadOptions()) if isinstance(r, Record)}
+    records = each_record(go.read(source, ReadOptions()))
+    of = {r.metric: r.values.tolist() for r in records if isinstance(r, Record)}
     for metric, factor in (
         ("time", Fraction(1, 10**9)),
         ("throughput", Fraction(10**6)),

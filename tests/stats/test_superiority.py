@@ -14,7 +14,13 @@ from speedproof.arrays import FloatArray
 from speedproof.stats import permutation
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
-from speedproof.stats.superiority import chance_bounds, probability_greater, typical_ratio, typical_ratio_test
+from speedproof.stats.superiority import (
+    chance_bounds,
+    probability_greater,
+    typical_ratio,
+    typical_ratio_test,
+    typical_ratio_tests,
+)
 
 FLOOR = 0.85
 
@@ -100,8 +106,8 @@ def test_bounds_against_the_definition(n: int, m: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n", "m"), [(2, 9), (4, 4), (7, 30), (30, 20), (40, 41)])
-def test_compiled_bounds_are_those_of_all_scores(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At every risk, of ties, zeros, coarse steps and dependent runs: NumPy asks about each state."""
+def test_compiled_answers_are_those_of_all_scores(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every risk and ratio, of ties, zeros, coarse steps and dependent runs: NumPy asks about each state."""
     if permutation.COMPILED is None:
         pytest.skip("built without a compiler")
     rng = np.random.default_rng([n, m])
@@ -111,15 +117,25 @@ def test_compiled_bounds_are_those_of_all_scores(n: int, m: int, monkeypatch: py
     steps = np.where(np.arange(60) % 4 == 0, 0.1, 0.0)[:, None] * [1.0, 0.5]
     inflation = np.where(np.arange(60) % 3 == 0, 1.0, rng.uniform(1.0, 3.0, 60))[:, None] * [1.0, 1.0]
     usual = np.zeros((60, 2)), np.ones((60, 2))
-    ways = []
+    ways, pvalues = [], []
+    each = usual, (steps, usual[1]), (usual[0], inflation)
     for _ in range(2):
         ways += [
             structs.astuple(typical_ratio(x, y, alpha, steps=read, inflation=factors))
             for alpha in (1e-9, 0.001, 0.05, 0.3, 0.7)
-            for read, factors in (usual, (steps, usual[1]), (usual[0], inflation))
+            for read, factors in each
+        ]
+        pvalues += [
+            [
+                structs.astuple(test)
+                for test in typical_ratio_tests(x, y, gammas, steps=read, inflation=factors)
+            ]
+            for gammas in [(0.02, 0.8, 0.98), (1.02, 1.1, 30.0), (float(x[9, 0] / y[9, 0]), 1.5, 2.0)]
+            for read, factors in each
         ]
         monkeypatch.setattr(permutation, "COMPILED", None)
     np.testing.assert_array_equal(ways[:15], ways[15:])
+    np.testing.assert_allclose(pvalues[:9], pvalues[9:], rtol=1e-10)
 
 
 @pytest.mark.slow

@@ -94,7 +94,7 @@ class GateResult(Shown, Struct, frozen=True):
 
 def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip: Sequence[str] = ()) -> None:
     """Refuse a reference some of whose benchmarks cannot be used: a gate must not pass without looking at them."""
-    usable = {key.benchmark for key in suite.of(reference)}
+    usable = {key.benchmark for key, version in suite.samples if version == reference}
     lost = [
         skipped
         for skipped in suite.skipped

@@ -263,7 +263,10 @@ def all_fit(records: Sequence[Record]) -> bool:
     return True
 
 
-def pool(group: list[Record], version: str, fit: dict[tuple[Any, ...], Sample] | None = None) -> Sample:
+Alikes = dict[tuple[Any, ...], Sample]  # by what samples have in common
+
+
+def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample:
     """Join records to one sample; processes of different records stay apart, and so do sessions.
 
     Records that come from one process each, from several files, are the processes of the sample. Of records that

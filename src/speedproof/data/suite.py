@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, plural, version_of, wanted
 from speedproof.data.record import (
+    Alikes,
     Key,
     Pair,
     Pairing,
@@ -37,7 +37,7 @@ from speedproof.data.record import (
     why_left_out,
 )
 from speedproof.data.sample import Alike, Sample
-from speedproof.data.table import Item, RecordTable, each_record, joined
+from speedproof.data.table import Item, RecordTable, each_record, fit
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
 
@@ -50,27 +50,45 @@ _FEW = 9  # values of a field that may be versions
 __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
 
-class _OfTable(Mapping[tuple[Key, str], Sample]):
-    """The samples of one version, made when one of them is looked at."""
+_Place = tuple[Key, str]  # of a sample: its key and its version
 
-    def __init__(self, version: str, table: RecordTable) -> None:
-        self.version, self.table = version, table
 
-    @cached_property
-    def _made(self) -> Mapping[tuple[Key, str], Sample]:
-        return Suite.from_records((self.version, record) for record in self.table.records()).samples
+class _OfTables(Mapping[_Place, Sample]):
+    """Samples that are rows of tables, each made when it is looked at."""
 
-    def __getitem__(self, place: tuple[Key, str]) -> Sample:
-        return self._made[place]
+    def __init__(
+        self, rows: dict[_Place, tuple[RecordTable, int]], made: dict[_Place, Sample], alike: Alikes
+    ) -> None:
+        self.rows, self._made, self._alike = rows, made, alike
 
-    def __iter__(self) -> Iterator[tuple[Key, str]]:
-        return zip(self.table.keys, repeat(self.version))
+    @classmethod
+    def of(cls, tables: Mapping[str, Sequence[RecordTable]]) -> _OfTables:
+        """All rows of some versions."""
+        each = ((version, table) for version, some in tables.items() for table in some)
+        rows = ((zip(t.keys, repeat(v)), zip(repeat(t), range(len(t)))) for v, t in each)
+        return cls({place: row for one in rows for place, row in zip(*one, strict=False)}, {}, {})
+
+    def __getitem__(self, place: _Place) -> Sample:
+        if (sample := self._made.get(place)) is None:
+            table, row = self.rows[place]
+            sample = self._made[place] = pool([table.record(row)], place[1], self._alike)
+        return sample
+
+    def __iter__(self) -> Iterator[_Place]:
+        return iter(self.rows)
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.rows)
+
+    def __contains__(self, place: object) -> bool:
+        return place in self.rows
+
+    def part(self, places: Iterable[_Place]) -> _OfTables:
+        """Some of them."""
+        return _OfTables({place: self.rows[place] for place in places}, self._made, self._alike)
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
-        return dict, (self._made,)
+        return dict, (dict(self),)
 
 
 class Suite(Alike, Struct, frozen=True, eq=False):
@@ -92,7 +110,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         Whether the versions are the commands of one file, taken as versions of one thing.
     frames : str
         The library of the data frame that it was made of.
-    not_chosen : dict of (Key, str) to Sample
+    not_chosen : mapping of (Key, str) to Sample
         What :meth:`select` left out: it may tell how the machine was.
 
     Examples
@@ -116,7 +134,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     commands: bool = False
     frames: str = ""
-    not_chosen: dict[tuple[Key, str], Sample] = field(default_factory=dict)
+    not_chosen: Mapping[tuple[Key, str], Sample] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         count, metrics = plural(len(self.benchmarks), "benchmark"), ", ".join(self.metrics)
@@ -158,8 +176,9 @@ class Suite(Alike, Struct, frozen=True, eq=False):
     @property
     def arrays(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
         """The values of every sample, and what else is known of it, which need not be made for that."""
-        if isinstance(self.samples, _OfTable):
-            return self.samples.table.values, self.samples.table.known
+        if isinstance(self.samples, _OfTables):
+            rows = self.samples.rows.values()
+            return [table.values[row] for table, row in rows], [table.known[row] for table, row in rows]
         samples = [*self.samples.values()]
         return [sample.values for sample in samples], samples
 
@@ -237,12 +256,20 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         return chosen._restricted(lambda key, version: key.metric == kept_metric)
 
     def _restricted(self, keep: Callable[[Key, str], bool]) -> Suite:
-        samples, others = dict[tuple[Key, str], Sample](), {**self.not_chosen}
-        for place, sample in self.samples.items():
-            (samples if keep(*place) else others)[place] = sample
+        kept, others = list[_Place](), list[_Place]()
+        for place in self.samples:
+            (kept if keep(*place) else others).append(place)
+        samples, more = map(self._at, (kept, others))
         left = {version for _, version in samples} if self.commands else self.versions
         versions = tuple(v for v in self.versions if v in left)
-        return replace(self, samples=samples, versions=versions, not_chosen=others)
+        not_chosen = {**self.not_chosen, **more} if self.not_chosen else more
+        return replace(self, samples=samples, versions=versions, not_chosen=not_chosen)
+
+    def _at(self, places: Sequence[_Place]) -> Mapping[_Place, Sample]:
+        samples = self.samples
+        if isinstance(samples, _OfTables):
+            return samples.part(places)
+        return {place: samples[place] for place in places}
 
     def sides(self, reference: str | None = None) -> tuple[str, tuple[str, ...]]:
         """The reference, by default the first version, and the candidates.
@@ -296,16 +323,17 @@ class Suite(Alike, Struct, frozen=True, eq=False):
             Possibly empty.
         """
         items = list(records)
-        tables = [item for _, item in items if isinstance(item, RecordTable)]
         left_out = tuple(item for _, item in items if isinstance(item, Skipped))
-        of = {version for version, _ in items}
-        alone = tables and len(tables) + len(left_out) == len(items) and len(of) == 1
-        if alone and (table := joined(tables)).fits():
-            (version,) = of
-            known = fields((version, record) for record in table.known)
-            return cls((version,), _OfTable(version, table), (), left_out, known, commands)
+        tables: dict[str, list[RecordTable]] = {}
+        for version, item in items:
+            if isinstance(item, RecordTable):
+                tables.setdefault(version, []).append(item)
+        alone = tables and sum(map(len, tables.values())) + len(left_out) == len(items)
+        if alone and all(map(fit, tables.values())):
+            known = fields((v, record) for v, some in tables.items() for t in some for record in t.known)
+            return cls(tuple(tables), _OfTables.of(tables), (), left_out, known, commands)
         given = [(version, record) for version, item in items for record in each_record((item,))]
-        fit = all_fit([record for _, record in given if isinstance(record, Record)])
+        all_good = all_fit([record for _, record in given if isinstance(record, Record)])
         groups: dict[tuple[Key, str], list[Record]] = {}
         versions: dict[
             str, bool
@@ -318,13 +346,13 @@ class Suite(Alike, Struct, frozen=True, eq=False):
                 skipped.append(record)
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
-            if problem := (group and misfit(group, record)) or (not fit and negative_time(record)):
+            if problem := (group and misfit(group, record)) or (not all_good and negative_time(record)):
                 skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
                 continue
             versions[version] = True
             group.append(record)
         samples: dict[tuple[Key, str], Sample] = {}
-        alike: dict[tuple[Any, ...], Sample] | None = {} if fit else None
+        alike: Alikes | None = {} if all_good else None
         for place, group in groups.items():
             if not group:
                 continue
@@ -456,7 +484,7 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         dict of Key to Sample
             Empty for an unknown version.
         """
-        return {key: sample for (key, label), sample in self.samples.items() if label == version}
+        return {place[0]: self.samples[place] for place in self.samples if place[1] == version}
 
     def pair(self, reference: str, candidate: str) -> Pairing:
         """Match the samples of two versions by benchmark and metric.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -13,7 +12,6 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.record import Key, Record, Skipped
 
-T = TypeVar("T")
 Row = tuple[Key, Sequence[float], Record]  # with one value or more
 
 
@@ -24,6 +22,7 @@ class RecordTable(Struct, frozen=True, eq=False):
     values: list[FloatArray]  # of each row, in base units, read-only
     # What else is known of each; the direction always is, and processes count from 0
     known: list[Record]
+    places: Sequence[str] = ()  # of each in its file, where that is not known of them
     tool: str = ""
     first: int = 0  # the position of the first row in its file
 
@@ -39,16 +38,14 @@ class RecordTable(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.keys)
 
-    def records(self) -> Iterator[Record]:
-        """Each row as a record."""
-        rows = zip(self.keys, self.values, self.known, strict=True)
-        for position, (key, values, known) in enumerate(rows, self.first):
-            yield replace(known, benchmark=key.benchmark, values=values, tool=self.tool, position=position)
+    def record(self, row: int) -> Record:
+        """A row as a record."""
+        known, values, position = self.known[row], self.values[row], self.first + row
+        where, name = self.places[row] if self.places else known.where, self.keys[row].benchmark
+        return replace(known, benchmark=name, values=values, where=where, tool=self.tool, position=position)
 
     def fits(self) -> bool:
-        """Whether every row is a sample of its own, as it is."""
-        if len(set(self.keys)) < len(self.keys):
-            return False
+        """Whether every row has values that a sample may have."""
         values = np.concatenate(self.values)
         if values.min() >= 0.0:  # of NaN it is not
             return bool(values.max() < np.inf)
@@ -66,19 +63,12 @@ def each_record(items: Iterable[Item]) -> Iterator[Record | Skipped]:
     """The same without tables."""
     for item in items:
         if isinstance(item, RecordTable):
-            yield from item.records()
+            yield from map(item.record, range(len(item)))
         else:
             yield item
 
 
-def joined(tables: Sequence[RecordTable]) -> RecordTable:
-    """The tables of a file as one."""
-
-    def column(of: Callable[[RecordTable], list[T]]) -> list[T]:
-        return [*chain.from_iterable(map(of, tables))]
-
-    first = tables[0]
-    if len(tables) == 1:
-        return first
-    keys, values = column(lambda table: table.keys), column(lambda table: table.values)
-    return replace(first, keys=keys, values=values, known=column(lambda table: table.known))
+def fit(tables: Sequence[RecordTable]) -> bool:
+    """Whether every row of what one version holds is a sample of its own, as it is."""
+    keys = [*chain.from_iterable(table.keys for table in tables)]
+    return len(set(keys)) == len(keys) and all(table.fits() for table in tables)

@@ -15,11 +15,13 @@ from sys import intern
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from speedproof.arrays import numbered
-from speedproof.data.record import Record, Skipped
+from speedproof.arrays import FloatArray, from_zero, numbered
+from speedproof.data.record import Key, Record, Skipped
 from speedproof.data.sample import Trait, written_in
-from speedproof.data.units import Direction, Unit, parse_unit
+from speedproof.data.table import RecordTable
+from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.formats.reading import Gathered, decimals, is_number
 from speedproof.formats.source import ReadOptions, Source
 
@@ -43,6 +45,7 @@ _METRICS = {
     "B/op": "memory",
 }
 _BLOCK = 1 << 18  # bytes whose words are taken at once
+_TOGETHER = 1 << 13  # rows of a table
 _WORTH = 8  # lines that are worth a look at their columns
 _SEVERAL = frozenset({Trait.ORDER_KNOWN})
 _ALONE = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
@@ -54,6 +57,10 @@ def sniff(head: bytes) -> bool:
     return b"Benchmark" in head and _RESULT_LINE.search(head) is not None
 
 
+_Fields = tuple[tuple[str, str], ...]
+_NONE = np.empty(0)
+
+
 class _Content(Struct):
     """What a file holds, and what the lines so far say of the next ones."""
 
@@ -63,7 +70,7 @@ class _Content(Struct):
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     configuration: dict[str, str] = field(default_factory=dict)
-    fields: tuple[tuple[str, str], ...] = ()
+    fields: _Fields = ()
     groups: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # by name and units, of the fields
     invocation: int = 0
     measured: bool = False
@@ -80,7 +87,7 @@ class _Content(Struct):
         self.skipped.append(self.source.skip(f"line {line}", benchmark, reason))
 
 
-def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
+def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped]:
     r"""Read every benchmark and unit.
 
     The suffix ``-N`` of a name is the field ``gomaxprocs``, unless the file has one name with several
@@ -97,26 +104,37 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
     names = _names(dict.fromkeys((packages[fields], name) for name, _, fields in rows.keys))
     with_procs = cache(lambda fields, procs: (*fields, ("gomaxprocs", procs)) if procs else fields)
-    # One set for all that have it: a set is hashed member by member.
-    traits = cache(lambda written, several: (_SEVERAL if several else _ALONE) | written_in(_unit(written)))
+
+    # One of all that are alike: what is known of many is looked at once.
+    @cache
+    def known_of(written: str, fields: _Fields, procs: str, several: bool) -> tuple[str, Record]:
+        traits = (_SEVERAL if several else _ALONE) | written_in(unit := _unit(written))
+        metric, base = _METRICS.get(written, written), unit.base
+        better = content.better.get(metric) or direction_of(base, metric)
+        fields = with_procs(fields, procs)
+        return metric, Record(
+            "", _NONE, base, metric, better, source.version, None, source.name, "", fields, traits
+        )
+
+    keys: list[Key] = []
+    columns: list[FloatArray] = []
+    known: list[Record] = []
+    places: list[str] = []
     for (full, written, fields), group in rows.keys.items():
         name, procs = names[packages[fields], full]
         values, invocations = rows.of(group)
+        values.flags.writeable = False
         several = bool(content.invocation and invocations[0] != invocations[-1])
-        metric = _METRICS.get(written, written)
-        yield Record(
-            name,
-            values,
-            _unit(written).base,
-            metric,
-            content.better.get(metric),
-            source.version,
-            invocations.astype(np.int64) if several else None,
-            source.name,
-            f"line {rows.places[group]}",
-            with_procs(fields, procs),
-            traits(written, several),
-        )
+        metric, one = known_of(written, fields, procs, several)
+        keys.append(Key(name, metric))
+        columns.append(values)
+        known.append(replace(one, processes=from_zero(invocations.astype(np.int64))) if several else one)
+        places.append(f"line {rows.places[group]}")
+        if len(keys) == _TOGETHER:
+            yield RecordTable(keys, columns, known, places)
+            keys, columns, known, places = [], [], [], []
+    if keys:
+        yield RecordTable(keys, columns, known, places)
 
 
 def _scan(text: str, before: int, content: _Content) -> int:

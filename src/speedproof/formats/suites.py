@@ -119,10 +119,10 @@ def read(
     items = {path: _measured(path, format, options) for path in paths}
     asked = {argument.paths for argument in arguments if argument.version}
     more = names_given(higher_is_better)
-    plain = len(paths) == 1 and match == "name" and not (asked or rows or by or reference or more)
-    if plain and any(isinstance(item, RecordTable) for item in items[paths[0]]):
-        (name,) = versions.labels_of(arguments)
-        suite = _usable([(name, item) for item in items[paths[0]]], commands=False)
+    plain = len(paths) == len(arguments) and match == "name" and not (asked or rows or by or more)
+    if plain and not (reference and len(paths) == 1) and all(map(_in_tables, items.values())):
+        named = zip(versions.labels_of(arguments), paths, strict=True)
+        suite = _usable([(name, item) for name, path in named for item in items[path]], commands=False)
         return _chosen(suite, only, skip, metric, first)
     once = {path: list(each_record(of)) for path, of in items.items()}
     read_all = [once[path] for path in paths]
@@ -202,6 +202,13 @@ def _measured(path: str, format: str | None, options: ReadOptions) -> list[Item]
             f"{path}: no measured values{' where ' + options.where if options.where else reasons}"
         )
     return records
+
+
+def _in_tables(items: Sequence[Item]) -> bool:
+    """Whether all of it, and something, was measured by a tool that names benchmarks, and no versions."""
+    return any(isinstance(item, RecordTable) for item in items) and not any(
+        isinstance(item, Record) for item in items
+    )
 
 
 def _usable(labelled: Sequence[tuple[str, Item]], *, commands: bool) -> Suite:

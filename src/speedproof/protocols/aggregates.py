@@ -49,19 +49,19 @@ class MeanLogRatio(Struct, frozen=True):
     error: float  # its standard error; NaN where none can be given
     df: float  # degrees of freedom of the t distribution that goes with it
 
-    def pvalue(self, margin: float = 0.0, *, less: bool = False) -> float:
-        """One-sided p-value for "the mean lies above the margin", or below it."""
+    def pvalue(self, margin: float = 0.0, *, less: bool = False, most: float = 1.0) -> float:
+        """One-sided p-value for "the mean lies above the margin", or below it; of one over `most` maybe 1."""
         distance = margin - self.centre if less else self.centre - margin
         if math.isnan(self.error):
             return math.nan
         if self.error == 0:
             return 1.0 if distance <= 0 else 0.0
-        return float(t_sf(distance / self.error, self.df))
+        z = distance / self.error
+        return float(t_sf(z, self.df)) if _may_be(most, z) else 1.0
 
     def apart(self, alpha: float) -> bool:
-        """Whether either sign may be proven at a risk: no tail of Student's is lighter than the normal one."""
-        z = abs(self.centre) / self.error if self.error else math.inf
-        return 0.5 * math.erfc(z * math.sqrt(0.5)) <= alpha * (1.0 + 1e-9)
+        """Whether either sign may be proven at a risk."""
+        return _may_be(alpha, abs(self.centre) / self.error if self.error else math.inf)
 
     def estimate(self, alpha: float) -> Estimate:
         """The ratio with its two-sided interval; from 0 to infinity where no error can be given."""
@@ -70,6 +70,11 @@ class MeanLogRatio(Struct, frozen=True):
             return Estimate(observed, 0.0, math.inf, 1 - alpha)
         half = t_quantile(1 - alpha / 2, self.df) * self.error if self.error else 0.0
         return Estimate(observed, _exp(self.centre - half), _exp(self.centre + half), 1 - alpha)
+
+
+def _may_be(pvalue: float, z: float) -> bool:
+    """Whether a statistic may have so small a p-value: no tail of Student's is lighter than the normal one."""
+    return 0.5 * math.erfc(z * math.sqrt(0.5)) <= pvalue * (1.0 + 1e-9)
 
 
 class GeometricMeans(Struct, frozen=True):

@@ -109,12 +109,15 @@ def evidence(comparison: Comparison) -> dict[str, float]:
     return dict(zip(_SAYS, pvalues, strict=True))
 
 
-def evidence_of_mean(mean: MeanLogRatio, margin: float) -> dict[str, float]:
-    """P-values against the nulls of what contradicts a policy, from the logarithm of a ratio of means."""
+def evidence_of_mean(mean: MeanLogRatio, margin: float, alpha: float) -> dict[str, float]:
+    """P-values against the nulls of what contradicts a policy, from the logarithm of a ratio of means.
+
+    Of some over alpha, 1.
+    """
     edge = math.log1p(margin)
-    worse, better = mean.pvalue(-edge, less=True), mean.pvalue(edge)
+    worse, better = mean.pvalue(-edge, less=True, most=alpha), mean.pvalue(edge, most=alpha)
     either = min(1.0, 2 * min(worse, better))
-    return {"regression": worse, "slowdown": mean.pvalue(less=True), "difference": either}
+    return {"regression": worse, "slowdown": mean.pvalue(less=True, most=alpha), "difference": either}
 
 
 def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:

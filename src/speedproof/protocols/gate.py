@@ -264,9 +264,9 @@ class _Case(Struct, frozen=True, eq=False):
         Three times that of its test where they do not meet it either: policy, or no regression.
         """
         average = self.average
-        if average is None or not average.error or p[self.demand.denies] <= alpha or not average.apart(alpha):
+        if average is None or not average.error or p[self.demand.denies] <= alpha:
             return 1.0
-        of_mean = evidence_of_mean(average, self.demand.margin)
+        of_mean = evidence_of_mean(average, self.demand.margin, alpha)
         met = (ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION])
         pvalues = (of_mean[denies] for asks, denies in met if p[asks] <= alpha)
         pvalue = min(3.0 * of_mean[self.demand.denies], *pvalues, 1.0)

@@ -250,18 +250,6 @@ static double score(const Test *test, double won, double square_x, double square
     return copysign(deviate < most ? deviate : most, effect);
 }
 
-/* Of all states between ratios of ascending x to descending y, which pass one by one in this order. */
-static void walk(const Test *test, const int64_t *order, Py_ssize_t n, Py_ssize_t m, double *scores) {
-    double won = (double)(n * m), square_x = won * (double)m, square_y = 0.0;
-    scores[0] = score(test, won, square_x, square_y);
-    for (Py_ssize_t k = 0; k < n * m; k++) {
-        won -= 1.0;
-        square_x += 1.0 - 2.0 * (double)(m - order[k] % m);
-        square_y += 1.0 + 2.0 * (double)(order[k] / m);
-        scores[k + 1] = score(test, won, square_x, square_y);
-    }
-}
-
 /* The squared statistic beyond which all are rejected: no state has fewer degrees of freedom than the smaller side,
  * and from 2 on a statistic says the more, the more of them there are. Infinite where that is not so, or not known. */
 static double enough(const Test *test, double critical) {
@@ -443,6 +431,56 @@ static void bounds_of(const Grid *of, const Test *test, double rounding, double 
         found[2] = edges[low < 0 ? 0 : low], found[3] = edges[(high < 0 ? count : high) + 1];
 }
 
+/* The least score of the real states up to that at gamma, or the greatest from it on. What lies farther off is surely
+ * no more extreme than the score at gamma, and within that only what a few multiplications do not rule out is scored;
+ * where no real state is as extreme, or nothing is sure, all are walked through. */
+static double extreme(const Grid *of, const Test *test, double rounding, double gamma, int least, int sure,
+                      const Room *room) {
+    const double n = test->n, m = test->m, sign = least ? 1.0 : -1.0;
+    const double of_x = test->factor_x / (n * n * (n - 1.0) * (m * m));
+    const double of_y = test->factor_y / (m * m * (m - 1.0) * (n * n));
+    const Py_ssize_t count = of->n * of->m, at = lost_upto(of, gamma, room->upto), step = least ? -1 : 1;
+    const State here = state_of(room->upto, of->n, of->m);
+    double won = (double)(count - at), square_x = here.square_x, square_y = here.square_y, best = INFINITY;
+    const double there = sign * score(test, won, square_x, square_y);
+    const double free = (test->free_x < test->free_y ? test->free_x : test->free_y) - 0.5;
+    const double beyond = sure && there > 0.0 ? enough(test, there) : INFINITY;
+    const double floor = there * test->floor * (1.0 + 1e-6), reach = there * there + 3.0;
+    /* A score is at most so many times its statistic: no state has fewer degrees of freedom than the smaller side. */
+    const double stretch = 1.0 + reach / (48.0 * free * free);
+    const double least_stretch = 1.0 - 2.0 * test->curvature * test->centre;
+    const double inner = (1.0 - 1e-6) * there * there * larger(least_stretch, 0.1) / (stretch * stretch);
+    const double within = sure && there < 0.0 && free > 0.0 && test->curvature >= 0.0 ? inner : -1.0;
+    Py_ssize_t far = !sure ? -1 : there > 0.0 ? surely(test, (double)count, there, beyond) - 1 : count / 2;
+    const Py_ssize_t apart = least ? at : count - at;
+    if (far >= apart) far = apart - 1;
+    const Py_ssize_t end = least ? far : count - far, slack = FEW + count / 16;
+    Near low_near = about(of, least ? end : at - 1), high_near = about(of, least ? at + 1 : end);
+    const Py_ssize_t first = least ? smallest(of, &low_near, end - slack, end, 0, room->below)
+                                   : smallest(of, &low_near, at - 1 - FEW, at - 1, 0, room->below);
+    const Py_ssize_t last = least ? smallest(of, &high_near, at + 1, at + 1 + FEW, 1, room->upto)
+                                  : smallest(of, &high_near, end, end + slack, 1, room->upto);
+    sort_between(of, first, last, room);
+    const double *const edges = room->edges;
+    for (Py_ssize_t k = at; k != end && k >= 0 && k <= count; k += step) {
+        if (k == 0 || k == count || edges[k + 1] > edges[k] * rounding) {
+            const double effect = won / (double)count - 0.5, lost = (double)count - won, size = sign * effect;
+            const double total = of_x * (n * square_x - won * won) + of_y * (m * square_y - lost * lost);
+            const int outside = size > floor && effect * effect > beyond * total;
+            if (!outside && !(total > 0.0 && effect * effect < within * total)) {
+                const double scored = sign * score(test, won, square_x, square_y);
+                best = scored < best ? scored : best;
+            }
+        }
+        if (k == (least ? 0 : count)) break;
+        const Ranked crossed = room->sorted[least ? k - 1 : k];
+        won -= (double)step;
+        square_x += (double)step * (1.0 - 2.0 * (m - (double)(uint32_t)crossed.at));
+        square_y += (double)step * (1.0 + 2.0 * (double)(crossed.at >> 32));
+    }
+    return sure && !(best <= there) ? extreme(of, test, rounding, gamma, least, 0, room) : sign * best;
+}
+
 typedef struct {
     Py_buffer x, y, of_x, of_y, ends, merged;
 } Buffers;
@@ -573,30 +611,6 @@ static PyObject *ranked(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
-static const char walked_doc[] =
-    "walked(order, n, m, tests, scores): the scores of all states between the ratios of each row.";
-
-static PyObject *walked(PyObject *self, PyObject *arguments) {
-    Buffers all;
-    Py_ssize_t n, m;
-    (void)self;
-    memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*nny*w*:walked", &all.x, &n, &m, &all.y, &all.of_x)) return NULL;
-    const Py_ssize_t rows = all.y.len / (Py_ssize_t)sizeof(Test), size = (Py_ssize_t)sizeof(double);
-    PyObject *answer = NULL;
-    if (n < 2 || m < 2 || n > PY_SSIZE_T_MAX / 16 / m || all.y.len % (Py_ssize_t)sizeof(Test) ||
-        all.x.len != rows * n * m * size || all.of_x.len != rows * (n * m + 1) * size)
-        PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else {
-        for (Py_ssize_t row = 0; row < rows; row++)
-            walk((Test *)all.y.buf + row, (int64_t *)all.x.buf + row * n * m, n, m,
-                 (double *)all.of_x.buf + row * (n * m + 1));
-        answer = Py_NewRef(Py_None);
-    }
-    release(&all);
-    return answer;
-}
-
 static const char bounded_doc[] =
     "bounded(x, n, y, m, tests, critical, rounding, ends): the two in the middle of the ratios of each row of "
     "ascending x to descending y, and between which the states are that are not rejected.";
@@ -632,6 +646,39 @@ static PyObject *bounded(PyObject *self, PyObject *arguments) {
             }
             bounds_of(&of, tests + row, rounding, critical[row], beyond, rejected, &room, found);
         }
+        answer = Py_NewRef(Py_None);
+    }
+    free(room.memory);
+    release(&all);
+    return answer;
+}
+
+static const char extremes_doc[] =
+    "extremes(x, n, y, m, tests, rounding, gamma, least, found): of the states of each row, as of `bounded`, the least "
+    "score of those up to gamma, or the greatest of those from it on.";
+
+static PyObject *extremes(PyObject *self, PyObject *arguments) {
+    Buffers all;
+    Py_ssize_t n, m;
+    double rounding, gamma;
+    int least;
+    (void)self;
+    memset(&all, 0, sizeof all);
+    if (!PyArg_ParseTuple(arguments, "y*ny*ny*ddpw*:extremes", &all.x, &n, &all.y, &m, &all.of_x, &rounding, &gamma,
+                          &least, &all.of_y))
+        return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = all.of_y.len / size;
+    PyObject *answer = NULL;
+    Room room = {NULL, NULL, NULL, NULL, NULL, NULL};
+    if (n < 2 || m < 2 || n > PY_SSIZE_T_MAX / 64 / m || all.of_x.len != rows * (Py_ssize_t)sizeof(Test) ||
+        all.x.len != rows * n * size || all.y.len != rows * m * size)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else if (!take_room(&room, n, m))
+        PyErr_NoMemory();
+    else {
+        Grid of = {all.x.buf, all.y.buf, n, m, 1};
+        for (Py_ssize_t row = 0; row < rows; row++, of.x += n, of.y += m)
+            ((double *)all.of_y.buf)[row] = extreme(&of, (Test *)all.of_x.buf + row, rounding, gamma, least, 1, &room);
         answer = Py_NewRef(Py_None);
     }
     free(room.memory);
@@ -682,11 +729,11 @@ static PyObject *differences(PyObject *self, PyObject *arguments) {
 static PyMethodDef methods[] = {
     {"bounded", bounded, METH_VARARGS, bounded_doc},
     {"differences", differences, METH_VARARGS, differences_doc},
+    {"extremes", extremes, METH_VARARGS, extremes_doc},
     {"merged", merged, METH_VARARGS, merged_doc},
     {"pooled", pooled, METH_VARARGS, pooled_doc},
     {"ranked", ranked, METH_VARARGS, ranked_doc},
     {"ratios", ratios, METH_VARARGS, ratios_doc},
-    {"walked", walked, METH_VARARGS, walked_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -125,18 +125,32 @@ def _equal(n: int, m: int, factor_x: FloatArray, factor_y: FloatArray) -> FloatA
 def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:
     """`Null.score` of all states of each row while pairs, of ascending x to descending y, are lost in an order."""
     scores = np.empty((len(order), n * m + 1))
+    # Before the i-th x falls below the j-th y, m - j of the y were below it and i of the x below that y.
+    square_x, square_y = np.empty_like(scores), np.zeros_like(scores)
+    square_x[:, 0] = n * m * m
+    square_x[:, 1:] = n * m * m + np.cumsum(1.0 - 2.0 * (m - order % m), axis=1)
+    np.cumsum(1.0 + 2.0 * (order // m), axis=1, out=square_y[:, 1:])
+    scores[:] = n * m - np.arange(n * m + 1.0)
+    factors = inflation[:, :1], inflation[:, 1:]
+    return _deviate(studentised(Spread(scores, square_x, square_y), n, m, factors), effective[:, None])
+
+
+def extremes(
+    x: FloatArray,
+    y: FloatArray,
+    constants: tuple[FloatArray, FloatArray],
+    gamma: float,
+    slack: float,
+    *,
+    least: bool,
+) -> FloatArray | None:
+    """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on."""
     if COMPILED is None:
-        # Before the i-th x falls below the j-th y, m - j of the y were below it and i of the x below that y.
-        square_x, square_y = np.empty_like(scores), np.zeros_like(scores)
-        square_x[:, 0] = n * m * m
-        square_x[:, 1:] = n * m * m + np.cumsum(1.0 - 2.0 * (m - order % m), axis=1)
-        np.cumsum(1.0 + 2.0 * (order // m), axis=1, out=square_y[:, 1:])
-        scores[:] = n * m - np.arange(n * m + 1.0)
-        factors = inflation[:, :1], inflation[:, 1:]
-        return _deviate(studentised(Spread(scores, square_x, square_y), n, m, factors), effective[:, None])
-    order = np.ascontiguousarray(order, dtype=np.int64)
-    COMPILED.walked(order, n, m, _constants(n, m, inflation, effective), scores)
-    return scores
+        return None
+    n, m, found = x.shape[1], y.shape[1], np.empty(len(x))
+    x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
+    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, found)
+    return found
 
 
 def bounded(

@@ -27,6 +27,7 @@ from speedproof.stats.permutation import (
     PROVING,
     Spread,
     bounded,
+    extremes,
     most_single,
     studentised,
     tied_pvalue,
@@ -191,16 +192,30 @@ def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
         if n * m > _MOST_RATIOS:
             large = Search(part, score)
         else:
-            low, high = both_states(part, score)
+            of_states = _extremes(part, score, gammas)
         for k, gamma in enumerate(gammas):
             if n * m > _MOST_RATIOS:
                 just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
                 scores = large.score(just_above, -1.0), large.score(just_below, 1.0)
             else:
-                scores = low.least_upto(gamma), high.greatest_from(gamma)
+                scores = of_states[k]
             above[k, rows], below[k, rows] = score.pvalue(scores[0]), score.pvalue(-scores[1])
     for gamma, *pvalues in zip(gammas, above, below, strict=True):
         yield _beyond_drift(gamma, OneSided(*pvalues), beyond_drift(pairs))
+
+
+def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[tuple[FloatArray, FloatArray]]:
+    """By gamma the least score of states that begin there or below, and the greatest that end there or above."""
+    low, high, constants = _values(pairs, -1.0), _values(pairs, 1.0), (score.inflation, score.effective)
+    found = []
+    for below, above in map(edges, gammas):
+        least = extremes(*low, constants, above, ROUNDING, least=True)
+        greatest = extremes(*high, constants, math.nextafter(below, 0.0), ROUNDING, least=False)
+        if least is None or greatest is None:
+            of_low, of_high = both_states(pairs, score)
+            return [(of_low.least_upto(gamma), of_high.greatest_from(gamma)) for gamma in gammas]
+        found.append((least, greatest))
+    return found
 
 
 def fewest_for_chance(alpha: float) -> int:
