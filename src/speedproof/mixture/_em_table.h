@@ -16,7 +16,7 @@
 
 /* Where a short climb ended; it waits to climb on. */
 typedef struct {
-    int K, model, gone;
+    int K, model, gone, hopeless;
     double loglik;
     Mixture mixture;
 } Waiting;
@@ -134,20 +134,24 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
     one->K = K;
     one->model = model;
     one->gone = 0;
+    one->hopeless = o.state != RUN_OK && o.steps < rules.max_steps;
     one->loglik = o.loglik;
     t->count++;
 }
 
 /* A climb on the sample itself, in double precision where it is to converge; it is kept if it ends higher than the one
- * before, which only double precision tells. */
-static void climb_on(Table *t, int K, int model, const Mixture *from, double scouted, const Rules *rules) {
+ * before, which only double precision tells. What was given up on the sample itself stays where it is. */
+static void climb_on(Table *t, int K, int model, const Mixture *from, double scouted, int hopeless, const Rules *rules) {
     Mixture m;
     Outcome o;
     Found *old = &t->found[K][model];
     const double before = old->there ? old->loglik : -INFINITY;
     int exact = rules->gain_relative == 0.0 || t->all.size <= EXACT;
-    if (exact) {
-        copy_mixture(K, from, &m);
+    copy_mixture(K, from, &m);
+    if (hopeless && t->on->size == t->all.size) {
+        o = (Outcome){scouted, 0, RUN_UNFINISHED};
+        exact = 0;
+    } else if (exact) {
         o = em_padded(t->kernels->e_step, t->all.x, t->all.size, K, model, rules, &m);
     } else {
         o = climb_in_single(t, &t->all, K, model, from, rules, &m, &exact);
@@ -174,7 +178,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
 /* Long climbs of the highest `count` that wait at a place, those of one height once, none more than
  * `reach` of BIC below the best. */
 static void follow(Table *t, int K, int model, int count, double reach) {
-    const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : 1e-5, 0.0, LONG_STEPS, 6);
+    const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : t->all.size > FEW ? 5e-6 : 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
     for (int taken = 0; taken < count;) {
         Waiting *top = NULL;
@@ -186,7 +190,7 @@ static void follow(Table *t, int K, int model, int count, double reach) {
         const Found *old = &t->found[K][model];
         last = top->loglik;
         taken++;
-        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, &rules);
+        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, top->hopeless, &rules);
     }
 }
 
@@ -252,7 +256,7 @@ static void finish(Table *t, int K, int model) {
     Found *one = &t->found[K][model];
     const Rules rules = table_rules(t, &t->all, K, model, 0.0, 1e-11, FINE_STEPS, 0);
     if (!one->there || one->finished || one->bic < best_bic(t) - MARGIN) return;
-    climb_on(t, K, model, &one->mixture, one->scouted, &rules);
+    climb_on(t, K, model, &one->mixture, one->scouted, 0, &rules);
     one->finished = 1;
 }
 
@@ -338,8 +342,9 @@ static void hand_out(const Table *t, double *loglik, double *mixtures, int32_t *
 /* The table of so many values, whose quantiles x are; returns 0 when memory runs out. */
 static int search_table(const Kernels *kernels, const double *x, int size, int n, int K_max, double floor, double apart,
                         int give_up, double *loglik, double *mixtures, int32_t *converged) {
-    Table *t = calloc(1, sizeof *t);
+    Table *t = malloc(sizeof *t);
     if (!t) return 0;
+    memset(t, 0, offsetof(Table, found) + ((size_t)K_max + 1) * sizeof *t->found);
     t->kernels = kernels;
     t->n = n;
     t->K_max = K_max;
