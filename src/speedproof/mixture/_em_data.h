@@ -7,7 +7,6 @@
 #define EM_DATA
 #define LANES (64 / (int)sizeof(REAL))
 #define H (LANES / WIDTH) /* vectors that make up the lanes */
-#define ROWS 16           /* of so many lanes at once: constants and sums stay in registers, densities in the cache */
 #define NEGLIGIBLE 24     /* log2 of what is lost in rounding beside the likeliest; in single precision */
 /* Logs of densities are taken relative to the tallest component's peak, which gets this one, and cut off at the
  * lowest, so that no product of two is denormal; the sum of an observation is sound from so much on. */
@@ -94,20 +93,16 @@ TARGET INLINE Ints OF(used)(int left, int i) {
 #if SINGLE
 /* The rows of sorted values outside of which a component is negligible beside another: less likely at the nearest value
  * of a row than that is at the farthest. */
-TARGET INLINE void NAME(reach)(const float *x, int rows, int K, const float *mu, const float *c, const float *h, int *from,
-                               int *to) {
+TARGET INLINE void NAME(reach)(const float *lows, const float *highs, int rows, int K, const float *mu, const float *c,
+                               const float *h, int *from, int *to) {
     const Vec zero = {0};
-    Vec low[ROWS / WIDTH], high[ROWS / WIDTH], bar[ROWS / WIDTH], top[K_LIMIT][ROWS / WIDTH];
+    Vec bar[ROWS / WIDTH], top[K_LIMIT][ROWS / WIDTH];
     const int count = (rows + WIDTH - 1) / WIDTH;
-    for (int r = 0; r < count * WIDTH; r++) {
-        const float *row = x + (r < rows ? r : rows - 1) * LANES;
-        low[r / WIDTH][r % WIDTH] = row[0];
-        high[r / WIDTH][r % WIDTH] = row[LANES - 1];
-    }
     for (int j = 0; j < count; j++) {
+        const Vec low = OF(values)(lows + j * WIDTH), high = OF(values)(highs + j * WIDTH);
         bar[j] = zero - INFINITY;
         for (int k = 0; k < K; k++) {
-            const Vec below = low[j] - mu[k], above = mu[k] - high[j];
+            const Vec below = low - mu[k], above = mu[k] - high;
             const Vec far = OF(max)(zero - below, zero - above), near = OF(max)(OF(max)(below, above), zero);
             bar[j] = OF(max)(bar[j], OF(fma)(far * far, h[k] - zero, c[k] - zero));
             top[k][j] = OF(fma)(near * near, h[k] - zero, c[k] - zero);
@@ -152,8 +147,9 @@ TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, int ro
 }
 #endif
 
-/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. In double precision,
- * unless NULL, also the upper half of the curvature of em_newton(). */
+/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. No moments
+ * where `sums` is NULL. In double precision, unless NULL, also the upper half of the curvature of em_newton(). In single
+ * precision the ends of each row follow the values. */
 TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums, double *curvature) {
     const REAL *x = data;
     const Vec zero = {0};
@@ -168,7 +164,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
         c[k] = (REAL)(SINGLE ? square : 0.5 * log2(square));
         h[k] = (REAL)(-0.5 * LOG2_E * inverse);
         mu[k] = (REAL)m->mu[k];
-        sums->s0[k] = sums->s1[k] = sums->s2[k] = 0.0;
+        if (sums) sums->s0[k] = sums->s1[k] = sums->s2[k] = 0.0;
     }
 #if SINGLE
     for (int k = 0; k < K; k += WIDTH) {
@@ -197,7 +193,10 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
         for (int j = 0; j < rows * H; j += H)
             for (int i = 0; i < H; i++) sum[j + i] = zero;
 #if SINGLE
-        if (rows > 2) NAME(reach)(at, rows, K, mu, c, h, from, to);
+        if (rows > 2) {
+            const float *ends = x + (n + LANES - 1) / LANES * LANES + start / LANES;
+            NAME(reach)(ends, ends + ENDS(n), rows, K, mu, c, h, from, to);
+        }
 #endif
         for (int k = 0; k < K; k++) {
             const Vec own_mu = mu[k] - zero, own_c = c[k] - zero, own_h = h[k] - zero;
@@ -241,7 +240,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
 #else
         if (curvature) NAME(curve)(at, rows, K, m, e, sum, curvature);
 #endif
-        for (int k = 0; k < K; k++) {
+        for (int k = 0; sums && k < K; k++) {
             Vec t0[H] = {{0}}, t1[H] = {{0}}, t2[H] = {{0}};
             const int end = SINGLE && rows > 2 ? to[k] * H : rows * H;
             for (int j = SINGLE && rows > 2 ? from[k] * H : 0; j < end; j += H)

@@ -27,7 +27,8 @@ typedef struct {
     Mixture mixture;
 } Found;
 
-/* A sorted sample or quantiles of it, padded to whole blocks, and again in single precision. */
+/* A sorted sample or quantiles of it, padded to whole blocks, and again in single precision, there followed by the first
+ * value of each block and by the last. */
 typedef struct {
     double *x;
     float *single;
@@ -60,15 +61,20 @@ static void condense(const double *x, int n, int count, double *out) {
 
 /* Points to be freed, of a sample; 0 without memory. */
 static int points_of(const double *x, int n, int count, Points *out) {
-    const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK;
-    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)whole * sizeof *out->single), INFINITY,
-                    size};
+    const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK, ends = ENDS(size);
+    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)(whole + 2 * ends) * sizeof *out->single),
+                    INFINITY, size};
     if (!out->x || !out->single) return 0;
     condense(x, n, size, out->x);
     for (int i = 0; i < whole; i++) {
         if (i >= size) out->x[i] = out->x[size - 1];
         if (i >= 3 && i < size) out->four = fmin(out->four, out->x[i] - out->x[i - 3]);
         out->single[i] = (float)out->x[i];
+    }
+    for (int i = 0; i < ends; i++) {
+        const int row = (i * BLOCK < whole ? i : whole / BLOCK - 1) * BLOCK;
+        out->single[whole + i] = out->single[row];
+        out->single[whole + ends + i] = out->single[row + BLOCK - 1];
     }
     return 1;
 }
@@ -157,11 +163,10 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
         o = climb_in_single(t, &t->all, K, model, from, rules, &m, &exact);
     }
     if (!exact && o.state != RUN_SINGULAR && o.loglik > before - 1e-3) {
-        Sums sums;
         double whole = 0.0; /* about one: of weights in single precision */
         for (int k = 0; k < K; k++) whole += m.w[k];
         for (int k = 0; k < K; k++) m.w[k] /= whole;
-        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, &sums, NULL);
+        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, NULL, NULL);
     }
     if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
