@@ -48,15 +48,19 @@ TARGET static __attribute__((noinline)) Vec OF(again)(Vec obs, int K, const Vec 
 /* Sum, or product, over the lanes in an order that does not depend on H. */
 #define FOLD(name, op)                                                                                             \
     TARGET INLINE double OF(name)(const Vec *v) {                                                                  \
-        OF(Quarter) part[4];                                                                                           \
-        memcpy(part, v, sizeof part);                                                                              \
-        part[0] = (part[0] op part[2]) op (part[1] op part[3]);                                                    \
-        if (!SINGLE) return part[0][0] op part[0][1];                                                              \
-        OF(Eighth) half[2];                                                                                        \
-        memcpy(half, part, sizeof half);                                                                           \
+        OF(Half) half[2];                                                                                          \
+        OF(Quarter) quarter[2];                                                                                    \
+        OF(Eighth) eighth[2];                                                                                      \
+        memcpy(half, v, sizeof half);                                                                              \
         half[0] = half[0] op half[1];                                                                              \
-        return (double)(half[0][0] op half[0][8 / sizeof(REAL) - 1]);                                              \
+        memcpy(quarter, half, sizeof quarter);                                                                     \
+        quarter[0] = quarter[0] op quarter[1];                                                                     \
+        if (!SINGLE) return (double)(quarter[0][0] op quarter[0][1]);                                              \
+        memcpy(eighth, quarter, sizeof eighth);                                                                    \
+        eighth[0] = eighth[0] op eighth[1];                                                                        \
+        return (double)(eighth[0][0] op eighth[0][8 / sizeof(REAL) - 1]);                                          \
     }
+typedef REAL OF(Half) __attribute__((vector_size(32)));
 typedef REAL OF(Quarter) __attribute__((vector_size(16)));
 typedef REAL OF(Eighth) __attribute__((vector_size(8)));
 FOLD(total, +)
@@ -200,8 +204,8 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
 #endif
         for (int k = 0; k < K; k++) {
             const Vec own_mu = mu[k] - zero, own_c = c[k] - zero, own_h = h[k] - zero;
-            const int end = SINGLE && rows > 2 ? to[k] * H : rows * H;
-            int j = SINGLE && rows > 2 ? from[k] * H : 0;
+            const size_t end = (size_t)(SINGLE && rows > 2 ? to[k] : rows) * H;
+            size_t j = (size_t)(SINGLE && rows > 2 ? from[k] : 0) * H;
             for (; j + GROUP <= end; j += GROUP)
                 OF(densities)(at + j * WIDTH, GROUP, own_mu, own_c, own_h, e[k] + j, sum + j);
             for (; j < end; j++) OF(densities)(at + j * WIDTH, 1, own_mu, own_c, own_h, e[k] + j, sum + j);
@@ -242,8 +246,8 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
 #endif
         for (int k = 0; sums && k < K; k++) {
             Vec t0[H] = {{0}}, t1[H] = {{0}}, t2[H] = {{0}};
-            const int end = SINGLE && rows > 2 ? to[k] * H : rows * H;
-            for (int j = SINGLE && rows > 2 ? from[k] * H : 0; j < end; j += H)
+            const size_t end = (size_t)(SINGLE && rows > 2 ? to[k] : rows) * H;
+            for (size_t j = (size_t)(SINGLE && rows > 2 ? from[k] : 0) * H; j < end; j += H)
                 for (int i = 0; i < H; i++) {
                     Vec d = mu[k] - OF(values)(at + (j + i) * WIDTH), r = e[k][j + i] * sum[j + i], rd = r * d;
                     t0[i] += r;

@@ -4,7 +4,7 @@
 #define BLOCK 16 /* observations that an E-step takes at once */
 #define ROWS 16  /* of BLOCK so many at most: constants and sums stay in registers, densities in the cache */
 #define ENDS(n) (((n) + ROWS * BLOCK - 1) / (ROWS * BLOCK) * ROWS)
-#define EXACT 64 /* so few values cost less in double precision, and without Newton's steps */
+#define EXACT 64 /* values, of which climbs to convergence cost less without Newton's steps */
 #define NEWTON_K 16 /* components at most, and steps of EM between where it does not lead up */
 #define NEWTON_APART 12
 #define NEWTON_NEARLY 1e-7

@@ -83,7 +83,7 @@ static double best_bic(const Table *t) {
     double best = t->found[1][MODEL_E].bic;
     for (int K = 2; K <= t->K_max; K++)
         for (int model = MODEL_E; model <= MODEL_V; model++)
-            if (t->found[K][model].there) best = fmax(best, t->found[K][model].bic);
+            if (t->found[K][model].there && t->found[K][model].bic > best) best = t->found[K][model].bic;
     return best;
 }
 
@@ -152,7 +152,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
     Outcome o;
     Found *old = &t->found[K][model];
     const double before = old->there ? old->loglik : -INFINITY;
-    int exact = rules->gain_relative == 0.0 || t->all.size <= EXACT;
+    int exact = rules->gain_relative == 0.0;
     copy_mixture(K, from, &m);
     if (hopeless && t->on->size == t->all.size) {
         o = (Outcome){scouted, 0, RUN_UNFINISHED};
