@@ -25,6 +25,7 @@
 #include <immintrin.h>
 #endif
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,13 +41,13 @@
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 #define BYTES 64
 #define MM _mm512
-#define ANY(a) (_mm512_test_epi64_mask((__m512i)(a), (__m512i)(a)) != 0)
+#define BITS(a) (SINGLE ? _mm512_movepi32_mask((__m512i)(a)) : _mm512_movepi64_mask((__m512i)(a)))
 #include "_em_isa.h"
 #define ISA avx2
 #define TARGET __attribute__((target("avx2,fma")))
 #define BYTES 32
 #define MM _mm256
-#define ANY(a) (!_mm256_testz_si256((__m256i)(a), (__m256i)(a)))
+#define BITS(a) (uint32_t)(SINGLE ? _mm256_movemask_ps((__m256)(a)) : _mm256_movemask_pd((__m256d)(a)))
 #include "_em_isa.h"
 #endif
 #define ISA plain

@@ -7,15 +7,14 @@
 #define EM_DATA
 #define LANES (64 / (int)sizeof(REAL))
 #define H (LANES / WIDTH) /* vectors that make up the lanes */
-#define HALF (LANES / 8)
-#define ROWS 8            /* of so many lanes at once: constants and sums stay in registers, densities in the cache */
+#define NEGLIGIBLE 24     /* log2 of what is lost in rounding beside the likeliest; in single precision */
 /* Logs of densities are taken relative to the tallest component's peak, which gets this one, and cut off at the
  * lowest, so that no product of two is denormal; the sum of an observation is sound from so much on. */
 #define TALLEST (SINGLE ? 90 : 700)
 #define LOWEST (SINGLE ? -20 : -200)
 #define LEAST_SUM (REAL)(SINGLE ? 0x1p8 : 0x1p-100)
 #define ONE ((INT)(SINGLE ? 127 : 1023) << MANTISSA) /* bits of 1.0 */
-#define EXPONENT(v) (((Ints)(v) - ONE) >> MANTISSA)
+#define EXPONENT(v) (Ints)((Words)(v) >> MANTISSA) /* with the bias; of positive numbers */
 #define FRACTION(v) (Vec)(((Ints)(v) & (((INT)1 << MANTISSA) - 1)) | ONE)
 static const int64_t USED_d[] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 static const int32_t USED_f[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
@@ -49,13 +48,21 @@ TARGET static __attribute__((noinline)) Vec OF(again)(Vec obs, int K, const Vec 
 /* Sum, or product, over the lanes in an order that does not depend on H. */
 #define FOLD(name, op)                                                                                             \
     TARGET INLINE double OF(name)(const Vec *v) {                                                                  \
-        OF(Quarter) part[4];                                                                                           \
-        memcpy(part, v, sizeof part);                                                                              \
-        part[0] = (part[0] op part[2]) op (part[1] op part[3]);                                                    \
-        return (double)(SINGLE ? (part[0][0] op part[0][HALF]) op (part[0][1] op part[0][LANES / 4 - 1])           \
-                               : part[0][0] op part[0][1]);                                                        \
+        OF(Half) half[2];                                                                                          \
+        OF(Quarter) quarter[2];                                                                                    \
+        OF(Eighth) eighth[2];                                                                                      \
+        memcpy(half, v, sizeof half);                                                                              \
+        half[0] = half[0] op half[1];                                                                              \
+        memcpy(quarter, half, sizeof quarter);                                                                     \
+        quarter[0] = quarter[0] op quarter[1];                                                                     \
+        if (!SINGLE) return (double)(quarter[0][0] op quarter[0][1]);                                              \
+        memcpy(eighth, quarter, sizeof eighth);                                                                    \
+        eighth[0] = eighth[0] op eighth[1];                                                                        \
+        return (double)(eighth[0][0] op eighth[0][8 / sizeof(REAL) - 1]);                                          \
     }
+typedef REAL OF(Half) __attribute__((vector_size(32)));
 typedef REAL OF(Quarter) __attribute__((vector_size(16)));
+typedef REAL OF(Eighth) __attribute__((vector_size(8)));
 FOLD(total, +)
 FOLD(product, *)
 #undef FOLD
@@ -66,20 +73,55 @@ TARGET INLINE Vec OF(values)(const REAL *x) {
     return v;
 }
 
-/* Densities of component k at `count` (a constant) vectors of values, also added to their sums. */
-TARGET INLINE void OF(densities)(const REAL *x, const int count, REAL mu, REAL c, REAL h, int k, Vec *e, Vec *sum) {
-    const Vec zero = {0};
+/* Densities of a component at `count` (a constant) vectors of values, also added to their sums. */
+TARGET INLINE void OF(densities)(const REAL *x, const int count, Vec mu, Vec c, Vec h, Vec *e, Vec *sum) {
     Vec q[GROUP];
     for (int j = 0; j < count; j++) {
         Vec d = mu - OF(values)(x + j * WIDTH);
-        q[j] = OF(max)(OF(fma)(d * d, zero + h, zero + c), zero + LOWEST);
+        q[j] = OF(max)(OF(fma)(d * d, h, c), (Vec){0} + LOWEST);
     }
     OF(exp2s)(q, count);
     for (int j = 0; j < count; j++) {
         e[j] = q[j];
-        sum[j] = k ? sum[j] + q[j] : q[j];
+        sum[j] += q[j];
     }
 }
+
+/* Which of the next lanes of a row are values, `left` of which are left from its beginning on. */
+TARGET INLINE Ints OF(used)(int left, int i) {
+    Ints mask;
+    memcpy(&mask, USED + LANES - (left < LANES ? left : LANES) + i * WIDTH, sizeof mask);
+    return mask;
+}
+
+#if SINGLE
+/* The rows of sorted values outside of which a component is negligible beside another: less likely at the nearest value
+ * of a row than that is at the farthest. */
+TARGET INLINE void NAME(reach)(const float *lows, const float *highs, int rows, int K, const float *mu, const float *c,
+                               const float *h, int *from, int *to) {
+    const Vec zero = {0};
+    Vec bar[ROWS / WIDTH], top[K_LIMIT][ROWS / WIDTH];
+    const int count = (rows + WIDTH - 1) / WIDTH;
+    for (int j = 0; j < count; j++) {
+        const Vec low = OF(values)(lows + j * WIDTH), high = OF(values)(highs + j * WIDTH);
+        bar[j] = zero - INFINITY;
+        for (int k = 0; k < K; k++) {
+            const Vec below = low - mu[k], above = mu[k] - high;
+            const Vec far = OF(max)(zero - below, zero - above), near = OF(max)(OF(max)(below, above), zero);
+            bar[j] = OF(max)(bar[j], OF(fma)(far * far, h[k] - zero, c[k] - zero));
+            top[k][j] = OF(fma)(near * near, h[k] - zero, c[k] - zero);
+        }
+        bar[j] -= NEGLIGIBLE;
+    }
+    for (int k = 0; k < K; k++) {
+        uint32_t found = 0;
+        for (int j = 0; j < count; j++) found |= (uint32_t)OF(bits)(top[k][j] > bar[j]) << (j * WIDTH);
+        from[k] = found ? __builtin_ctz(found) & ~1 : 0;
+        to[k] = found ? (33 - __builtin_clz(found)) & ~1 : 0; /* pairs of rows: loops that differ less in length */
+        if (to[k] > rows) to[k] = rows;
+    }
+}
+#endif
 
 #if !SINGLE
 /* What a block adds to the curvature of em_newton(), from its densities and one over their sums. */
@@ -109,35 +151,37 @@ TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, int ro
 }
 #endif
 
-/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. In double precision,
- * unless NULL, also the upper half of the curvature of em_newton(). */
+/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. No moments
+ * where `sums` is NULL. In double precision, unless NULL, also the upper half of the curvature of em_newton(). In single
+ * precision the ends of each row follow the values. */
 TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums, double *curvature) {
     const REAL *x = data;
     const Vec zero = {0};
-    Vec s0[K_LIMIT][H], s1[K_LIMIT][H], s2[K_LIMIT][H], height[H], product[H];
+    Vec height[H], product[H];
     Ints exponent[H];
-    REAL c[K_LIMIT], h[K_LIMIT], mu[K_LIMIT], highest = -INFINITY;
+    REAL c[K_LIMIT] = {1}, h[K_LIMIT], mu[K_LIMIT], highest = -INFINITY;
     INT whole[LANES];
+    int64_t exponents = 0;
     /* log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c + h d^2. */
     for (int k = 0; k < K; k++) {
         const double inverse = 1.0 / m->v[k], square = m->w[k] * m->w[k] * inverse;
         c[k] = (REAL)(SINGLE ? square : 0.5 * log2(square));
         h[k] = (REAL)(-0.5 * LOG2_E * inverse);
         mu[k] = (REAL)m->mu[k];
-        for (int i = 0; i < H; i++) s0[k][i] = s1[k][i] = s2[k][i] = zero;
+        if (sums) sums->s0[k] = sums->s1[k] = sums->s2[k] = 0.0;
     }
 #if SINGLE
-    for (int k = K; k % WIDTH; k++) c[k] = 1.0f;
     for (int k = 0; k < K; k += WIDTH) {
-        Vec some;
-        memcpy(&some, c + k, sizeof some);
-        some = 0.5f * OF(log2)(some);
+        const Vec some = 0.5f * OF(log2)(OF(values)(c + k));
         memcpy(c + k, &some, sizeof some);
     }
 #endif
     for (int k = 0; k < K; k++) highest = c[k] > highest ? c[k] : highest;
     highest -= TALLEST;
-    for (int k = 0; k < K; k++) c[k] -= highest;
+    for (int k = 0; k < K; k += WIDTH) {
+        const Vec some = OF(values)(c + k) - highest;
+        memcpy(c + k, &some, sizeof some);
+    }
     for (int i = 0; i < H; i++) {
         height[i] = zero;
         exponent[i] = (Ints){0};
@@ -145,72 +189,77 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
     }
     for (int start = 0; start < n; start += ROWS * LANES) {
         const int left = n - start, rows = left > ROWS * LANES ? ROWS : (left + LANES - 1) / LANES;
+        const int last = (rows - 1) * H, rest = left - (rows - 1) * LANES;
         const REAL *at = x + start;
         Vec e[K_LIMIT][ROWS * H], sum[ROWS * H];
+        Ints near = ~(Ints){0};
+        int from[K_LIMIT], to[K_LIMIT];
+        for (int j = 0; j < rows * H; j += H)
+            for (int i = 0; i < H; i++) sum[j + i] = zero;
+#if SINGLE
+        if (rows > 2) {
+            const float *ends = x + (n + LANES - 1) / LANES * LANES + start / LANES;
+            NAME(reach)(ends, ends + ENDS(n), rows, K, mu, c, h, from, to);
+        }
+#endif
         for (int k = 0; k < K; k++) {
-            int j = 0;
-            for (; j + GROUP <= rows * H; j += GROUP)
-                OF(densities)(at + j * WIDTH, GROUP, mu[k], c[k], h[k], k, e[k] + j, sum + j);
-            for (; j < rows * H; j++) OF(densities)(at + j * WIDTH, 1, mu[k], c[k], h[k], k, e[k] + j, sum + j);
+            const Vec own_mu = mu[k] - zero, own_c = c[k] - zero, own_h = h[k] - zero;
+            const size_t end = (size_t)(SINGLE && rows > 2 ? to[k] : rows) * H;
+            size_t j = (size_t)(SINGLE && rows > 2 ? from[k] : 0) * H;
+            for (; j + GROUP <= end; j += GROUP)
+                OF(densities)(at + j * WIDTH, GROUP, own_mu, own_c, own_h, e[k] + j, sum + j);
+            for (; j < end; j++) OF(densities)(at + j * WIDTH, 1, own_mu, own_c, own_h, e[k] + j, sum + j);
         }
         for (int j = 0; j < rows * H; j += H)
+            for (int i = 0; i < H; i++) near &= sum[j + i] > LEAST_SUM;
+        if (__builtin_expect(OF(bits)(~near) != 0, 0)) {
+            Vec mus[K_LIMIT], cs[K_LIMIT], hs[K_LIMIT];
+            for (int k = 0; k < K; k++) {
+                mus[k] = zero + mu[k];
+                cs[k] = zero + c[k];
+                hs[k] = zero + h[k];
+            }
+            for (int j = 0; j < rows * H; j++) {
+                const Ints far = ~(sum[j] > LEAST_SUM);
+                if (!OF(bits)(far)) continue;
+                const Vec top = OF(again)(OF(values)(at + j * WIDTH), K, mus, cs, hs, far, e[0] + j, ROWS * H, &sum[j]);
+                height[j % H] += (Vec)((Ints)top & OF(used)(left - j / H * LANES, j % H));
+            }
+        }
+        for (int i = 0; i < H; i++) sum[last + i] = OF(pick)(OF(used)(rest, i), sum[last + i], zero + 1);
+        for (int j = 0; j < rows * H; j += H)
             for (int i = 0; i < H; i++) {
-                const Ints far = ~(sum[j + i] > LEAST_SUM);
-                Vec top = zero, scale;
-                if (__builtin_expect(OF(any)(far), 0)) {
-                    Vec mus[K_LIMIT], cs[K_LIMIT], hs[K_LIMIT];
-                    for (int k = 0; k < K; k++) {
-                        mus[k] = zero + mu[k];
-                        cs[k] = zero + c[k];
-                        hs[k] = zero + h[k];
-                    }
-                    top = OF(again)(OF(values)(at + (j + i) * WIDTH), K, mus, cs, hs, far, e[0] + j + i, ROWS * H, &sum[j + i]);
-                }
-                scale = 1 / sum[j + i];
-                if ((j + H) * WIDTH > left) { /* the last row is not full */
-                    Ints used;
-                    memcpy(&used, USED + LANES - left + (j + i) * WIDTH, sizeof used);
-                    scale = (Vec)((Ints)scale & used);
-                    top = (Vec)((Ints)top & used);
-                    sum[j + i] = OF(pick)(used, sum[j + i], zero + 1);
-                }
-                height[i] += top;
                 exponent[i] += EXPONENT(sum[j + i]);
                 product[i] *= FRACTION(sum[j + i]);
-                sum[j + i] = scale;
+                sum[j + i] = 1 / sum[j + i];
             }
         for (int i = 0; i < H; i++) {
             exponent[i] += EXPONENT(product[i]);
             product[i] = FRACTION(product[i]);
+            sum[last + i] = (Vec)((Ints)sum[last + i] & OF(used)(rest, i));
         }
+        exponents -= (int64_t)LANES * (rows + 1) * (ONE >> MANTISSA);
 #if SINGLE
         (void)curvature;
 #else
         if (curvature) NAME(curve)(at, rows, K, m, e, sum, curvature);
 #endif
-        for (int k = 0; k < K; k++) {
+        for (int k = 0; sums && k < K; k++) {
             Vec t0[H] = {{0}}, t1[H] = {{0}}, t2[H] = {{0}};
-            for (int j = 0; j < rows * H; j += H)
+            const size_t end = (size_t)(SINGLE && rows > 2 ? to[k] : rows) * H;
+            for (size_t j = (size_t)(SINGLE && rows > 2 ? from[k] : 0) * H; j < end; j += H)
                 for (int i = 0; i < H; i++) {
                     Vec d = mu[k] - OF(values)(at + (j + i) * WIDTH), r = e[k][j + i] * sum[j + i], rd = r * d;
                     t0[i] += r;
                     t1[i] += rd;
                     t2[i] = OF(fma)(rd, d, t2[i]);
                 }
-            for (int i = 0; i < H; i++) {
-                s0[k][i] += t0[i];
-                s1[k][i] += t1[i];
-                s2[k][i] += t2[i];
-            }
+            sums->s0[k] += OF(total)(t0);
+            sums->s1[k] -= OF(total)(t1); /* differences are the other way round, which spares loads */
+            sums->s2[k] += OF(total)(t2);
         }
     }
-    for (int k = 0; k < K; k++) {
-        sums->s0[k] = OF(total)(s0[k]);
-        sums->s1[k] = -OF(total)(s1[k]); /* differences are the other way round, which spares loads */
-        sums->s2[k] = OF(total)(s2[k]);
-    }
     memcpy(whole, exponent, sizeof whole);
-    int64_t exponents = 0;
     for (int l = 0; l < LANES; l++) exponents += whole[l];
     const double fractions = OF(product)(product);
     return LN_2 * (log2(fractions) + (double)exponents + OF(total)(height) + n * (double)highest) - 0.5 * n * LOG_2PI;

@@ -2,6 +2,7 @@
 #define OF(x) NAME(JOIN(x, d))
 #define REAL double
 #define INT int64_t
+#define WORD uint64_t
 #define SUFFIX pd
 #define MANTISSA 52
 #include "_em_vectors.h"
@@ -9,11 +10,13 @@
 #undef OF
 #undef REAL
 #undef INT
+#undef WORD
 #undef SUFFIX
 #undef MANTISSA
 #define OF(x) NAME(JOIN(x, f))
 #define REAL float
 #define INT int32_t
+#define WORD uint32_t
 #define SUFFIX ps
 #define MANTISSA 23
 #include "_em_vectors.h"
@@ -22,10 +25,11 @@
 #undef OF
 #undef REAL
 #undef INT
+#undef WORD
 #undef SUFFIX
 #undef MANTISSA
 #undef ISA
 #undef TARGET
 #undef BYTES
 #undef MM
-#undef ANY
+#undef BITS

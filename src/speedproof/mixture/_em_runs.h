@@ -66,7 +66,7 @@ TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const V
         }
     for (int j = 0; j < count; j++) {
         const Ints far = ~(sum[j] > LEAST_SUM);
-        if (__builtin_expect(OF(any)(far), 0))
+        if (__builtin_expect(OF(bits)(far) != 0, 0))
             *height += OF(again)(obs[j], K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
         *exponent += (Ints)sum[j] >> 23;
         *product *= (Vec)(((Ints)sum[j] & 0x7fffff) | 0x3f800000);

@@ -72,16 +72,20 @@ static int quantile_line(const double *x, int n, int K, int ties, int *line) {
 /* Where the last of the best K classes of the first j points begins (Fisher 1958), at [K][j]. */
 typedef signed char Partitions[K_LIMIT + 1][POINTS + 1];
 
-/* costs[i][j] is that of points i .. j - 1 as one class. */
-static void partition(int m, int K_max, double costs[POINTS + 1][POINTS + 1], Partitions last) {
+/* costs[i][j] is that of points i .. j - 1 as one class, of `least` points or more. */
+static void partition(int m, int K_max, int least, double costs[POINTS + 1][POINTS + 1], Partitions last) {
     double best[POINTS + 1], total[POINTS + 1];
     memcpy(best, costs[0], sizeof best);
     for (int K = 2; K <= K_max; K++) {
         for (int j = 0; j <= m; j++) {
             int from = 0;
-            for (int i = 1; i < j; i++)
-                if (best[i] + costs[i][j] < best[from] + costs[from][j]) from = i;
-            total[j] = best[from] + costs[from][j];
+            total[j] = INFINITY;
+            for (int i = (K - 1) * least; i <= j - least; i++) {
+                const double cost = best[i] + costs[i][j];
+                if (!(cost < total[j])) continue;
+                total[j] = cost;
+                from = i;
+            }
             last[K][j] = (signed char)from;
         }
         memcpy(best, total, sizeof best);
@@ -123,11 +127,10 @@ static void scout_values(Table *t) {
             const double sum = first[j] - first[i];
             means[i][j] = fmax(second[j] - second[i] - sum * sum / size, 0.0);
             if (size >= 2)
-                likelihood[i][j] =
-                    0.5 * size * log(means[i][j] / size + least * least) - size * log((double)size);
+                likelihood[i][j] = 0.5 * size * log((means[i][j] / size + least * least) / ((double)size * size));
         }
-    partition(m, K_max, means, by_means);
-    partition(m, K_max, likelihood, by_likelihood);
+    partition(m, K_max, 1, means, by_means);
+    partition(m, K_max, 2, likelihood, by_likelihood);
     for (int i = 1; i < n; i++) values += x[i] > x[i - 1];
     for (int K = t->K ? t->K : 2; K <= K_max; K++) {
         int line[3][K_LIMIT + 1];

@@ -2,7 +2,9 @@
 
 #define K_LIMIT 32
 #define BLOCK 16 /* observations that an E-step takes at once */
-#define EXACT 64 /* so few values cost less in double precision, and without Newton's steps */
+#define ROWS 16  /* of BLOCK so many at most: constants and sums stay in registers, densities in the cache */
+#define ENDS(n) (((n) + ROWS * BLOCK - 1) / (ROWS * BLOCK) * ROWS)
+#define EXACT 64 /* values, of which climbs to convergence cost less without Newton's steps */
 #define NEWTON_K 16 /* components at most, and steps of EM between where it does not lead up */
 #define NEWTON_APART 12
 #define NEWTON_NEARLY 1e-7
@@ -93,11 +95,10 @@ static int from_classes(const double *x, const int32_t *start, int n, int K, int
     return m_step(n, K, model, &origin, &s, rules, out);
 }
 
-/* Squared extrapolation of t0 -> t1 -> t2 (Varadhan & Roland 2008, equations 5 and 9, step length S3);
- * stays at t2 where that leads out of the mixtures. The step is at most *longest, which grows fourfold when
+/* Squared extrapolation of t0 -> t1 -> t2, which moves t0 (Varadhan & Roland 2008, equations 5 and 9, step length S3);
+ * ends at t2 where that leads out of the mixtures. The step is at most *longest, which grows fourfold when
  * it was reached, so that the first steps, which settle on the local maximum to climb, are short. */
-static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixture *t2, double min_variance,
-                        double *longest, Mixture *out) {
+static void extrapolate(int K, Mixture *t0, const Mixture *t1, const Mixture *t2, double min_variance, double *longest) {
     double rr = 0.0, vv = 0.0;
 #define ADD(field)                                                \
     do {                                                          \
@@ -112,25 +113,21 @@ static void extrapolate(int K, const Mixture *t0, const Mixture *t1, const Mixtu
         ADD(v);
     }
 #undef ADD
-    copy_mixture(K, t2, out);
     double a = vv > 0.0 ? sqrt(rr / vv) : 1.0;
     if (a >= *longest) {
         a = *longest;
         *longest *= 4.0;
     }
-    if (!(a > 1.0)) return;
-    Mixture t;
+    int sound = a > 1.0;
 #define MOVE(field)                                                                             \
-    (t0->field[k] + 2.0 * a * (t1->field[k] - t0->field[k]) +                                   \
-     a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k])))
-    for (int k = 0; k < K; k++) {
-        t.w[k] = MOVE(w);
-        t.mu[k] = MOVE(mu);
-        t.v[k] = MOVE(v);
-        if (!(t.w[k] > 0.0) || !(t.v[k] >= min_variance)) return;
+    (t0->field[k] += 2.0 * a * (t1->field[k] - t0->field[k]) +                                  \
+                     a * a * ((t2->field[k] - t1->field[k]) - (t1->field[k] - t0->field[k])))
+    for (int k = 0; sound && k < K; k++) {
+        MOVE(mu);
+        sound = MOVE(w) > 0.0 && MOVE(v) >= min_variance;
     }
 #undef MOVE
-    copy_mixture(K, &t, out);
+    if (!sound) copy_mixture(K, t2, t0);
 }
 
 /* Responsibilities and their moments, and the curvature where it is not NULL; returns the log-likelihood. */
@@ -185,7 +182,7 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
                               Mixture *m) {
     Outcome o = {-INFINITY, 0, RUN_UNFINISHED};
     Sums sums;
-    Mixture t0, t1, t2;
+    Mixture t1, t2;
     double longest = 1.0;
     while (o.steps < rules->max_steps) {
         double start = e_step(x, n, K, m, &sums, NULL);
@@ -212,10 +209,11 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
             o.state = RUN_OK;
             return o;
         }
-        const int ended = hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed);
-        copy_mixture(K, ended ? &t1 : m, ended ? m : &t0);
-        if (ended) return o;
-        extrapolate(K, &t0, &t1, &t2, rules->min_variance, &longest, m);
+        if (hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed)) {
+            copy_mixture(K, &t1, m);
+            return o;
+        }
+        extrapolate(K, m, &t1, &t2, rules->min_variance, &longest);
     }
     return o;
 }

@@ -16,7 +16,7 @@
 
 /* Where a short climb ended; it waits to climb on. */
 typedef struct {
-    int K, model, gone;
+    int K, model, gone, hopeless;
     double loglik;
     Mixture mixture;
 } Waiting;
@@ -27,7 +27,8 @@ typedef struct {
     Mixture mixture;
 } Found;
 
-/* A sorted sample or quantiles of it, padded to whole blocks, and again in single precision. */
+/* A sorted sample or quantiles of it, padded to whole blocks, and again in single precision, there followed by the first
+ * value of each block and by the last. */
 typedef struct {
     double *x;
     float *single;
@@ -60,15 +61,20 @@ static void condense(const double *x, int n, int count, double *out) {
 
 /* Points to be freed, of a sample; 0 without memory. */
 static int points_of(const double *x, int n, int count, Points *out) {
-    const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK;
-    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)whole * sizeof *out->single), INFINITY,
-                    size};
+    const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK, ends = ENDS(size);
+    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)(whole + 2 * ends) * sizeof *out->single),
+                    INFINITY, size};
     if (!out->x || !out->single) return 0;
     condense(x, n, size, out->x);
     for (int i = 0; i < whole; i++) {
         if (i >= size) out->x[i] = out->x[size - 1];
         if (i >= 3 && i < size) out->four = fmin(out->four, out->x[i] - out->x[i - 3]);
         out->single[i] = (float)out->x[i];
+    }
+    for (int i = 0; i < ends; i++) {
+        const int row = (i * BLOCK < whole ? i : whole / BLOCK - 1) * BLOCK;
+        out->single[whole + i] = out->single[row];
+        out->single[whole + ends + i] = out->single[row + BLOCK - 1];
     }
     return 1;
 }
@@ -77,7 +83,7 @@ static double best_bic(const Table *t) {
     double best = t->found[1][MODEL_E].bic;
     for (int K = 2; K <= t->K_max; K++)
         for (int model = MODEL_E; model <= MODEL_V; model++)
-            if (t->found[K][model].there) best = fmax(best, t->found[K][model].bic);
+            if (t->found[K][model].there && t->found[K][model].bic > best) best = t->found[K][model].bic;
     return best;
 }
 
@@ -134,30 +140,33 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
     one->K = K;
     one->model = model;
     one->gone = 0;
+    one->hopeless = o.state != RUN_OK && o.steps < rules.max_steps;
     one->loglik = o.loglik;
     t->count++;
 }
 
 /* A climb on the sample itself, in double precision where it is to converge; it is kept if it ends higher than the one
- * before, which only double precision tells. */
-static void climb_on(Table *t, int K, int model, const Mixture *from, double scouted, const Rules *rules) {
+ * before, which only double precision tells. What was given up on the sample itself stays where it is. */
+static void climb_on(Table *t, int K, int model, const Mixture *from, double scouted, int hopeless, const Rules *rules) {
     Mixture m;
     Outcome o;
     Found *old = &t->found[K][model];
     const double before = old->there ? old->loglik : -INFINITY;
-    int exact = rules->gain_relative == 0.0 || t->all.size <= EXACT;
-    if (exact) {
-        copy_mixture(K, from, &m);
+    int exact = rules->gain_relative == 0.0;
+    copy_mixture(K, from, &m);
+    if (hopeless && t->on->size == t->all.size) {
+        o = (Outcome){scouted, 0, RUN_UNFINISHED};
+        exact = 0;
+    } else if (exact) {
         o = em_padded(t->kernels->e_step, t->all.x, t->all.size, K, model, rules, &m);
     } else {
         o = climb_in_single(t, &t->all, K, model, from, rules, &m, &exact);
     }
     if (!exact && o.state != RUN_SINGULAR && o.loglik > before - 1e-3) {
-        Sums sums;
         double whole = 0.0; /* about one: of weights in single precision */
         for (int k = 0; k < K; k++) whole += m.w[k];
         for (int k = 0; k < K; k++) m.w[k] /= whole;
-        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, &sums, NULL);
+        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, NULL, NULL);
     }
     if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
@@ -174,7 +183,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
 /* Long climbs of the highest `count` that wait at a place, those of one height once, none more than
  * `reach` of BIC below the best. */
 static void follow(Table *t, int K, int model, int count, double reach) {
-    const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : 1e-5, 0.0, LONG_STEPS, 6);
+    const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : t->all.size > FEW ? 5e-6 : 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
     for (int taken = 0; taken < count;) {
         Waiting *top = NULL;
@@ -186,7 +195,7 @@ static void follow(Table *t, int K, int model, int count, double reach) {
         const Found *old = &t->found[K][model];
         last = top->loglik;
         taken++;
-        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, &rules);
+        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, top->hopeless, &rules);
     }
 }
 
@@ -252,7 +261,7 @@ static void finish(Table *t, int K, int model) {
     Found *one = &t->found[K][model];
     const Rules rules = table_rules(t, &t->all, K, model, 0.0, 1e-11, FINE_STEPS, 0);
     if (!one->there || one->finished || one->bic < best_bic(t) - MARGIN) return;
-    climb_on(t, K, model, &one->mixture, one->scouted, &rules);
+    climb_on(t, K, model, &one->mixture, one->scouted, 0, &rules);
     one->finished = 1;
 }
 
@@ -338,8 +347,9 @@ static void hand_out(const Table *t, double *loglik, double *mixtures, int32_t *
 /* The table of so many values, whose quantiles x are; returns 0 when memory runs out. */
 static int search_table(const Kernels *kernels, const double *x, int size, int n, int K_max, double floor, double apart,
                         int give_up, double *loglik, double *mixtures, int32_t *converged) {
-    Table *t = calloc(1, sizeof *t);
+    Table *t = malloc(sizeof *t);
     if (!t) return 0;
+    memset(t, 0, offsetof(Table, found) + ((size_t)K_max + 1) * sizeof *t->found);
     t->kernels = kernels;
     t->n = n;
     t->K_max = K_max;

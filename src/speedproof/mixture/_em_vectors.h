@@ -8,6 +8,7 @@
 #define CALL(name) CALL_(MM, name, SUFFIX)
 #define Vec OF(Vec)
 #define Ints OF(Ints)
+#define Words OF(Words)
 #define GROUP 4 /* vectors at once */
 /* Polynomials for 2^f on [-1/2, 1/2], of relative error 3e-18 and 8e-8. */
 static const double EXP2_d[] = {
@@ -28,6 +29,7 @@ static const float EXP2_f[] = {
 
 typedef REAL Vec __attribute__((vector_size(BYTES)));
 typedef INT Ints __attribute__((vector_size(BYTES)));
+typedef WORD Words __attribute__((vector_size(BYTES)));
 
 TARGET INLINE Vec OF(pick)(Ints where, Vec yes, Vec no) {
     return (Vec)((where & (Ints)yes) | (~where & (Ints)no));
@@ -51,15 +53,14 @@ TARGET INLINE Vec OF(fma)(Vec a, Vec b, Vec c) {
 #endif
 }
 
-/* Whether all bits of some element are set; those of the others are not. */
-TARGET INLINE int OF(any)(Ints where) {
-#ifdef ANY
-    return ANY(where);
+/* A bit for each element, whose own all are set or none. */
+TARGET INLINE uint64_t OF(bits)(Ints where) {
+#ifdef BITS
+    return BITS(where);
 #else
-    int64_t part[BYTES / 8], found = 0;
-    memcpy(part, &where, sizeof part);
-    for (int i = 0; i < BYTES / 8; i++) found |= part[i];
-    return found != 0;
+    uint64_t found = 0;
+    for (int l = 0; l < WIDTH; l++) found |= (uint64_t)(where[l] & 1) << l;
+    return found;
 #endif
 }
 

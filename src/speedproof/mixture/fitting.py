@@ -233,7 +233,8 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
 
 def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
     """Sort a sample and remove its location and scale, so that no answer depends on the unit."""
-    x = np.sort(np.asarray(values, dtype=np.float64).ravel())
+    x = np.array(values, dtype=np.float64).ravel()
+    x.sort()
     if x.size < 2:
         raise DataError(f"a mixture needs at least two values, not {x.size}")
     if not (isfinite(x[0]) and isfinite(x[-1])):  # sorted: infinities are at the ends, NaN is last
@@ -241,7 +242,7 @@ def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
     spread = float(x[-1]) - float(x[0])
     if spread == 0.0:
         raise DataError(f"all {x.size} values equal {x[0]:g}: a constant sample has no mixture")
-    if not np.isfinite(spread):
+    if not isfinite(spread):
         raise DataError("the values span more than the range of floating-point numbers")
     # Differences from the smallest value, over the range: exact where a mean of large values is not.
     unit = (x - x[0]) / spread
@@ -379,11 +380,12 @@ def _as_mclust(values: npt.ArrayLike, K_max: int) -> MixtureFit:
 def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
     penalty = log(n)
-    candidates = [
-        Candidate("X" if K == 1 else "V" if model else "E", K, value, 2.0 * value - size * penalty)
-        for K, pair in enumerate(loglik.tolist(), start=1)
-        for model, (value, size) in enumerate(zip(pair, (2 * K, 3 * K - 1), strict=True))
-        if isfinite(value)
-    ]
+    candidates = []
+    for K, (common, own) in enumerate(loglik.tolist(), start=1):
+        if isfinite(common):
+            kind: Kind = "X" if K == 1 else "E"
+            candidates.append(Candidate(kind, K, common, 2.0 * common - 2 * K * penalty))
+        if isfinite(own):
+            candidates.append(Candidate("V", K, own, 2.0 * own - (3 * K - 1) * penalty))
     candidates.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order
     return tuple(candidates)

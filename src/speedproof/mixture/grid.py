@@ -74,7 +74,8 @@ def tick(values: FloatArray) -> float | None:
     """
     n = values.size
     gaps = values[1:] - values[:-1]
-    order = np.sort(gaps)
+    order = gaps.copy()
+    order.sort()
     # More lies between ticks than at them: a wide step in the ordered gaps, with as many above it as there may be.
     first, last = max(n - 1 - 2 * n // 3, 0), n - MANY
     if last <= first:

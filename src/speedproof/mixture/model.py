@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, isfinite, log
+from operator import itemgetter
 from reprlib import repr as shortened
 from typing import overload
 
@@ -127,12 +128,12 @@ class MixtureModel(Alike):
             raise DataError("the parameters of a mixture must be finite numbers")
         if min(shares) <= 0 or min(deviations) <= 0 or abs(total - 1.0) > 1e-6:
             raise DataError("the weights of a mixture are positive and sum to one, its deviations positive")
-        pairs = list(zip(centres, deviations, strict=True))
-        order = sorted(range(w.size), key=pairs.__getitem__)
-        for name, array in (("weights", w / total), ("means", mu), ("sds", s)):
-            ordered = array[order]
-            ordered.flags.writeable = False
-            object.__setattr__(self, name, ordered)
+        in_order = sorted(zip(centres, deviations, shares, strict=True), key=itemgetter(0, 1))
+        columns = np.array(list(zip(*in_order, strict=True)))
+        columns[2] /= total
+        columns.flags.writeable = False
+        for name, column in zip(("means", "sds", "weights"), columns, strict=True):
+            object.__setattr__(self, name, column)
 
     @property
     def components(self) -> int:

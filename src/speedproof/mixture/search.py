@@ -193,9 +193,8 @@ def table(
     """
     on = em.condensed(x, most)
     smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
-    best = BestMixtures(
-        np.full((K_max, 2), np.nan), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32)
-    )
+    best = BestMixtures(np.empty((K_max, 2)), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32))
+    best.loglik.fill(np.nan)
     compiled = em.compiled(kernel)
     if compiled is not None:
         module, chosen = compiled
