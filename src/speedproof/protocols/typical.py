@@ -137,9 +137,10 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     """Of pairs of equal sizes, all of them of the same sessions or none."""
     (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
-    # Of a typical value of 0 a step names no factor.
+    # Where one typical value is 0 a step names no factor.
     counted = np.array([side.x.exact and side.y.exact for side in sides])
-    steps[counted | (np.minimum(*map(middle, ordered)) <= 0.0)] = 0.0
+    typical = [middle(values) for values in ordered]
+    steps[counted | ((np.minimum(*typical) <= 0.0) & (np.maximum(*typical) > 0.0))] = 0.0
     tests: Callable[[Sequence[float]], Iterable[OneSided]]
     if sides[0].paired:
         from speedproof.stats.paired_ratio import (
