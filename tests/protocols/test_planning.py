@@ -19,8 +19,8 @@ from speedproof.protocols import planning
 from speedproof.protocols.figures import forecasts, no_spread_of
 from speedproof.protocols.pair import Rules, SameSizes
 from speedproof.protocols.planning import MOST_RUNS, calibrate, plan_power
-from speedproof.stats.fixed_pairs import blocks_needed
 from speedproof.stats.power import RunsNeeded, variance_components
+from speedproof.stats.sequential import blocks_needed
 
 
 @pytest.mark.parametrize(("cost", "runs"), [(0.01, 1), (1.0, 2), (2.0, 3), (4.0, 4)])

@@ -34,10 +34,10 @@ from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict
 from speedproof.stats.betting import smallest_provable
 from speedproof.stats.dependence import drift, lag1
-from speedproof.stats.fixed_pairs import blocks_needed
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.power import repetitions, variance_components
 from speedproof.stats.scaling import NORMAL_DEVIATION, coarse_step
+from speedproof.stats.sequential import blocks_needed
 from speedproof.stats.special import ndtri, normal_quantile
 
 _SPEEDUPS = (1.05, 1.02, 1.01, 1.005)

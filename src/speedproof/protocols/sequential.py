@@ -21,11 +21,10 @@ from speedproof.protocols.units import Summary
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.location import symmetry
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.scaling import Resolution, middle
-from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.sequential import FixedPairs, PairedSequence, SequentialResult
 
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""

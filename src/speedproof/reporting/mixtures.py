@@ -25,8 +25,7 @@ from speedproof.mixture.results import (
     Questions,
     too_few,
 )
-from speedproof.protocols.joint import JointModel
-from speedproof.protocols.modes import ModeComparison
+from speedproof.protocols.modes import JointModel, ModeComparison
 from speedproof.reporting.model import (
     MANY,
     Cell,
