@@ -279,9 +279,8 @@ def _rows_of(
     for comparisons in by_protocol.values():
         for side, known in of_side.items():
             summaries: list[Summary] = list(map(attrgetter(side), comparisons))
-            if len(known) != len(summaries) or not all(
-                map(is_, summaries, known)
-            ):  # mostly they are the same
+            # Mostly they are the same
+            if len(known) != len(summaries) or not all(map(is_, summaries, known)):
                 of_side[side] = summaries
                 columns = {f"{side}_{name}": list(map(attrgetter(name), summaries)) for name in SIDES}
                 common |= arrays(columns, schema)

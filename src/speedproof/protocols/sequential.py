@@ -142,9 +142,8 @@ class CandidateResult(Struct, frozen=True):
 
     def _needed(self) -> Needed | None:
         if self.outcome in (Outcome.PASS, Outcome.FAIL):
-            return (
-                None  # what was asked is answered: runs that would tell faster from slower were not asked for
-            )
+            # What was asked is answered: runs that would tell faster from slower were not asked for
+            return None
         if self.reason == WITHHELD:
             return Needed(None, None, "withheld, as the machine or the build differs by as much")
         if self.verdict is not Verdict.UNDECIDED:

@@ -57,9 +57,8 @@ class Decision2009(Struct, frozen=True):
     """The protocol's outcome on two samples of times."""
 
     state: State2009  # where it ended
-    hurst: tuple[
-        float, float
-    ]  # Hurst factors of X and Y; NaN for a constant sample or fewer than three values
+    # Hurst factors of X and Y; NaN for a constant sample or fewer than three values
+    hurst: tuple[float, float]
     # Shapiro-Wilk statistics and p-values of samples of fewer than 30 runs, NaN for larger ones
     w: tuple[float, float]
     normality: tuple[float, float]
