@@ -19,6 +19,7 @@ from speedproof.stats import sequential
 from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
+from speedproof.stats.ratio import variance_ratio, welch
 from speedproof.stats.scaling import (
     Resolution,
     coarse_step,
@@ -34,7 +35,6 @@ from speedproof.stats.scaling import (
 from speedproof.stats.sequential import PairedSequence
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
-from speedproof.stats.ttests import variance_ratio, welch
 
 
 def watched(values: list[float]) -> float:

@@ -18,16 +18,18 @@ from speedproof.protocols.results import Comparison
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.power import runs_needed_means
-from speedproof.stats.ratio import log_ratio_of_means, ratio_of_means, ratio_of_means_test
-from speedproof.stats.scaling import location_ratios, mean, middle
-from speedproof.stats.ttests import (
+from speedproof.stats.ratio import (
     Moments,
     TTest,
     common_moments,
+    log_ratio_of_means,
+    ratio_of_means,
+    ratio_of_means_test,
     student_from,
     variance_ratio_from,
     welch_from,
 )
+from speedproof.stats.scaling import location_ratios, mean, middle
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""

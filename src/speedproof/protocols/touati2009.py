@@ -30,10 +30,9 @@ from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.ratio import ratio_of_means
+from speedproof.stats.ratio import moments, ratio_of_means, welch_from
 from speedproof.stats.scaling import exponent, median
 from speedproof.stats.special import t_quantile
-from speedproof.stats.ttests import moments, welch_from
 
 FEW = 30  # a sample this large need not be normal
 MANY = 100  # a sample this large should show its independence
