@@ -169,10 +169,7 @@ def _checks(tests: MeanTests, decision: Decision, turned: Sequence[bool]) -> lis
     turns, (normal_x, normal_y, pooled) = np.asarray(turned), decision.holds
     both = [
         (test.statistic, test.pvalue, normal, np.full(turns.shape, n))
-        for test, normal, n in (
-            (tests.shapiro_x, normal_x, tests.n),
-            (tests.shapiro_y, normal_y, tests.m),
-        )
+        for test, normal, n in ((tests.shapiro_x, normal_x, tests.n), (tests.shapiro_y, normal_y, tests.m))
     ]
     notes: list[list[Note]] = [[] for _ in turned]
     for whose, swapped in ((("X",), turns), (("Y",), ~turns)):

@@ -126,18 +126,9 @@ class CandidateResult(Struct, frozen=True):
     def answer(self, sides: Mapping[tuple[str, str], Summary]) -> SessionAnswer:
         """The same for readers of JSON; what was seen against the assumptions are its checks."""
         c = self.comparison(sides)
+        same = {name: getattr(self, name) for name in _ANSWERED}
         return SessionAnswer(
-            self.benchmark,
-            self.reference,
-            self.candidate,
-            self.metric,
-            c and replace(c, checks=self.warnings),
-            self.result.blocks,
-            self.blocks_to_go,
-            self.reason,
-            self.outcome,
-            self.required,
-            self.contradicted,
+            **same, comparison=c and replace(c, checks=self.warnings), blocks=self.result.blocks
         )
 
     def _needed(self) -> Needed | None:
@@ -153,6 +144,9 @@ class CandidateResult(Struct, frozen=True):
         if self.reason == ALL_MEASURED:
             return Needed(None, None, "needs more builds ('speedproof run --plan' says how many)")
         return self.needed or forecast(self.result.blocks, self.blocks_to_go)
+
+
+_ANSWERED = [name for name in SessionAnswer.__struct_fields__ if name in CandidateResult.__struct_fields__]
 
 
 class SequentialComparison:
