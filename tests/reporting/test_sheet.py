@@ -10,7 +10,7 @@ from tests.reporting.test_every_command import check
 
 import speedproof as sp
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.suite import Suite
+from speedproof.data.suite import Key, Suite
 from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
@@ -158,6 +158,31 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
         assert "proven" not in " ".join(told.split()).replace("not proven", "")
         assert "Holm" not in told
+
+
+@pytest.mark.parametrize("names", ["a", "ab"])
+def test_several_metrics_are_a_row_each(names: str) -> None:
+    """Of one benchmark its medians and change, of several how many changed and by how much; only time is fast."""
+    factors = {"time": ("s", 0.5), "memory": ("B", 0.25), "misses": ("", 2.0), "faults": ("", 0.0)}
+    samples = {
+        (Key(name, metric), version): sp.Sample(np.linspace(10, 11, 12) * of, unit, label=version)
+        for name in names
+        for metric, (unit, factor) in factors.items()
+        for version, of in (("old", 1.0), ("new", factor))
+    }
+    suite = Suite(("old", "new"), samples)
+    (made,) = sp.compare_suite(suite, metric="all").reports()
+    told = dict(line.split(maxsplit=1) for line in render(made).splitlines()[3:7])
+    for metric, change in (("time", "2.00x faster"), ("memory", "4.00x better"), ("misses", "2.00x worse")):
+        start = rf"2 {change[6:]} of 2 +{change} \[" if names == "ab" else rf"10.50.* {change}"
+        assert re.match(start, told[metric])
+    assert "∞" not in told["faults"]
+    assert ("10.50 s" in told["time"], "5.250 s" in told["time"]) == (names == "a",) * 2
+    assert made.good is False
+    assert not any(f"--{given}" in hint for hint in made.hints for given in ("explain", "all"))
+    gains = {key: sample for key, sample in samples.items() if key[0].metric != "misses"}
+    (made,) = sp.compare_suite(Suite(("old", "new"), gains), metric="all").reports()
+    assert made.good is True
 
 
 def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callable[..., Made]) -> None:
