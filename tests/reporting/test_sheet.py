@@ -217,6 +217,7 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
         )
         for name, mean in means.items()
     ]
+    assert "In this order" not in render(sheet.reports(results[:2])[0])
     (made,) = sheet.reports(several)
     lines = [line for line in render(made).splitlines() if line.startswith("In this order, ")]
     assert [line.split(": ")[0] for line in lines] == ["In this order, b", "In this order, c"]
@@ -276,6 +277,11 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
             assert text.count("on average") == len(samples)
         junit = FORMATS["junit"].write(Reported(tuple(suite.against("new").reports())), "")
         assert len(set(re.findall(rf'name="(\w)"[^/]*on average {told}', junit))) == len(samples)
+    for names, rest in (("abc", 0), ("abcde", 2)):  # of many three are told
+        suite = sp.compare_suite(sp.Suite.of_samples(dict.fromkeys(names, one["a"]), unit="ms"), margin=margin)
+        text = " ".join(render(next(iter(suite.reports()))).split())
+        assert text.count("on average") == 3
+        assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
 
 
 def test_a_row_gives_the_reason_of_its_sheet() -> None:
