@@ -159,8 +159,8 @@ def comparisons(
     conclusion: Conclusion,
     versions: Sequence[str] = (),
     *,
-    details: bool = False,
-    everything: bool = False,
+    details: bool,
+    everything: bool,
     drawn: Mapping[tuple[str, str, str], dict[str, Any]] | None = None,
     pairs: int = 0,
 ) -> Report:

@@ -60,8 +60,8 @@ def report(
     answers: Sequence[Answered],
     indices: Sequence[Indices | None],
     *,
-    everything: bool = False,
-    details: bool = False,
+    everything: bool,
+    details: bool,
 ) -> Report:
     """One sample: its components. Several: a row each, ``details`` adds the components of each."""
     if len(models) == 1:
