@@ -204,6 +204,8 @@ def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
     found = HistoryAnswer("s.db", 0.95, tuple(COMMITS[:26]), KNOWN, tracks, changes, (), None, alone)
     assert "Confirmed by 'history watch' alone: sort 1." in render(overview(found))
     assert f"since {alone[0].bad.sha[:9]}." in render(overview(found))
+    watched = AlarmAnswer("s.db", 1000.0, 30, 26, 1, KNOWN, alone)
+    assert found.exported().alarms == watched.exported().alarms
     blessed = Triage(alone[0].bad.sha, "", "blessed", "", "", "")
     assert alone[0].bad not in [a.bad for a in beyond_changes(tracks, KNOWN, (blessed,), changes)]
 

@@ -387,13 +387,15 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
         for change in result.changes
         if sha in (None, change.commit.sha) and asked.state in (None, result.state(change))
     )
+    whole = shared.commit is asked.state is None
     report = partial(
         overview,
         everything=shared.all,
         each=shared.commit is not None or shared.benchmark is not None,
-        of=None if shared.commit is asked.state is None else len(result.changes),
+        of=None if whole else len(result.changes),
     )
-    return _answer(asked, replace(result, changes=kept), shared.benchmark, report, console)
+    chosen = replace(result, changes=kept, alarms=result.alarms if whole else ())
+    return _answer(asked, chosen, shared.benchmark, report, console)
 
 
 def _show(asked: ShowBenchmarkOptions, console: Console) -> int:

@@ -64,12 +64,27 @@ class HistoryAlarm(Struct, frozen=True):
         """Whether it is what was said something of."""
         return self.track.concerned(by, *self.places)
 
+    def slower(self, series: StoredSeries) -> bool:
+        """Whether it is for the worse, of its series."""
+        return (self.factor > 1.0) != series.higher_is_better
+
     def confirmed_by(self, digits: int = 40, metric: str = "time") -> str:
         """The command that confirms it, or that finds the commit to blame where several may be."""
         good, bad = (short_name(commit.sha, digits) for commit in self.compared)
         if self.between > 1 and not self.drift:
             return f"speedproof bisect {good}..{bad}{deciding(metric)}"
         return f"speedproof run --revisions {good} {bad}{deciding(metric)}"
+
+    def exported(self, series: StoredSeries) -> ExportedAlarm:
+        """What other programs read of it, of its series."""
+        key = series.key
+        return ExportedAlarm(
+            key.benchmark, key.metric, self.track.basis, self.good.sha, self.bad.sha, self.raised.sha,
+            self.factor, self.slower(series), self.drift, "confirmed" if self.confirmed else "unconfirmed",
+            self.decision.state if self.decision else None,
+            self.undone.sha if self.undone else None,
+            self.confirmed_by(metric=key.metric),
+        )  # fmt: skip
 
 
 class ExportedAlarm(Struct, frozen=True):
@@ -113,7 +128,7 @@ class AlarmAnswer(Struct, frozen=True):
 
     def slower(self, alarm: HistoryAlarm) -> bool:
         """Whether it is for the worse."""
-        return (alarm.factor > 1.0) != self.known[alarm.track.series].higher_is_better
+        return alarm.slower(self.known[alarm.track.series])
 
     @property
     def undecided(self) -> tuple[HistoryAlarm, ...]:
@@ -140,19 +155,8 @@ class AlarmAnswer(Struct, frozen=True):
 
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
-        return ExportedAlarms(
-            self.store, self.every, self.last, tuple(self._exported(a) for a in self.alarms)
-        )
-
-    def _exported(self, alarm: HistoryAlarm) -> ExportedAlarm:
-        key = self.known[alarm.track.series].key
-        return ExportedAlarm(
-            key.benchmark, key.metric, alarm.track.basis, alarm.good.sha, alarm.bad.sha, alarm.raised.sha,
-            alarm.factor, self.slower(alarm), alarm.drift, "confirmed" if alarm.confirmed else "unconfirmed",
-            alarm.decision.state if alarm.decision else None,
-            alarm.undone.sha if alarm.undone else None,
-            alarm.confirmed_by(metric=key.metric),
-        )  # fmt: skip
+        alarms = tuple(a.exported(self.known[a.track.series]) for a in self.alarms)
+        return ExportedAlarms(self.store, self.every, self.last, alarms)
 
 
 def find_alarms(
@@ -163,14 +167,14 @@ def find_alarms(
     every: float,
     last: int,
     line: Sequence[str] = (),
-    found: Sequence[Change] | None = None,
+    shown: Sequence[Change] | None = None,
 ) -> tuple[HistoryAlarm, ...]:
     """Alarms of the last commits; a track is watched from each change of its anchor on.
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
     so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
-    again. ``line`` are all commits of the branch, measured or not; ``found`` are known changes.
+    again. ``line`` are all commits of the branch, measured or not; ``shown`` the changes, where they are known.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -187,7 +191,7 @@ def find_alarms(
         for stretch, alarms in zip(stretches, watched, strict=True)
     }
     changes: dict[int, list[Change]] = {}
-    for change in find_history_changes(tracks, explained=explained) if found is None else found:
+    for change in find_history_changes(tracks, explained=explained) if shown is None else shown:
         changes.setdefault(id(change.track), []).append(change)
     for stretch, alarms in zip(stretches, watched, strict=True):
         stretch.take(alarms, changes.get(id(stretch.track), ()))
@@ -205,16 +209,16 @@ def find_alarms(
         for since, change in drifts.items():
             if change.rise is not None:
                 steps[borders.index(since) - 1] = change.rise.levels
-        unsure = {since for since, _, shown in raised if not shown}
-        for since, at_value, shown in news:
+        unsure = {since for since, _, sure in raised if not sure}
+        for since, at_value, sure in news:
             at = int(stretch.at[at_value])
             k = borders.index(since)
-            good, bad, told = (track.commit(start + k) for k in (since - 1, since, at_value))
+            good, bad, raiser = (track.commit(start + k) for k in (since - 1, since, at_value))
             places = start + since, stretch.possible(since)
             concerned = partial(track.concerned, split=places[0], possible=places[1])
             said = standing(decisions, known[track.series].key.benchmark, concerned)
             settled = [d for d in said if d.state in DECIDED]
-            shown = shown or any(d.state == "confirmed" for d in said)
+            sure = sure or any(d.state == "confirmed" for d in said)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = (borders[j + 1] for j in undoings(steps, k - 1))
@@ -224,7 +228,7 @@ def find_alarms(
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
             alarm = HistoryAlarm(
-                track, good, bad, told, factor, decision, between, shown, undone, places, ends
+                track, good, bad, raiser, factor, decision, between, sure, undone, places, ends
             )
             placed.append((at, alarm))
     return tuple(
@@ -239,7 +243,7 @@ def beyond_changes(
     changes: Sequence[Change],
 ) -> tuple[HistoryAlarm, ...]:
     """Confirmed alarms, as they are usually asked for, that stand undecided and are of none of the changes."""
-    alarms = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, found=changes)
+    alarms = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, shown=changes)
     near: dict[int, set[str]] = {}
     for change in changes:
         near.setdefault(id(change.track), set()).update(change.track.near(change.points[1], change.possible))

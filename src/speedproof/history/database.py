@@ -12,6 +12,7 @@ from speedproof.errors import UsageError
 
 BUSY = 60.0  # seconds that a writer waits for another
 _CACHE = 1 << 16  # KiB of pages: what one transaction changes is written once
+_ONCE = 1 << 8  # of pages that are read once: to keep them takes longer than to read them
 _TOGETHER = 64  # rows of a statement: each statement costs as much as several rows
 
 
@@ -28,6 +29,8 @@ class Connection:
 
     def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
         """The same rows one after the other, for large ones."""
+        if self.sqlite:
+            self._driver.execute(f"PRAGMA cache_size=-{_ONCE}")
         yield from self._driver.execute(statement)
 
     def many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from speedproof.history.alarms import HistoryAlarm
+from speedproof.history.alarms import ExportedAlarm, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
@@ -45,13 +45,17 @@ class ExportedChange(Struct, frozen=True):
 
 
 class ExportedHistory(Struct, frozen=True):
-    """A history as other programs read it: its changes, at one confidence for all of them."""
+    """A history as other programs read it: its changes, at one confidence for all of them.
+
+    ``alarms`` are those that the watch confirms at its own risk and that are of none of the changes.
+    """
 
     store: str
     confidence: float
     commits: int
     benchmarks: int
     changes: tuple[ExportedChange, ...]
+    alarms: tuple[ExportedAlarm, ...]
 
 
 class HistoryAnswer(Struct, frozen=True):
@@ -104,6 +108,7 @@ class HistoryAnswer(Struct, frozen=True):
             self.measured,
             len({track.series for track in self.tracks}),
             tuple(self._exported(change) for change in self.changes),
+            tuple(alarm.exported(self.series[alarm.track.series]) for alarm in self.alarms),
         )
 
     def _exported(self, change: Change) -> ExportedChange:

@@ -237,7 +237,7 @@ def overview(
     if each:
         groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
     notes = [Text(f"{apart_only}.") for apart_only in between_sessions(result.noise)]
-    notes += [*confirmed_alone(result), *_too_few(result)] if of is None else []
+    notes += [*confirmed_alone(result), *(_too_few(result) if of is None else ())]
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         apart_only = (
@@ -311,14 +311,14 @@ def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
 
 def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
     """What the watch has confirmed, at its own risk, and no change shows."""
-    told = []
+    sizes = []
     for alarm in result.alarms[:_ALONE]:
         key = result.series[alarm.track.series].key
         times, word, _ = size_of(alarm, key.metric, result.slower(alarm))
-        told.append(f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}")
+        sizes.append(f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}")
     more = f" and {len(result.alarms) - _ALONE} more" if len(result.alarms) > _ALONE else ""
-    if told:
-        yield Text(f"Confirmed by 'history watch' alone: {', '.join(told)}{more}.")
+    if sizes:
+        yield Text(f"Confirmed by 'history watch' alone: {', '.join(sizes)}{more}.")
 
 
 def _too_few(result: HistoryAnswer) -> Iterator[Text]:

@@ -207,15 +207,15 @@ def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
 def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[tuple[FloatArray, FloatArray]]:
     """By gamma the least score of states that begin there or below, and the greatest that end there or above."""
     low, high, constants = _values(pairs, -1.0), _values(pairs, 1.0), (score.inflation, score.effective)
-    found = []
+    of_gammas = []
     for below, above in map(edges, gammas):
         least = extremes(*low, constants, above, ROUNDING, least=True)
         greatest = extremes(*high, constants, math.nextafter(below, 0.0), ROUNDING, least=False)
         if least is None or greatest is None:
             of_low, of_high = both_states(pairs, score)
             return [(of_low.least_upto(gamma), of_high.greatest_from(gamma)) for gamma in gammas]
-        found.append((least, greatest))
-    return found
+        of_gammas.append((least, greatest))
+    return of_gammas
 
 
 def fewest_for_chance(alpha: float) -> int:
