@@ -161,6 +161,7 @@ def test_an_interrupted_build_goes_on(
     assert sp.Corpus(place.name).query(sql).equals(sp.Corpus(tmp_path / "whole").query(sql))
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_manuals_page(
     bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -256,7 +256,7 @@ def test_a_drift_is_told_alike_everywhere() -> None:
 def test_what_was_said_of_a_drift_lasts() -> None:
     """Its commit moves as commits come: what is said of its benchmark alone is kept, until taken back."""
     moved = 0
-    for seed in range(6):
+    for seed in range(3):
         rise = 0.08 * np.clip((np.arange(80) - 20) / 40, 0.0, 1.0)
         values = (np.array(noisy(seed, 0.0, 0, noise=0.006)) + rise).tolist()
         (early,) = find_history_changes(followed(values[:56], commits=COMMITS[:56]))
@@ -281,7 +281,7 @@ def test_what_was_said_of_a_drift_lasts() -> None:
                 )
                 (alarm,) = (a for a in alarms_of(tracks, said, last=80) if a.drift)
                 assert (found.decision(change) is not None, alarm.decision is not None) == (kept, kept)
-    assert moved > 10
+    assert moved > 5
 
 
 def test_a_drift_is_undone_by_what_takes_it_back_whole() -> None:

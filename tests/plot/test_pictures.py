@@ -146,6 +146,7 @@ def legends_apart(figure: Figure) -> bool:
     return all(box.x1 <= legend.x0 and legend.x1 <= inside + 1 for legend in legends for box in boxes)
 
 
+@pytest.mark.slow
 def test_a_legend_covers_no_curve() -> None:
     """It stands beside the axes, of one panel and of many, whatever the number of components."""
     many = MixtureModel(np.full(9, 1 / 9), np.arange(9.0), np.full(9, 0.1))

@@ -120,8 +120,8 @@ def shown(protocol: str, x: FloatArray, y: FloatArray) -> bool:
     return bool(fits and stats.mannwhitneyu(x, y, alternative="greater").pvalue <= 0.05)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("effect", [0.1, 0.3])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("effect", [pytest.param(0.1, marks=pytest.mark.slow), 0.3])
 @pytest.mark.parametrize("protocol", ["mean", "median"])
 def test_large_effects_have_the_power(protocol: str, effect: float, seed: int) -> None:
     """Of normal runs, by SciPy's tests of 500 pairs: neither too few runs nor, by more than a third, too many."""

@@ -44,6 +44,7 @@ def to_go(race: SequentialComparison) -> float:
     return race.findings()[0].blocks_to_go
 
 
+@pytest.mark.slow
 def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
     """The width shrinks with the root of the number of blocks: half of it takes four times as many in all."""
     rng = np.random.default_rng(3)
@@ -152,6 +153,7 @@ def test_a_small_difference_is_told_unless_it_was_said_not_to_matter() -> None:
     assert race_of(1.005, 300, 0.001, stop_rules(margin=0.01)).findings()[0].verdict is Verdict.EQUIVALENT
 
 
+@pytest.mark.slow
 def test_a_difference_at_the_margin_is_seldom_called_the_same() -> None:
     """In at most a share alpha of sessions, however often one looks: 150 of them, and three deviations."""
     rules = stop_rules(alpha=0.2, min_blocks=1)
