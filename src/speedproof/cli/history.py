@@ -501,7 +501,8 @@ def _decide(
 
     reason = " ".join(asked.reason)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
-    console.say(f"{asked.commit} is {state}")
+    out = ": its measurements so far are left out" if state == "invalid" else ""
+    console.say(f"{asked.commit} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
             history, of = asked.history, asked.shared.benchmark
