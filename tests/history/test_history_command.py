@@ -138,7 +138,9 @@ def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pyte
     assert history.confirm(alarm, tmp_path / "again.csv", machine="ant") is None
     (left,) = history.alarms().alarms
     assert (left.bad, left.confirmed, history.count(commit=left.bad.sha)) == (alarm.bad, False, 1)
-    code, out, _ = run(tmp_path, "confirm", "--machine", "ant", "--max-time", "0.001", "--", "sh", "nap", "1")
+    code, out, _ = run(
+        tmp_path, "confirm", "--machine", "ant", "--max-time", "0.000001", "--", "sh", "nap", "1"
+    )
     assert (code, out.splitlines()[-1].startswith("nap: undecided, so nothing was filed; ")) == (0, True)
 
 
