@@ -158,6 +158,8 @@ def test_benchmarks_share_the_rate_of_false_alarms() -> None:
         tracks = followed(*series[:count], commits=COMMITS[:52])
         found = find_alarms(tracks, known, (), every=1000.0, last=10, line=ALL)
         assert [(a.track.series, a.bad, a.confirmed) for a in found] == [(0, COMMITS[50], confirmed)]
+        for only, expected in (({0}, found), ({3}, ())):
+            assert find_alarms(tracks, known, (), every=1000.0, last=10, line=ALL, only=only) == expected
 
 
 def test_the_newest_values_may_not_be_the_first_of_their_level() -> None:

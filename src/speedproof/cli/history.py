@@ -209,7 +209,8 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
         newest = asked.last if "last" in asked.given else 1
-        if news := result.since(history.alarms(**chosen, before=newest)):
+        slower = {alarm.track.series for alarm in result.undecided}
+        if news := result.since(history.alarms(**chosen, before=newest, only=slower)):
             _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
@@ -501,7 +502,8 @@ def _decide(
 
     reason = " ".join(asked.reason)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
-    console.say(f"{asked.commit} is {state}")
+    out = ": its measurements so far are left out" if state == "invalid" else ""
+    console.say(f"{asked.commit} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
             history, of = asked.history, asked.shared.benchmark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -167,6 +167,7 @@ def find_alarms(
     every: float,
     last: int,
     line: Sequence[str] = (),
+    only: Collection[int] | None = None,
     shown: Sequence[Change] | None = None,
 ) -> tuple[HistoryAlarm, ...]:
     """Alarms of the last commits; a track is watched from each change of its anchor on.
@@ -175,6 +176,7 @@ def find_alarms(
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
     so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
     again. ``line`` are all commits of the branch, measured or not; ``shown`` the changes, where they are known.
+    Of ``only`` some series, by their numbers, the alarms are those that they have among all.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -183,7 +185,8 @@ def find_alarms(
     mean = every * len(tracks)
     placed: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
-    fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
+    asked = tracks if only is None else [track for track in tracks if track.series in only]
+    fresh = [track for track in asked if int(track.at[-1]) >= len(track.order) - last]
     stretches = [_Stretch(track, last) for track in fresh]
     watched = all_alarms([stretch.level for stretch in stretches], mean)
     explained = {

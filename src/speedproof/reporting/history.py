@@ -285,13 +285,15 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
     of_them = plural(len(series), "benchmark metric" if len(metrics) > 1 else "benchmark")
     many = f"{of_them} over {plural(result.measured, 'commit')}"
     count, commits = len(result.changes), len({change.commit.sha for change in result.changes})
+    changed = len({change.track.series for change in result.changes})
+    share = f"{changed} of " if changed < len(series) else ""
     if of is not None:
         yield Text(f"{count} of {plural(of, 'change')} in {many}", "strong")
     elif not count:
         yield Text(f"No change is shown in {many}", "strong")
     else:
         at = f" at {plural(commits, 'commit')}" if commits < count else ""
-        yield Text(f"{plural(count, 'change')}{at} in {many}", "strong")
+        yield Text(f"{plural(count, 'change')}{at} in {share}{many}", "strong")
     if result.tracks:
         of_what = "histories" if len(series) > 1 else "single benchmarks"
         at_most = percent(1 - result.confidence)
