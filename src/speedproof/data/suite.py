@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ class _OfTables(Mapping[_Place, Sample]):
         return dict, (dict(self),)
 
 
-class Suite(Alike, Struct, frozen=True, eq=False):
+class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
     """Benchmarks x versions -> samples.
 
     Attributes
@@ -141,17 +142,17 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         versions = enumerate_names(self.versions, _NAMED)
         return f"<Suite: {count} of {versions or 'no version'}; {metrics}>"
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Key, ...]:
         """Every benchmark and metric, in order of first appearance."""
         return tuple(dict.fromkeys(key for key, _ in self.samples))
 
-    @property
+    @cached_property
     def benchmarks(self) -> tuple[str, ...]:
         """Every benchmark, in order of first appearance."""
         return tuple(dict.fromkeys(key.benchmark for key, _ in self.samples))
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """Every metric, in order of first appearance."""
         return tuple(dict.fromkeys(key.metric for key, _ in self.samples))
