@@ -62,8 +62,8 @@ static void condense(const double *x, int n, int count, double *out) {
 /* Points to be freed, of a sample; 0 without memory. */
 static int points_of(const double *x, int n, int count, Points *out) {
     const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK, ends = ENDS(size);
-    *out = (Points){malloc((size_t)whole * sizeof *out->x), malloc((size_t)(whole + 2 * ends) * sizeof *out->single),
-                    INFINITY, size};
+    *out = (Points){aligned_alloc(64, (size_t)whole * sizeof *out->x), /* lanes do not straddle lines of the cache */
+                    aligned_alloc(64, (size_t)(whole + 2 * ends) * sizeof *out->single), INFINITY, size};
     if (!out->x || !out->single) return 0;
     condense(x, n, size, out->x);
     for (int i = 0; i < whole; i++) {
@@ -166,7 +166,8 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
         double whole = 0.0; /* about one: of weights in single precision */
         for (int k = 0; k < K; k++) whole += m.w[k];
         for (int k = 0; k < K; k++) m.w[k] /= whole;
-        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, INFINITY, NULL, NULL);
+        if (bic_of(o.loglik * t->n / t->all.size, t->n, K, model) > best_bic(t) - MARGIN - 1.0) /* else it is near enough */
+            o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, INFINITY, NULL, NULL);
     }
     if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
