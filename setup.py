@@ -22,6 +22,7 @@ def kernels(name: str) -> Extension:
 
 setup(
     ext_modules=[
+        kernels("speedproof.formats._go"),
         kernels("speedproof.mixture._em"),
         kernels("speedproof.stats._levels"),
         kernels("speedproof.stats._merging"),

@@ -19,8 +19,8 @@ from msgspec import defstruct
 from speedproof.api.session_results import SessionOrigin
 from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
-from speedproof.corpus.info import CorpusInfo
 from speedproof.corpus.model import CorpusModels
+from speedproof.corpus.read import CorpusInfo
 from speedproof.data.notes import Note
 from speedproof.history.alarms import ExportedAlarms
 from speedproof.history.result import ExportedHistory
@@ -30,8 +30,7 @@ from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.gate import GateDecision
 from speedproof.protocols.hpt import HptClaims
 from speedproof.protocols.inputs import OverInputs
-from speedproof.protocols.joint import JointModel
-from speedproof.protocols.modes import ModeComparison
+from speedproof.protocols.modes import JointModel, ModeComparison
 from speedproof.protocols.planning import Calibration, PowerPlan, RunPlan
 from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Hpt, SuiteRanking

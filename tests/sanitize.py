@@ -5,6 +5,7 @@ that do not fit together are thrown at them, too.
 """
 
 import sys
+from contextlib import suppress
 from importlib.abc import Loader
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from msgspec.structs import astuple
 
-TESTS = ["tests/mixture/test_em.py", "tests/mixture/test_search.py"]
+TESTS = ["tests/formats/test_go_text.py", "tests/mixture/test_em.py", "tests/mixture/test_search.py"]
 TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_pooled.py"]
 # What the kernels' memory sees; simulations call them no differently.
 SIMULATED = "numpy or random_starts or others or test_change_points or test_levels"
@@ -87,9 +88,24 @@ def hostile(module: Any) -> int:
     return refused
 
 
+def damaged(module: Any) -> None:
+    """Result lines with bytes changed, cut anywhere and from anywhere."""
+    rng = np.random.default_rng(2)
+    line = (
+        "BenchmarkA/\u65e5\u00a0-8 \t10\t 12.5e-3 ns/op 1 \u00b5s/op +123456789012345678e9 x\r\n".encode() * 5
+    )
+    for _ in range(20_000):
+        text = np.frombuffer(line, np.uint8)[: rng.integers(len(line))].copy()
+        places = rng.integers(0, max(text.size, 1), min(int(rng.integers(4)), text.size))
+        text[places] = rng.choice([0, 9, 10, 32, 43, 46, 48, 69, 0x80, 0xC2, 0xE2, 0xE3, 0xFF], places.size)
+        with suppress(UnicodeDecodeError):
+            module.results(text.tobytes(), int(rng.integers(text.size + 1)))
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))  # of the studies
     place = Path(sys.argv[1]).resolve()
+    damaged(load("speedproof.formats._go", place))
     load("speedproof.stats._levels", place)
     load("speedproof.stats._merging", place)
     load("speedproof.stats._scores", place)

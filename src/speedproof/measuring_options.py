@@ -222,3 +222,11 @@ class Measuring(Struct, frozen=True, kw_only=True):
     def one_risk(self) -> bool:
         """Whether all benchmarks share a risk, as those of a gate do."""
         return self.gate
+
+
+STORED = (
+    "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control", "driver",
+    "build", "builds", "runs", "unaffected", "plan", "gate", "policy", "margin_of", "policy_of",
+    "decide_by", "alpha", "confidence", "margin", "precision",
+)  # fmt: skip
+"""The options that a session stores: how it measured, and in the last line what it asked."""

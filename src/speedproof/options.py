@@ -81,16 +81,9 @@ class Policy(StrEnum):
 
 _VERSION = " (FILE:VERSION for one of a file's versions)"
 _LAST = "; @last is the latest session of 'run' without --save"
-ResultFiles = Annotated[
-    tuple[str, ...],
-    Argument("FILE...", f"result files or folders{_VERSION}{_LAST}"),
-]
+ResultFiles = Annotated[tuple[str, ...], Argument("FILE...", f"result files or folders{_VERSION}{_LAST}")]
 ReferenceFirst = Annotated[
-    tuple[str, ...],
-    Argument(
-        "FILE...",
-        f"result files or folders, the reference first{_VERSION}{_LAST}",
-    ),
+    tuple[str, ...], Argument("FILE...", f"result files or folders, the reference first{_VERSION}{_LAST}")
 ]
 Store = Annotated[
     str | None,
@@ -159,8 +152,7 @@ class Choosing(Struct, frozen=True, kw_only=True):
         str | None, "FIELD", "name benchmarks by such fields only; name is what precedes the parameters"
     ] = None
     match: Annotated[
-        Literal["name", "position"] | None,
-        "how the benchmarks of versions are matched (default: by name)",
+        Literal["name", "position"] | None, "how the benchmarks of versions are matched (default: by name)"
     ] = None
     metric: Annotated[
         str | None,

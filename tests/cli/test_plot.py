@@ -18,7 +18,6 @@ def write(path: Path, values: object) -> str:
     return str(path)
 
 
-@pytest.mark.slow
 def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
     """The default picture of a benchmark holds all its versions; several benchmarks get names of their own."""
     table = tmp_path / "long.csv"
@@ -50,7 +49,6 @@ def test_speedups_over_a_parameter(tmp_path: Path) -> None:
     assert (code, "the parameters of these benchmarks are n" in err) == (2, True)
 
 
-@pytest.mark.slow
 def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> None:
     """A constant sample has a histogram, and the remark says why it has no curve."""
     files = [write(tmp_path / "a.txt", MODEL.rvs(30, 1)), write(tmp_path / "flat.txt", [3.0] * 10)]

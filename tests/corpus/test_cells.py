@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import speedproof as sp
 from speedproof.corpus.build import build
-from speedproof.corpus.cells import column, filled, known, lists, numbers
-from speedproof.corpus.place import Place
+from speedproof.corpus.place import Place, column, filled, known, lists, numbers
 from speedproof.data.record import FileResults, Record
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)

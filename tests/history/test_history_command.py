@@ -9,6 +9,8 @@ import platform
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,20 +37,33 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+def committed(folder: Path, contents: Sequence[str]) -> list[str]:
+    """A repository with a commit for each content of the file ``pause``: one process, not two a commit."""
+    git(folder, "init", "-q", "-b", "main")
+    head = "commit refs/heads/main\ncommitter t <t@example.org> {} +0000\ndata <<.\nChange {}\n.\n"
+    text = "".join(
+        f"{head.format(1_700_000_000 + i, i)}M 644 inline pause\ndata <<.\n{content}\n.\n"
+        for i, content in enumerate(contents)
+    )
+    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=text, text=True, check=True)
+    git(folder, "reset", "-q", "--hard")
+    return git(folder, "rev-list", "--reverse", "HEAD").split()
+
+
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """60 commits, of which those from the 41st are 5 % slower in one of two benchmarks; a store of them all."""
     folder = tmp_path_factory.mktemp("repository")
-    git(folder, "init", "-q", "-b", "main")
     rng = np.random.default_rng(11)
     history = sp.History(folder / "s.db", folder)
-    for i in range(COMMITS):
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
-        rows = ["benchmark,value,unit"]
-        for name, level in (("parse", 1.0 + 0.05 * (i >= SLOWER_FROM)), ("print", 2.0)):
-            rows += [f"{name},{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(5))]
-        (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
-        history.add(folder / f"{i}.csv")
+    commits = committed(folder, [""] * COMMITS)
+    with history.made().together():
+        for i, commit in enumerate(commits):
+            rows = ["benchmark,value,unit"]
+            for name, level in (("parse", 1.0 + 0.05 * (i >= SLOWER_FROM)), ("print", 2.0)):
+                rows += [f"{name},{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(5))]
+            (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
+            history.add(folder / f"{i}.csv", commit=commit)
     return folder
 
 
@@ -78,23 +93,23 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
 
 def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> sp.History:
     """41 commits, of which the newest takes five times as long; the last word of a command multiplies it."""
-    git(folder, "init", "-q", "-b", "main")
+    pauses = ["0.01"] * 40 + ["0.05"]
+    commits = committed(folder, pauses)
     monkeypatch.chdir(folder)
     rng = np.random.default_rng(3)
 
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
+        time.sleep(0.001)  # no two runs are over in less, however fast the machine
         seconds = float((Path(version.cwd) / "pause").read_text()) * float(version.command[-1])
         return Run({"time": 0.01, metric: seconds * math.exp(0.02 * rng.standard_normal())})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
     history = sp.History(folder / "s.db", folder)
-    for i in range(41):
-        (folder / "pause").write_text("0.05" if i == 40 else "0.01")
-        git(folder, "add", "pause")
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
-        seconds = (0.05 if i == 40 else 0.01) * math.exp(0.02 * rng.standard_normal())
-        (folder / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
-        history.add(folder / "r.csv", machine="ant" if metric == "time" else "")
+    with history.made().together():
+        for commit, pause in zip(commits, pauses, strict=True):
+            seconds = float(pause) * math.exp(0.02 * rng.standard_normal())
+            (folder / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
+            history.add(folder / "r.csv", commit=commit, machine="ant" if metric == "time" else "")
     return history
 
 
@@ -198,12 +213,11 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
         )
         history.add(tmp_path / "r.csv", commit=f"c{i}", session=session, started=started)
 
-    for i in range(40):
-        add(i, f"{i}", "2026-01-01T00:00:00+00:00")
-    assert (
-        run(tmp_path, "invalid", "c30", "noisy")[1]
-        == "c30 is invalid: its measurements so far are left out\n"
-    )
+    with history.made().together():
+        for i in range(40):
+            add(i, f"{i}", "2026-01-01T00:00:00+00:00")
+    out = "c30 is invalid: its measurements so far are left out\n"
+    assert run(tmp_path, "invalid", "c30", "noisy")[1] == out
     assert [(a.bad.sha, a.decision) for a in history.alarms().undecided] == [("c31", None)]
     add(30, "again", "2099-01-01T00:00:00+00:00")
     assert [a.bad.sha for a in history.alarms().undecided] == ["c30"]
@@ -215,10 +229,15 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
 def test_decisions_are_taken_back(tmp_path: Path) -> None:
     """The newest one holds: of one benchmark, or all; what was noise counts again, nobody looks after it."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
-    for i in range(40):
-        rows = (f"{name},{10.0 + (i >= 30) + 0.1 * rng.standard_normal()}\n" for name in ("parse", "print"))
-        (tmp_path / "r.csv").write_text("benchmark,ms\n" + "".join(rows))
-        history.add(tmp_path / "r.csv", commit=f"c{i}", session=f"{i}", started="2026-01-01T00:00:00+00:00")
+    with history.made().together():
+        for i in range(40):
+            rows = (
+                f"{name},{10.0 + (i >= 30) + 0.1 * rng.standard_normal()}\n" for name in ("parse", "print")
+            )
+            (tmp_path / "r.csv").write_text("benchmark,ms\n" + "".join(rows))
+            history.add(
+                tmp_path / "r.csv", commit=f"c{i}", session=f"{i}", started="2026-01-01T00:00:00+00:00"
+            )
 
     def decide(*words: str) -> list[tuple[str, str | None, str | None]]:
         assert run(tmp_path, *words)[0] == 0
@@ -249,10 +268,11 @@ def test_decisions_are_taken_back(tmp_path: Path) -> None:
 def test_what_is_said_of_a_drift_is_kept_of_its_benchmark(tmp_path: Path) -> None:
     """Its commit moves; what is said of a step is not, and may be of other benchmarks."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
-    for i in range(50):
-        rising, stepping = (10.0 + more + 0.05 * rng.standard_normal() for more in (i / 50, i >= 25))
-        (tmp_path / "r.csv").write_text(f"benchmark,ms\nparse,{rising}\nprint,{stepping}\n")
-        history.add(tmp_path / "r.csv", commit=f"c{i:02d}", session=f"{i}")
+    with history.made().together():
+        for i in range(50):
+            rising, stepping = (10.0 + more + 0.05 * rng.standard_normal() for more in (i / 50, i >= 25))
+            (tmp_path / "r.csv").write_text(f"benchmark,ms\nparse,{rising}\nprint,{stepping}\n")
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}", session=f"{i}")
     drift, step = history.changes().changes
     assert (drift.drift, step.drift, step.commit.sha) == (True, False, "c25")
     assert run(tmp_path, "bless", drift.commit.sha)[0] == run(tmp_path, "bless", "c25")[0] == 0
@@ -289,21 +309,21 @@ def triage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     The times of the others do not change, nor does anybody's number of instructions but that of the last.
     """
     folder = tmp_path_factory.mktemp("triage")
-    git(folder, "init", "-q", "-b", "main")
     rng = np.random.default_rng(7)
     history = sp.History(folder / "s.db", folder)
-    for i in range(40):
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"Change {i}")
-        rows = ["benchmark,metric,value,unit"]
-        for b in range(6):
-            level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
-            rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
-            rows += [
-                f"b{b},instructions,{v:.0f},"
-                for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
-            ]
-        (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
-        history.add(folder / f"{i}.csv")
+    commits = committed(folder, [""] * 40)
+    with history.made().together():
+        for i, commit in enumerate(commits):
+            rows = ["benchmark,metric,value,unit"]
+            for b in range(6):
+                level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
+                rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
+                rows += [
+                    f"b{b},instructions,{v:.0f},"
+                    for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
+                ]
+            (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
+            history.add(folder / f"{i}.csv", commit=commit)
     return folder
 
 
@@ -667,10 +687,11 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
     """Of 12 commits 2 are not listed; a benchmark of 3 commits shows nothing."""
     history = sp.History(tmp_path / "s.db", "/")
-    for i in range(12):
-        rows = [f"{name},{i % 5 + 1}" for name in ("long", "short one")[: 2 if i < 3 else 1]]
-        (tmp_path / f"{i}.csv").write_text("\n".join(["benchmark,ms", *rows, ""]))
-        history.add(tmp_path / f"{i}.csv", commit=f"c{i:02d}")
+    with history.made().together():
+        for i in range(12):
+            rows = [f"{name},{i % 5 + 1}" for name in ("long", "short one")[: 2 if i < 3 else 1]]
+            (tmp_path / f"{i}.csv").write_text("\n".join(["benchmark,ms", *rows, ""]))
+            history.add(tmp_path / f"{i}.csv", commit=f"c{i:02d}")
     whole, short, shown, every = (
         run(tmp_path, *words, repository="/")[1]
         for words in ((), ("show", "short one"), ("show", "long"), ("show", "long", "--all"))

@@ -219,7 +219,6 @@ def test_run_order_keeps_the_order_and_marks_components() -> None:
         assert set(line[:, 1]) == set(X[MODEL.labels(X) == k])
 
 
-@pytest.mark.slow
 def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> None:
     """Points leave the band exactly when the test rejects, for the normal and the log-normal distribution."""
     rng = np.random.default_rng(5)
@@ -275,7 +274,6 @@ def test_violins_show_medians_and_have_a_side_each() -> None:
     assert plot.violins({"alone": [3.0]}, ax=axes()).get_ylim()[0] < 3.0
 
 
-@pytest.mark.slow
 def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
     """Integral one; two modes ten deviations apart are as high as each alone, at half the weight."""
     rng = np.random.default_rng(3)
@@ -324,7 +322,6 @@ def test_forest_is_sorted_by_what_is_proven() -> None:
     assert counts == len(rows)
 
 
-@pytest.mark.slow
 def test_forest_of_many_and_of_one_far_out() -> None:
     """A speedup of a million is an arrow with its value; the others keep their axis."""
     rng = np.random.default_rng(7)
@@ -348,7 +345,6 @@ def test_pictures_of_one_value_and_of_equal_values() -> None:
             assert all(math.isfinite(limit) for limit in (*picture.get_xlim(), *picture.get_ylim()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!")]
 )

@@ -17,8 +17,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.protocols import modes
-from speedproof.protocols.joint import joint_models, states_of_runs
-from speedproof.protocols.modes import MatchedMode, ModeComparison, fisher_exact
+from speedproof.protocols.modes import MatchedMode, ModeComparison, fisher_exact, joint_models, states_of_runs
 from speedproof.stats.estimate import Estimate
 
 

@@ -208,18 +208,32 @@ def stated(text: str) -> dict[str, list[tuple[str, str]]]:
 def test_levels_below_one_half(
     asked: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are taken, as the tool took them: shares are printed in order, and every row states this level."""
+    """They are taken, as the tool took them: shares are printed in order, and every row states this level.
+
+    Ratios are those of means, medians and minima by NumPy, in the table of bounds as in that of levels.
+    """
     monkeypatch.setenv("COLUMNS", "200")
     config = str(TOOL / "plain.csv")
-    assert main(["suite", config, "--confidence", asked, "--all"], Console()) == 0
+    assert main(["suite", config, "--confidence", asked, "--all", "--details"], Console()) == 0
     printed = capsys.readouterr().out
     text = " ".join(printed.split())
     shares = re.findall(r"([\d.]+) % to ([\d.]+) % in", text)
     assert len(shares) == 2
     assert all(float(low) <= float(high) for low, high in shares)
-    said = stated(printed)
+    said = stated(printed.partition("\nBounds")[0])
     report = suite_json(capsys, config, "--confidence", asked)
     assert set(said) <= {row["name"] for row in report["rows"]}
     assert len(said) > 10
     assert {level for pairs in said.values() for _, level in pairs} == {f"{100 * float(asked):.0f}"}
     assert ("even a slower benchmark may count" in text) == (float(asked) <= 0.5)
+    seen = set()
+    for name, rest in re.findall(r"^(\w+)  (.*)$", printed, re.MULTILINE):
+        ratios = [
+            float(f) ** (1 if word == "faster" else -1) for f, word in re.findall(r"(\S+)x (\w+er)", rest)
+        ]
+        x, y = (np.loadtxt(TOOL / "samples" / f"{name}.{side}.txt") for side in "xy")
+        if len(ratios) > 1:
+            expected = [of(x) / of(y) for of in (np.mean, np.median, np.min)][: len(ratios)]
+            np.testing.assert_allclose(ratios, expected, rtol=0.006)
+            seen.add((name, len(ratios)))
+    assert len(seen) > 25

@@ -19,8 +19,8 @@ from speedproof.protocols import planning
 from speedproof.protocols.figures import forecasts, no_spread_of
 from speedproof.protocols.pair import Rules, SameSizes
 from speedproof.protocols.planning import MOST_RUNS, calibrate, plan_power
-from speedproof.stats.fixed_pairs import blocks_needed
 from speedproof.stats.power import RunsNeeded, variance_components
+from speedproof.stats.sequential import blocks_needed
 
 
 @pytest.mark.parametrize(("cost", "runs"), [(0.01, 1), (1.0, 2), (2.0, 3), (4.0, 4)])
@@ -109,6 +109,42 @@ def test_against_the_power_of_the_t_test(effect: float) -> None:
         exact = t_test_runs((10.0 - 10.0 / (1.0 + effect)) / 0.5, size.power)
         assert size.runs == pytest.approx(exact, rel=0.25)
         assert size.low < size.runs < size.high
+
+
+def shown(protocol: str, x: FloatArray, y: FloatArray) -> bool:
+    """Whether y is faster by SciPy's tests, after figure 1 or 2 of the Speedup-Test: small samples must fit it."""
+    if protocol == "mean":
+        fits = len(x) > 30 or min(stats.shapiro(side).pvalue for side in (x, y)) > 0.05
+        return bool(fits and stats.ttest_ind(x, y, alternative="greater").pvalue <= 0.05)
+    fits = len(x) > 30 or stats.ks_2samp(x - np.median(x), y - np.median(y), method="asymp").pvalue > 0.05
+    return bool(fits and stats.mannwhitneyu(x, y, alternative="greater").pvalue <= 0.05)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("effect", [0.1, 0.3])
+@pytest.mark.parametrize("protocol", ["mean", "median"])
+def test_large_effects_have_the_power(protocol: str, effect: float, seed: int) -> None:
+    """Of normal runs, by SciPy's tests of 500 pairs: neither too few runs nor, by more than a third, too many."""
+    rng, old = np.random.default_rng(seed), normal(seed, 400, 100.0, 10.0)
+    plan = planned(old, old, effect, protocol)
+
+    def power(n: int) -> float:
+        pairs = rng.normal(100.0, 10.0, (500, 2, n)) / np.array([[1.0], [1.0 + effect]])
+        return float(np.mean([shown(protocol, x, y) for x, y in pairs]))
+
+    often, oftener = plan.sizes
+    assert power(often.runs) >= 0.7
+    assert power(oftener.runs) >= 0.8
+    fewer = often.runs * 2 // 3
+    assert fewer < 4 or power(fewer) < 0.8
+
+
+@pytest.mark.parametrize("effect", [0.1, 0.3])
+def test_a_mean_of_what_is_not_normal_takes_more_than_thirty_runs(effect: float) -> None:
+    """Figure 1 refuses up to 30 runs of two modes, and any effect as large as this is seen in 31."""
+    rng = np.random.default_rng(3)
+    old = 1.0 + 0.1 * (rng.random(200) < 0.4) + 0.01 * rng.normal(size=200)
+    assert [31 <= size.runs <= 34 for size in planned(old, old, effect).sizes] == [True, True]
 
 
 def test_the_observed_difference_does_not_matter() -> None:

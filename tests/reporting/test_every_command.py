@@ -153,7 +153,6 @@ def test_committed_files(name: str, only: str) -> None:
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_forty_benchmarks(name: str, many: list[str]) -> None:
     """Two versions and three."""
@@ -224,7 +223,6 @@ def test_more_versions_than_columns() -> None:
     assert all(name in text for name in ("deltablue", "richards", "unpack_sequence"))
 
 
-@pytest.mark.slow
 def test_everything_that_can_be_asked_for() -> None:
     """All rows and all parts are as narrow and as consistent as the sheet."""
     for name in ("compare", "hpt", "rank", "model"):
@@ -251,7 +249,6 @@ def sessions(
         yield race, {(name, "old"): values[0], (name, "new"): values[1]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("benchmarks", [1, 6, 40])
 def test_the_ending_of_a_session(benchmarks: int) -> None:
     """What ``run`` and ``run --review`` end with."""

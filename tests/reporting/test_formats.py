@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec.structs import replace
 
 from speedproof.data.names import visible
 from speedproof.data.suite import Suite
@@ -322,9 +323,15 @@ def _shown(source: str) -> str:
 
 
 def test_numbers_are_those_of_the_terminal(mixed: Made) -> None:
-    """Each cell reads, for a person, as it does on the terminal."""
+    """Each cell reads, for a person, as it does on the terminal; names alone are code, in the heading, too."""
     report = sheet.report(mixed[0])
-    rows = {"".join(t.content for t in row[0]): row for row in _cells(render(report))}
+    columns = [replace(column, title=column.title or "all") for column in report.tables[-1].columns]
+    report = replace(report, tables=(replace(report.tables[-1], title="of all", columns=tuple(columns)),))
+    head, *body = _cells(made := render(report))
+    assert "\n**of all**\n" in made
+    rows = {"".join(t.content for t in row[0]): row for row in body}
+    for column, (told,) in zip(columns, head, strict=True):
+        assert (told.type, told.content) == ("code_inline" if column.names else "text", column.title)
     for row in report.tables[-1].rows:
         shown = ["".join(t.content for t in cell if t.type != "html_inline") for cell in rows[row.name]]
         assert shown == [cell.text for cell in row.cells]

@@ -209,6 +209,22 @@ def test_deciles_of_few_values_have_no_bounds(make_suite: Callable[..., Made]) -
     assert panel["shift"] is None
 
 
+def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[..., Made]) -> None:
+    """Up to a tenth lies at the edge, counted: what is over 8 interquartile ranges from the quartiles 0 and 1."""
+    near = [0.0] * 5 + [1.0] * 5
+    for x, told in (
+        ([*near, 9.0], ""),
+        ([*near, 9.5], "One value lies beyond the edge, at 9.5."),
+        ([*near, -8.0], ""),
+        ([*near, -8.5], "One value lies beyond the edge, at -8.5."),
+        ([*near * 2, 9.5, 10.0], "2 values lie beyond the edge, up to 10."),
+        ([*near * 2, 9.5, 10.0, 10.5], ""),
+        ([0.5] * 10 + [9.5], ""),
+    ):
+        (panel,) = panels(*make_suite({"a": (x, near)}, unit="")).values()
+        assert panel["drawn"]["beyond"] == told
+
+
 def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
     rng = np.random.default_rng(1)
     samples = {"old": rng.normal(10, 1, (6, 4)), "new": rng.normal(10, 1, 9)}

@@ -10,7 +10,7 @@ from tests.reporting.test_every_command import check
 
 import speedproof as sp
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.suite import Suite
+from speedproof.data.suite import Key, Suite
 from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
@@ -160,6 +160,31 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
         assert "Holm" not in told
 
 
+@pytest.mark.parametrize("names", ["a", "ab"])
+def test_several_metrics_are_a_row_each(names: str) -> None:
+    """Of one benchmark its medians and change, of several how many changed and by how much; only time is fast."""
+    factors = {"time": ("s", 0.5), "memory": ("B", 0.25), "misses": ("", 2.0), "faults": ("", 0.0)}
+    samples = {
+        (Key(name, metric), version): sp.Sample(np.linspace(10, 11, 12) * of, unit, label=version)
+        for name in names
+        for metric, (unit, factor) in factors.items()
+        for version, of in (("old", 1.0), ("new", factor))
+    }
+    suite = Suite(("old", "new"), samples)
+    (made,) = sp.compare_suite(suite, metric="all").reports()
+    told = dict(line.split(maxsplit=1) for line in render(made).splitlines()[3:7])
+    for metric, change in (("time", "2.00x faster"), ("memory", "4.00x better"), ("misses", "2.00x worse")):
+        start = rf"2 {change[6:]} of 2 +{change} \[" if names == "ab" else rf"10.50.* {change}"
+        assert re.match(start, told[metric])
+    assert "∞" not in told["faults"]
+    assert ("10.50 s" in told["time"], "5.250 s" in told["time"]) == (names == "a",) * 2
+    assert made.good is False
+    assert not any(f"--{given}" in hint for hint in made.hints for given in ("explain", "all"))
+    gains = {key: sample for key, sample in samples.items() if key[0].metric != "misses"}
+    (made,) = sp.compare_suite(Suite(("old", "new"), gains), metric="all").reports()
+    assert made.good is True
+
+
 def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callable[..., Made]) -> None:
     """Names that differ at their end only are told apart by it, everywhere."""
     rng = np.random.default_rng(9)
@@ -192,6 +217,7 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
         )
         for name, mean in means.items()
     ]
+    assert "In this order" not in render(sheet.reports(results[:2])[0])
     (made,) = sheet.reports(several)
     lines = [line for line in render(made).splitlines() if line.startswith("In this order, ")]
     assert [line.split(": ")[0] for line in lines] == ["In this order, b", "In this order, c"]
@@ -251,6 +277,13 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
             assert text.count("on average") == len(samples)
         junit = FORMATS["junit"].write(Reported(tuple(suite.against("new").reports())), "")
         assert len(set(re.findall(rf'name="(\w)"[^/]*on average {told}', junit))) == len(samples)
+    for names, rest in (("abc", 0), ("abcde", 2)):  # of many three are told
+        suite = sp.compare_suite(
+            sp.Suite.of_samples(dict.fromkeys(names, one["a"]), unit="ms"), margin=margin
+        )
+        text = " ".join(render(next(iter(suite.reports()))).split())
+        assert text.count("on average") == 3
+        assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
 
 
 def test_a_row_gives_the_reason_of_its_sheet() -> None:

@@ -27,7 +27,7 @@ from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
-from speedproof.reporting.numbers import factor, p_is, values
+from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, at_least, chance, change, effect, interval, observed, verdict
 from speedproof.stats.estimate import Estimate
@@ -104,6 +104,20 @@ def test_no_number_contradicts_its_verdict(
         if not math.isnan(shown.bound):
             assert number(factor(shown.bound, -1)) <= number(text.split()[0])
     assert verdict(found).startswith(f"new is {text} than old")
+
+
+@given(st.sampled_from([0.0, 0.005, 0.995, 0.9999, 1.0]) | st.floats(1e-9, 1 - 1e-9))
+def test_a_chance_is_told_in_whole_percent(share: float) -> None:
+    """In tenths below 1 % and above 99 %; its bounds are rounded outward, and no estimate becomes certain."""
+    low, nearest, high = (Fraction(case_share(share, towards).removesuffix(" %")) for towards in (-1, 0, 1))
+    step = Fraction(1) if 0.01 <= share <= 0.99 else Fraction("0.1")
+    slack = Fraction("1e-7")
+    assert all(told % step == 0 for told in (low, nearest, high))
+    assert low - slack <= 100 * Fraction(share) <= high + slack
+    assert high - low <= step
+    assert low <= nearest <= high
+    assert abs(nearest - 100 * Fraction(share)) <= (step / 2 if 0.0005 <= share <= 0.9995 else step)
+    assert (nearest in (0, 100)) == (share in (0, 1))
 
 
 def test_memory_is_not_fast() -> None:

@@ -12,11 +12,10 @@ from speedproof.stats.change_points import change_pvalues
 from speedproof.stats.dependence import drift, hurst_factor, lag1, variance_inflation
 from speedproof.stats.normality import lilliefors, shapiro_wilk
 from speedproof.stats.ranks import brunner_munzel, rank_sum
-from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test
+from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test, student, variance_ratio, welch
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.superiority import probability_greater, typical_ratio, typical_ratio_test
-from speedproof.stats.ttests import student, variance_ratio, welch
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -19,11 +19,10 @@ from scipy import stats as scipy_stats
 from speedproof.arrays import FloatArray
 from speedproof.stats import ratio, ratio_medians, superiority
 from speedproof.stats.ranks import brunner_munzel, rank_sum
-from speedproof.stats.ratio import Interval, ratio_of_means
+from speedproof.stats.ratio import Interval, ratio_of_means, student, welch
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import decreasing_roots, halved
 from speedproof.stats.superiority import probability_greater
-from speedproof.stats.ttests import student, welch
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Bounds = Callable[[Any, Any, float], Any]

@@ -12,14 +12,13 @@ from msgspec.structs import astuple
 from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
-from speedproof.stats import pair_ratios
 from speedproof.stats import ranks as module
+from speedproof.stats import ratio_medians
 from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversions
-from speedproof.stats.pair_ratios import ratio_order_statistics
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
 from speedproof.stats.ranks import merged_places, pooled_order, ranked, sample_ends, tie_excess
-from speedproof.stats.ratio_medians import ratio_of_medians
+from speedproof.stats.ratio_medians import ratio_of_medians, ratio_order_statistics
 from speedproof.stats.superiority import both_states
 
 
@@ -240,7 +239,7 @@ def all_ratios(x: list[float], y: list[float]) -> list[float]:
 def test_the_median_of_all_ratios(x: list[float], y: list[float]) -> None:
     """Of an even number the geometric mean of the middle two; NaN without any."""
     ratios = all_ratios(x, y)
-    found = pair_ratios.median_ratio(np.array(x), np.array(y))
+    found = ratio_medians.median_ratio(np.array(x), np.array(y))
     if not ratios:
         assert math.isnan(found)
         return
@@ -257,7 +256,7 @@ def test_ratios_between_two_numbers() -> None:
     """Their places, of y first, and how many are beyond; none where the second is not above the first."""
     x, y = np.array([1.0, 2.0, 3.0, 5.0]), np.array([1.0, 2.0, 4.0])
     weights = np.array([2, 1, 3, 1]), np.array([1, 4, 2])
-    both = pair_ratios.Ratios(x, weights[0], y, weights[1])
+    both = ratio_medians.Ratios(x, weights[0], y, weights[1])
     for low, high in itertools.product(
         (0.0, 0.25, 0.3, 0.5, 1.0, 2.0, 6.0), (0.25, 0.75, 1.0, 2.5, 5.0, 9.0)
     ):

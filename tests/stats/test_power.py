@@ -27,7 +27,7 @@ from speedproof.stats.power import (
     variance_components,
 )
 from speedproof.stats.ranks import rank_sum
-from speedproof.stats.ttests import student, welch
+from speedproof.stats.ratio import student, welch
 
 
 @pytest.mark.parametrize(("d", "expected"), [(0.2, 310), (0.5, 50), (0.8, 20), (1.0, 13)])

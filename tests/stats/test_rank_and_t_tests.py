@@ -18,10 +18,10 @@ from scipy import stats as scipy_stats
 from speedproof.stats import special
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.ranks import brunner_munzel, pooled_order, rank_sum, rank_sum_tail
+from speedproof.stats.ratio import Moments, moments, student, student_from, variance_ratio, welch, welch_from
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.special import t_ppf
 from speedproof.stats.superiority import chance_bounds
-from speedproof.stats.ttests import Moments, moments, student, student_from, variance_ratio, welch, welch_from
 
 SMALL = st.integers(1, 5).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 5).map(float)))
 PAIR_TESTS = [variance_ratio, student, welch, ks_location, rank_sum, brunner_munzel]

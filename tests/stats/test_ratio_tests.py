@@ -13,11 +13,15 @@ from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.pair_ratios import median_ratio, ratio_order_statistics
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.ranks import rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
 from speedproof.stats.ratio import edges, hold, ratio_of_means, ratio_of_means_test, scaled
-from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
+from speedproof.stats.ratio_medians import (
+    median_ratio,
+    ratio_of_medians,
+    ratio_of_medians_test,
+    ratio_order_statistics,
+)
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 GAMMAS = (0.8, 1 / 1.02, 1.0, 1.02, 1.3)

@@ -15,10 +15,11 @@ from tests.protocols.asking import stop_rules
 
 from speedproof.arrays import FloatArray
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.stats import fixed_pairs, sequential
+from speedproof.stats import sequential
 from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
+from speedproof.stats.ratio import variance_ratio, welch
 from speedproof.stats.scaling import (
     Resolution,
     coarse_step,
@@ -34,7 +35,6 @@ from speedproof.stats.scaling import (
 from speedproof.stats.sequential import PairedSequence
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
-from speedproof.stats.ttests import variance_ratio, welch
 
 
 def watched(values: list[float]) -> float:
@@ -240,7 +240,7 @@ def test_pairs_of_sessions_are_of_the_worst_values(n: int) -> None:
         held_at_one(paired_ratio(x, y, alpha, steps=steps), least.low, most.high, alpha)
 
 
-@pytest.mark.parametrize("kind", [sequential.PairedSequence, fixed_pairs.FixedPairs])
+@pytest.mark.parametrize("kind", [sequential.PairedSequence, sequential.FixedPairs])
 def test_blocks_read_in_steps(kind: type[sequential.PairedSequence]) -> None:
     """Evidence beyond 1 is that of the least X and greatest Y; a bound can hardly pass their median ratio."""
     rng = np.random.default_rng(3)
@@ -250,7 +250,7 @@ def test_blocks_read_in_steps(kind: type[sequential.PairedSequence]) -> None:
         made = kind(alpha=0.05)
         for a, b in zip((x - half).tolist(), (y + half).tolist(), strict=True):
             made.add(a, b, resolution=resolution)
-        if isinstance(made, fixed_pairs.FixedPairs):
+        if isinstance(made, sequential.FixedPairs):
             made.close()
         return made
 
@@ -262,7 +262,7 @@ def test_blocks_read_in_steps(kind: type[sequential.PairedSequence]) -> None:
         half = 0.05 * side
         middle = np.exp(np.median(np.log((x - half) / (y + half))))
         assert read.attainable(side) == pytest.approx(middle, rel=1e-9) == worst.attainable(side)
-        if isinstance(read, fixed_pairs.FixedPairs):  # no stakes, so that the scale of the bets has no part
+        if isinstance(read, sequential.FixedPairs):  # no stakes, so that the scale of the bets has no part
             for gamma in (1.05**side, 1.1**side, 1.3**side):
                 evidence = worst.log_evidence(gamma, side=side)
                 assert read.log_evidence(gamma, side=side) == pytest.approx(evidence)

@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.fixed_pairs import FixedPairs, blocks_needed
 from speedproof.stats.location import hodges_lehmann, symmetry
-from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.sequential import FixedPairs, PairedSequence, SequentialResult, blocks_needed
 from speedproof.stats.signed_rank import (
     TABLE_BELOW,
     least_sums,

@@ -11,12 +11,14 @@ from scipy import special as scipy_special
 from scipy import stats as scipy_stats
 
 from speedproof.stats import normal_scores as module
-from speedproof.stats.gamma import digamma, gamma_cdf, gamma_shape
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.special import (
     beta_ppf,
     betainc,
+    digamma,
     f_tails,
+    gamma_cdf,
+    gamma_shape,
     ndtr,
     ndtri,
     normal_quantile,

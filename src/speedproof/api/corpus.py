@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from speedproof.api.whys import WhyResult
     from speedproof.corpus.changes import CorpusChanges
     from speedproof.corpus.conclude import Conclusion
-    from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.model import CorpusModels
+    from speedproof.corpus.read import CorpusInfo
 
 
 class Corpus:
@@ -143,7 +143,7 @@ class Corpus:
 
     def info(self) -> CorpusInfo:
         """What is in it, in counts."""
-        from speedproof.corpus.info import info
+        from speedproof.corpus.read import info
 
         return info(self.place)
 

@@ -241,8 +241,4 @@ def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
             (t.left_behind, Assumption.NOTHING_LEFT_RUNNING, left),
         ):
             if count:
-                yield Note(
-                    assumed,
-                    f"{count} of {plural(t.runs, 'run')} of {t.version} {text}",
-                    (t.version,),
-                )
+                yield Note(assumed, f"{count} of {plural(t.runs, 'run')} of {t.version} {text}", (t.version,))

@@ -20,7 +20,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.goodness import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
-from speedproof.protocols.joint import JointModel, joint_models, states_of_runs
+from speedproof.protocols.modes import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures
 from speedproof.reporting.mixtures import states
 from speedproof.reporting.model import Report, to_json

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_plan import PLANNED, Absent, Plan, Request, Tell
-from speedproof.data.session_file import STORED, SessionLine, control_name, options_stored
+from speedproof.data.session_file import SessionLine, control_name, options_stored
 from speedproof.data.session_file import StoredSession as StoredSession
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import ToolExecutor as ToolExecutor
@@ -43,7 +43,7 @@ from speedproof.measuring.runs import seed_or_new
 from speedproof.measuring.store import new_head, untold
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
-from speedproof.measuring_options import Measuring
+from speedproof.measuring_options import STORED, Measuring
 from speedproof.options import BenchmarkSettings, Policy, benchmark_settings, decider_of
 from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof import values
+from speedproof import options, values
 from speedproof.cli.command import Command
 from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import (
@@ -21,24 +21,10 @@ from speedproof.cli.files import (
     write_answer,
 )
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
-from speedproof.options import (
-    ASKED,
-    DETAILS,
-    Choosing,
-    CommandOptions,
-    Explained,
-    Judging,
-    Output,
-    QuestionName,
-    Reading,
-    ReferenceFirst,
-    Store,
-    quantile_name,
-)
 from speedproof.reporting.model import Report
 
 
-class CompareOptions(CommandOptions, frozen=True, kw_only=True):
+class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
     """Report for every benchmark how much faster a typical run of the candidate is, and by at least how much.
 
     The Speedup-Test's protocols for mean, median and the single run are in --details.
@@ -52,10 +38,10 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         speedproof compare old.json new.json --fail-on slower   1 at a proven slowdown
     """
 
-    files: ReferenceFirst
-    choosing: Choosing
+    files: options.ReferenceFirst
+    choosing: options.Choosing
     protocol: Annotated[
-        Literal[QuestionName, "both", "all"],
+        Literal[options.QuestionName, "both", "all"],
         "NAME",
         "whose verdict counts: the typical run's, with the others in --details (all, the default); mean, median, "
         "both, single-run or touati2009 alone; of the slowest runs p90, p95, p99 or p99.9",
@@ -69,8 +55,8 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         values.quantile,
         Excludes("protocol"),
     ] = ()
-    judging: Annotated[Judging, Taken("deciding")]
-    store: Store = None
+    judging: Annotated[options.Judging, Taken("deciding")]
+    store: options.Store = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],
         "exit 1 when the verdict on any benchmark is this, or when the candidate lacks a benchmark "
@@ -78,12 +64,12 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
         "may be repeated",
         FIRST,
     ] = ()
-    output: Output
+    output: options.Output
     modes: Annotated[
         bool,
         "fit Gaussian mixtures and say whether the modes that runs fall into moved or changed their weights",
     ] = False
-    why: Explained = False
+    why: options.Explained = False
     over: Annotated[
         str | None,
         "PARAMETER",
@@ -99,7 +85,7 @@ class CompareOptions(CommandOptions, frozen=True, kw_only=True):
     with_samples: Annotated[
         bool, "JSON: with all values, for the charts of 'speedproof report'", Needs("json")
     ] = False
-    reading: Reading
+    reading: options.Reading
 
 
 def run(asked: CompareOptions, console: Console) -> int:
@@ -113,13 +99,13 @@ def run(asked: CompareOptions, console: Console) -> int:
     # What a metric goes with are the others.
     choosing = replace(asked.choosing, metric="all") if asked.why else asked.choosing
     whole, reference = load_chosen(asked.files, asked.reading, choosing, console)
-    protocols: tuple[QuestionName, ...]
+    protocols: tuple[options.QuestionName, ...]
     if asked.quantile:
-        protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile)))
+        protocols = tuple(dict.fromkeys(map(options.quantile_name, asked.quantile)))
     elif "protocol" not in asked.given and (measured := quantile_measured(whole)):
         protocols = (measured,)
     elif asked.protocol == "all":
-        protocols = DETAILS if read else ASKED
+        protocols = options.DETAILS if read else options.ASKED
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
     rules = rules_of(asked, as_measured(asked.judging, whole), protocols)

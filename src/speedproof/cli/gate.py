@@ -25,15 +25,7 @@ from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields, read_toml
 from speedproof.errors import UsageError
 from speedproof.measuring_options import Measuring
-from speedproof.options import (
-    Choosing,
-    CommandOptions,
-    Explained,
-    Gating,
-    Output,
-    Reading,
-    Store,
-)
+from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names
 

@@ -256,9 +256,8 @@ def entry() -> None:
     if code == INTERRUPTED:
         import signal
 
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # a second Ctrl-C would be a traceback of Python's own end
+        # A second Ctrl-C would be a traceback of Python's own end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     if "duckdb" not in sys.modules:  # which would report what is left as leaks
         gc.freeze()  # what is left goes with the process, and is not searched for cycles first
     sys.exit(code)

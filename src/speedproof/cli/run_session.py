@@ -17,21 +17,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
+from speedproof.api import run_start
 from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
-from speedproof.api.run_start import (
-    StoredSession,
-    ToolExecutor,
-    begun,
-    completed,
-    discovered,
-    inherit,
-    pin,
-    question_of,
-    read_sessions,
-    refuse_verdicts,
-    same_files,
-    stored_chain,
-)
 from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
 from speedproof.cli.files import check_outputs, fails, write_outputs
 from speedproof.cli.run import RunOptions, refuse_file_of_json
@@ -68,35 +55,35 @@ def carry_out(options: RunOptions, console: Console) -> int:
 
 
 def _measure(options: RunOptions, asked: Request, console: Console, held: ExitStack) -> int:
-    stored: list[StoredSession] = []
+    stored: list[run_start.StoredSession] = []
     if options.resume is None:
-        refuse_verdicts(asked)
+        run_start.refuse_verdicts(asked)
         refuse_file_of_json(options.commands, json=options.output.json)
-        asked = completed(asked)
+        asked = run_start.completed(asked)
         plan, absent = plan_of(asked, console.remark, held)
     else:
         stored, asked = _stored(options, asked, console, options.resume)
         plan, absent = stored[-1].head.benchmarks, stored[-1].head.absent
     m = asked.measuring
-    question_of(asked, plan, {})
-    files = same_files(options.resume, stored, plan)
+    run_start.question_of(asked, plan, {})
+    files = run_start.same_files(options.resume, stored, plan)
     warmup = 0 if m.driver else None if m.warmup == "auto" else m.warmup
-    pin(m.cpu)
+    run_start.pin(m.cpu)
     started = datetime.now().astimezone()
     named = options.resume or m.save
     path = Path(named) if named else new_session("run", started)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="speedproof-")))
         kept = {"started": started, "files": files, "absent": absent}
-        head, executor = begun(plan, m, stored, folder, console.remark, **kept)
+        head, executor = run_start.begun(plan, m, stored, folder, console.remark, **kept)
         stack.enter_context(ends_as_ctrl_c())
         began = time.monotonic()
         try:
-            if isinstance(executor, ToolExecutor):
-                head = discovered(
+            if isinstance(executor, run_start.ToolExecutor):
+                head = run_start.discovered(
                     executor, head, console.remark, asked, resumed=bool(stored), meanwhile=_loading()
                 )
-            question = question_of(asked, head.benchmarks, head.units)
+            question = run_start.question_of(asked, head.benchmarks, head.units)
             if not stored:
                 candidates = max(len(b.versions) for b in head.benchmarks) - 1
                 check_tests(m, len(head.benchmarks), candidates, unaffected=len(question.unaffected))
@@ -158,7 +145,7 @@ def _review(options: RunOptions, asked: Request, file: str, console: Console) ->
 
     stored, asked = _stored(options, asked, console, file)
     head, end = stored[-1].head, stored[-1].end
-    outcome = reviewed(stored, question_of(asked, head.benchmarks, head.units))
+    outcome = reviewed(stored, run_start.question_of(asked, head.benchmarks, head.units))
     how = f"ended: {end.reason}" if end else "was killed before it ended, or goes on"
     console.remark(f"session {head.session}, started {head.started}, {how}")
     if not outcome.measured.tallies:
@@ -172,7 +159,7 @@ def _say_what_is_left(console: Console, path: Path, session: str, named: str | N
     Nor is one of warm-up runs, unless it was asked for by name.
     """
     with suppress(SpeedproofError, OSError):
-        sessions = read_sessions(path) if path.is_file() else []
+        sessions = run_start.read_sessions(path) if path.is_file() else []
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {_called(named)}")
         elif sessions and not (named and any(s.runs for s in sessions)):
@@ -208,19 +195,19 @@ def ends_as_ctrl_c(clock: Callable[[], float] = time.monotonic) -> Iterator[None
 
 def _stored(
     options: RunOptions, asked: Request, console: Console, file: str
-) -> tuple[list[StoredSession], Request]:
+) -> tuple[list[run_start.StoredSession], Request]:
     """The last session of a file and those that it went on with, oldest first; its options are taken over."""
     if options.review is not None and options.resume is not None:
         raise UsageError("--review only looks, --resume measures; give one of them")
     option, m = "--review" if options.resume is None else "--resume", asked.measuring
     if asked.commands or m.suite or m.save or m.name or m.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
-    chain, others = stored_chain(file, console.remark)
-    asked = inherit(asked, chain[-1], review=options.review is not None)
+    chain, others = run_start.stored_chain(file, console.remark)
+    asked = run_start.inherit(asked, chain[-1], review=options.review is not None)
     if others:
         are = "session of the file is" if others == 1 else "sessions of the file are"
         console.remark(f"note: {others} other {are} not part of this one")
-    refuse_verdicts(asked)
+    run_start.refuse_verdicts(asked)
     return chain, asked
 
 

@@ -4,28 +4,18 @@ from functools import partial
 from typing import Annotated, Literal
 
 import speedproof as sp
+from speedproof import options
 from speedproof.cli.command import Command
 from speedproof.cli.console import ERROR, Console
 from speedproof.cli.files import check_outputs, load_chosen, outputs_wanted, report_leftovers, write_answer
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import (
-    Choosing,
-    CommandOptions,
-    Modelling,
-    Output,
-    Reading,
-    ReferenceFirst,
-    ResultFiles,
-    answer,
-    handed,
-)
 from speedproof.reporting.model import to_json
 from speedproof.reporting.names import visible_lines
 from speedproof.values import any_level, place, proportion
 
 
-class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
+class SuiteOptions(options.CommandOptions, frozen=True, kw_only=True):
     """Run the Speedup-Test on a configuration of the original tool.
 
     That is a CSV file with the columns Name,Sample1,Sample2,ConfLevel,Coef. Sample files are found beside the
@@ -62,17 +52,19 @@ class SuiteOptions(CommandOptions, frozen=True, kw_only=True):
     original: Annotated[bool, "follow the tool of 2010 instead of the article"] = False
     always_welch: Annotated[bool, "mean: never pool variances after an F test"] = False
     ks_rule: Annotated[Literal["legacy", "r422"], "median: see 'compare --help'"] = "legacy"
-    reading: Annotated[Reading, Taken("how files are read", take="unit higher_is_better")]
+    reading: Annotated[options.Reading, Taken("how files are read", take="unit higher_is_better")]
     output: Annotated[
-        Output,
-        answer(all="every benchmark, not only the clearest", details="the warnings on every benchmark"),
+        options.Output,
+        options.answer(
+            all="every benchmark, not only the clearest", details="the warnings on every benchmark"
+        ),
     ]
 
 
 def _suite(asked: SuiteOptions, console: Console) -> int:
     """Carry the command out; 2 after the report when some benchmark could not be read."""
     check_outputs(asked.output, asked.config)
-    result = sp.speedup_test(weighting=asked.weight, **handed(sp.speedup_test, asked, asked.reading))
+    result = sp.speedup_test(weighting=asked.weight, **options.handed(sp.speedup_test, asked, asked.reading))
     prefix = asked.save
     if prefix is None and asked.original and not asked.output.json and asked.config != "-":
         prefix = asked.config.removesuffix(".csv")  # the tool always wrote its files
@@ -86,7 +78,7 @@ def _suite(asked: SuiteOptions, console: Console) -> int:
     return ERROR if result.lost else 0
 
 
-class HptOptions(CommandOptions, frozen=True, kw_only=True):
+class HptOptions(options.CommandOptions, frozen=True, kw_only=True):
     """Ask whether the candidate outperforms the reference over a whole suite.
 
     This is Hierarchical Performance Testing: rank tests within and across benchmarks, which need no normality, and
@@ -98,8 +90,8 @@ class HptOptions(CommandOptions, frozen=True, kw_only=True):
         speedproof hpt a.csv b.csv --scores given       scores, higher is better
     """
 
-    files: ReferenceFirst
-    choosing: Choosing
+    files: options.ReferenceFirst
+    choosing: options.Choosing
     r: Annotated[
         tuple[float, ...],
         "LEVEL",
@@ -133,13 +125,13 @@ class HptOptions(CommandOptions, frozen=True, kw_only=True):
         "say with which confidence the winner is more than this much faster; may be repeated",
     ] = ()
     output: Annotated[
-        Output,
-        answer(
+        options.Output,
+        options.answer(
             all="every benchmark, not only the clearest",
             details="the bounds of the speedups, and what others would claim",
         ),
     ]
-    reading: Reading
+    reading: options.Reading
 
 
 def _hpt(asked: HptOptions, console: Console) -> int:
@@ -158,7 +150,7 @@ def _hpt(asked: HptOptions, console: Console) -> int:
             candidate=candidate,
             confidences=asked.r,
             speedups=asked.speedup,
-            **handed(sp.hpt, asked),
+            **options.handed(sp.hpt, asked),
         )
         for problem in result.problems:
             console.remark(problem)
@@ -173,7 +165,7 @@ def _hpt(asked: HptOptions, console: Console) -> int:
     return 0
 
 
-class RankOptions(CommandOptions, frozen=True, kw_only=True):
+class RankOptions(options.CommandOptions, frozen=True, kw_only=True):
     """Rank versions by the chance that one run beats one run of every other, benchmark by benchmark.
 
     The chance is counted in the samples, and by their mixtures, with bootstrap intervals. Beside it: which
@@ -185,9 +177,9 @@ class RankOptions(CommandOptions, frozen=True, kw_only=True):
         speedproof rank old.txt new.txt --unit ms --json
     """
 
-    files: ResultFiles
-    choosing: Choosing
-    modelling: Modelling
+    files: options.ResultFiles
+    choosing: options.Choosing
+    modelling: options.Modelling
     resamples: Annotated[
         int, "N", "bootstrap samples behind the intervals of mixtures (default: 200)", Title("intervals")
     ] = 200
@@ -195,14 +187,14 @@ class RankOptions(CommandOptions, frozen=True, kw_only=True):
         float, "LEVEL", "of each interval, and of all claims on a benchmark together (default: 0.95)"
     ] = 0.95
     output: Annotated[
-        Output,
-        answer(
+        options.Output,
+        options.answer(
             all="every benchmark, not only the clearest",
             details="each benchmark's modes, mixtures and warnings",
             json="write the ranking as JSON",
         ),
     ]
-    reading: Reading
+    reading: options.Reading
 
 
 def _rank(asked: RankOptions, console: Console) -> int:
@@ -220,7 +212,7 @@ def _rank(asked: RankOptions, console: Console) -> int:
             reference=reference,
             metric="all",
             mixtures=mixtures,
-            **handed(sp.rank, asked, asked.modelling),
+            **options.handed(sp.rank, asked, asked.modelling),
             done=ticker.advance,
         )
     for problem in result.problems:

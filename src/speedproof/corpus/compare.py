@@ -23,10 +23,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
-from speedproof.corpus.cells import arrays, filled, lists
 from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
-from speedproof.corpus.place import Place, arrow
+from speedproof.corpus.place import Place, arrays, arrow, filled, lists
 from speedproof.corpus.read import fetched, rows_of, tables_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.data.notes import Assumption
@@ -280,9 +279,8 @@ def _rows_of(
     for comparisons in by_protocol.values():
         for side, known in of_side.items():
             summaries: list[Summary] = list(map(attrgetter(side), comparisons))
-            if len(known) != len(summaries) or not all(
-                map(is_, summaries, known)
-            ):  # mostly they are the same
+            # Mostly they are the same
+            if len(known) != len(summaries) or not all(map(is_, summaries, known)):
                 of_side[side] = summaries
                 columns = {f"{side}_{name}": list(map(attrgetter(name), summaries)) for name in SIDES}
                 common |= arrays(columns, schema)

@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from speedproof import __version__
 from speedproof.arrays import IntArray, from_zero
-from speedproof.corpus.cells import arrays, filled, known, numbers
-from speedproof.corpus.place import Place, arrow
+from speedproof.corpus.place import Place, arrays, arrow, filled, known, numbers
 from speedproof.data.names import MANIFEST
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import msgspec
 
 from speedproof.errors import FormatError, UsageError
-from speedproof.measuring_options import Measuring
+from speedproof.measuring_options import STORED, Measuring
 from speedproof.options import benchmark_settings
 
 SCHEMA = 1
@@ -77,7 +77,7 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
     files: dict[str, str] = {}
     # By benchmark, the candidates whose native executable is not that of the reference
     executables: dict[str, tuple[str, ...]] = {}
-    # By benchmark, the candidates that lack it, or were not built: they are not measured, and no gate passes
+    # By benchmark, the candidates that lack it, or were not built: they are not measured, and no policy is met
     absent: dict[str, tuple[str, ...]] = {}
     # The sessions, oldest first, that this one went on with; all are one experiment
     resumes: tuple[str, ...] = ()
@@ -124,14 +124,6 @@ class EndLine(msgspec.Struct, frozen=True, tag="end", omit_defaults=True):
 
 
 Line = SessionLine | RunLine | EndLine
-
-
-STORED = (
-    "input", "output", "timeout", "metric", "perf", "energy", "ignore_failure", "calibrate", "control", "driver",
-    "build", "builds", "runs", "unaffected", "plan", "gate", "policy", "margin_of", "policy_of",
-    "decide_by", "alpha", "confidence", "margin", "precision",
-)  # fmt: skip
-"""The options that a session stores: how it measured, and in the last line what it asked."""
 
 
 def options_stored(measuring: Measuring, directory: str = "") -> dict[str, str]:

@@ -335,9 +335,8 @@ class Suite(Alike, Struct, frozen=True, eq=False):
         given = [(version, record) for version, item in items for record in each_record((item,))]
         all_good = all_fit([record for _, record in given if isinstance(record, Record)])
         groups: dict[tuple[Key, str], list[Record]] = {}
-        versions: dict[
-            str, bool
-        ] = {}  # whether anything of it is left; the first is the reference, come what may
+        # Whether anything of it is left; the first is the reference, come what may
+        versions: dict[str, bool] = {}
         skipped: list[Skipped] = []
         for version, record in given:
             if record.benchmark:  # else a place of a file, which belongs to no version

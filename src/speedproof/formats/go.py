@@ -10,20 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from sys import intern
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, from_zero, numbered
+from speedproof.arrays import FloatArray, IntArray, extension, from_zero, numbered
 from speedproof.data.record import Key, Record, Skipped
 from speedproof.data.sample import Trait, written_in
 from speedproof.data.table import RecordTable
 from speedproof.data.units import Direction, Unit, direction_of, parse_unit
-from speedproof.formats.reading import Gathered, decimals, is_number
-from speedproof.formats.source import ReadOptions, Source
+from speedproof.formats.reading import Column, Gathered, decimals, is_number
+from speedproof.formats.source import ReadOptions, Source, with_line_feeds
 
 NAME = "go"
 TITLE = "go test -bench"
@@ -44,12 +45,14 @@ _METRICS = {
     "B/s": "throughput",
     "B/op": "memory",
 }
-_BLOCK = 1 << 18  # bytes whose words are taken at once
+_BLOCK = 1 << 20  # bytes whose values are taken at once
 _TOGETHER = 1 << 13  # rows of a table
-_WORTH = 8  # lines that are worth a look at their columns
 _SEVERAL = frozenset({Trait.ORDER_KNOWN})
 _ALONE = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
+
+
+COMPILED = extension("formats._go")
 
 
 def sniff(head: bytes) -> bool:
@@ -57,7 +60,6 @@ def sniff(head: bytes) -> bool:
     return b"Benchmark" in head and _RESULT_LINE.search(head) is not None
 
 
-_Fields = tuple[tuple[str, str], ...]
 _NONE = np.empty(0)
 
 
@@ -70,17 +72,46 @@ class _Content(Struct):
     better: dict[str, Direction] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     configuration: dict[str, str] = field(default_factory=dict)
-    fields: _Fields = ()
-    groups: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # by name and units, of the fields
+    # Every configuration with its number, by which it is found in less time
+    fields: dict[tuple[tuple[str, str], ...], int] = field(default_factory=lambda: {(): 0})
+    number: int = 0
+    groups: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # by name and units, of this one
+    # The last values of lines that were taken one by one: their groups, they as written, their units
+    waiting: tuple[list[int], list[float], list[str]] = field(default_factory=lambda: ([], [], []))
     invocation: int = 0
     measured: bool = False
 
     def groups_of(self, name: str, line: int, units: list[str]) -> list[int]:
         """The groups of a line's values, which may be new."""
         if (known := self.groups.get((name, *units))) is None:
-            bare, fields, number = _bare(name), self.fields, self.rows.number
+            bare, fields, number = _bare(name), self.number, self.rows.number
             known = self.groups[name, *units] = [number((bare, intern(unit), fields), line) for unit in units]
         return known
+
+    def take(self, before: int, heads: list[Any], slots: Column, values: FloatArray) -> None:
+        """Take the values of lines of some kinds, as the kernel gives them."""
+        self.flush()
+        units = [unit for _, _, *of_kind in heads for unit in of_kind]
+        each = (self.groups_of(name, before + line + 1, of_kind) for line, name, *of_kind in heads)
+        self._extend(np.array([*chain.from_iterable(each)])[slots], values.copy(), units, slots)
+
+    def flush(self) -> None:
+        """Take the values that wait."""
+        groups, values, units = self.waiting
+        if values:
+            self._extend(np.array(groups), np.array(values), units)
+            self.waiting = [], [], []
+
+    def _extend(
+        self, groups: IntArray, values: FloatArray, written: list[str], slots: Column | slice = slice(None)
+    ) -> None:
+        codes, units = numbered(written)
+        of = codes[slots]
+        for i, one in enumerate(map(_unit, units)):
+            if one.factor != 1.0:
+                values[of == i] = one.to_base(values[of == i])
+        self.rows.extend(groups, values, np.full(values.size, self.invocation))
+        self.measured = True
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
         """Leave a line out."""
@@ -96,36 +127,44 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
     """
     content, before = _Content(source), 0
     rows = content.rows
-    for text in source.texts(_BLOCK):
-        before += _scan(text, before, content)
+    for piece in source.pieces(_BLOCK):
+        before += _scan(with_line_feeds(piece), before, content)
         rows.make_room()
     yield from content.skipped
     rows.sort()
-    packages = {fields: dict(fields).get("pkg", "") for fields in {key[2] for key in rows.keys}}
-    names = _names(dict.fromkeys((packages[fields], name) for name, _, fields in rows.keys))
-    with_procs = cache(lambda fields, procs: (*fields, ("gomaxprocs", procs)) if procs else fields)
+    fields = [*content.fields]
+    packages = [dict(of).get("pkg", "") for of in fields]
+    names = _names(dict.fromkeys((packages[number], name) for name, _, number in rows.keys))
+    with_procs = cache(lambda number, procs: (*fields[number], *([("gomaxprocs", procs)] if procs else [])))
 
     # One of all that are alike: what is known of many is looked at once.
     @cache
-    def known_of(written: str, fields: _Fields, procs: str, several: bool) -> tuple[str, Record]:
+    def known_of(written: str, number: int, procs: str, several: bool) -> tuple[str, Record]:
         traits = (_SEVERAL if several else _ALONE) | written_in(unit := _unit(written))
         metric, base = _METRICS.get(written, written), unit.base
         better = content.better.get(metric) or direction_of(base, metric)
-        fields = with_procs(fields, procs)
         return metric, Record(
-            "", _NONE, base, metric, better, source.version, None, source.name, "", fields, traits
+            "",
+            _NONE,
+            base,
+            metric,
+            better,
+            source.version,
+            path=source.name,
+            fields=with_procs(number, procs),
+            traits=traits,
         )
 
     keys: list[Key] = []
     columns: list[FloatArray] = []
     known: list[Record] = []
     places: list[str] = []
-    for (full, written, fields), group in rows.keys.items():
-        name, procs = names[packages[fields], full]
+    for (full, written, number), group in rows.keys.items():
+        name, procs = names[packages[number], full]
         values, invocations = rows.of(group)
         values.flags.writeable = False
         several = bool(content.invocation and invocations[0] != invocations[-1])
-        metric, one = known_of(written, fields, procs, several)
+        metric, one = known_of(written, number, procs, several)
         keys.append(Key(name, metric))
         columns.append(values)
         known.append(replace(one, processes=from_zero(invocations.astype(np.int64))) if several else one)
@@ -137,77 +176,36 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
         yield RecordTable(keys, columns, known, places)
 
 
-def _scan(text: str, before: int, content: _Content) -> int:
-    """Take lines, and count them: results in blocks, what stands between them one by one."""
-    count = text.count("\n") + 1
-    if f"\n{text}".count("\nBenchmark") == count and _columns(text.split(), count, before, content):
-        return count
-    start, lines = 0, text.split("\n")
-    others = [i for i, line in enumerate(lines) if line[:9] != "Benchmark"]
-    for i in [*others, count]:
-        if start < i:
-            _results(lines[start:i], before + start, content)
-        if i < count:
-            _note(content, before + i + 1, lines[i])
-        start = i + 1
-    return count
+def _scan(piece: bytes, before: int, content: _Content) -> int:
+    """Take lines, and count them: a kernel takes what it can, and leaves the next line here."""
+    at, lines = 0, 0
+    while at < len(piece):
+        if COMPILED is not None:
+            at, taken, heads, slots, values = COMPILED.results(piece, at)
+            if heads:
+                content.take(before + lines, heads, np.frombuffer(slots, np.int32), np.frombuffer(values))
+            lines += taken
+            if at == len(piece):
+                break
+        end = piece.find(b"\n", at)
+        end = len(piece) if end < 0 else end
+        lines += 1
+        _line(content, before + lines, piece[at:end].decode())
+        at = end + 1
+    content.flush()
+    return lines
 
 
-def _results(lines: list[str], before: int, content: _Content) -> None:
-    """Take a block of results, as long as lines have equally many words column by column."""
-    words = [line.split() for line in lines]
-    cuts = [0, *(np.flatnonzero(np.diff([*map(len, words)])) + 1).tolist(), len(lines)]
-    if _WORTH * len(cuts) > len(lines):
-        _one_by_one(words, before, content)
-        return
-    for first, last in pairwise(cuts):
-        block = words[first:last]
-        if not _columns([*chain.from_iterable(block)], last - first, before + first, content):
-            _one_by_one(block, before + first, content)
-
-
-def _columns(words: list[str], lines: int, before: int, content: _Content) -> bool:
-    """Take the words of so many lines; not unless each has as many, the same units, and numbers.
-
-    As every line begins with "Benchmark", and no unit does, the lines then begin where the names stand.
-    """
-    step, rest = divmod(len(words), lines)
-    names, units, iterations = words[::step], words[3:step:2], "".join(words[1::step])
-    alike = all(words[3 + 2 * k :: step].count(unit) == lines for k, unit in enumerate(units))
-    values = [decimals(words[column::step]) for column in range(2, step, 2)]
-    numbered = iterations.isdigit() and iterations.isascii() and None not in values
-    even = not rest and not step % 2 and not any(unit.startswith("Benchmark") for unit in units)
-    order = dict(zip(dict.fromkeys(names), range(lines), strict=False))
-    if not (units and even and alike and numbered and all(map(_RESULT.match, order))):
-        return False
-    rows = np.fromiter(map(order.__getitem__, names), np.int64, lines)
-    first = np.empty(len(order), np.int64)
-    first[rows[::-1]] = np.arange(before + lines, before, -1)
-    groups = np.array([content.groups_of(*at, units) for at in zip(order, first.tolist(), strict=True)])
-    columns = [_unit(unit).to_base(np.array(of)) for unit, of in zip(units, values, strict=True)]
-    every = np.array(columns).T.ravel()
-    content.rows.extend(groups[rows].ravel(), every, np.full(every.size, content.invocation))
-    content.measured = True
-    return True
-
-
-def _one_by_one(lines: list[list[str]], before: int, content: _Content) -> None:
-    # An array takes a few values at a time much slower than a list does.
-    all_groups: list[int] = []
-    all_values: list[float] = []
-    all_units: list[str] = []
-    for number, words in enumerate(lines, start=before + 1):
-        if _RESULT.match(words[0]):
-            measured, units_of = _measured(content, number, words)
-            all_groups += content.groups_of(words[0], number, units_of)
-            all_values += measured
-            all_units += units_of
-    groups, values = np.array(all_groups), np.array(all_values)
-    of_units, units = numbered(all_units)
-    for i, unit in enumerate(units):
-        values[of_units == i] = _unit(unit).to_base(values[of_units == i])
-    content.rows.extend(groups, values, np.full(values.size, content.invocation))
-    content.measured = content.measured or bool(all_values)
+def _line(content: _Content, number: int, line: str) -> None:
+    """Take a line."""
+    if not line.startswith("Benchmark"):
+        _note(content, number, line)
+    elif _RESULT.match(line):
+        words = line.split()
+        values, units = _measured(content, number, words)
+        content.waiting[0].extend(content.groups_of(words[0], number, units))
+        content.waiting[1].extend(values)
+        content.waiting[2].extend(units)
 
 
 def _note(content: _Content, number: int, line: str) -> None:
@@ -217,13 +215,15 @@ def _note(content: _Content, number: int, line: str) -> None:
     elif match := _FAILED.match(line):
         content.skip(number, match["name"], "the benchmark failed")
     elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
+        content.flush()
         if match["key"] in _FIRST and content.measured:
             content.invocation, content.measured = content.invocation + 1, False
         if match["value"]:
             content.configuration[match["key"]] = match["value"].strip()
         else:
             content.configuration.pop(match["key"], None)
-        content.fields, content.groups = tuple(content.configuration.items()), {}
+        fields, content.groups = tuple(content.configuration.items()), {}
+        content.number = content.fields.setdefault(fields, len(content.fields))
 
 
 def _bare(name: str) -> str:
@@ -269,18 +269,20 @@ def _unit_line(content: _Content, number: int, unit: str, properties: list[str])
 def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
     """Of package and full name the benchmark's name and, where it is taken off, the suffix -N."""
     parts = {}
-    suffixes: dict[tuple[str, str], set[str]] = {}
-    packages: dict[str, set[str]] = {}
+    suffixes: dict[tuple[str, str], str] = {}  # of the first of each name
+    packages: dict[str, str] = {}
+    several = set[tuple[str, str] | str]()  # names with several suffixes, and in several packages
     for package, full in given:
         bare, _, procs = full.rpartition("-")
         bare, procs = parts[package, full] = (bare, procs) if bare and procs.isdecimal() else (full, "")
-        suffixes.setdefault((package, bare), set()).add(procs)
-        packages.setdefault(bare, set()).add(package)
+        if suffixes.setdefault((package, bare), procs) != procs:
+            several.add((package, bare))
+        if packages.setdefault(bare, package) != package:
+            several.add(bare)
     names = {}
     for (package, full), (bare, procs) in parts.items():
-        place = f"{package}." if package and len(packages[bare]) > 1 else ""
-        alone = len(suffixes[package, bare]) == 1
-        names[package, full] = (place + bare, procs) if alone else (place + full, "")
+        place = f"{package}." if package and bare in several else ""
+        names[package, full] = (place + full, "") if (package, bare) in several else (place + bare, procs)
     return names
 
 

@@ -36,9 +36,8 @@ class _Content(Struct):
 
     values: array[float] = field(default_factory=lambda: array("d"))  # as written
     units: array[int] = field(default_factory=lambda: array("h"))  # the number of the unit of each
-    lines: dict[str, int] = field(
-        default_factory=dict
-    )  # by unit as written: the first line with a value in it
+    # By unit as written: the first line with a value in it
+    lines: dict[str, int] = field(default_factory=dict)
     missing: int = 0  # how many values are missing
     missing_line: int = 0  # the first line that lacks one
     header: str = ""  # what was taken as a header

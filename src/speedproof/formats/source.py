@@ -126,8 +126,12 @@ class ReadOptions(Struct, frozen=True):
 
 def as_text(piece: bytes) -> str:
     """Whole lines as text; LF, CRLF and CR all end a line, and come out as LF."""
-    text = piece.decode()
-    return text.replace("\r\n", "\n").replace("\r", "\n") if b"\r" in piece else text
+    return with_line_feeds(piece).decode()
+
+
+def with_line_feeds(piece: bytes) -> bytes:
+    """The same, not decoded."""
+    return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in piece else piece
 
 
 def open_source(path: str | Path, version: str | None = None) -> Source:

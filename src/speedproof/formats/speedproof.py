@@ -64,9 +64,8 @@ class _Cell(Struct):
     begin: float = math.inf
     end: float = -math.inf
     left_behind: int = 0
-    groups: dict[tuple[str, ...], list[int]] = field(
-        default_factory=dict
-    )  # by the metrics that a run may have
+    # By the metrics that a run may have
+    groups: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)  # by reason
 
 

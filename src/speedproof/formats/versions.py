@@ -281,9 +281,8 @@ class _Name(Struct, frozen=True):
         for pattern, delimiter in _STYLES:
             if match := re.fullmatch(pattern, text):
                 base, opening, inner = match["base"], match["opening"], match["inner"]
-                if opening == "/" and re.fullmatch(
-                    _NAMED, base
-                ):  # of several columns: all of it is parameters
+                # Of several columns: all of it is parameters
+                if opening == "/" and re.fullmatch(_NAMED, base):
                     base, opening, inner = "", "", text
                 parts = []
                 for place, part in enumerate(inner.split(delimiter), start=1):

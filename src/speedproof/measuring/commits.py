@@ -14,16 +14,9 @@ from msgspec.structs import replace
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion, RunLine, SessionLine
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError, UsageError
+from speedproof.measuring import executor
 from speedproof.measuring.build import BuildCache
 from speedproof.measuring.execute import RunError
-from speedproof.measuring.executor import (
-    ACCOUNTED,
-    OutputMetric,
-    check_decider,
-    check_names,
-    parse_metric,
-    units_of,
-)
 from speedproof.measuring.plan import Hooks, as_built, plan_trees
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.revisions import Revision, repository, resolve
@@ -64,9 +57,9 @@ class BisectRequest(msgspec.Struct, frozen=True):
         return "{seed}" in self.build
 
     @property
-    def output(self) -> tuple[OutputMetric, ...]:
+    def output(self) -> tuple[executor.OutputMetric, ...]:
         """The numbers that are read from the output."""
-        return tuple(map(parse_metric, self.metric))
+        return tuple(map(executor.parse_metric, self.metric))
 
     @property
     def higher(self) -> bool:
@@ -107,8 +100,10 @@ class BisectRequest(msgspec.Struct, frozen=True):
             runs=runs or (_RUNS_OF_A_BUILD if fresh else 1),
             **kept,
         )
-        check_names(made.output, ())
-        check_decider(made.decide_by, ["time", *ACCOUNTED, *(metric.name for metric in made.output)])
+        executor.check_names(made.output, ())
+        executor.check_decider(
+            made.decide_by, ["time", *executor.ACCOUNTED, *(metric.name for metric in made.output)]
+        )
         return made
 
     @classmethod
@@ -131,7 +126,7 @@ def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[str])
     return new_head(
         [PlannedBenchmark(_BENCHMARK, versions)],
         seed=request.seed,
-        units=units_of(request.output, None),
+        units=executor.units_of(request.output, None),
         options={"bisect": msgspec.json.encode(request).decode()},
         environment=snapshot(),
         resumes=tuple(before),

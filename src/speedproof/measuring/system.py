@@ -192,9 +192,8 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, 
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_TIMERSLACK = 29
-_REST_SECONDS = (
-    1e-5  # a fifth of what Linux makes of it by itself; with a tenth of it a child is interrupted again
-)
+# A fifth of what Linux makes of it by itself; with a tenth of it a child is interrupted again
+_REST_SECONDS = 1e-5
 _SLOT = 16  # bytes for a number
 _LOOK_SECONDS = 0.05
 _ENDING_SECONDS = 0.005

@@ -152,9 +152,9 @@ TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, int ro
 #endif
 
 /* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. No moments
- * where `sums` is NULL. In double precision, unless NULL, also the upper half of the curvature of em_newton(). In single
+ * where `sums` is NULL; those of the last values are left out below `least`. In double precision, unless NULL, also the upper half of the curvature of em_newton(). In single
  * precision the ends of each row follow the values. */
-TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, Sums *sums, double *curvature) {
+TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, double least, Sums *sums, double *curvature) {
     const REAL *x = data;
     const Vec zero = {0};
     Vec height[H], product[H];
@@ -162,6 +162,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
     REAL c[K_LIMIT] = {1}, h[K_LIMIT], mu[K_LIMIT], highest = -INFINITY;
     INT whole[LANES];
     int64_t exponents = 0;
+    double loglik = 0.0;
     /* log2 of w_k N(x; mu_k, v_k) without sqrt(2 pi) is c + h d^2. */
     for (int k = 0; k < K; k++) {
         const double inverse = 1.0 / m->v[k], square = m->w[k] * m->w[k] * inverse;
@@ -239,6 +240,13 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
             sum[last + i] = (Vec)((Ints)sum[last + i] & OF(used)(rest, i));
         }
         exponents -= (int64_t)LANES * (rows + 1) * (ONE >> MANTISSA);
+        if (left <= ROWS * LANES) {
+            memcpy(whole, exponent, sizeof whole);
+            for (int l = 0; l < LANES; l++) exponents += whole[l];
+            loglik = LN_2 * (log2(OF(product)(product)) + (double)exponents + OF(total)(height) + n * (double)highest) -
+                     0.5 * n * LOG_2PI;
+            if (loglik < least) break;
+        }
 #if SINGLE
         (void)curvature;
 #else
@@ -259,10 +267,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
             sums->s2[k] += OF(total)(t2);
         }
     }
-    memcpy(whole, exponent, sizeof whole);
-    for (int l = 0; l < LANES; l++) exponents += whole[l];
-    const double fractions = OF(product)(product);
-    return LN_2 * (log2(fractions) + (double)exponents + OF(total)(height) + n * (double)highest) - 0.5 * n * LOG_2PI;
+    return loglik;
 }
 
 #if !SINGLE

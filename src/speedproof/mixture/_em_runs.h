@@ -267,13 +267,12 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
             forth[l] = -1;
             lanes->start[l] = loglik;
             lanes->stage[l] = AT_SECOND;
-        } else if (loglik - lanes->start[l] <=
-                   rules->gain_relative * (1.0 + fabs(loglik)) + rules->gain_absolute) {
+        } else if (loglik <= converged_below(rules, lanes->start[l])) {
             run->outcome.loglik = loglik;
             run->outcome.state = RUN_OK;
             NAME(store)(l, K, &lanes->now, &run->mixture);
             finished |= 1u << l;
-        } else if (hopeless(rules, run->model, run->outcome.steps, loglik, loglik - lanes->start[l], run->needed)) {
+        } else if (loglik <= hopeless_below(rules, run->model, run->outcome.steps, lanes->start[l], run->needed)) {
             run->outcome.loglik = loglik;
             run->outcome.state = RUN_UNFINISHED;
             finished |= 1u << l;

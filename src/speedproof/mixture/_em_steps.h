@@ -130,8 +130,9 @@ static void extrapolate(int K, Mixture *t0, const Mixture *t1, const Mixture *t2
     if (!sound) copy_mixture(K, t2, t0);
 }
 
-/* Responsibilities and their moments, and the curvature where it is not NULL; returns the log-likelihood. */
-typedef double (*EStep)(const void *x, int n, int K, const Mixture *m, Sums *sums, double *curvature);
+/* Responsibilities and their moments, and the curvature where it is not NULL; returns the log-likelihood. Below `least`
+ * moments may be missing. */
+typedef double (*EStep)(const void *x, int n, int K, const Mixture *m, double least, Sums *sums, double *curvature);
 
 /* A copy that ends in whole blocks; NULL without memory. */
 static double *padded(const double *x, int n) {
@@ -148,7 +149,7 @@ static Outcome em_plain(EStep e_step, const void *x, int n, int K, int model, co
     Mixture next;
     double last = NAN;
     while (o.steps < rules->max_steps) {
-        o.loglik = e_step(x, n, K, m, &sums, NULL);
+        o.loglik = e_step(x, n, K, m, -INFINITY, &sums, NULL);
         o.steps++;
         int sound = m_step(n, K, model, m, &sums, rules, &next);
         double gain = fabs(o.loglik - last);
@@ -169,11 +170,19 @@ static Outcome em_plain(EStep e_step, const void *x, int n, int K, int model, co
     return o;
 }
 
-/* Whether a climb that is `gain` a step steep is too far below what it needs. The square root of the gain is about
- * the slope: what is left to climb grows with it, and with E, whose climbs rest on ledges, farther. */
-static int hopeless(const Rules *rules, int model, int steps, double loglik, double gain, double needed) {
-    const double reach = model == MODEL_E ? 60.0 : 30.0;
-    return rules->give_up && steps >= rules->give_up && needed - loglik > 8.0 + reach * sqrt(fmax(gain, 0.0));
+/* The log-likelihood that a cycle of a climb has to exceed to go on. */
+static double converged_below(const Rules *rules, double start) {
+    const double bar = start + rules->gain_relative + rules->gain_absolute;
+    return bar / (1.0 + copysign(rules->gain_relative, -bar));
+}
+
+/* One that is too far below what the climb needs to win. The square root of a gain is about the slope: what is left to
+ * climb grows with it, and with E, whose climbs rest on ledges, farther. So needed - loglik > 8 + reach sqrt(gain). */
+static double hopeless_below(const Rules *rules, int model, int steps, double start, double needed) {
+    const double half = model == MODEL_E ? 30.0 : 15.0, missing = needed - 8.0 - start;
+    if (!rules->give_up || steps < rules->give_up || !(missing > 0.0)) return -INFINITY;
+    const double root = missing / (sqrt(half * half + missing) + half);
+    return start + root * root;
 }
 
 /* EM accelerated: at each start t0 two steps t0 -> t1 -> t2, then an extrapolation as the next start; a start
@@ -185,32 +194,29 @@ static Outcome em_accelerated(EStep e_step, const void *x, int n, int K, int mod
     Mixture t1, t2;
     double longest = 1.0;
     while (o.steps < rules->max_steps) {
-        double start = e_step(x, n, K, m, &sums, NULL);
-        int sound = m_step(n, K, model, m, &sums, rules, &t1);
+        double start = e_step(x, n, K, m, o.loglik, &sums, NULL);
         o.steps++;
-        if (o.steps > 1 && (!sound || start < o.loglik)) {
+        int sound = start >= o.loglik && m_step(n, K, model, m, &sums, rules, &t1);
+        if (o.steps > 1 && !sound) {
             copy_mixture(K, &t2, m);
             longest = 1.0 > longest / 16 ? 1.0 : longest / 16;
-            start = e_step(x, n, K, m, &sums, NULL);
-            sound = m_step(n, K, model, m, &sums, rules, &t1);
+            start = e_step(x, n, K, m, -INFINITY, &sums, NULL);
             o.steps++;
+            sound = m_step(n, K, model, m, &sums, rules, &t1);
         }
         if (sound) {
-            o.loglik = e_step(x, n, K, &t1, &sums, NULL);
+            const double done = converged_below(rules, start);
+            const double lost = hopeless_below(rules, model, ++o.steps, start, rules->needed), least = fmax(done, lost);
+            o.loglik = e_step(x, n, K, &t1, least, &sums, NULL);
+            if (!(o.loglik > least)) {
+                copy_mixture(K, &t1, m);
+                if (o.loglik <= done) o.state = RUN_OK;
+                return o;
+            }
             sound = m_step(n, K, model, &t1, &sums, rules, &t2);
-            o.steps++;
         }
         if (!sound) {
             o.state = RUN_SINGULAR;
-            return o;
-        }
-        if (o.loglik - start <= rules->gain_relative * (1.0 + fabs(o.loglik)) + rules->gain_absolute) {
-            copy_mixture(K, &t1, m);
-            o.state = RUN_OK;
-            return o;
-        }
-        if (hopeless(rules, model, o.steps, o.loglik, o.loglik - start, rules->needed)) {
-            copy_mixture(K, &t1, m);
             return o;
         }
         extrapolate(K, m, &t1, &t2, rules->min_variance, &longest);
@@ -291,7 +297,7 @@ static Outcome em_newton(EStep e_step, const void *x, int n, int K, int model, c
         while (gain >= 0.0) {
             const int nearly = gain <= NEWTON_NEARLY; /* the next step would be the square of that */
             memset(curvature, 0, (size_t)(9 * K * K) * sizeof *curvature);
-            const double loglik = e_step(x, n, K, &next, &sums, nearly ? NULL : curvature);
+            const double loglik = e_step(x, n, K, &next, nearly ? INFINITY : -INFINITY, &sums, nearly ? NULL : curvature);
             steps++;
             if (loglik >= last) copy_mixture(K, &next, m);
             else if (!nearly) break;

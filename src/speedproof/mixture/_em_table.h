@@ -166,7 +166,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
         double whole = 0.0; /* about one: of weights in single precision */
         for (int k = 0; k < K; k++) whole += m.w[k];
         for (int k = 0; k < K; k++) m.w[k] /= whole;
-        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, NULL, NULL);
+        o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, INFINITY, NULL, NULL);
     }
     if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
     if (model == MODEL_V && !table_sound(t, K, &m)) return;

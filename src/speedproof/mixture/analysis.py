@@ -41,10 +41,9 @@ from speedproof.mixture.results import (
 )
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.mixture.search import MOST_SCOUTED
-from speedproof.stats.gamma import gamma_cdf, gamma_shape
 from speedproof.stats.quantile_ratio import quantile_limits
 from speedproof.stats.scaling import exponent
-from speedproof.stats.special import ndtr
+from speedproof.stats.special import gamma_cdf, gamma_shape, ndtr
 
 MOST_TESTED = 4_000
 """Of larger samples so many values, drawn at random, are tested: the bootstrap fits every sample it draws."""

@@ -27,9 +27,8 @@ _LOOKS = {
 # The logarithm of what an axis can hold.
 _WIDEST = 700.0
 _FAR = 4.0  # times the usual distance from 1: farther out, a speedup is an arrow at the edge
-_FAR_BOUND = (
-    10.0  # times the largest speedup (or the smallest, down): a bound farther out is not drawn in full
-)
+# Times the largest speedup (or the smallest, down): a bound farther out is not drawn in full
+_FAR_BOUND = 10.0
 _LONGEST = 40
 _MANY = 40
 

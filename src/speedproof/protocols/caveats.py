@@ -38,9 +38,8 @@ _LEAST_PROCESSES = 5
 _LEAST_BENCHMARKS = 3
 _LEAST_ALONE = 10
 """Benchmarks that one version needs to have them, where the other says nothing of the machine."""
-_APART = (
-    6.0  # distance of the two groups in units of the deviation within them; halves of one normal sample: 2.7
-)
+# Distance of the two groups in units of the deviation within them; halves of one normal sample: 2.7
+_APART = 6.0
 _ALIKE = 0.1  # largest difference of a benchmark's log factor from the common one, relative to it
 Sides = Literal["both", "reference", "candidate"]
 _PLACES: tuple[tuple[Sides, slice, int], ...] = (

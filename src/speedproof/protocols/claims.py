@@ -190,9 +190,8 @@ class StopRules(Struct, frozen=True):
     # that lost too much, so a pass needs no correction; one false fail is enough, so a fail has the risk over
     # their number
     family: int = 1
-    quantile: float | None = (
-        None  # what is compared is the quantile of this share, in place of the typical run
-    )
+    # What is compared is the quantile of this share, in place of the typical run
+    quantile: float | None = None
 
     def __post_init__(self) -> None:
         if self.min_blocks < 1:

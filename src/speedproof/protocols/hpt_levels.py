@@ -31,9 +31,8 @@ WholeArray = IntArray | npt.NDArray[np.object_]
 
 Printed = tuple[IntArray, IntArray]
 
-PAPER_EXACT_BELOW = (
-    12  # Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
-)
+# Chen et al. (2015), section IV-A: tables for m < 12, the normal distribution from 12.
+PAPER_EXACT_BELOW = 12
 _DIGITS = 15
 
 _LARGEST = Fraction(float(np.finfo(np.float64).max))

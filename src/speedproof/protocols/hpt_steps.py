@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
 from speedproof.protocols.hpt_levels import Duel, HptRule, tested_state
-from speedproof.stats.pair_ratios import Ratios
 from speedproof.stats.ranks import rank_sum_tails
+from speedproof.stats.ratio_medians import Ratios
 from speedproof.stats.special import normal_quantile
 
 FREE = 2  # too few runs for a test: the medians decide

@@ -41,9 +41,8 @@ class OverInputs(Struct, frozen=True):
     slope: Estimate | None  # of the logarithm of the speedup on that of the parameter
     # The line's ratio at the smallest and at the largest input
     ends: tuple[float, float] | None
-    crossing: (
-        Estimate | None
-    )  # the size at which the line is 1, where the slope is shown and it lies among the inputs
+    # The size at which the line is 1, where the slope is shown and it lies among the inputs
+    crossing: Estimate | None
     between: float  # standard deviation of the logarithms beyond their runs' noise: about the line
     like_these: Estimate  # the geometric mean for inputs like these; each bound by itself holds at 1 - alpha
     verdict: Verdict  # of that

@@ -18,16 +18,18 @@ from speedproof.protocols.results import Comparison
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.power import runs_needed_means
-from speedproof.stats.ratio import log_ratio_of_means, ratio_of_means, ratio_of_means_test
-from speedproof.stats.scaling import location_ratios, mean, middle
-from speedproof.stats.ttests import (
+from speedproof.stats.ratio import (
     Moments,
     TTest,
     common_moments,
+    log_ratio_of_means,
+    ratio_of_means,
+    ratio_of_means_test,
     student_from,
     variance_ratio_from,
     welch_from,
 )
+from speedproof.stats.scaling import location_ratios, mean, middle
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
@@ -167,10 +169,7 @@ def _checks(tests: MeanTests, decision: Decision, turned: Sequence[bool]) -> lis
     turns, (normal_x, normal_y, pooled) = np.asarray(turned), decision.holds
     both = [
         (test.statistic, test.pvalue, normal, np.full(turns.shape, n))
-        for test, normal, n in (
-            (tests.shapiro_x, normal_x, tests.n),
-            (tests.shapiro_y, normal_y, tests.m),
-        )
+        for test, normal, n in ((tests.shapiro_x, normal_x, tests.n), (tests.shapiro_y, normal_y, tests.m))
     ]
     notes: list[list[Note]] = [[] for _ in turned]
     for whose, swapped in ((("X",), turns), (("Y",), ~turns)):

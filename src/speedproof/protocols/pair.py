@@ -269,10 +269,7 @@ class PreparedPairs:
         return AllSides(sides)
 
 
-def in_batches(
-    sides: Sequence[Sides],
-    answers: Callable[[SameSizes], list[Comparison]],
-) -> list[Comparison]:
+def in_batches(sides: Sequence[Sides], answers: Callable[[SameSizes], list[Comparison]]) -> list[Comparison]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     comparisons: dict[int, Comparison] = {}
     for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches():

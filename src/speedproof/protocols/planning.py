@@ -6,8 +6,8 @@ The runs that find an effect of a given size are simulated from a pilot, under t
 Runs of both versions are drawn from the pilot, smoothed by a normal kernel on the scale of logarithms that keeps
 mean and variance (B. W. Silverman, G. A. Young, Biometrika 74, 1987), or rounded to the step in which the pilot
 was read. The candidate's are scaled so that the speedup is the effect. The share of such comparisons whose
-verdict is "faster" is the power at a size; with it the power of a test grows as that of a normal one, Phi(b
-sqrt(n) - z(1 - alpha)), and b is estimated from simulations at sizes that come closer and closer.
+verdict is "faster" is the power at a size. No model says how it grows, as it may jump: a protocol refuses few
+runs, or small samples that are not normal. The size is bracketed and halved, from that of the test's own formula.
 
 The interval (95 %) says what a pilot of so few runs knows: the variance of the logarithms of pilots that are drawn
 from the pilot (of a median or a quantile, the inverse square of the density there), over its own, scales the
@@ -31,14 +31,13 @@ from speedproof.errors import DataError
 from speedproof.options import quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
-from speedproof.protocols.results import Verdict
+from speedproof.protocols.results import Verdict, few_separate
 from speedproof.stats.betting import smallest_provable
 from speedproof.stats.dependence import drift, lag1
-from speedproof.stats.fixed_pairs import blocks_needed
-from speedproof.stats.permutation import PROVING
 from speedproof.stats.power import repetitions, variance_components
 from speedproof.stats.scaling import NORMAL_DEVIATION, coarse_step
-from speedproof.stats.special import ndtri, normal_quantile
+from speedproof.stats.sequential import blocks_needed
+from speedproof.stats.special import normal_quantile
 
 _SPEEDUPS = (1.05, 1.02, 1.01, 1.005)
 # Fewer builds than these know too little of what builds differ by.
@@ -166,9 +165,7 @@ LEAST_PILOT = 5
 """Runs of each version without which a pilot says nothing."""
 MOST_RUNS = 100_000
 _POWERS = (0.8, 0.9)
-_AIM = 0.85  # where both are near
-_DRAWS = (50, 100, 150)  # comparisons at each size that is tried
-_TRIES = 8
+_DRAWS = 200  # comparisons at each size that is tried
 _MANY = 10_000
 _AT_MOST = 500_000  # runs of a side at one size
 _TWO_SIDED = normal_quantile(0.975)
@@ -237,22 +234,25 @@ def plan_power(
     trial = _Trial(pair, question, rules, (slow, fast), effect, rng)
     q = 0.5 if protocol == "median" else quantile_of(protocol)
     spread = _uncertainty(slow, fast, q, rng)
-    (slope, error), least = trial.slope(_formula(question, slow, fast, rules.alpha)), question.least_pvalue
-    # The runs go with the square of the slope.
-    ends = [
-        math.exp(side * math.hypot(math.log(end), 2.0 * _TWO_SIDED * error))
-        for side, end in zip((-1, 1), spread, strict=True)
-    ]
-    sizes, fewest = [], trial.fewest
+    alpha, least = rules.alpha, question.least_pvalue
+    enough = (n for n in range(_FEWEST, MOST_RUNS) if not few_separate(n, alpha) and least(n, n) <= alpha)
+    fewest = next(enough, MOST_RUNS)
+    sizes, guess = [], _formula(question, slow, trial.scale * fast, alpha)
     for power in _POWERS:
-        runs = ((normal_quantile(power) + normal_quantile(1.0 - rules.alpha)) / slope) ** 2
-        whole = next(
-            (n for n in range(max(math.ceil(runs), fewest), MOST_RUNS) if least(n, n) <= rules.alpha), None
-        )
+        runs = trial.needed(power, guess, fewest)
+        if runs is None:
+            sizes.append(RunsForPower(power, None, float(MOST_RUNS), math.inf))
+            continue
+        # The runs go with the square of a deviate, which is known by that of the share.
+        deviate = normal_quantile(power)
+        error = math.sqrt(2.0 * math.pi * power * (1.0 - power) / _draws(runs)) * math.exp(0.5 * deviate**2)
+        error *= 2.0 * _TWO_SIDED / (deviate + normal_quantile(1.0 - alpha))
         low, high = (
-            (float(MOST_RUNS), math.inf) if whole is None else (max(whole * end, fewest) for end in ends)
+            max(runs * math.exp(side * math.hypot(math.log(end), error)), fewest)
+            for side, end in zip((-1, 1), spread, strict=True)
         )
-        sizes.append(RunsForPower(power, whole, low, high))
+        sizes.append(RunsForPower(power, runs, low, high))
+        guess = fewest = runs
     sample_sizes = (slow.size, fast.size) if not side.turned else (fast.size, slow.size)
     return PowerPlan(
         pair.key.benchmark,
@@ -266,12 +266,12 @@ def plan_power(
     )
 
 
-def _formula(question: Question, slow: FloatArray, fast: FloatArray, alpha: float) -> float:
-    """The runs of each side by the test's own formula."""
+def _formula(question: Question, slow: FloatArray, fast: FloatArray, alpha: float) -> int:
+    """The runs of each side by the test's own formula, if it knows."""
     with np.errstate(all="ignore"):
         runs = question.forecast(slow[None], fast[None], alpha)
     mean = 0.5 * float(runs.x[0] + runs.y[0])
-    return min(max(mean, float(_FEWEST)), float(MOST_RUNS)) if math.isfinite(mean) else float(MOST_RUNS)
+    return math.ceil(min(mean, MOST_RUNS)) if math.isfinite(mean) else _FEWEST
 
 
 def _uncertainty(
@@ -313,8 +313,9 @@ def _width(logs: FloatArray) -> float:
     return width
 
 
-def _affordable(draws: int, n: int) -> int:
-    return max(10, min(draws, _AT_MOST // n))
+def _draws(n: int) -> int:
+    """How many comparisons of so many runs are simulated."""
+    return max(10, min(_DRAWS, _AT_MOST // n))
 
 
 class _Trial:
@@ -331,41 +332,35 @@ class _Trial:
     ) -> None:
         self.pair, self.question, self.rules, self.rng = pair, question, rules, rng
         self.sides, self.scale = sides, 1.0
-        self.fewest = PROVING if question.name == "typical" else _FEWEST
+        self.shares: dict[int, float] = {}
         self.steps = [coarse_step(values) for values in sides]
         # So many runs show the speedup that there is.
         (comparison,) = question.ask(PreparedPairs(self.pairs(_MANY, 1), rules))
         self.scale = comparison.speedup.value / (1.0 + effect)
 
-    def slope(self, guess: float) -> tuple[float, float]:
-        """By how much the deviate of the power grows with the root of the runs, and its relative error."""
-        alpha = normal_quantile(1.0 - self.rules.alpha)
-        n, tries = math.ceil(guess), 0
-        while tries < _TRIES:  # to where the power is neither none nor all
-            share, tries = self.share(n, _affordable(_DRAWS[0], n)), tries + 1
-            if (
-                0.2 <= share <= 0.98
-                or (share < 0.2 and n == MOST_RUNS)
-                or (share > 0.98 and n == self.fewest)
-            ):
-                break
-            n = min(max(math.ceil(n * (4.0 if share < 0.2 else 0.25)), self.fewest), MOST_RUNS)
-        weights, slopes = [], []
-        for most in _DRAWS:
-            draws = _affordable(most, n)
-            share = min(max(self.share(n, draws), 0.5 / draws), 1.0 - 0.5 / draws)
-            deviate = float(ndtri(np.float64(share)))
-            # The variance of the slope is that of the share, by the density at the deviate.
-            weights.append(draws * n * math.exp(-deviate * deviate) / (share * (1.0 - share)))
-            slopes.append(max(deviate + alpha, 0.01) / math.sqrt(n))
-            slope = float(np.average(slopes, weights=weights))
-            n = min(max(math.ceil(((normal_quantile(_AIM) + alpha) / slope) ** 2), self.fewest), MOST_RUNS)
-        return slope, math.sqrt(2.0 * math.pi / sum(weights)) / slope
+    def needed(self, power: float, guess: int, fewest: int) -> int | None:
+        """A number that has this power, where a tenth less has not; of several one near the guess."""
+        high = min(max(guess, fewest), MOST_RUNS)
+        while self.share(high) < power:
+            if high == MOST_RUNS:
+                return None
+            high = min(2 * high, MOST_RUNS)
+        low = high // 2
+        while low >= fewest and self.share(low) >= power:
+            low, high = low // 2, low
+        low = max(low, fewest - 1)
+        while high - low > max(1, high // 10):
+            between = max(math.isqrt(low * high), low + 1)
+            low, high = (low, between) if self.share(between) >= power else (between, high)
+        return high
 
-    def share(self, n: int, draws: int) -> float:
+    def share(self, n: int) -> float:
         """The share of comparisons of so many runs a side that prove "faster"."""
-        comparisons = self.question.ask(PreparedPairs(self.pairs(n, draws), self.rules))
-        return sum(c.verdict is Verdict.FASTER and not c.by_few_runs for c in comparisons) / draws
+        if n not in self.shares:
+            comparisons = self.question.ask(PreparedPairs(self.pairs(n, _draws(n)), self.rules))
+            found = sum(c.verdict is Verdict.FASTER and not c.by_few_runs for c in comparisons)
+            self.shares[n] = found / len(comparisons)
+        return self.shares[n]
 
     def pairs(self, n: int, draws: int) -> list[Pair]:
         """Comparisons of so many runs a side."""

@@ -21,11 +21,10 @@ from speedproof.protocols.units import Summary
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.fixed_pairs import FixedPairs
 from speedproof.stats.location import symmetry
 from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.scaling import Resolution, middle
-from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.sequential import FixedPairs, PairedSequence, SequentialResult
 
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""
@@ -127,25 +126,15 @@ class CandidateResult(Struct, frozen=True):
     def answer(self, sides: Mapping[tuple[str, str], Summary]) -> SessionAnswer:
         """The same for readers of JSON; what was seen against the assumptions are its checks."""
         c = self.comparison(sides)
+        same = {name: getattr(self, name) for name in _ANSWERED}
         return SessionAnswer(
-            self.benchmark,
-            self.reference,
-            self.candidate,
-            self.metric,
-            c and replace(c, checks=self.warnings),
-            self.result.blocks,
-            self.blocks_to_go,
-            self.reason,
-            self.outcome,
-            self.required,
-            self.contradicted,
+            **same, comparison=c and replace(c, checks=self.warnings), blocks=self.result.blocks
         )
 
     def _needed(self) -> Needed | None:
         if self.outcome in (Outcome.PASS, Outcome.FAIL):
-            return (
-                None  # what was asked is answered: runs that would tell faster from slower were not asked for
-            )
+            # What was asked is answered: runs that would tell faster from slower were not asked for
+            return None
         if self.reason == WITHHELD:
             return Needed(None, None, "withheld, as the machine or the build differs by as much")
         if self.verdict is not Verdict.UNDECIDED:
@@ -155,6 +144,9 @@ class CandidateResult(Struct, frozen=True):
         if self.reason == ALL_MEASURED:
             return Needed(None, None, "needs more builds ('speedproof run --plan' says how many)")
         return self.needed or forecast(self.result.blocks, self.blocks_to_go)
+
+
+_ANSWERED = [name for name in SessionAnswer.__struct_fields__ if name in CandidateResult.__struct_fields__]
 
 
 class SequentialComparison:

@@ -30,10 +30,9 @@ from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.ratio import ratio_of_means
+from speedproof.stats.ratio import moments, ratio_of_means, welch_from
 from speedproof.stats.scaling import exponent, median
 from speedproof.stats.special import t_quantile
-from speedproof.stats.ttests import moments, welch_from
 
 FEW = 30  # a sample this large need not be normal
 MANY = 100  # a sample this large should show its independence
@@ -57,9 +56,8 @@ class Decision2009(Struct, frozen=True):
     """The protocol's outcome on two samples of times."""
 
     state: State2009  # where it ended
-    hurst: tuple[
-        float, float
-    ]  # Hurst factors of X and Y; NaN for a constant sample or fewer than three values
+    # Hurst factors of X and Y; NaN for a constant sample or fewer than three values
+    hurst: tuple[float, float]
     # Shapiro-Wilk statistics and p-values of samples of fewer than 30 runs, NaN for larger ones
     w: tuple[float, float]
     normality: tuple[float, float]

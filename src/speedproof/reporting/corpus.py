@@ -26,8 +26,8 @@ from speedproof.reporting.rows import Voice, version_columns
 if TYPE_CHECKING:
     from speedproof.corpus.compare import Seen
     from speedproof.corpus.conclude import Conclusion
-    from speedproof.corpus.info import CorpusInfo
     from speedproof.corpus.model import CorpusModels
+    from speedproof.corpus.read import CorpusInfo
 
 _LINE = 80
 _WHOLE = 76
@@ -159,8 +159,8 @@ def comparisons(
     conclusion: Conclusion,
     versions: Sequence[str] = (),
     *,
-    details: bool = False,
-    everything: bool = False,
+    details: bool,
+    everything: bool,
     drawn: Mapping[tuple[str, str, str], dict[str, Any]] | None = None,
     pairs: int = 0,
 ) -> Report:

@@ -209,8 +209,7 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
             sure = f"each with {percent(d.confidence)} confidence"
             yield Text(f"  Difference of the means: {shown}; at least {low}, at most {high}, {sure}.")
         sentence = voice.sentence(c)
-        if (
-            c.quantity == "probability"
-        ):  # another test than the headline's, so another bound of the same chance
+        # Another test than the headline's, so another bound of the same chance
+        if c.quantity == "probability":
             sentence = f"By this test {sentence[0].lower()}{sentence[1:]}"
         yield Text(f"  {sentence}.", words.STYLES[c.verdict])

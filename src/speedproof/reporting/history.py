@@ -381,7 +381,6 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
         " to ".join(ends) if not several and first.earliest != first.latest else "",
         subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 1]}…",
         author,
-        group.commit.author,
         name=name,
         kind=word,
         message=f"{name}: {times} {word} since {short_name(group.commit.sha)}",

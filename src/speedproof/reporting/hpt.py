@@ -67,8 +67,8 @@ def report(
     medians: Medians,
     caveats: Sequence[Note] = (),
     *,
-    everything: bool = False,
-    details: bool = False,
+    everything: bool,
+    details: bool,
     machine: MachineSpeeds | None = None,
 ) -> Report:
     """Two versions over a suite; ``details`` adds bounds of the speedups, ``claims`` what others would claim."""

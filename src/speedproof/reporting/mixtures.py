@@ -25,8 +25,7 @@ from speedproof.mixture.results import (
     Questions,
     too_few,
 )
-from speedproof.protocols.joint import JointModel
-from speedproof.protocols.modes import ModeComparison
+from speedproof.protocols.modes import JointModel, ModeComparison
 from speedproof.reporting.model import (
     MANY,
     Cell,
@@ -61,8 +60,8 @@ def report(
     answers: Sequence[Answered],
     indices: Sequence[Indices | None],
     *,
-    everything: bool = False,
-    details: bool = False,
+    everything: bool,
+    details: bool,
 ) -> Report:
     """One sample: its components. Several: a row each, ``details`` adds the components of each."""
     if len(models) == 1:

@@ -49,13 +49,13 @@ def share(value: float) -> str:
 
 
 def case_share(share: float, towards: int = 0) -> str:
-    """A chance in whole percent, rounded to the nearest, down (-1) or up (1); never to 0 or 100 %."""
+    """A chance in whole percent, down (-1), up (1) or to the nearest, which is 0 or 100 % of no other chance."""
     if not 0 <= share <= 1:
         return "-"
     digits = 0 if 0.01 <= share <= 0.99 else 1
     scaled = 100 * share * 10**digits
-    exact = {-1: math.floor(scaled + _SLACK), 0: round(scaled), 1: math.ceil(scaled - _SLACK)}
-    whole = exact[towards]
+    nearest = min(max(round(scaled), share > 0), 1000 - (share < 1))
+    whole = {-1: math.floor(scaled + _SLACK), 0: nearest, 1: math.ceil(scaled - _SLACK)}[towards]
     return f"{whole / 10**digits:.{digits if whole % 10**digits else 0}f} %"
 
 

@@ -42,12 +42,7 @@ def report(plan: RunPlan) -> Report:
         ),
         Text("About 8 of 10 sessions of a size prove a speedup that large. A pilot knows it roughly.", "dim"),
     )
-    return Report(
-        "",
-        (Text(sentence, "strong"),),
-        () if small else (Table.of(columns, rows),),
-        notes,
-    )
+    return Report("", (Text(sentence, "strong"),), () if small else (Table.of(columns, rows),), notes)
 
 
 def _duration(seconds: float) -> str:

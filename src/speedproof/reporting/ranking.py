@@ -73,8 +73,8 @@ def report(
     versions: Sequence[str],
     compared: Sequence[SuiteComparison],
     *,
-    everything: bool = False,
-    details: bool = False,
+    everything: bool,
+    details: bool,
     note: str = "",
 ) -> Report:
     """One benchmark: a row a version. Several: how often each comes first, then a row a benchmark.

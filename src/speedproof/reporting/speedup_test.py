@@ -31,7 +31,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def report(suite: SuiteReport, config: str, *, everything: bool = False, details: bool = False) -> Report:
+def report(suite: SuiteReport, config: str, *, everything: bool, details: bool) -> Report:
     """How many benchmarks are accelerated and by how much overall; ``details`` adds every warning."""
     protocols = "as the tool of 2010 computed them" if suite.original else "of the 2013 article"
     at = (

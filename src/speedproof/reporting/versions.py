@@ -101,11 +101,7 @@ def report(
     parts = [(r, part) for r in results for part in sheet.sections(r, details=details, explain=explain)]
     return Report(
         f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
-        (
-            answer,
-            *unseen(results, of.names),
-            *_line(of),
-        ),
+        (answer, *unseen(results, of.names), *_line(of)),
         tuple(tables),
         tuple(notes),
         (

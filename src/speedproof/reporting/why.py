@@ -261,9 +261,8 @@ def over_report(
     answers: Sequence[OverInputs],
     problems: Sequence[str] = (),
     *,
-    everything: bool = False,
-    details: bool = False,
-    explain: bool = False,
+    everything: bool,
+    details: bool,
 ) -> Report:
     """One benchmark input by input, or several in a row each and input by input in ``details``."""
     first = answers[0]
@@ -288,7 +287,7 @@ def over_report(
         sections=tuple(
             replace(sheet, title=name, notes=())
             for sheet, name in zip(sheets, _names(answers), strict=True)
-            if details or explain
+            if details
         ),
     )
 

@@ -87,7 +87,7 @@ static int compared(const void *one, const void *other) {
 
 /* The k-th smallest ratio of positive ascending values, from 0; ratios: room for all, places: for 2 m.
  *
- * As in pair_ratios.py an interval is narrowed by interpolating the counts at its ends, and by halving it. */
+ * As in ratio_medians.py an interval is narrowed by interpolating the counts at its ends, and by halving it. */
 static double order_statistic(const double *x, Py_ssize_t n, const double *y, Py_ssize_t m, Py_ssize_t k,
                               double *ratios, Py_ssize_t *places) {
     const double slack = 8 * DBL_EPSILON;

@@ -91,9 +91,8 @@ class ChangePoint(Struct, frozen=True):
     low: int  # the smallest and largest number of values before it that the data leave possible
     high: int
     pvalue: float  # where the other changes are taken out
-    drift: bool = (
-        False  # a line explains the values better than steps: it happened little by little, low to high
-    )
+    # A line explains the values better than steps: it happened little by little, low to high
+    drift: bool = False
 
 
 def _share(n: int) -> float:

@@ -51,9 +51,8 @@ def step_posterior(
     scatter = NORMAL_DEVIATION * max(float(np.median(residuals)), float(np.median(residuals[whole])))
     # Readings in coarse steps may not scatter at all.
     scatter = max(scatter, 1e-3 * abs(change), 1e-12)
-    logs = _summed(
-        differences, _LEVELS * (0.1 * change), scatter * _NOISES, starts
-    )  # (pairs, levels, noises)
+    # (pairs, levels, noises)
+    logs = _summed(differences, _LEVELS * (0.1 * change), scatter * _NOISES, starts)
     still, gained = logs[:, 0].sum(axis=0), logs - logs[:, :1]
     # Steps that the same pairs enclose are a group.
     inside = (before < positions[1:, None]) & (positions[1:, None] <= after)  # (steps, pairs)

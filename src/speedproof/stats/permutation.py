@@ -37,9 +37,8 @@ from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
 _MOST_ORDERS = 200_000  # that are enumerated: 10 + 10, 8 + 12, 7 + 15
 _MOST_TIED = 5_000  # of one pattern of ties, which is made for one pair only
-_FEW = (
-    8  # runs: up to these, the larger side is cut to what can be enumerated, and to so many times the smaller
-)
+# Runs: up to these, the larger side is cut to what can be enumerated, and to so many times the smaller
+_FEW = 8
 _TIMES = 3
 _CURVATURE, _CENTRE = 0.13, 5.0
 _DEGREES = 0.57  # the share that is left of theirs

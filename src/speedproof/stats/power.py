@@ -34,10 +34,9 @@ from speedproof.stats.ranks import (
     pooled_order,
     tie_excess,
 )
-from speedproof.stats.ratio import LogErrors
+from speedproof.stats.ratio import LogErrors, common_moments
 from speedproof.stats.scaling import middle
 from speedproof.stats.special import normal_quantile
-from speedproof.stats.ttests import common_moments
 
 _LEAST = 2.0
 

@@ -15,8 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.gamma import digamma
-from speedproof.stats.special import halved, t_ppf, t_sf
+from speedproof.stats.special import digamma, halved, t_ppf, t_sf
 
 _LEAST_SHARE = 1e-5  # of the median variance: no series is without any noise
 

@@ -286,7 +286,7 @@ def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, 
 
 def _middles(pairs: Pairs) -> FloatArray:
     """The median of too many ratios to have them all at once."""
-    from speedproof.stats.pair_ratios import median_ratio
+    from speedproof.stats.ratio_medians import median_ratio
 
     return np.array([*map(median_ratio, pairs.x, pairs.y)])
 

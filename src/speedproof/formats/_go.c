@@ -1,0 +1,301 @@
+/* Result lines of Go benchmark text; go.py takes the lines that are left here, and without a compiler all. */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_UNITS 64 /* of a line; one of more is left */
+#define LONGEST 100   /* number that is read here, if it is not short */
+
+typedef unsigned char Byte;
+
+typedef struct {
+    const Byte *at;
+    Py_ssize_t size;
+} Word;
+
+/* The name and the units that lines have in common. */
+typedef struct {
+    Py_ssize_t words;     /* where they begin among all */
+    Py_ssize_t units;     /* behind the name */
+    Py_ssize_t slot;      /* of its first unit: every kind and unit has one */
+    Py_ssize_t line;      /* where it was seen first */
+    uint64_t hash;
+} Kind;
+
+typedef struct {
+    Kind *kinds;
+    Word *words;
+    Py_ssize_t *table;    /* numbers of kinds from 1, by hash; at least half of it is 0 */
+    double *values;
+    int32_t *slots;       /* of each value */
+    Py_ssize_t count, word_count, slot_count, value_count;
+    Py_ssize_t kind_room, word_room, table_size, value_room;
+} Found;
+
+static int is_digit(Byte c) { return c >= '0' && c <= '9'; }
+static int is_blank(Byte c) { return c == ' ' || c == '\t'; }
+
+/* Whether there is white space that Python's str.split knows, other than blanks and line ends. What follows the last
+ * byte is 0. */
+static int is_odd(const Byte *p) {
+    if (*p < 0x80) return (*p >= 0x0b && *p <= 0x0d) || (*p >= 0x1c && *p <= 0x1f) || !*p;
+    if (p[0] == 0xc2) return p[1] == 0x85 || p[1] == 0xa0;
+    if (p[0] == 0xe1) return p[1] == 0x9a && p[2] == 0x80;
+    if (p[0] == 0xe2 && p[1] == 0x80) return p[2] <= 0x8a || p[2] == 0xa8 || p[2] == 0xa9 || p[2] == 0xaf;
+    if (p[0] == 0xe2) return p[1] == 0x81 && p[2] == 0x9f;
+    return p[0] == 0xe3 && p[1] == 0x80 && p[2] == 0x80;
+}
+
+/* The end of the word that begins here; NULL where something odd is in it. */
+static const Byte *end_of_word(const Byte *p, const Byte *end) {
+    for (; p < end && *p != ' ' && *p != '\t' && *p != '\n'; p++)
+        if ((*p < 0x20 || *p >= 0x80) && is_odd(p)) return NULL;
+    return p;
+}
+
+static const Byte *skip_blanks(const Byte *p, const Byte *end) {
+    while (p < end && is_blank(*p)) p++;
+    return p;
+}
+
+/* A number from here to the end of a word, correctly rounded: that end, or NULL where it is left to Python. */
+static const Byte *number(const Byte *p, const Byte *end, double *value) {
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const Byte *const begin = p;
+    const int negative = p < end && *p == '-';
+    uint64_t digits = 0;
+    Py_ssize_t seen = 0, significant = 0, exponent = 0;
+    p += p < end && (*p == '-' || *p == '+');
+    for (int places = 0; p < end; p++) {
+        if (*p == '.' && !places) {
+            places = 1;
+            continue;
+        }
+        if (!is_digit(*p)) break;
+        seen++;
+        exponent -= places;
+        if (significant || *p != '0') significant++;
+        if (significant <= 18) digits = 10 * digits + (*p - '0');
+    }
+    if (!seen) return NULL;
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        int of_ten = 0;
+        p++;
+        const int down = p < end && *p == '-';
+        p += p < end && (*p == '-' || *p == '+');
+        if (p == end || !is_digit(*p)) return NULL;
+        for (; p < end && is_digit(*p); p++)
+            if (of_ten < 9999) of_ten = 10 * of_ten + (*p - '0');
+        exponent += down ? -of_ten : of_ten;
+    }
+    if (p < end && !is_blank(*p) && *p != '\n') return NULL;
+    /* Both are doubles exactly, so that one operation rounds once. */
+    if (significant <= 15 && exponent >= -22 && exponent <= 22 && FLT_EVAL_METHOD == 0) {
+        *value = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
+        if (negative) *value = -*value;
+    } else {
+        char text[LONGEST + 1];
+        if (p - begin > LONGEST) return NULL;
+        memcpy(text, begin, (size_t)(p - begin));
+        text[p - begin] = 0;
+        *value = PyOS_string_to_double(text, NULL, NULL);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            return NULL;
+        }
+    }
+    return isinf(*value) || (negative && *value == 0.0) ? NULL : p;
+}
+
+/* Room for more of `wanted` things; 0 without memory. */
+static int grow(void **memory, Py_ssize_t *room, Py_ssize_t wanted, size_t size) {
+    if (wanted <= *room) return 1;
+    const Py_ssize_t more = wanted > *room * 2 ? wanted + 64 : *room * 2;
+    void *moved = realloc(*memory, (size_t)more * size);
+    if (!moved) return 0;
+    *memory = moved, *room = more;
+    return 1;
+}
+
+static int equal(const Word *some, const Word *others, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (some[i].size != others[i].size || memcmp(some[i].at, others[i].at, (size_t)some[i].size)) return 0;
+    return 1;
+}
+
+static uint64_t hash_of(const Word *words, Py_ssize_t count) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        for (Py_ssize_t k = 0; k < words[i].size; k++) hash = (hash ^ words[i].at[k]) * 0x100000001b3u;
+        hash = (hash ^ ' ') * 0x100000001b3u;
+    }
+    return hash ^ hash >> 32;
+}
+
+static int make_table(Found *found) {
+    const Py_ssize_t size = found->table_size ? found->table_size * 4 : 256;
+    Py_ssize_t *table = calloc((size_t)size, sizeof *table);
+    if (!table) return 0;
+    for (Py_ssize_t kind = 0; kind < found->count; kind++) {
+        uint64_t at = found->kinds[kind].hash;
+        while (table[at & (uint64_t)(size - 1)]) at++;
+        table[at & (uint64_t)(size - 1)] = kind + 1;
+    }
+    free(found->table);
+    found->table = table, found->table_size = size;
+    return 1;
+}
+
+/* The number of the kind of a line with these words, which may be new; -1 without memory. */
+static Py_ssize_t kind_of(Found *found, const Word *words, Py_ssize_t units, Py_ssize_t line) {
+    if (2 * found->count >= found->table_size && !make_table(found)) return -1;
+    const uint64_t hash = hash_of(words, units + 1), mask = (uint64_t)found->table_size - 1;
+    uint64_t at = hash;
+    for (Py_ssize_t known; (known = found->table[at & mask]); at++) {
+        const Kind *kind = found->kinds + known - 1;
+        if (kind->hash == hash && kind->units == units && equal(found->words + kind->words, words, units + 1))
+            return known - 1;
+    }
+    if (!grow((void **)&found->kinds, &found->kind_room, found->count + 1, sizeof *found->kinds) ||
+        !grow((void **)&found->words, &found->word_room, found->word_count + units + 1, sizeof *found->words))
+        return -1;
+    found->kinds[found->count] = (Kind){found->word_count, units, found->slot_count, line, hash};
+    memcpy(found->words + found->word_count, words, (size_t)(units + 1) * sizeof *words);
+    found->word_count += units + 1, found->slot_count += units;
+    found->table[at & mask] = ++found->count;
+    return found->count - 1;
+}
+
+/* The words of a result line and its values: where it ends, NULL where it is left. No units: it only has a name. */
+static const Byte *result(const Byte *p, const Byte *end, Word *words, double *values, Py_ssize_t *units) {
+    const Byte *after = end_of_word(p, end);
+    if (!after) return NULL;
+    words[0] = (Word){p, after - p};
+    *units = 0;
+    p = skip_blanks(after, end);
+    if (p == end || *p == '\n') return p;
+    for (after = p; after < end && is_digit(*after); after++) continue;
+    if (after == p || after == end || !is_blank(*after)) return NULL;
+    while ((p = skip_blanks(after, end)) < end && *p != '\n') {
+        if (*units == MOST_UNITS || !(p = number(p, end, values + *units))) return NULL;
+        p = skip_blanks(p, end);
+        if (!(after = end_of_word(p, end)) || after == p) return NULL;
+        words[++*units] = (Word){p, after - p};
+    }
+    return *units ? p : NULL;
+}
+
+/* Whether a line that is no result says nothing, whatever it is. */
+static int says_nothing(const Byte *p, const Byte *end) {
+    return !memchr(p, ':', (size_t)(end - p)) && (end - p < 5 || memcmp(p, "Unit ", 5));
+}
+
+/* Lines from here to one that is left, or the end; NULL without memory. */
+static const Byte *take(const Byte *p, const Byte *end, Found *found, Py_ssize_t *lines) {
+    static const char name[] = "Benchmark";
+    Word words[MOST_UNITS + 1];
+    double values[MOST_UNITS];
+    Py_ssize_t units, last = -1;
+    for (; p < end; ++*lines) {
+        const Byte *after;
+        const int named = end - p >= 9 && !memcmp(p, name, 9);
+        if (!named || (end - p > 9 && p[9] >= 'a' && p[9] <= 'z')) {
+            if (!(after = memchr(p, '\n', (size_t)(end - p)))) after = end;
+            if (!named && !says_nothing(p, after)) return p;
+        } else if (!(after = result(p, end, words, values, &units)))
+            return p;
+        else if (units) {
+            if (last < 0 || found->kinds[last].units != units ||
+                !equal(found->words + found->kinds[last].words, words, units + 1))
+                last = kind_of(found, words, units, *lines);
+            const Py_ssize_t wanted = found->value_count + units;
+            Py_ssize_t room = found->value_room;
+            if (last < 0 || !grow((void **)&found->slots, &room, wanted, sizeof *found->slots) ||
+                !grow((void **)&found->values, &found->value_room, wanted, sizeof *found->values))
+                return NULL;
+            for (Py_ssize_t i = 0; i < units; i++) {
+                found->slots[found->value_count] = (int32_t)(found->kinds[last].slot + i);
+                found->values[found->value_count++] = values[i];
+            }
+        }
+        p = after < end ? after + 1 : end;
+    }
+    return p;
+}
+
+/* What the values of each kind are: the line, the name and the units. */
+static PyObject *heads_of(const Found *found) {
+    PyObject *heads = PyList_New(found->count);
+    for (Py_ssize_t i = 0; heads && i < found->count; i++) {
+        const Kind *kind = found->kinds + i;
+        PyObject *head = PyTuple_New(kind->units + 2), *part = head ? PyLong_FromSsize_t(kind->line) : NULL;
+        for (Py_ssize_t k = 0; part && k <= kind->units; k++) {
+            PyTuple_SetItem(head, k, part);
+            const Word *word = found->words + kind->words + k;
+            part = PyUnicode_DecodeUTF8((const char *)word->at, word->size, NULL);
+        }
+        if (!part) {
+            Py_XDECREF(head);
+            Py_DECREF(heads);
+            return NULL;
+        }
+        PyTuple_SetItem(head, kind->units + 1, part);
+        PyList_SetItem(heads, i, head);
+    }
+    return heads;
+}
+
+static const char results_doc[] =
+    "results(text, at): take lines of UTF-8 from there to one that is left; where that is, how many were taken, the "
+    "first line, name and units of each kind of line, and of all values their places among all such units (int32) "
+    "and themselves (double).";
+
+static PyObject *results(PyObject *self, PyObject *arguments) {
+    PyObject *text, *answer = NULL;
+    Py_ssize_t at, lines = 0, size;
+    char *begin;
+    Found found;
+    (void)self;
+    memset(&found, 0, sizeof found);
+    if (!PyArg_ParseTuple(arguments, "Sn:results", &text, &at) || PyBytes_AsStringAndSize(text, &begin, &size) < 0)
+        return NULL;
+    if (at < 0 || at > size) {
+        PyErr_SetString(PyExc_ValueError, "the text ends before that");
+        return NULL;
+    }
+    const Byte *const from = (const Byte *)begin + at;
+    const Byte *const after = size < INT32_MAX ? take(from, (const Byte *)begin + size, &found, &lines) : from;
+    PyObject *heads = after ? heads_of(&found) : NULL;
+    if (heads)
+        answer = Py_BuildValue("nnNy#y#", (Py_ssize_t)(after - (const Byte *)begin), lines, heads,
+                               found.slots ? (char *)found.slots : "",
+                               found.value_count * (Py_ssize_t)sizeof *found.slots,
+                               found.values ? (char *)found.values : "",
+                               found.value_count * (Py_ssize_t)sizeof *found.values);
+    else if (!after)
+        PyErr_NoMemory();
+    free(found.kinds), free(found.words), free(found.table), free(found.slots), free(found.values);
+    return answer;
+}
+
+static PyMethodDef methods[] = {
+    {"results", results, METH_VARARGS, results_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot module_slots[] = {{0, NULL}};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_go", "Kernel of go.py.", 0, methods, module_slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__go(void) { return PyModuleDef_Init(&module); }
