@@ -216,8 +216,8 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     with history.made().together():
         for i in range(40):
             add(i, f"{i}", "2026-01-01T00:00:00+00:00")
-    said = "c30 is invalid: its measurements so far are left out\n"
-    assert run(tmp_path, "invalid", "c30", "noisy")[1] == said
+    out = "c30 is invalid: its measurements so far are left out\n"
+    assert run(tmp_path, "invalid", "c30", "noisy")[1] == out
     assert [(a.bad.sha, a.decision) for a in history.alarms().undecided] == [("c31", None)]
     add(30, "again", "2099-01-01T00:00:00+00:00")
     assert [a.bad.sha for a in history.alarms().undecided] == ["c30"]
