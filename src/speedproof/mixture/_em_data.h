@@ -151,10 +151,11 @@ TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, int ro
 }
 #endif
 
-/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. No moments
- * where `sums` is NULL; those of the last values are left out below `least`. In double precision, unless NULL, also the upper half of the curvature of em_newton(). In single
- * precision the ends of each row follow the values. */
-TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, double least, Sums *sums, double *curvature) {
+/* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. No moments where `sums` is
+ * NULL; those of the last values are left out below `least`. In double precision, unless NULL, also the upper half of the
+ * curvature of em_newton(). In single precision the ends of each row follow the values. */
+TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, double least, Sums *sums,
+                                double *curvature) {
     const REAL *x = data;
     const Vec zero = {0};
     Vec height[H], product[H];
