@@ -228,7 +228,9 @@ def test_levels_below_one_half(
     assert ("even a slower benchmark may count" in text) == (float(asked) <= 0.5)
     seen = set()
     for name, rest in re.findall(r"^(\w+)  (.*)$", printed, re.MULTILINE):
-        ratios = [float(f) ** (1 if word == "faster" else -1) for f, word in re.findall(r"(\S+)x (\w+er)", rest)]
+        ratios = [
+            float(f) ** (1 if word == "faster" else -1) for f, word in re.findall(r"(\S+)x (\w+er)", rest)
+        ]
         x, y = (np.loadtxt(TOOL / "samples" / f"{name}.{side}.txt") for side in "xy")
         if len(ratios) > 1:
             expected = [of(x) / of(y) for of in (np.mean, np.median, np.min)][: len(ratios)]

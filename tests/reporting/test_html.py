@@ -210,7 +210,7 @@ def test_deciles_of_few_values_have_no_bounds(make_suite: Callable[..., Made]) -
 
 
 def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[..., Made]) -> None:
-    """Up to a tenth lies at the edge, counted: what is more than 8 interquartile ranges from the quartiles 0 and 1."""
+    """Up to a tenth lies at the edge, counted: what is over 8 interquartile ranges from the quartiles 0 and 1."""
     near = [0.0] * 5 + [1.0] * 5
     for x, told in (
         ([*near, 9.0], ""),

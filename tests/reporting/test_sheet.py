@@ -278,7 +278,9 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
         junit = FORMATS["junit"].write(Reported(tuple(suite.against("new").reports())), "")
         assert len(set(re.findall(rf'name="(\w)"[^/]*on average {told}', junit))) == len(samples)
     for names, rest in (("abc", 0), ("abcde", 2)):  # of many three are told
-        suite = sp.compare_suite(sp.Suite.of_samples(dict.fromkeys(names, one["a"]), unit="ms"), margin=margin)
+        suite = sp.compare_suite(
+            sp.Suite.of_samples(dict.fromkeys(names, one["a"]), unit="ms"), margin=margin
+        )
         text = " ".join(render(next(iter(suite.reports()))).split())
         assert text.count("on average") == 3
         assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
