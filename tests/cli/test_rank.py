@@ -290,6 +290,8 @@ def test_a_loser_is_named_as_such() -> None:
     """The winner of the conclusion may be the reference."""
     result = hpt_of_scores([[1.5]] * 6, [[1.0]] * 6)
     assert conclusion(result, "old", "new").startswith("HPT: old outperforms new with confidence 98.4 %")
+    nobody = conclusion(hpt_of_scores([[1.0]] * 6, [[1.0]] * 6), "old", "new")
+    assert nobody == "HPT: neither new nor old is shown to outperform the other."
 
 
 def test_a_speedup_near_1_keeps_the_digits_that_tell_it_apart() -> None:

@@ -190,6 +190,8 @@ def test_distribution_functions_of_versions_share_axes() -> None:
         (line,) = curves(ax, f"{name} ({x.size} runs)")
         at = line[1:-1, 0]
         np.testing.assert_allclose(line[1:-1, 1], stats.ecdf(x).cdf.evaluate(at))
+        assert (*line[[0, -1], 0], *line[[0, -1], 1]) == (*ax.get_xlim(), 0.0, 1.0)
+    assert ax.get_ylim() == (0.0, 1.0)
     (mixture,) = curves(ax, "_mixture")
     np.testing.assert_allclose(mixture[:, 1], MODEL.cdf(mixture[:, 0]))
 
@@ -230,6 +232,7 @@ def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> Non
         ax = plot.qq(x, "log-normal", ax=axes())
         (points,) = [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() == "o"]
         assert points[:, 1].tolist() == sorted(x.tolist())
+        assert ax.get_ylim()[0] < x.min() < x.max() < ax.get_ylim()[1]
         (band,) = [c for c in ax.collections if isinstance(c, PolyCollection)]
         outline = np.asarray(band.get_paths()[0].vertices)
         inside = True
@@ -408,12 +411,13 @@ def test_ticks_of_runs_are_whole() -> None:
 def test_a_forest_draws_no_time_at_all() -> None:
     """A reference of 0 s has a speedup of 0, which no log axis holds: an arrow, and it is counted."""
     times = {"new": np.linspace(1.0, 1.1, 20)}
+    gone = {"old": np.ones(20), "new": np.zeros(20)}
     suite = sp.Suite.of_samples(
-        {"zero": {"old": np.zeros(20), **times}, "one": {"old": np.ones(20), **times}}
+        {"zero": {"old": np.zeros(20), **times}, "one": {"old": np.ones(20), **times}, "gone": gone}
     )
     ax = sp.compare_suite(suite).plot.forest(ax=axes())
-    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero", "one"}
-    assert not any("0x" in text.get_text() for text in ax.texts)
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero", "one", "gone"}
+    assert not any("x" in text.get_text() for text in ax.texts)
 
 
 def test_a_forest_tells_versions_apart() -> None:

@@ -145,6 +145,8 @@ def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callabl
     machine = MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95))
     shaken = replace(result, machine=machine, comparisons=at_two_speeds(result.comparisons, machine))
     third = replace(result, candidate="third")
+    (made,) = sheet.reports([replace(one, problems=("b: in B and in s",)) for one in (result, third)])
+    assert render(made).count("Left out: b: in B and in s") == 1  # a line for all versions
     for results in ([result], [result, third]):
         (made,) = sheet.reports(results, details=True, explain=True)
         told = render(made) + FORMATS["junit"].write(Reported((made,)), "")

@@ -29,7 +29,17 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
-from speedproof.reporting.words import about, at_least, chance, change, effect, interval, observed, verdict
+from speedproof.reporting.words import (
+    about,
+    at_least,
+    chance,
+    change,
+    effect,
+    interval,
+    observed,
+    span,
+    verdict,
+)
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)
@@ -150,11 +160,33 @@ def test_values_keep_their_order(measured: list[float]) -> None:
     """Times as printed are in the order of the times, in the unit of the largest unless they are worlds apart."""
     texts = [text.split() for text in values(measured, "s")]
     of_largest = values([max(measured)], "s")[0].split()[1]
-    assert {unit for _, unit in texts} == {of_largest} or max(measured) > 1e4 * min(measured)
+    if max(measured) * 1e-4 > min(measured):
+        assert [" ".join(text) for text in texts] == [values([value], "s")[0] for value in measured]
+    else:
+        assert {unit for _, unit in texts} == {of_largest}
     seconds = {"s": Decimal(1), "ms": Decimal("1e-3"), "µs": Decimal("1e-6"), "ns": Decimal("1e-9")}
     printed = [Decimal(number) * seconds[unit] for number, unit in texts]
     order = sorted(range(len(measured)), key=lambda i: measured[i])
     assert [printed[i] for i in order] == sorted(printed)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.0, math.inf, "by any factor, faster or slower"),
+        (0.0, 1.071, "at most 1.08x faster"),
+        (0.0, 0.5, "slower by any factor"),
+        (0.8, math.inf, "from 1.25x slower to any factor faster"),
+        (1.259, math.inf, "from 1.25x faster to any factor faster"),
+        (1.0, 1.0, "1.00x"),
+        (1.029, 1.071, "1.02x to 1.08x faster"),
+        (0.5, 0.8, "1.25x to 2.00x slower"),
+        (0.8, 1.071, "1.25x slower to 1.08x faster"),
+    ],
+)
+def test_an_interval_in_words(low: float, high: float, told: str) -> None:
+    """Each end in its own direction, rounded outward; what has no end is any factor."""
+    assert span(Estimate(1.0, low, high, 0.95)) == told
 
 
 @pytest.mark.parametrize(

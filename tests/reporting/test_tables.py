@@ -1,0 +1,156 @@
+"""Tables of states, modes, samples and sizes, read back and held against NumPy."""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
+from speedproof.data.suite import Key, Suite
+from speedproof.reporting.text import render
+
+GCC = [str(Path(__file__).parents[2] / "examples" / "gcc" / f"{name}.json") for name in ("O2", "O3")]
+
+
+def told(monkeypatch: pytest.MonkeyPatch, *argv: str) -> tuple[str, dict[str, list[str]]]:
+    """What a command says on a wide terminal, and the cells of each row by its first one."""
+    monkeypatch.setenv("COLUMNS", "200")
+    out = io.StringIO()
+    assert main([*argv], Console(out, out)) == 0
+    rows = (re.split("  +", line) for line in out.getvalue().splitlines())
+    return out.getvalue(), {row[0]: row[1:] for row in rows if len(row) > 2}
+
+
+@pytest.fixture(scope="module")
+def gcc() -> dict[str, list[np.ndarray]]:
+    """The runs of both versions in seconds, by benchmark."""
+    suite = sp.read(*GCC)
+    return {b: [suite.samples[Key(b), v].values for v in ("O2", "O3")] for b in suite.benchmarks}
+
+
+@pytest.mark.parametrize("names", ["a", "ab"])
+def test_states_of_runs(names: str) -> None:
+    """A row a state with share, mean and deviation; names stand once; pairs of runs are counted."""
+    rng = np.random.default_rng(1)
+    samples, slow, runs = {}, {}, {}
+    for name in names:
+        for version, share in (("old", 30), ("new", 60)):
+            slow[version] = rng.permutation(np.arange(100) < share)
+            for metric, unit, low, high in (("time", "s", 1.0, 2.0), ("faults", "", 100.0, 300.0)):
+                runs[version, metric] = np.where(slow[version], high, low) * rng.normal(1, 0.01, 100)
+                samples[Key(name, metric), version] = sp.Sample(runs[version, metric], unit, label=version)
+    (made,) = sp.joint(Suite(("old", "new"), samples), ["time", "faults"]).reports()
+    text = render(made, 120)
+    states = [re.split("  +", line.strip()) for line in text.split("\n\n")[1].splitlines()[1:]]
+    several = len(names) > 1
+    assert ("2 states in 4 samples" if several else "2 states of old, 2 states of new") in text
+    assert [row[0] for row in states[::2]] == sorted([*names] * 2) if several else ["old", "new"]
+    assert [row[-3] for row in states] == ["70 %", "30 %", "40 %", "60 %"] * len(names)
+    for row, version in zip(states[-4:], ("old", "old", "new", "new"), strict=True):
+        state = slow[version] == (row is states[-3] or row is states[-1])
+        for cell, metric in zip(row[-2:], ("time", "faults"), strict=True):
+            mean, deviation = (
+                float(value.split()[0]) * (1e-3 if " ms" in value else 1.0) for value in cell.split(" ± ")
+            )
+            measured = runs[version, metric][state]
+            assert mean == pytest.approx(measured.mean(), rel=0.01)
+            assert deviation == pytest.approx(measured.std(), rel=0.1)
+    old, new = (
+        np.array([runs[version, metric] for metric in ("time", "faults")]) for version in ("old", "new")
+    )
+    found = re.findall(r"a run of (\w+) is better .* in every metric in (\d+) %", text)[-2:]
+    assert [version for version, _ in found] == ["old", "new"]
+    for (_, share), (x, y) in zip(found, ((old, new), (new, old)), strict=True):
+        assert int(share) == pytest.approx(100 * (x[:, :, None] < y[:, None]).all(axis=0).mean(), abs=6)
+    distances = re.findall(r"mean distance (\d+) ms in time, (\d+) in faults", " ".join(text.split()))
+    gaps = np.abs(old[:, :, None] - new[:, None]).mean(axis=(1, 2))
+    np.testing.assert_allclose(np.array(distances[-1], float) / [1000, 1], gaps, rtol=0.02)
+    assert len(distances) == len(names)  # the distance back is the same
+
+
+def test_modes_of_two_versions(monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]) -> None:
+    """Mean distance and chance by the mixtures are near those of the runs; what changed stands first."""
+    text, rows = told(monkeypatch, "compare", *GCC, "--modes")
+    rows = {name: row for name, row in rows.items() if len(row) == 5 and name in gcc}
+    assert rows.keys() == gcc.keys()
+    for name, (x, y) in gcc.items():
+        *places, _, gap, lower = rows[name]
+        for cell, runs in zip(places, (x, y), strict=True):
+            at = [float(place.removesuffix(" ms")) / 1000 for place in cell.split(", ")]
+            assert at == sorted(at)
+            assert runs.min() < at[0] <= at[-1] < runs.max()
+        unit = {"µs": 1e-6, "ms": 1e-3}[gap.split()[1]]
+        assert float(gap.split()[0]) * unit == pytest.approx(np.abs(x[:, None] - y).mean(), rel=0.15)
+        assert float(lower) == pytest.approx((y < x[:, None]).mean(), abs=0.1)
+    said = [row[2] for row in rows.values()]
+    assert said[0] == "moved"
+    assert sum("no claim: " in cell for cell in said) == 5
+    assert "Modes of O3 against O2: 1 changed, 5 without a claim" in text
+
+
+@pytest.mark.parametrize("bootstraps", ["0", "20"])
+def test_mixtures_of_many_samples(
+    monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]], bootstraps: str
+) -> None:
+    """A row a sample: modes inside the runs with shares of 100 % together; how many have several, how many fit."""
+    text, _ = told(monkeypatch, "model", *GCC, "--bootstrap", bootstraps)
+    lines = [re.split("  +", line) for line in text.split("\n\n")[1].splitlines()]
+    titles, *rows = lines
+    assert titles == ["benchmark", "version", "modes", "fit", "order", "K", "runs"]
+    assert {(row[0], row[1]) for row in rows} == {(b, v) for b in gcc for v in ("O2", "O3")}
+    for name, version, modes, fit, _, components, runs in rows:
+        values = gcc[name][version == "O3"]
+        found = re.findall(r"([\d.]+) ms (\d+) %", modes)
+        assert sum(int(share) for _, share in found) == 100
+        assert all(values.min() < float(place) / 1000 < values.max() for place, _ in found)
+        assert int(components.rstrip("EV")) >= len(found)
+        assert int(runs) == values.size
+        assert (fit == "not tested") == (bootstraps == "0")
+    several = sum(", " in row[2] for row in rows)
+    rejected = sum(row[3].startswith("rejected") for row in rows)
+    assert text.startswith(f"{several} of 12 samples ha{'s' if several == 1 else 've'} several modes; fits: ")
+    fits = "not tested" if bootstraps == "0" else f"{rejected or 'none'} rejected (risk 5 % each)"
+    assert text.splitlines()[0].endswith(fits)
+
+
+def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]) -> None:
+    """A size lies in its range, and 9 of 10 take no fewer runs than 8 of 10; the largest stands first."""
+    text, _ = told(monkeypatch, "compare", *GCC, "--power", "5%")
+    rows = re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+ to \d+) +(\d+)$", text, re.M)
+    assert {name for name, *_ in rows} == gcc.keys()
+    for _, pilot, often, between, oftener in rows:
+        low, high = map(int, between.split(" to "))
+        assert int(pilot) == 40
+        assert low <= int(often) <= min(high, int(oftener))
+    sizes = [int(row[2]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "To find 5 % in 8 of 10 comparisons: runs of each version" in text
+
+
+def test_samples_are_shown_by_their_numbers(
+    monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]
+) -> None:
+    """Median, mean, deviation, ends and runs; 5 times as far out as Tukey's normal deviation allows is said."""
+    text, _ = told(monkeypatch, "show", *GCC)
+    rows = re.findall(
+        r"^(\w+) +(O\d) +(\S+) ms +(\S+) ms ± (\S+) % +(\S+) ms +(\S+) ms +(\d+)(.*)$", text, re.M
+    )
+    assert len(rows) == 12
+    odd = 0
+    for name, version, *numbers, runs, said in rows:
+        x = gcc[name][version == "O3"]
+        expected = (
+            np.array([np.median(x), x.mean(), 1e-1 * x.std(ddof=1) / x.mean(), x.min(), x.max()]) * 1000
+        )
+        np.testing.assert_allclose(np.array(numbers, float), expected, rtol=0.06)
+        np.testing.assert_allclose(np.array(numbers, float)[[0, 1, 3, 4]], expected[[0, 1, 3, 4]], rtol=1e-3)
+        assert int(runs) == x.size
+        distances = np.abs(x - np.median(x))
+        far = int((distances > 5 * 1.4826 * np.median(distances)).sum())
+        assert said.strip() == (f"{far} value{'s' * (far > 1)} far out" if far else "")
+        odd += far > 0
+    assert f"; {odd} with something odd" in text.splitlines()[0]
