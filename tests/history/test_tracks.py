@@ -66,6 +66,30 @@ def test_without_noise_a_chain_gives_the_true_levels() -> None:
     assert [math.exp(point.value) for point in track.points()] == pytest.approx([1.5, 1.5])
 
 
+@pytest.mark.parametrize(("again", "machines"), [(1.10, (0,)), (1.0, (0,)), (1.10, (0, 1))])
+def test_what_is_measured_again_tells_a_ratio(again: float, machines: tuple[int, ...]) -> None:
+    """The machine is 19 % slower by then: the change stays at its commit, and a session without it halves it.
+
+    Larger than the change, that would make the good commit, measured again with the bad one, a change of its own.
+    """
+    for seed in range(10):
+        noise = np.random.default_rng(seed).normal(0.0, 0.01, (len(machines), 57))
+        rows = [
+            MeasuredCommit(0, 100 * m + i, m, COMMITS[i], False, math.exp(x) * (1.1 if i >= 53 else 1.0), i)
+            for m, of in zip(machines, noise, strict=True)
+            for i, x in enumerate(of[:54])
+        ]
+        rows += [
+            MeasuredCommit(0, 999, 0, COMMITS[i], False, 1.19 * level * math.exp(noise[0, i + 2]), 900 + i)
+            for i, level in ((52, 1.0), (53, again))
+        ]
+        track = tracks_of(measurements(rows), COMMITS[:54], MACHINES)[0]
+        before, after = np.mean(track.level[:53]), track.level[53]
+        assert after - before == pytest.approx(math.log(1.1 * again) / 2, abs=0.03)
+        assert track.level[52] == pytest.approx(noise[0, 52], abs=1e-12)
+        assert len(track) == 54
+
+
 def test_anchors_that_no_session_joins_stay_apart() -> None:
     """Nothing says how two releases differ that were never measured together."""
     rows = [

@@ -2,7 +2,8 @@
 
 Where sessions measured an anchor (a release, say) beside the commit, the value is the logarithm of their ratio,
 which does not change with the machine; tracks of several anchors are joined through the sessions that measured
-two of them. Without an anchor each machine has a track of its own.
+two of them. Without an anchor each machine has a track of its own. There a session that measured several commits
+tells their ratios: the level of the machine in that session is taken off (:func:`levels_of_sessions`).
 """
 
 from __future__ import annotations
@@ -159,15 +160,16 @@ def tracks_of(
     here, values = places[usable.commit], np.log(usable.location)
     lows, highs = _log(usable.low), _log(usable.high)
     same = usable.series[1:] == usable.series[:-1]
-    several, falls = usable.anchor | (here < 0), np.zeros(len(usable), dtype=np.bool_)
+    several, falls, again = usable.anchor | (here < 0), *np.zeros((2, len(usable)), dtype=np.bool_)
     several[1:] |= same & (usable.machine[1:] != usable.machine[:-1])
     falls[1:] = same & (here[1:] < here[:-1])
+    again[1:] = same & (here[1:] <= here[:-1])
     starts = np.flatnonzero(np.diff(usable.series, prepend=-1))
     ends = [*starts[1:].tolist(), len(usable)]
-    of_series = (np.logical_or.reduceat(flags, starts).tolist() for flags in (several, falls))
+    of_series = (np.logical_or.reduceat(flags, starts).tolist() for flags in (several, falls, again))
     beside = np.broadcast_to(np.zeros(1, dtype=np.int64), here.shape)
     tracks: list[Track] = []
-    for start, end, parted, unsorted in zip(starts.tolist(), ends, *of_series, strict=False):
+    for start, end, parted, unsorted, repeated in zip(starts.tolist(), ends, *of_series, strict=False):
         rows: slice | IntArray = slice(start, end)
         if unsorted and not parted:
             rows = start + np.argsort(here[rows], kind="stable")
@@ -178,6 +180,9 @@ def tracks_of(
             )
         else:
             number, basis = int(usable.series[start]), machines[int(usable.machine[start])]
+            if repeated:
+                above = levels_of_sessions(at, usable.session[rows], value)
+                value, low, high = value - above, low - above, high - above
             columns = at, value, low, high, usable.sample[rows], beside[rows]
             tracks.append(Track(number, basis, False, order, *columns))
     return tuple(tracks)
@@ -221,11 +226,36 @@ def _of_series(
     for (anchored, basis, *_), mask in sorted(groups.items(), key=lambda item: (not item[0][0], item[0][1])):
         rows = np.flatnonzero(mask)
         rows = rows[np.lexsort((beside[rows], here[rows]))]
+        above = (
+            np.zeros(rows.size)
+            if anchored
+            else levels_of_sessions(here[rows], measured.session[rows], value[rows])
+        )
         yield Track(
-            int(measured.series[0]), basis, anchored, order, here[rows], value[rows], low[rows], high[rows],
-            measured.sample[rows], np.maximum(beside[rows], 0), levels.names if anchored else ("",),
+            int(measured.series[0]), basis, anchored, order, here[rows],
+            value[rows] - above, low[rows] - above, high[rows] - above, measured.sample[rows],
+            np.maximum(beside[rows], 0), levels.names if anchored else ("",),
             levels.error if anchored else np.zeros(1), levels.degrees if anchored else 0,
         )  # fmt: skip
+
+
+def levels_of_sessions(at: IntArray, session: IntArray, value: FloatArray) -> FloatArray:
+    """By how much logarithms on a machine lie above those of sessions that measured one commit each.
+
+    Of a session of several commits the mean at the commits of both, but for its newest, which is on trial. One
+    that measures an alarm again is such a session: the machine may have another speed by then, and were that
+    pooled, what is measured again would differ from its neighbours.
+    """
+    size, (_, number) = int(at.max(initial=0)) + 1, np.unique(session, return_inverse=True)
+    commits, newest = np.bincount(np.unique(number * size + at) // size), np.zeros(number.size, np.int64)
+    np.maximum.at(newest, number, at)
+    alone = commits[number] == 1
+    counts = np.bincount(at[alone], minlength=size)
+    level = np.bincount(at[alone], value[alone], size)[at] / np.maximum(counts, 1)[at]
+    both = ~alone & (counts[at] > 0) & (at < newest[number])
+    shared = np.bincount(number[both], minlength=commits.size)
+    above = np.bincount(number[both], (value - level)[both], commits.size) / np.maximum(shared, 1)
+    return above[number]
 
 
 @lru_cache(maxsize=64)
