@@ -141,6 +141,18 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
 
 
+def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path) -> None:
+    """Nobody knows which of both benchmarks a command measures."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for i in range(40):
+            rows = (f"{name},{10 + 10 * (i >= 38) + 0.1 * rng.standard_normal()}" for name in ("in", "out"))
+            (tmp_path / "r.csv").write_text("\n".join(["benchmark,ms", *rows, ""]))
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    code, _, err = run(tmp_path, "confirm", "c38", "--", "true", repository="/")
+    assert (code, "name that of the command with --benchmark: in, out" in err) == (2, True)
+
+
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")
 def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two runs of each commit decide nothing (p >= 1/6), and nothing is filed, be they 20 % slower today."""

@@ -80,6 +80,10 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
     ):
         found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, given)
         assert alarm_report(found).hints == (*steps, "Accept: speedproof history bless COMMIT")
+    both = replace(found, known=KNOWN | {1: replace(KNOWN[0], id=1, key=Key("hash"))})
+    assert alarm_report(both).hints[0] == again.replace(" --", " --benchmark sort --"), (
+        "which the command is to be"
+    )
     for benchmarks, told in ((1, "2 alarms in 1 benchmark,"), (3, "2 alarms in 1 of 3 benchmarks,")):
         assert str(alarm_report(replace(found, series=benchmarks))).startswith(told)
     assert alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()

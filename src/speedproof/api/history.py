@@ -423,7 +423,8 @@ class History:
             here, there = format_values(times, measured.headline.reference.unit)
             raise DataError(
                 f"{of.benchmark} at {short_name(good)}: {here} now, {there} in {self.store.where}, "
-                "so nothing was filed: give the benchmark's own command, the same metric and machine"
+                "so nothing was filed: give the benchmark's own command, the same metric and machine; "
+                "if they are, the machine has another speed now"
             )
 
     def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:

@@ -17,7 +17,7 @@ from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title
-from speedproof.errors import UsageError
+from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import CommandOptions, Reading, handed
 from speedproof.reporting.formats import write_whole
@@ -227,16 +227,23 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     history = asked.history
     decides = asked.measuring.decide_by
     known = history.alarms(benchmark=asked.shared.benchmark, metric=decides)
-    sha = None if asked.commit is None else history.find(asked.commit)
-    wanted = known.undecided if sha is None else known.alarms
-    alarm = next((a for a in wanted if (not a.confirmed if sha is None else a.bad.sha == sha)), None)
-    if alarm is None:
-        none = (
-            "no alarm is unconfirmed; name the commit of another"
-            if sha is None
-            else "no alarm at this commit"
-        )
+    if asked.commit is None:
+        at = next((alarm.bad.sha for alarm in known.undecided if not alarm.confirmed), "")
+    else:
+        at = history.find(asked.commit)
+    here = [alarm for alarm in known.alarms if alarm.bad.sha == at]
+    here = [alarm for alarm in here if not alarm.confirmed] or here
+    if not here:
+        none = "no alarm at this commit" if at else "no alarm is unconfirmed; name the commit of another"
         raise UsageError(f"{none}: see 'speedproof history watch'")
+    alarm, *others = here
+    if others:
+        names = enumerate_names(sorted(known.known[one.track.series].key.benchmark for one in here), 3)
+        raise UsageError(
+            "alarms of several benchmarks; name that of the command with ",
+            Parameter("benchmark"),
+            f": {names}",
+        )
     file = str(new_session("confirm", datetime.now()))
     how = [f"--metric={metric}" for metric in asked.measuring.metric]
     how += [f"--decide-by={decides}"] * bool(decides) + [f"--build={asked.build}"] * bool(asked.build)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -152,15 +153,17 @@ def too_few(least: int, lacking: str = "So few commits show nothing") -> tuple[T
 
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
     """What measures the first unconfirmed alarm again; where all are confirmed, what finds a commit of several."""
-    metrics = [result.known[alarm.track.series].key.metric for alarm in result.undecided]
-    for alarm, metric in zip(result.undecided, metrics, strict=True):
+    keys = [result.known[alarm.track.series].key for alarm in result.undecided]
+    several = len({series.key.benchmark for series in result.known.values()}) > 1
+    for alarm, key in zip(result.undecided, keys, strict=True):
         if not alarm.confirmed:
-            commit = short_name(alarm.bad.sha)
-            yield f"Measure again: speedproof history confirm {commit}{deciding(metric)} -- COMMAND"
+            named = f" --benchmark {shlex.quote(key.benchmark)}" if several else ""
+            how = f"{short_name(alarm.bad.sha)}{named}{deciding(key.metric)}"
+            yield f"Measure again: speedproof history confirm {how} -- COMMAND"
             return
-    for alarm, metric in zip(result.undecided, metrics, strict=True):
+    for alarm, key in zip(result.undecided, keys, strict=True):
         if alarm.between > 1:
-            yield f"Which commit: {alarm.confirmed_by(_SHA, metric)} -- COMMAND"
+            yield f"Which commit: {alarm.confirmed_by(_SHA, key.metric)} -- COMMAND"
             return
 
 
