@@ -643,6 +643,26 @@ def test_commits_of_asv_follow_their_dates(tmp_path: Path, listed: bool, folder:
     assert found.commits[1].date == "2017-07-15T02:40:00+00:00"  # date -u -d @1500086400
 
 
+def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
+    """Two programs are two benchmarks, of HEAD, alone and in a folder: names of versions are no commits."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for word in ("insert", "query"):
+        file = str(folder / f"{word}.jsonl")
+        assert speedproof("run", f"echo {word}", "--name", word, "--runs", "3", "--save", file)[0] == 0
+    (head,) = git(repository, "rev-list", "-1", "HEAD").split()
+    for store, added in ((folder, [folder]), (tmp_path, sorted(folder.glob("*.jsonl")))):
+        history = sp.History(store / "s.db", repository)
+        for path in added:
+            history.add(path)
+        rows = history.query(metric="time")
+        assert sorted((row.benchmark, row.commit) for row in rows) == [
+            ("echo insert", head),
+            ("echo query", head),
+        ]
+    assert history.add(folder).known
+
+
 def test_versions_that_begin_with_a_commit(repository: Path, tmp_path: Path) -> None:
     """What "run --revisions" names "HASH subject" is that commit; a word that git does not know is a name."""
     sha = git(repository, "rev-list", "HEAD").split()[3]
