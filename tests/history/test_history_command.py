@@ -663,6 +663,23 @@ def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
     assert history.add(folder).known
 
 
+def test_what_left_the_branch_is_told(tmp_path: Path) -> None:
+    """Three of twelve measured commits are dropped, and the newest is new: both lack; before, nothing did."""
+    committed(tmp_path, [""] * 12)
+    (tmp_path / "r.csv").write_text("benchmark,value,unit\nb,1.0,ms\nb,1.1,ms\n")
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(12):
+        history.add(tmp_path / "r.csv", commit=f"HEAD~{i}")
+    for action in ((), ("watch",), ("show", "b")):
+        assert run(tmp_path, *action)[2] == ""
+    git(tmp_path, "reset", "-q", "--hard", "HEAD~3")
+    assert run(tmp_path)[2] == "speedproof: 3 measured commits are not on HEAD\n"
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "new")
+    for action in ((), ("watch",), ("show", "b")):
+        remark = "speedproof: 3 measured commits are not on HEAD; HEAD itself is not measured\n"
+        assert run(tmp_path, *action)[2] == remark
+
+
 def test_versions_that_begin_with_a_commit(repository: Path, tmp_path: Path) -> None:
     """What "run --revisions" names "HASH subject" is that commit; a word that git does not know is a name."""
     sha = git(repository, "rev-list", "HEAD").split()[3]

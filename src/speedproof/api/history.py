@@ -301,6 +301,14 @@ class History:
         series, measured = measured_in(self.store, ALL, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
 
+    def beside(self, branch: str = "HEAD") -> tuple[int, bool]:
+        """How many measured commits are not on a branch, and whether its newest is measured, where git orders."""
+        line = first_parent_order(branch, self.repository)
+        measured = {commit.sha for commit in self.store.commits()}
+        if measured.isdisjoint(line):
+            return 0, True
+        return len(measured.difference(line)), line[-1] in measured
+
     def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
         """The metrics that decide where none is named, and the others; of all benchmarks or one."""
         every = self.store.all_series()
