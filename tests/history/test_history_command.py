@@ -15,12 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.command import parse, speedproof
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.reporting.history import overview
+from speedproof.reporting.text import render
 
 if shutil.which("git") is None:
     pytest.skip("needs git", allow_module_level=True)
@@ -661,6 +664,18 @@ def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
             ("echo query", head),
         ]
     assert history.add(folder).known
+
+
+def test_author_and_subject_go_before_what_is_unsure(repository: Path) -> None:
+    """They take no room from the trend and from the commits that are possible, which are named where there are."""
+    found = sp.History(repository / "s.db", repository).changes(benchmark="parse")
+    assert "possible since" not in render(overview(found), 200)  # the planted step is where it is
+    (sure,) = found.changes
+    unsure = replace(sure, earliest=found.commits[SLOWER_FROM - 2])
+    anonymous = replace(unsure, commit=replace(unsure.commit, author="", subject=""))
+    full, brief = (overview(replace(found, changes=(change,))) for change in (unsure, anonymous))
+    enough = next(width for width in range(60, 200) if "no room" not in render(brief, width))
+    assert "(no room for: subject, author)" in render(full, enough)
 
 
 def test_what_left_the_branch_is_told(tmp_path: Path) -> None:
