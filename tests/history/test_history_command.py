@@ -695,6 +695,38 @@ def test_what_left_the_branch_is_told(tmp_path: Path) -> None:
         assert run(tmp_path, *action)[2] == remark
 
 
+def test_a_folder_above_a_history_of_asv_is_refused(tmp_path: Path) -> None:
+    """Its files are no versions; the error names the folder to add; what is hidden is not looked at."""
+    asv_result(tmp_path / "asv" / "results" / "box" / "fa05-env-py3.json", "f" * 40, 0)
+    (tmp_path / "asv" / "results" / "benchmarks.json").write_text("{}")
+    code, _, err = run(tmp_path, "add", str(tmp_path))
+    assert code == 2
+    assert f"add its folder: {tmp_path}/asv/results\n" in err
+    assert not (tmp_path / "s.db").exists()
+    (tmp_path / "asv").rename(tmp_path / ".asv")
+    (tmp_path / "r.txt").write_text("1.0\n1.1\n")
+    assert run(tmp_path, "add", str(tmp_path), "--commit", "c1", "--unit", "s")[0] == 0
+
+
+def test_a_command_of_a_file_is_the_same_alone(repository: Path, tmp_path: Path) -> None:
+    """FILE:VERSION of commands is a benchmark of the same commit, and was there; equal values of a file, too."""
+    results = [{"command": f"./minidb {word}", "times": [1.0, 1.0]} for word in ("insert", "query")]
+    (tmp_path / "both.json").write_text(json.dumps({"results": results}))
+    rows = [f"{version},b,{value}" for version in ("v1", "v2") for value in (3, 3)]
+    (tmp_path / "v.csv").write_text("\n".join(["version,benchmark,value", *rows, ""]))
+    for file, part, whole in (
+        ("both.json", "./minidb query", {"./minidb insert", "./minidb query"}),
+        ("v.csv", "v1", {"b"}),
+    ):
+        for order in (1, -1):
+            history = sp.History(tmp_path / f"{file}{order}.db", repository)
+            for of in (file, f"{file}:{part}")[::order]:
+                added = history.add(f"{tmp_path}/{of}", unit="s" if file == "v.csv" else None)
+            assert added.known == (order == 1)
+            assert len(history.query()) == 2
+            assert {row.benchmark for row in history.query()} == whole
+
+
 def test_versions_that_begin_with_a_commit(repository: Path, tmp_path: Path) -> None:
     """What "run --revisions" names "HASH subject" is that commit; a word that git does not know is a name."""
     sha = git(repository, "rev-list", "HEAD").split()[3]

@@ -191,13 +191,14 @@ def add_file(
     suite = read_suite(f"{path}:{version}" if version else path, **reading)
     of_one_thing = len(suite.versions) > 1 and not suite.commands
     versions = suite if of_one_thing and commit is None else as_one(suite, path)
-    if benchmark := benchmark or command_in(path):
+    command = suite.versions[0] if version and read_suite(path, **reading).commands else ""
+    if benchmark := benchmark or command or command_in(path):
         versions = renamed(versions, benchmark, path)
     if only is not None:
         versions = replace(versions, samples={k: s for k, s in versions.samples.items() if k[0] == only})
     if anchor is not None:
         anchor = version_named(anchor, versions, path, history.repository)
-    named = len(versions.versions) > 1 or bool(version)
+    named = len(versions.versions) > 1 or bool(version and not command)
     commits = {
         name: commit_of(versions, name, commit, path, history.repository, named=named)
         for name in versions.versions
