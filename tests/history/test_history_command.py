@@ -15,12 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.command import parse, speedproof
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.reporting.history import overview
+from speedproof.reporting.text import render
 
 if shutil.which("git") is None:
     pytest.skip("needs git", allow_module_level=True)
@@ -653,6 +656,87 @@ def test_commits_of_asv_follow_their_dates(tmp_path: Path, listed: bool, folder:
     found = history.changes()
     assert [commit.sha for commit in found.commits] == names
     assert found.commits[1].date == "2017-07-15T02:40:00+00:00"  # date -u -d @1500086400
+
+
+def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
+    """Two programs are two benchmarks, of HEAD, alone and in a folder: names of versions are no commits."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for word in ("insert", "query"):
+        file = str(folder / f"{word}.jsonl")
+        assert speedproof("run", f"echo {word}", "--name", word, "--runs", "3", "--save", file)[0] == 0
+    (head,) = git(repository, "rev-list", "-1", "HEAD").split()
+    for store, added in ((folder, [folder]), (tmp_path, sorted(folder.glob("*.jsonl")))):
+        history = sp.History(store / "s.db", repository)
+        for path in added:
+            history.add(path)
+        rows = history.query(metric="time")
+        assert sorted((row.benchmark, row.commit) for row in rows) == [
+            ("echo insert", head),
+            ("echo query", head),
+        ]
+    assert history.add(folder).known
+
+
+def test_author_and_subject_go_before_what_is_unsure(repository: Path) -> None:
+    """They take no room from the trend and from the commits that are possible, which are named where there are."""
+    found = sp.History(repository / "s.db", repository).changes(benchmark="parse")
+    assert "possible since" not in render(overview(found), 200)  # the planted step is where it is
+    (sure,) = found.changes
+    unsure = replace(sure, earliest=found.commits[SLOWER_FROM - 2])
+    anonymous = replace(unsure, commit=replace(unsure.commit, author="", subject=""))
+    full, brief = (overview(replace(found, changes=(change,))) for change in (unsure, anonymous))
+    enough = next(width for width in range(60, 200) if "no room" not in render(brief, width))
+    assert "(no room for: subject, author)" in render(full, enough)
+
+
+def test_what_left_the_branch_is_told(tmp_path: Path) -> None:
+    """Three of twelve measured commits are dropped, and the newest is new: both lack; before, nothing did."""
+    committed(tmp_path, [""] * 12)
+    (tmp_path / "r.csv").write_text("benchmark,value,unit\nb,1.0,ms\nb,1.1,ms\n")
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    for i in range(12):
+        history.add(tmp_path / "r.csv", commit=f"HEAD~{i}")
+    for action in ((), ("watch",), ("show", "b")):
+        assert run(tmp_path, *action)[2] == ""
+    git(tmp_path, "reset", "-q", "--hard", "HEAD~3")
+    assert run(tmp_path)[2] == "speedproof: 3 measured commits are not on HEAD\n"
+    git(tmp_path, "commit", "-q", "--allow-empty", "-m", "new")
+    for action in ((), ("watch",), ("show", "b")):
+        remark = "speedproof: 3 measured commits are not on HEAD; HEAD itself is not measured\n"
+        assert run(tmp_path, *action)[2] == remark
+
+
+def test_a_folder_above_a_history_of_asv_is_refused(tmp_path: Path) -> None:
+    """Its files are no versions; the error names the folder to add; what is hidden is not looked at."""
+    asv_result(tmp_path / "asv" / "results" / "box" / "fa05-env-py3.json", "f" * 40, 0)
+    (tmp_path / "asv" / "results" / "benchmarks.json").write_text("{}")
+    code, _, err = run(tmp_path, "add", str(tmp_path))
+    assert code == 2
+    assert f"add its folder: {tmp_path}/asv/results\n" in err
+    assert not (tmp_path / "s.db").exists()
+    (tmp_path / "asv").rename(tmp_path / ".asv")
+    (tmp_path / "r.txt").write_text("1.0\n1.1\n")
+    assert run(tmp_path, "add", str(tmp_path), "--commit", "c1", "--unit", "s")[0] == 0
+
+
+def test_a_command_of_a_file_is_the_same_alone(repository: Path, tmp_path: Path) -> None:
+    """FILE:VERSION of commands is a benchmark of the same commit, and was there; equal values of a file, too."""
+    results = [{"command": f"./minidb {word}", "times": [1.0, 1.0]} for word in ("insert", "query")]
+    (tmp_path / "both.json").write_text(json.dumps({"results": results}))
+    rows = [f"{version},b,{value}" for version in ("v1", "v2") for value in (3, 3)]
+    (tmp_path / "v.csv").write_text("\n".join(["version,benchmark,value", *rows, ""]))
+    for file, part, whole in (
+        ("both.json", "./minidb query", {"./minidb insert", "./minidb query"}),
+        ("v.csv", "v1", {"b"}),
+    ):
+        for order in (1, -1):
+            history = sp.History(tmp_path / f"{file}{order}.db", repository)
+            for of in (file, f"{file}:{part}")[::order]:
+                added = history.add(f"{tmp_path}/{of}", unit="s" if file == "v.csv" else None)
+            assert added.known == (order == 1)
+            assert len(history.query()) == 2
+            assert {row.benchmark for row in history.query()} == whole
 
 
 def test_versions_that_begin_with_a_commit(repository: Path, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from speedproof.api.history_files import (
     add_file,
     benchmark_meant,
     deciding,
+    files_with_sessions,
     measured_in,
     named_commit,
     tracks_in,
@@ -132,8 +133,8 @@ class History:
         Parameters
         ----------
         path : str or path
-            A file of any known tool, or a folder whose files are one session; ``COMMIT=FILE`` names the commit,
-            ``FILE:VERSION`` takes one version of those in it.
+            A file of any known tool, or a folder whose files are one session, or each its own where ``speedproof
+            run`` wrote one; ``COMMIT=FILE`` names the commit, ``FILE:VERSION`` takes one version of those in it.
         commit : str, optional
             What was measured; by default what the file says, or a hash that names it, else git's HEAD. A file
             of several versions has each version's name as its commit.
@@ -173,14 +174,10 @@ class History:
         }  # fmt: skip
         if format is None and not version and (importer := importer_of(Path(path))) is not None:
             return add_all(self, path, importer, done=done, **asked)
-        asked |= {
-            "started": started,
-            "format": format,
-            "benchmark": benchmark,
-            "where": where,
-            "version": version,
-        }
-        return add_file(self, path, commit, **asked)
+        asked |= {"started": started, "benchmark": benchmark, "where": where}
+        if format is None and not version and (files := files_with_sessions(Path(path))):
+            return add_all(self, path, files, done=done, together=True, commit=commit, **asked)
+        return add_file(self, path, commit, format=format, version=version, **asked)
 
     @checked()
     def export(self, path: StrPath) -> int:
@@ -303,6 +300,14 @@ class History:
 
         series, measured = measured_in(self.store, ALL, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
+
+    def beside(self, branch: str = "HEAD") -> tuple[int, bool]:
+        """How many measured commits are not on a branch, and whether its newest is measured, where git orders."""
+        line = first_parent_order(branch, self.repository)
+        measured = {commit.sha for commit in self.store.commits()}
+        if measured.isdisjoint(line):
+            return 0, True
+        return len(measured.difference(line)), line[-1] in measured
 
     def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
         """The metrics that decide where none is named, and the others; of all benchmarks or one."""

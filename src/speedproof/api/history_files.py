@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, nearest_of, wanted
+from speedproof.data.session_file import SessionLine, decode_lines
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
-from speedproof.errors import Parameter, SpeedproofError, UsageError
-from speedproof.formats.source import is_corpus
-from speedproof.formats.suites import all_there, names_given
+from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
+from speedproof.formats.source import is_corpus, open_source
+from speedproof.formats.speedproof import sniff
+from speedproof.formats.suites import all_there, detect, names_given, result_files
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from speedproof.history.tracks import Track
 
 
+_UNNAMED = "command"  # of a session
 _OF_COMMIT = ("commit_id", "commit", "commit_hash", "git_commit", "revision", "sha")
 _OF_DATE = ("commit_date", "commit_time")
 _NO_COMMIT = {"", "unversioned", "unknown", "none"}
@@ -65,6 +68,25 @@ def renamed(suite: Suite, benchmark: str, path: str) -> Suite:
         (Key(benchmark, key.metric), version): sample for (key, version), sample in suite.samples.items()
     }
     return replace(suite, samples=samples)
+
+
+def files_with_sessions(folder: Path) -> list[Path]:
+    """The result files of a folder in which 'speedproof run' wrote one: each is a session, and not a version."""
+    formats: dict[Path, str] = {}
+    for file, _ in result_files(folder) if folder.is_dir() else ():
+        with suppress(FormatError):
+            formats[file] = detect(file).name
+    return list(formats) if "speedproof" in formats.values() else []
+
+
+def command_in(path: str) -> str:
+    """The only command of a file of 'speedproof run' in which nobody named the benchmark; else empty."""
+    if not Path(path).is_file() or not sniff((source := open_source(path)).begin):
+        return ""
+    lines = (line for _, line in decode_lines(source.name, source.lines) if isinstance(line, SessionLine))
+    planned = {(b.name, v.text) for line in lines for b in line.benchmarks for v in b.versions}
+    (name, command), *others = planned or {("", "")}
+    return command if name == _UNNAMED and not others else ""
 
 
 def values_of(suite: Suite) -> list[tuple[Key, list[float]]]:
@@ -169,13 +191,14 @@ def add_file(
     suite = read_suite(f"{path}:{version}" if version else path, **reading)
     of_one_thing = len(suite.versions) > 1 and not suite.commands
     versions = suite if of_one_thing and commit is None else as_one(suite, path)
-    if benchmark:
+    command = suite.versions[0] if version and read_suite(path, **reading).commands else ""
+    if benchmark := benchmark or command or command_in(path):
         versions = renamed(versions, benchmark, path)
     if only is not None:
         versions = replace(versions, samples={k: s for k, s in versions.samples.items() if k[0] == only})
     if anchor is not None:
         anchor = version_named(anchor, versions, path, history.repository)
-    named = len(versions.versions) > 1 or bool(version)
+    named = len(versions.versions) > 1 or bool(version and not command)
     commits = {
         name: commit_of(versions, name, commit, path, history.repository, named=named)
         for name in versions.versions
@@ -204,9 +227,10 @@ def add_all(
     machine: str,
     higher_is_better: str | Sequence[str],
     done: Callable[[int, int], object],
+    together: bool = False,
     **asked: Any,
 ) -> Added:
-    """Every commit of another tool's history, each a session; files that cannot be read are told."""
+    """Every commit of another tool's history, each a session unless ``together``; bad files are told."""
     parts: list[Added] = []
     problems: list[str] = []
     everything = list(imported)
@@ -217,7 +241,9 @@ def add_all(
     with ExitStack() as stack:
         pause: Callable[[], object] | None = None
         for i, part in enumerate(everything):
-            name = session and f"{session}/{part.name if isinstance(part, Path) else i}"
+            name = (
+                session if together else session and f"{session}/{part.name if isinstance(part, Path) else i}"
+            )
             if isinstance(part, str):
                 problems.append(part)
             elif isinstance(part, Path):

@@ -206,6 +206,7 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
     chosen = handed(sp.History.alarms, asked, asked.shared)
     result = history.alarms(**chosen)
+    _remark_branch(history, asked.shared.branch, console)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
         newest = asked.last if "last" in asked.given else 1
@@ -370,6 +371,15 @@ def _add(asked: AddOptions, console: Console) -> int:
     return 0
 
 
+def _remark_branch(history: "sp.History", branch: str, console: Console) -> None:
+    """What of the measurements is not followed, and what of the branch is not measured."""
+    out, newest = history.beside(branch)
+    said = [f"{plural(out, 'measured commit')} {'is' if out == 1 else 'are'} not on {branch}"] if out else []
+    said += [] if newest else [f"{branch} itself is not measured"]
+    if said:
+        console.remark("; ".join(said))
+
+
 def _remark_metrics(
     history: "sp.History", metric: str | None, benchmark: str | None, console: Console
 ) -> None:
@@ -439,6 +449,7 @@ def _answer(
         console.remark(
             f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
         )
+    _remark_branch(history, shared.branch, console)
     _remark_metrics(history, shared.metric, benchmark, console)
     console.answer(result.to_json, lambda: [report(result)], json=shared.json)
     stands = any(result.slower(c) and result.state(c) == "stands" for c in result.changes)

@@ -58,9 +58,14 @@ class Imported(Struct, frozen=True):
 def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
     """The commits of a history of another tool, files to be read, or why a part is not; None for what is none."""
     if path.is_dir():
-        if (path / "graphs").is_dir() and (path / "index.json").is_file():
-            return _sittings(path, "what 'asv publish' writes", _published(path))
-        return iter(files) if (files := _folder(path)) else None
+        inner = (
+            folder
+            for folder in sorted(path.rglob("*"))
+            if folder.is_dir() and "/." not in f"/{folder.relative_to(path).as_posix()}"
+        )
+        if (files := _kept_in(path)) is None and (history := next(filter(_kept_in, inner), None)):
+            raise FormatError(str(path), "", f"another tool's history is deeper; add its folder: {history}")
+        return files
     if not path.is_file():
         return None
     with path.open("rb") as opened:
@@ -77,6 +82,13 @@ def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
     if "time" in columns and any(name in columns for name in _COMMIT_COLUMNS):
         return _otava(path)
     return None
+
+
+def _kept_in(path: Path) -> Iterator[Imported | Path | str] | None:
+    """The same of a folder, without those in it."""
+    if (path / "graphs").is_dir() and (path / "index.json").is_file():
+        return _sittings(path, "what 'asv publish' writes", _published(path))
+    return iter(files) if (files := _folder(path)) else None
 
 
 def _folder(path: Path) -> list[Path]:

@@ -157,7 +157,7 @@ class HistoryStore:
                 **figures,
                 **dict(zip(("observations", "processes"), packed(values, processes), strict=True)),
             }
-            if again := self._again(connection, columns, values, known):
+            if again := self._again(connection, columns, values, known, None if session else sitting):
                 keys = [key for i, key in enumerate(keys) if i not in again]
                 columns = {
                     name: [cell for i, cell in enumerate(column) if i not in again]
@@ -175,23 +175,25 @@ class HistoryStore:
         columns: Mapping[str, Sequence[Any]],
         values: Sequence[FloatArray],
         known: Sequence[int],
+        file: int | None,
     ) -> set[int]:
         """Which samples the commits that were known have already, say from the folder of a file.
 
-        Several values that differ come by no chance again; one value, or equal ones, may.
+        Several values that differ come by no chance again; one value, or equal ones, may, but for those of the
+        same file, which is a session.
         """
-        stored = set[tuple[int, int, bytes]]()
+        stored = dict[tuple[int, int, bytes], set[int]]()
         for start in range(0, len(known), _PAGE):
             page = known[start : start + _PAGE]
-            stored |= set(
-                connection.rows(
-                    'SELECT s.series, s."commit", o.observations FROM sample s '
-                    f'JOIN observation o ON o.sample = s.id WHERE s."commit" IN ({places(len(page))})',
-                    *page,
-                )
-            )
+            for session, *row in connection.rows(
+                'SELECT s.session, s.series, s."commit", o.observations FROM sample s '
+                f'JOIN observation o ON o.sample = s.id WHERE s."commit" IN ({places(len(page))})',
+                *page,
+            ):
+                stored.setdefault((*row,), set()).add(session)
         rows = zip(columns["series"], columns["commit"], columns["observations"], strict=True)
-        return {i for i, row in enumerate(rows) if row in stored and np.ptp(values[i])} if stored else set()
+        sessions = [stored.get(row, ()) for row in rows]
+        return {i for i, of in enumerate(sessions) if of and (file in of or np.ptp(values[i]))}
 
     def insert(self, connection: Connection, columns: Mapping[str, Sequence[Any]]) -> None:
         """Samples with their values, one or more, from columns of both tables."""

@@ -249,18 +249,18 @@ def overview(
         notes.append(Text(apart_only))
     commits = {group.commit.sha: group.commit for group in groups}
     one = each and len(commits) == 1
-    drops = (1, 2, 3, 4, 5) if each else (1, 4, 3, 2, 5)
+    unsure = any(len(g.changes) == 1 and g.changes[0].earliest != g.changes[0].latest for g in groups)
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
         *right("change"),
         Column(""),
         Column("today"),
-        *right("at least", drop=drops[0]),
-        Column("trend", drop=drops[1]),
-        Column("possible since", drop=drops[2]),
-        Column("subject" if not one and any(c.subject for c in commits.values()) else "", drop=drops[3]),
-        Column("author" if not one and any(c.author for c in commits.values()) else "", drop=drops[4]),
+        *right("at least", drop=1),
+        Column("trend", drop=3),
+        Column("possible since" if unsure else "", drop=2),
+        Column("subject" if not one and any(c.subject for c in commits.values()) else "", drop=4),
+        Column("author" if not one and any(c.author for c in commits.values()) else "", drop=5),
     )
     rows = [_row(result, group, alone=one) for group in groups]
     shown = rows if everything else rows[:_SHOWN]
