@@ -290,6 +290,19 @@ def test_what_was_said_of_a_drift_lasts() -> None:
     assert moved > 5
 
 
+def test_no_alarm_is_raised_before_the_commit_that_it_accuses() -> None:
+    """12 % more from commit 13 to 22, a drift from 31 to 50; without that limit one in six accused a later one."""
+    x = 0.12 * ((np.arange(60) >= 13) & (np.arange(60) < 22)) + 0.007 * np.clip(np.arange(60) - 30, 0, 20)
+    alarms = [
+        alarm
+        for seed in range(4)
+        for n in (42, 50, 58)
+        for alarm in alarms_of(followed((np.array(noisy(seed, 0.0, 0, n=60)) + x)[:n].tolist()), last=68)
+    ]
+    assert len(alarms) > 20
+    assert all(ALL.index(alarm.raised.sha) >= ALL.index(alarm.bad.sha) for alarm in alarms)
+
+
 def test_a_drift_is_undone_by_what_takes_it_back_whole() -> None:
     """Halfway back, it still stands; the halves of a drift say nothing of either."""
     for left, undone in ((0.0, COMMITS[60]), (0.05, None)):

@@ -293,7 +293,7 @@ class _Stretch:
         for alarm in alarms:
             same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
-            self.by_start[since] = (alarm.raised, True)
+            self.by_start[since] = (max(alarm.raised, since), True)  # it accuses no commit to come
 
     def possible(self, since: int) -> tuple[int, int]:
         """Points of the track that the history leaves possible for a new level; without it the first one alone."""
@@ -359,4 +359,4 @@ def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
             for i, known in zip(several, shown, strict=True):
                 first[i], last[i] = (first[i], at) if known else (at + 1, last[i])
     for (stretch, since, pvalue, _), at in zip(news, first, strict=True):
-        stretch.by_start[since] = (at, pvalue * mean <= _SURE)
+        stretch.by_start[since] = (max(at, since), pvalue * mean <= _SURE)
