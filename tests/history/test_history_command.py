@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -518,7 +519,10 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     shas = git(repository, "rev-list", "--reverse", "HEAD").split()
     (alarm,) = json.loads(run(repository, "watch", "--last", "60", "--json")[1])["results"][0]["alarms"]
     assert abs(shas.index(alarm["bad"]) - SLOWER_FROM) <= 1
-    assert alarm["confirm"] == f"speedproof run --revisions {alarm['good']} {alarm['bad']}"
+    words = shlex.split(alarm["confirm"])
+    assert words == ["speedproof", "history", "confirm", alarm["bad"], "--benchmark", "parse"]
+    refused = run(repository, *words[2:], "--", "false")  # is understood, and finds the alarm
+    assert (refused[0], "no alarm" in refused[2]) == (2, False)
     code, out, _ = run(repository, "watch", "--last", "60")
     assert "Confirm" not in out
     assert code == (0 if "blessed" in out else 1)
