@@ -724,7 +724,13 @@ def test_a_decision_names_its_commit_and_a_row_all_directions(tmp_path: Path) ->
         (tmp_path / "r.csv").write_text("\n".join(["benchmark,value,unit", *rows, ""]))
         history.add(tmp_path / "r.csv", commit=sha)
     assert "1 slower, 1 faster" in run(tmp_path)[1]
-    for action, said in (("bless", "blessed"), ("fixed", "fixed")):
+    unsaid = "reopened: nothing was said of it"
+    for action, said in (
+        ("reopen", unsaid),
+        ("bless", "blessed"),
+        ("fixed", "fixed"),
+        ("reopen", "reopened"),
+    ):
         assert run(tmp_path, action, "HEAD")[1].startswith(f"{shas[-1][:9]} is {said}\n")
     assert run(tmp_path, "note", "HEAD", "why")[1] == f"{shas[-1][:9]} is noted: why\n"
 
