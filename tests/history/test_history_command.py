@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -452,7 +453,7 @@ def test_the_notifications_of_the_manual(
     for name in ("b0", "b1", "b2"):
         assert f"{name}: 1." in json.loads((tmp_path / "curl.txt").read_text())["text"]
         (line,) = [x for x in (tmp_path / "gh.txt").read_text().splitlines() if f"- {name}: 1." in x]
-        assert "; speedproof run --revisions " in line
+        assert f" --benchmark {name} -- COMMAND" in line
 
 
 FOLLOWING = [("--fail-on-change",), ("watch",), ("show", "parse"), ("page", "-o", "site")]
@@ -472,7 +473,7 @@ def test_nothing_passes_where_git_orders_nothing(
 
     git(repository, "branch", "-f", "feature")
     told = refused(repository, "--branch", "mian")
-    assert "no measured commit is on mian" in told
+    assert "git knows no mian" in told
     assert "--branch (feature, main)" in told
     (tmp_path / "other").mkdir()
     told = refused("other")
@@ -497,7 +498,7 @@ def test_a_commit_alone_is_no_branch_but_git_named_it(tmp_path: Path) -> None:
     assert len(sp.History(tmp_path / "s.db", tmp_path).changes().commits) == 1
     (tmp_path / "other").mkdir()
     git(tmp_path / "other", "init", "-q")
-    with pytest.raises(sp.SpeedproofError, match="no measured commit is on HEAD"):
+    with pytest.raises(sp.SpeedproofError, match="git knows no HEAD"):
         sp.History(tmp_path / "s.db", tmp_path / "other").changes()
 
 
@@ -530,7 +531,10 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     shas = git(repository, "rev-list", "--reverse", "HEAD").split()
     (alarm,) = json.loads(run(repository, "watch", "--last", "60", "--json")[1])["results"][0]["alarms"]
     assert abs(shas.index(alarm["bad"]) - SLOWER_FROM) <= 1
-    assert alarm["confirm"] == f"speedproof run --revisions {alarm['good']} {alarm['bad']}"
+    words = shlex.split(alarm["confirm"])
+    assert words == ["speedproof", "history", "confirm", alarm["bad"], "--benchmark", "parse"]
+    refused = run(repository, *words[2:], "--", "false")  # is understood, and finds the alarm
+    assert (refused[0], "no alarm" in refused[2]) == (2, False)
     code, out, _ = run(repository, "watch", "--last", "60")
     assert "Confirm" not in out
     assert code == (0 if "blessed" in out else 1)
@@ -563,7 +567,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (
         run(repository, "fixed", first, "--benchmark", "par")[1]
-        == f"{first} is fixed\nNo change of time is shown there now; one that is shown later will be fixed.\n"
+        == f"{first[:9]} is fixed\nNo change of time is shown there now; one that is shown later will be fixed.\n"
     )
 
 
@@ -718,6 +722,29 @@ def test_a_folder_above_a_history_of_asv_is_refused(tmp_path: Path) -> None:
     (tmp_path / "asv").rename(tmp_path / ".asv")
     (tmp_path / "r.txt").write_text("1.0\n1.1\n")
     assert run(tmp_path, "add", str(tmp_path), "--commit", "c1", "--unit", "s")[0] == 0
+
+
+def test_a_decision_names_its_commit_and_a_row_all_directions(tmp_path: Path) -> None:
+    """HEAD is said as a hash; a commit that slows one benchmark down and speeds another up says both."""
+    shas = committed(tmp_path, [""] * 40)
+    history, rng = sp.History(tmp_path / "s.db", tmp_path), np.random.default_rng(5)
+    for i, sha in enumerate(shas):
+        levels = {"a": 1.0 + 0.05 * (i >= 20), "b": 1.2 - 0.2 * (i >= 20)}
+        rows = [
+            f"{n},{v * (1 + 0.002 * rng.standard_normal())},ms" for n, v in levels.items() for _ in range(3)
+        ]
+        (tmp_path / "r.csv").write_text("\n".join(["benchmark,value,unit", *rows, ""]))
+        history.add(tmp_path / "r.csv", commit=sha)
+    assert "1 slower, 1 faster" in run(tmp_path)[1]
+    unsaid = "reopened: nothing was said of it"
+    for action, said in (
+        ("reopen", unsaid),
+        ("bless", "blessed"),
+        ("fixed", "fixed"),
+        ("reopen", "reopened"),
+    ):
+        assert run(tmp_path, action, "HEAD")[1].startswith(f"{shas[-1][:9]} is {said}\n")
+    assert run(tmp_path, "note", "HEAD", "why")[1] == f"{shas[-1][:9]} is noted: why\n"
 
 
 def test_a_command_of_a_file_is_the_same_alone(repository: Path, tmp_path: Path) -> None:

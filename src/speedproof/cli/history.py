@@ -518,10 +518,12 @@ def _decide(
 ) -> int:
     from speedproof.api.history_files import short_name
 
-    reason = " ".join(asked.reason)
+    reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
+    told = any(said.commit == sha for said in asked.history.store.decisions())
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
     out = ": its measurements so far are left out" if state == "invalid" else ""
-    console.say(f"{asked.commit} is {state}{out}")
+    out = ": nothing was said of it" if state == "reopened" and not told else out
+    console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
             history, of = asked.history, asked.shared.benchmark
@@ -547,6 +549,8 @@ def _decide(
 
 
 def _note(asked: NoteOptions, console: Console) -> int:
+    from speedproof.api.history_files import short_name
+
     said: dict[Literal["noted", "assigned"], str] = {
         "noted": " ".join(asked.remark),
         "assigned": asked.assign or "",
@@ -556,7 +560,7 @@ def _note(asked: NoteOptions, console: Console) -> int:
     for state, what in said.items():
         if what:
             asked.history.decide(asked.commit, state, reason=what, benchmark=asked.shared.benchmark or "")
-            console.say(f"{asked.commit} is {state}: {what}")
+            console.say(f"{short_name(asked.history.find(asked.commit))} is {state}: {what}")
     return 0
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from shlex import quote
 
 import numpy as np
 from msgspec import Struct
@@ -83,7 +84,8 @@ class HistoryAlarm(Struct, frozen=True):
             self.factor, self.slower(series), self.drift, "confirmed" if self.confirmed else "unconfirmed",
             self.decision.state if self.decision else None,
             self.undone.sha if self.undone else None,
-            self.confirmed_by(metric=key.metric),
+            f"speedproof history confirm {quote(self.bad.sha)} --benchmark {quote(key.benchmark)}"
+            f"{deciding(key.metric)}",
         )  # fmt: skip
 
 
@@ -102,7 +104,7 @@ class ExportedAlarm(Struct, frozen=True):
     state: str  # confirmed, unconfirmed
     decision: str | None
     undone: str | None
-    confirm: str
+    confirm: str  # the command that measures it again and files that, but for '-- COMMAND'
 
 
 class ExportedAlarms(Struct, frozen=True):

@@ -121,8 +121,9 @@ def ordered(
             Parameter("repository"),
         )
     names = (listed or "").split() or added_on or stored
+    missing = f"no measured commit is on {branch}" if place or listed is None else f"git knows no {branch}"
     raise UsageError(
-        f"no measured commit is on {branch} in the repository {folder}; name another with ",
+        f"{missing} in the repository {folder}; name another with ",
         Parameter("branch"), f" ({enumerate_names(names, 5)}) or " if names else " or ", Parameter("repository"),
     )  # fmt: skip
 

@@ -370,7 +370,7 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
     if len(led) > 1:
         times = f"to {times}"
     if worse and better:
-        word = f"{len(worse)} {word}"
+        word = f"{len(worse)} {word}, {len(better)} {of_metric(series.key.metric)[False]}"
     subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
     ends = [short_name(end.sha) for end in (first.earliest, first.latest)]
     return Row.of(
