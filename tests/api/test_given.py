@@ -200,18 +200,19 @@ def test_the_next_look_asks_what_the_first_did() -> None:
         policy="equivalence", multiplicity="bh", protocol="mean",
     )  # fmt: skip
     assert first.open == ("sort",)
-    second = sp.gate(same, after=first).decision
+    more = sp.Suite.of_samples({"sort": {"z": OLD, "old": OLD, "new": [*OLD, OLD[0]]}})
+    second = sp.gate(more, after=first).decision
     assert (second.reference, second.candidate) == ("old", "new")
     assert second.rules == replace(first.decision.rules, look=2, family=1)
     assert [row.demand for row in second.rows] == [row.demand for row in first.decision.rows]
-    assert sp.gate(same, after=first, margin=0.05, confidence=0.9).decision == second
+    assert sp.gate(more, after=first, margin=0.05, confidence=0.9).decision == second
     others: list[dict[str, Any]] = [
         {"margin": 0.02}, {"policy": "no-regression"}, {"confidence": 0.95}, {"multiplicity": "holm"},
         {"protocol": "typical"},
     ]  # fmt: skip
     for other in others:
         with pytest.raises(sp.SpeedproofError, match="chosen once, for all looks"):
-            sp.gate(same, after=first, **other)
+            sp.gate(more, after=first, **other)
 
 
 def test_one_pattern_is_no_list_of_letters(suite: sp.Suite) -> None:

@@ -271,11 +271,15 @@ def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -
 
 
 def test_a_renamed_benchmark_has_vanished(write: Write) -> None:
-    """Even where it is the only one; files without names for what they measured are one thing."""
-    old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
+    """The only one: then the files are the wrong ones, as for compare; without names they are of one thing."""
+    old, new = write("old.csv", 1, before=1, same=1), write("new.csv", 2, after=1, same=1)
     code, out, _ = gate(old, new)
     assert code == 1
     assert re.search(r"^MISSING +before ", out, re.MULTILINE)
+    old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
+    for command in ("gate", "compare"):
+        code, _, err = speedproof(command, old, new)
+        assert (code, "old has before (time)" in err, "new has after (time)" in err) == (2, True, True)
     for k, name in enumerate(("old.txt", "new.txt")):
         Path(name).write_text("".join(f"{1 + (5 * i % 12 + k) / 5000}\n" for i in range(12)))
     assert gate("old.txt", "new.txt")[0] == 0
@@ -348,6 +352,11 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
     """A gate must not pass by forgetting what it asked."""
     close = write("a.csv", 1, 8, 0.06, close=1.0), write("b.csv", 2, 8, 0.06, close=1.0)
     assert looked(1, *close)[0] == 3
+    left = Path("open.look").read_bytes()
+    code, _, err = looked(2, *close)  # its own runs again: the look is not spent
+    assert (code, Path("open.look").read_bytes()) == (2, left)
+    assert "look 2 of 3 was given the runs of look 1: measure what is open anew" in " ".join(err.split())
+    assert "open.look held look 1 of 3: undecided" in " ".join(looked(1, *close)[2].split())
     one = write("a.csv", 1, other=1.0), write("b.csv", 2, other=1.0)
     code, _, err = looked(2, *one)
     assert code == 2
@@ -501,8 +510,9 @@ def test_how_many_looks_there_are_is_chosen_once(write: Write) -> None:
     for looks in (1, 2, 4):
         with pytest.raises(sp.SpeedproofError, match=f"looks={looks}: .* chosen once, for all: 3"):
             sp.gate(suite, looks=looks, after=first)
+    more = sp.read(*(f"{v}=" + write(f"{v}.csv", i, 9, 0.06, close=1.0) for i, v in enumerate("ab")))
     for same in (None, 3):
-        assert sp.gate(suite, looks=same, after=first).decision.rules.looks == 3
+        assert sp.gate(more, looks=same, after=first).decision.rules.looks == 3
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from speedproof.api.given import (
     proportion_given,
     quantile_given,
     quantile_measured,
+    something_common,
     two_versions,
 )
 from speedproof.api.shown import Shown
@@ -220,16 +221,33 @@ def gate(
         if alpha is None:
             alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
-        return GateResult(decide(suite, versions, given, rules, done=done, floor=floor), suite)
+        return GateResult(_of_something(suite, decide(suite, versions, given, rules, done, floor)), suite)
     again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks
     if looks is not None and looks != chosen:
         raise UsageError(f"looks={looks}: how many looks there are is chosen once, for all: {chosen}")
     rules = next_of(after.decision, alpha, multiplicity, deciding)
-    now = decide(
-        suite, versions, lambda name: given(name) if name in again else None, rules, done=done, floor=floor
-    )
-    return GateResult(together(after.decision, now), suite)
+    now = decide(suite, versions, lambda name: given(name) if name in again else None, rules, done, floor)
+    _refuse_the_same(after.decision, now)
+    return GateResult(together(after.decision, _of_something(suite, now)), suite)
+
+
+def _of_something(suite: Suite, decision: GateDecision) -> GateDecision:
+    """Refuse files with nothing in common, which are the wrong ones."""
+    if not decision.rows:
+        versions = decision.reference, decision.candidate
+        something_common(suite, versions[0], {versions[1]: suite.pair(*versions)})
+    return decision
+
+
+def _refuse_the_same(before: GateDecision, now: GateDecision) -> None:
+    """Refuse a look at the runs of the look before, which would be spent on what is known."""
+    known = [(row.comparison.reference, row.comparison.candidate) for row in before.rows]
+    if now.rows and all((row.comparison.reference, row.comparison.candidate) in known for row in now.rows):
+        raise UsageError(
+            f"look {now.rules.look} of {now.rules.looks} was given the runs of look {before.rules.look}: "
+            "measure what is open anew"
+        )
 
 
 def demanding(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,7 @@ from speedproof.values import any_level, level, proportion, quantile, rest
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from speedproof.data.suite import Suite
+    from speedproof.data.suite import Pairing, Suite
     from speedproof.measuring_options import Measuring
     from speedproof.options import Judging, QuestionName, Risk
     from speedproof.protocols.noise_floor import NoiseFloor
@@ -210,3 +210,33 @@ def callable_given(given: Any) -> None:
             f"{getattr(given, '__name__', given)}: a call of it runs nothing yet; race functions that run it to "
             "its end"
         )
+
+
+_SHOWN = 5
+
+
+def something_common(
+    suite: Suite, reference: str, pairings: Mapping[str, Pairing], *, by_place: bool = False
+) -> None:
+    """Refuse candidates none of which has a benchmark to compare, naming what each side has."""
+    if any(pairing.pairs for pairing in pairings.values()):
+        return
+    lines, remedy = [], list[str | Parameter]()
+    by_place = by_place and any(s.tool for s in suite.samples.values())
+    for candidate, pairing in pairings.items():
+        for metric in suite.metrics:
+            lines += [why for key, why in pairing.incomparable if key.metric == metric]
+            sides = {reference: pairing.only_reference, candidate: pairing.only_candidate}
+            lacking = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in sides.items()}
+            lines += [
+                f"{v} has {', '.join([*names[:_SHOWN], *['...'][: len(names) > _SHOWN]])} ({metric})"
+                for v, names in lacking.items()
+                if names
+            ]
+            if by_place and len(lacking[reference]) == len(lacking[candidate]) > 0:
+                remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
+                remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
+    if not by_place:
+        remedy = ["\n  call what is one benchmark by one name"]
+    detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
+    raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)

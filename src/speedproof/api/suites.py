@@ -21,12 +21,13 @@ from speedproof.api.given import (
     quantile_measured,
     rules_of,
     sharing_risk,
+    something_common,
 )
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
-from speedproof.errors import DataError, Parameter, UsageError
+from speedproof.errors import DataError, UsageError
 from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.multiplicity import Control, Controlled
@@ -360,12 +361,12 @@ def compare_suite(
         rules = replace(rules, floor=floor_of(store))
     each = sharing_risk(rules, suite, candidates)
     results = []
-    for candidate in candidates:
-        pairing = suite.pair(first, candidate)
+    pairings = {candidate: suite.pair(first, candidate) for candidate in candidates}
+    something_common(suite, first, pairings, by_place=True)
+    for candidate, pairing in pairings.items():
         results += [
             compare_pairs(pairing, (first, candidate), one, each, asked, done) for one in suite.metrics
         ]
-    _at_least_one_of(results, first, of_files=any(s.tool for s in suite.samples.values()))
     rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 
@@ -403,27 +404,3 @@ def _rankings(
                 }
                 rankings[metric] = rank_suite(suite, metric, versions, rules, heads, question)
     return rankings
-
-
-_SHOWN = 5
-
-
-def _at_least_one_of(results: Sequence[SuiteComparison], reference: str, *, of_files: bool) -> None:
-    """Refuse an outcome without a single comparison, naming what each side has."""
-    if any(result.comparisons for result in results):
-        return
-    lines = []
-    for result in results:
-        lines += list(result.problems)
-        for version, names in ((reference, result.only_reference), (result.candidate, result.only_candidate)):
-            if names:
-                shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-                lines.append(f"{version} has {shown} ({result.metric})")
-    detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
-    remedy: list[str | Parameter] = []
-    if not of_files:
-        remedy = ["\n  call what is one benchmark by one name"]
-    elif any(len(r.only_reference) == len(r.only_candidate) > 0 for r in results):
-        remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
-        remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
-    raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)

@@ -1,6 +1,7 @@
 """``speedproof gate``: may the candidate replace the baseline? An answer for a pipeline, as an exit code."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +31,7 @@ from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
+    from speedproof.api.gates import GateDecision
     from speedproof.api.whys import Why
 
 _STATE = ".look"
@@ -212,7 +214,7 @@ def _settings(asked: GateOptions, console: Console) -> tuple[str | None, Gating]
 def _of_files(asked: GateOptions, console: Console) -> int:
     config, settings = _settings(asked, console)
     check_outputs(asked.output, *asked.files, config, asked.baseline, asked.candidate)
-    count, before = _looks(asked.look, asked.open)
+    count, before = _looks(asked.look, asked.open, console)
     if before is not None and before.outcome != "undecided":
         rules = before.decision.rules
         console.remark(
@@ -290,7 +292,7 @@ def _decided(
     return result
 
 
-def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | None"]:
+def _looks(text: str | None, path: str | None, console: Console) -> tuple[int, "sp.GateResult | None"]:
     """From ``2/3``: how many looks there are, and what those before this one found."""
     if text is None:
         if path is not None:
@@ -304,14 +306,27 @@ def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | No
     number, count = int(match[1]), int(match[2])
     if path is None:
         raise UsageError(f"--look {text} needs --open FILE, where a look leaves what is open to the next")
-    return count, None if number == 1 else _before(f"--look {text}", Path(path + _STATE), number - 1, count)
+    state = Path(path + _STATE)
+    if number == 1:
+        with suppress(OSError, msgspec.DecodeError):
+            old = _left(state)
+            console.remark(
+                f"note: {state} held look {old.rules.look} of {old.rules.looks}: {old.outcome}; this gate begins "
+                "anew, with its own risk"
+            )
+        return count, None
+    return count, _before(f"--look {text}", state, number - 1, count)
+
+
+def _left(path: Path) -> "GateDecision":
+    from speedproof.api.gates import GateDecision
+
+    return msgspec.msgpack.decode(path.read_bytes(), type=GateDecision)
 
 
 def _before(option: str, path: Path, number: int, count: int) -> "sp.GateResult":
-    from speedproof.api.gates import GateDecision
-
     try:
-        decision = msgspec.msgpack.decode(path.read_bytes(), type=GateDecision)
+        decision = _left(path)
     except (OSError, msgspec.DecodeError):
         raise UsageError(
             f"{option}: {path} does not hold what look {number} found; keep it beside the --open file"

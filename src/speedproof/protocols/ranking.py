@@ -78,7 +78,10 @@ def tied_in(order: Sequence[str], pairs: Sequence[PairVerdict]) -> set[str]:
 
 
 def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:
-    """The best and the worst rank that verdicts on pairs leave to each version."""
+    """The best and the worst rank that verdicts on pairs leave to each version.
+
+    By what is proven directly: that A beats B and B beats C more often than not does not make A beat C so.
+    """
     beaten_by, beats = dict.fromkeys(versions, 0), dict.fromkeys(versions, 0)
     for p in pairs:
         if p.verdict in CHANGED:
