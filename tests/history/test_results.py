@@ -196,6 +196,16 @@ def test_an_alarm_is_new_once_and_once_when_it_is_confirmed() -> None:
         assert answers[-1].since(answers[-1]) == ()
 
 
+def test_no_alarm_is_older_than_what_it_accuses() -> None:
+    """Of drifts, whose place moves as more is measured, the raiser is the accused commit or comes after it."""
+    for seed in range(12):
+        rise = np.clip((np.arange(60) - 25) / 25, 0, 1)
+        values = 0.2 * rise + 0.01 * np.random.default_rng(seed).standard_normal(60)
+        found = alarms_of(followed(values.tolist(), commits=COMMITS[:60]), last=50)
+        assert found
+        assert all(COMMITS.index(a.raised) >= COMMITS.index(a.bad) for a in found)
+
+
 def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
     """Of ten deviations undone in 15 commits of 26 the history shows nothing, and says what the watch knows."""
     level = np.array(noisy(6, 0.0, 0, n=26))

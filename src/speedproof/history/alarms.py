@@ -293,7 +293,8 @@ class _Stretch:
         for alarm in alarms:
             same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
-            self.by_start[since] = (alarm.raised, True)
+            # The place may have moved on since: no alarm is older than what it accuses.
+            self.by_start[since] = (max(alarm.raised, since), True)
 
     def possible(self, since: int) -> tuple[int, int]:
         """Points of the track that the history leaves possible for a new level; without it the first one alone."""
