@@ -242,7 +242,7 @@ def _of_something(suite: Suite, decision: GateDecision) -> GateDecision:
 
 def _refuse_the_same(before: GateDecision, now: GateDecision) -> None:
     """Refuse a look at the runs of the look before, which would be spent on what is known."""
-    known = [(row.comparison.reference, row.comparison.candidate) for row in before.rows]
+    known = {(row.comparison.reference, row.comparison.candidate) for row in before.rows}
     if now.rows and all((row.comparison.reference, row.comparison.candidate) in known for row in now.rows):
         raise UsageError(
             f"look {now.rules.look} of {now.rules.looks} was given the runs of look {before.rules.look}: "
