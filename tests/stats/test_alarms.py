@@ -169,6 +169,26 @@ def test_each_change_is_announced() -> None:
     assert told >= 0.9 * 120
 
 
+@pytest.mark.parametrize(("stayed", "step"), [(5, 8.0), (9, 8.0), (9, 12.0)])
+def test_what_is_undone_soon_is_announced_soon(stayed: int, step: float) -> None:
+    """Nine of ten by its second value: the level before tells the noise of one of fewer than ten values."""
+    soon = 0
+    for seed in range(60):
+        x = np.random.default_rng([4, seed]).standard_normal(26 + stayed)
+        x[20 : 20 + stayed] += step
+        soon += any(a.since == 20 + stayed and a.raised <= 21 + stayed for a in alarms(x, 1000.0))
+    assert soon >= 54
+
+
+@pytest.mark.parametrize("kind", ["normal", "AR .3"])
+def test_a_new_level_raises_no_more_false_alarms(kind: str) -> None:
+    """One in 500 values after a step of ten deviations: of 5,000 at most 10, and four deviations of that."""
+    x = noise(kind, np.random.default_rng(10), (200, 45))
+    x[:, 20:] += 10.0 * x.std()
+    count = sum(max(sum(alarm.raised >= 20 for alarm in alarms(row, 500.0)) - 1, 0) for row in x)
+    assert count <= 10 + 4 * math.sqrt(10)
+
+
 def test_the_earlier_of_both_kinds_counts() -> None:
     """Small changes are left to the cumulative sum, at half of the stated rate."""
     x = np.random.default_rng(6).standard_normal(120) + 1.5 * (np.arange(120) >= 60)

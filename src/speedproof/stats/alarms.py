@@ -10,14 +10,15 @@ A jump is in the newest values: all of them beyond those before, and farther tha
 The ranks of a few new values say little, however far they lie; how far they lie says more, but outliers lie far,
 too. Both are asked: two to five new values, all larger or all smaller than each of the level's last hundred, with
 a mean whose distance from theirs, in deviations of an autoregression, has a small enough p-value of Student's
-distribution.
+distribution. A level of four to nine values is left in the same way, with those of the level before, moved to its
+mean, for the noise that they show, and a stricter limit.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -38,11 +39,13 @@ _SHARED = 512  # values of a series, of many of which scores are looked up
 _MOST_DEPENDENT = 0.9
 _ROWS = 256  # series at a time
 _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
+_OWN = 4  # values without which a level is not left
 _BEFORE = 100
 _AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value, for looks at all lengths and dependent values; of the
-# chance of such ranks and its power of the mean, for outliers; of that of the newest values
-_STRICTER, _RANKS, _POWER, _RANKS_OF_NEWEST = 2.0, 8700.0, 1.8, 4.0
+# chance of such ranks and its power of the mean, for outliers; of that of the newest values; of the p-value where
+# the level is told by few values
+_STRICTER, _RANKS, _POWER, _RANKS_OF_NEWEST, _OF_EARLY = 2.0, 8700.0, 1.8, 4.0, 40.0
 
 
 class Alarm(Struct, frozen=True):
@@ -159,6 +162,26 @@ def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
     return first
 
 
+def early_jump(old: FloatArray, level: FloatArray, mean: float, fewest: Mapping[int, int]) -> Alarm | None:
+    """The first jump of the first values of a level, which are too few alone: the one before tells their noise.
+
+    ``fewest`` are the values of both before so many new ones.
+    """
+    for n in range(_NEW[0] + _OWN, min(level.size, _FIRST - 1 + _NEW[-1]) + 1):
+        for new, least in fewest.items():
+            own = n - new
+            if not _OWN <= own < _FIRST or old.size + own < least:
+                continue
+            moved = old + (level[:own].mean() - old.mean())
+            before, after = np.concatenate([moved, level[:own]])[-_BEFORE:], level[own:n]
+            if after.min() > before.max() or after.max() < before.min():
+                x, at = np.concatenate([before, after])[None], np.array([before.size])
+                pvalue = float(_pvalues(x, np.zeros(1, np.int64), at, new, own)[0])
+                if pvalue * mean * _OF_EARLY <= 1.0:
+                    return Alarm(n - 1, own, bool(after[0] > before[-1]))
+    return None
+
+
 def newest_jump(x: FloatArray, mean: float) -> int | None:
     """Where the newest one or two values jump, how many are before; false ones once in so many values."""
     newest = []
@@ -213,8 +236,11 @@ def _fewest_before(new: int, most: float) -> int | None:
     return next((before for before, chance in zip(counts, chances, strict=True) if chance <= most), None)
 
 
-def _pvalues(x: FloatArray, row: IntArray, since: IntArray, new: int) -> FloatArray:
-    """Of so many values of a row from a place on, all beyond up to a hundred before it: of their mean."""
+def _pvalues(x: FloatArray, row: IntArray, since: IntArray, new: int, own: int | None = None) -> FloatArray:
+    """Of so many values of a row from a place on, all beyond up to a hundred before it: of their mean.
+
+    Of these only the last may be of the same level, ``own`` in number, with the others moved to it.
+    """
     places = since[:, None] + np.arange(-_BEFORE, 0)
     there = places >= 0
     before = np.where(there, x[row[:, None], np.maximum(places, 0)], 0.0)
@@ -227,6 +253,8 @@ def _pvalues(x: FloatArray, row: IntArray, since: IntArray, new: int) -> FloatAr
     rho = np.clip(raw + (1.0 + 3.0 * np.maximum(raw, 0.0)) / count, 0.0, _MOST_DEPENDENT)
     of_level, of_new = _of_mean(rho, count), _of_mean(rho, np.full(count.size, float(new)))
     variance = power / (count * np.maximum(1.0 - of_level, 0.1))
+    if own is not None:
+        of_level = _of_mean(rho, np.full(count.size, float(own)))
     spread = np.sqrt(variance * (of_level + of_new))
     apart = np.abs(after.mean(axis=1) - level)
     distance = np.divide(apart, spread, out=np.full(count.size, np.inf), where=spread > 0.0)
@@ -252,6 +280,9 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
     """The same of several series."""
     alarms: list[tuple[Alarm, ...]] = [()] * len(series)
     limit, starts = run_limit(2.0 * mean), dict.fromkeys(range(len(series)), 0)
+    olds: dict[int, FloatArray] = {}
+    most = _RANKS / (2.0 * mean) ** _POWER
+    fewest = {new: least for new in _NEW if (least := _fewest_before(new, most)) is not None}
     while starts:
         waiting = sorted(starts, key=lambda i: series[i].size - starts[i])
         again: dict[int, int] = {}
@@ -262,13 +293,15 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
                 row[: level.size] = level
             first = zip(first_jumps(values, 2.0 * mean), first_alarms(values, limit), strict=True)
             for i, level, both in zip(part, levels, first, strict=True):
-                raised = [alarm for alarm in both if alarm is not None and alarm.raised < level.size]
+                early = early_jump(olds[i], level, 2.0 * mean, fewest) if fewest and i in olds else None
+                raised = [a for a in (*both, early) if a is not None and a.raised < level.size]
                 if not raised:
                     continue
                 alarm = min(raised, key=lambda alarm: alarm.raised)
                 upto = level[: alarm.raised + 1]
                 old, new = upto[: alarm.since], upto[alarm.since :]
                 again[i] = starts[i] + place_of_step(upto, 1, upto.size - 1, old, new)
+                olds[i] = series[i][starts[i] : again[i]][-_BEFORE:]
                 alarms[i] = (*alarms[i], replace(alarm, raised=starts[i] + alarm.raised, since=again[i]))
         starts = again
     return alarms
