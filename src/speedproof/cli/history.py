@@ -519,10 +519,10 @@ def _decide(
     from speedproof.api.history_files import short_name
 
     reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
-    told = any(said.commit == sha for said in asked.history.store.decisions())
+    known = any(said.commit == sha for said in asked.history.store.decisions())
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
     out = ": its measurements so far are left out" if state == "invalid" else ""
-    out = ": nothing was said of it" if state == "reopened" and not told else out
+    out = ": nothing was said of it" if state == "reopened" and not known else out
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch

@@ -358,8 +358,8 @@ class _Trial:
         """The share of comparisons of so many runs a side that prove "faster"."""
         if n not in self.shares:
             comparisons = self.question.ask(PreparedPairs(self.pairs(n, _draws(n)), self.rules))
-            found = sum(c.verdict is Verdict.FASTER and not c.by_few_runs for c in comparisons)
-            self.shares[n] = found / len(comparisons)
+            faster = sum(c.verdict is Verdict.FASTER and not c.by_few_runs for c in comparisons)
+            self.shares[n] = faster / len(comparisons)
         return self.shares[n]
 
     def pairs(self, n: int, draws: int) -> list[Pair]:
