@@ -169,16 +169,16 @@ def early_jump(old: FloatArray, level: FloatArray, mean: float, fewest: Mapping[
     """
     for n in range(_NEW[0] + _OWN, min(level.size, _FIRST - 1 + _NEW[-1]) + 1):
         for new, least in fewest.items():
-            own = n - new
-            if not _OWN <= own < _FIRST or old.size + own < least:
+            since = n - new
+            if not _OWN <= since < _FIRST or old.size + since < least:
                 continue
-            moved = old + (level[:own].mean() - old.mean())
-            before, after = np.concatenate([moved, level[:own]])[-_BEFORE:], level[own:n]
+            moved = old + (level[:since].mean() - old.mean())
+            before, after = np.concatenate([moved, level[:since]])[-_BEFORE:], level[since:n]
             if after.min() > before.max() or after.max() < before.min():
                 x, at = np.concatenate([before, after])[None], np.array([before.size])
-                pvalue = float(_pvalues(x, np.zeros(1, np.int64), at, new, own)[0])
+                pvalue = float(_pvalues(x, np.zeros(1, np.int64), at, new, since)[0])
                 if pvalue * mean * _OF_EARLY <= 1.0:
-                    return Alarm(n - 1, own, bool(after[0] > before[-1]))
+                    return Alarm(n - 1, since, bool(after[0] > before[-1]))
     return None
 
 
