@@ -89,6 +89,8 @@ class Server:
                     ended = self._in_process(order)
                 if ended is None:
                     return "survived"
+                if ended not in order:  # not even a first test began with it
+                    return f"killed by {ended}"
                 # A test that fails without the change, too, kills nothing.
                 path.write_text(text, encoding="utf-8")
                 os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
