@@ -62,8 +62,9 @@ static void condense(const double *x, int n, int count, double *out) {
 /* Points to be freed, of a sample; 0 without memory. */
 static int points_of(const double *x, int n, int count, Points *out) {
     const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK, ends = ENDS(size);
-    *out = (Points){aligned_alloc(64, (size_t)whole * sizeof *out->x), /* lanes do not straddle lines of the cache */
-                    aligned_alloc(64, (size_t)(whole + 2 * ends) * sizeof *out->single), INFINITY, size};
+    /* Lanes do not straddle lines of the cache; the size is to be a multiple of the alignment. */
+    *out = (Points){aligned_alloc(64, (size_t)whole * sizeof *out->x),
+                    aligned_alloc(64, ((size_t)(whole + 2 * ends) * sizeof *out->single + 63) / 64 * 64), INFINITY, size};
     if (!out->x || !out->single) return 0;
     condense(x, n, size, out->x);
     for (int i = 0; i < whole; i++) {
