@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,9 @@ from speedproof.corpus.engine import run
 from speedproof.data.record import FileResults
 from speedproof.errors import SpeedproofError, UsageError
 
-distributed = pytest.importorskip("distributed")
-
 pytestmark = [
-    pytest.mark.filterwarnings("ignore")  # of Dask's own while its processes die
+    pytest.mark.skipif(find_spec("distributed") is None, reason="needs Dask"),
+    pytest.mark.filterwarnings("ignore"),  # of Dask's own while its processes die
 ]
 
 
@@ -41,6 +41,8 @@ def _free() -> int:
 @contextmanager
 def scheduler(port: int, workers: int = 1) -> Iterator[str]:
     """The two lines that the manual gives, with more worker processes."""
+    import distributed
+
     address = f"tcp://127.0.0.1:{port}"
 
     def start(*argv: str) -> subprocess.Popen[bytes]:
