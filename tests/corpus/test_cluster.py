@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,6 @@ def _free() -> int:
 @contextmanager
 def scheduler(port: int, workers: int = 1) -> Iterator[str]:
     """The two lines that the manual gives, with more worker processes."""
-    import distributed
-
     address = f"tcp://127.0.0.1:{port}"
 
     def start(*argv: str) -> subprocess.Popen[bytes]:
@@ -56,7 +55,7 @@ def scheduler(port: int, workers: int = 1) -> Iterator[str]:
     ]
     _pids[address] = running[0].pid
     try:
-        with distributed.Client(address, timeout=_PATIENCE, set_as_default=False) as client:
+        with import_module("distributed").Client(address, timeout=_PATIENCE, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=_PATIENCE)
         yield address
     finally:
