@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from math import comb, erfc, sqrt
 from typing import Any, Literal
@@ -40,7 +40,7 @@ _SURE = 0.5 - 10**_DIGITS * float(np.finfo(np.longdouble).eps)  # a power and it
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
 
 
-class Side(Struct, frozen=True, eq=False):
+class Side(Struct, frozen=True, eq=False, dict=True):
     """The runs of one side on one benchmark: each different value once, as a whole number, ascending.
 
     Whole numbers beyond 64 bits are Python's own, in an array of objects.
@@ -52,7 +52,12 @@ class Side(Struct, frozen=True, eq=False):
     rounded: FloatArray  # the values as doubles, in a unit that both sides share
     n: int  # number of runs
 
-    @property
+    @cached_property
+    def lists(self) -> tuple[list[int], list[int], list[int]]:
+        """Values, counts and how many lie below each, for loops."""
+        return self.values.tolist(), self.counts.tolist(), self.below.tolist()
+
+    @cached_property
     def ties(self) -> int:
         """Sum of t^3 - t over groups of t equal runs."""
         sizes, groups = np.unique(self.counts, return_counts=True)
@@ -113,26 +118,25 @@ def _sides(a: npt.ArrayLike, b: npt.ArrayLike, printed: Printed | None) -> tuple
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
     digits, powers = printed or printed_digits(np.concatenate(given))
-    least, once = int(powers.min()), np.gcd.reduce(digits)
-    digits = digits // once
+    least = int(powers.min())
     fits = int(digits.max()) * 10 ** (int(powers.max()) - least) < 1 << 63
     kind: type[Any] = np.int64 if fits else np.object_
     every = digits.astype(kind) * 10 ** (powers - least).astype(kind)
-    again = np.gcd.reduce(every)
-    every //= again
+    common = int(np.gcd.reduce(every))
+    every //= common
     unit = 1 if (most := int(every.max())) < 1 << 63 else most
-    common, n = int(once) * int(again), given[0].size
+    every, n = every.astype(np.int64 if unit == 1 else np.object_, copy=False), given[0].size
     exact = Fraction(common * 10**least) if least >= 0 else Fraction(common, 10**-least)
     return _side(every[:n], unit), _side(every[n:], unit), exact
 
 
 def _side(whole: WholeArray, unit: int) -> Side:
-    """Runs as whole numbers, and as doubles in a unit: 1 while they fit into 64 bits."""
-    ordered = np.sort(whole)
-    ends = (ordered[1:] != ordered[:-1]).nonzero()[0]
+    """Runs as whole numbers, which are sorted, and as doubles in a unit: 1 while they fit into 64 bits."""
+    whole.sort()
+    ends = (whole[1:] != whole[:-1]).nonzero()[0]
     below = np.zeros(ends.size + 2, dtype=np.int64)
     below[1:-1], below[-1] = ends + 1, whole.size
-    values = ordered[below[1:] - 1].astype(np.int64 if unit == 1 else np.object_, copy=False)
+    values = whole[below[1:] - 1]
     rounded = np.asarray(values / unit, dtype=np.float64)
     return Side(values, below[1:] - below[:-1], below, rounded, whole.size)
 
@@ -282,14 +286,12 @@ def merged(duel: Duel, speedup: Fraction) -> tuple[int, tuple[int, ...]]:
     Of few runs, for which lists are faster than arrays.
     """
     top, bottom = speedup.denominator, speedup.numerator
-    ups = [value * top for value in duel.upper.values.tolist()]
-    lows = [value * bottom for value in duel.lower.values.tolist()]
-    of_ups, of_lows, below = (
-        part.tolist() for part in (duel.upper.counts, duel.lower.counts, duel.lower.below)
-    )
+    (ups, of_ups, _), (lows, of_lows, below) = duel.upper.lists, duel.lower.lists
+    lows = [value * bottom for value in lows]
     won = low = 0
     sizes: list[int] = []
     for up, count in zip(ups, of_ups, strict=True):
+        up *= top
         at = bisect_left(lows, up, low)
         sizes += of_lows[low:at]
         met = of_lows[at] if at < len(lows) and lows[at] == up else 0
@@ -310,7 +312,7 @@ def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule)
     # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
     shared = Counter(sizes)
     keys = [
-        (size, Fraction(abs(top), bottom) if shared[size] > 1 else 0)
+        (size, Fraction(abs(top), bottom) if top and shared[size] > 1 else 0)
         for size, top, bottom in zip(sizes, tops, bottoms, strict=True)
     ]
     doubled, upto = [0] * len(keys), 0

@@ -422,12 +422,10 @@ class _Line:
 
     def _judged(self, cells: range, alpha: float, *, wanted: bool) -> tuple[Fraction, Fraction]:
         """The two ends of the first piece that passes (or fails), in the order of the cells."""
-        for cell in cells:
-            passes, fails = self._upper[cell] <= alpha, self._lower[cell] > alpha
-            if fails if wanted else passes:
-                continue
+        passes, fails = self._upper <= alpha, self._lower > alpha
+        for cell in np.flatnonzero(~(fails if wanted else passes))[:: cells.step].tolist():
             for left, right, inside in self._split(cell)[:: cells.step]:
-                if passes or fails or self._exact(cell, inside, alpha) is wanted:
+                if passes[cell] or fails[cell] or self._exact(cell, inside, alpha) is wanted:
                     return left, right
         raise AssertionError("a speedup of 1 passes and one beyond all ratios fails")
 

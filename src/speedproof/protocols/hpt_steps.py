@@ -239,7 +239,7 @@ def _limits(
         # Breaking ties at random turns the conditional distribution into the one without ties, and moves
         # twice the pairs won by at most t^2 / 4 in a group of t; joining two groups of p and q values adds at
         # most p q to that.
-        groups = duel.upper.counts.tolist() + duel.lower.counts.tolist()
+        groups = duel.upper.lists[1] + duel.lower.lists[1]
         slack = crossed + sum(count * count // 4 for count in groups)
         return least + slack, least - slack
     z = -normal_quantile(duel.level)
