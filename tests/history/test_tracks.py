@@ -148,7 +148,7 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
 
 
 def test_what_measures_an_alarm_again_is_left_out_of_the_noise_floor() -> None:
-    """Of two commits in one session at another speed nothing counts beside sessions of one commit; alone they do."""
+    """A session of several commits at another speed does not count beside those of one; among its like it does."""
     values = np.random.default_rng(4).normal(0, 0.02, (10, 2))
 
     def in_sessions(first: int, factor: float, *, together: bool) -> list[MeasuredCommit]:

@@ -19,8 +19,8 @@ _AT_95 = 1.959964  # the normal quantile of the stored intervals
 def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> NoiseFloor | None:
     """How much sessions of a commit on one machine differ, metric by metric; None when no commit has two.
 
-    Anchors count as well: they are the commits with the most sessions. A session of several commits, as measures an
-    alarm again, does not count beside those of one: it tells ratios, from days that an alarm chose.
+    Anchors count as well: they are the commits with the most sessions. A session of several commits, in which an
+    alarm was measured again, does not count beside those of one: it tells ratios, on a day that the alarm chose.
     """
     # An anchor of exactly 1 is no measurement: another tool kept the ratios to it only.
     repeated = measured.where(_repeated(_cells(measured)))
