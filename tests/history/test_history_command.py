@@ -796,15 +796,16 @@ def test_a_decision_names_its_commit_and_a_row_all_directions(tmp_path: Path) ->
         (tmp_path / "r.csv").write_text("\n".join(["benchmark,value,unit", *rows, ""]))
         history.add(tmp_path / "r.csv", commit=sha)
     assert re.search(r"1\.05x +1 slower, 1 faster \(1\.(19|20)x\) +stands", run(tmp_path)[1])
-    unsaid = "reopened: nothing was said of it"
-    for action, said in (
-        ("reopen", unsaid),
-        ("bless", "blessed"),
-        ("fixed", "fixed"),
-        ("reopen", "reopened"),
-        ("reopen", unsaid),
+    for action, said, unsaid in (
+        ("reopen", "reopened", True),
+        ("bless", "blessed", False),
+        ("fixed", "fixed", False),
+        ("reopen", "reopened", False),
+        ("reopen", "reopened", True),
     ):
-        assert run(tmp_path, action, "HEAD")[1].startswith(f"{shas[-1][:9]} is {said}\n")
+        out = run(tmp_path, action, "HEAD")[1]
+        assert out.startswith(f"{shas[-1][:9]} is {said}\n")
+        assert out.endswith("shown there now, and nothing was said of it.\n") == unsaid
     assert run(tmp_path, "note", "HEAD", "why")[1] == f"{shas[-1][:9]} is noted: why\n"
 
 
@@ -849,7 +850,7 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
         (tmp_path / f"{remarks}").mkdir()
         code, _, err = run(tmp_path / f"{remarks}", "add", *given, "--unit", "s", repository=folder)
         assert code == 0
-        assert err.count("git knows no v1.2 here: the history of a branch shows") == remarks
+        assert err.count("git knows no v1.2 here, so that no branch shows") == remarks
         assert err.count("\n") == remarks
     found = sp.History(tmp_path / "1" / "s.db", repository)
     assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}

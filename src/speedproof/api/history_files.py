@@ -46,9 +46,15 @@ def as_one(suite: Suite, path: str) -> Suite:
     if len(suite.versions) == 1:
         return suite
     if not suite.commands:
+        versions = enumerate_names(suite.versions, 3)
+        if Path(path).is_dir():
+            raise UsageError(
+                f"{path}: each of its files is a version ({versions}); for sessions of one commit name the "
+                f"files, {path}/*"
+            )
         raise UsageError(
-            f"{path}: holds the versions {', '.join(suite.versions)}; add one, as {path}:{suite.versions[0]}, or "
-            "name no commit: then each is added under its own name"
+            f"{path}: holds the versions {versions}; add one, as {path}:{suite.versions[0]}, or name no commit: "
+            "then each is added under its own name"
         )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}

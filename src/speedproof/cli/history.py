@@ -372,10 +372,11 @@ def _add(asked: AddOptions, console: Console) -> int:
         console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         console.remark(
-            f"git knows no {enumerate_names(unknown, 3)} here: the history of a branch shows commits that it knows"
+            f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them; "
+            "'speedproof history forget' removes them, --commit names the commit"
         )
     for cause, paths in failed.items():
-        console.remark(f"error: {cause if paths[0] in cause else f'{enumerate_names(paths, 3)}: {cause}'}")
+        console.remark(f"error: {enumerate_names(paths, 3)}: {cause}")
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
@@ -531,10 +532,7 @@ def _decide(
     reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
     *before, said = asked.history.store.decisions()
-    names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
-    known = any(standing(before, name, lambda one: one.commit == sha) for name in names)
     out = ": its measurements so far are left out" if state == "invalid" else ""
-    out = ": nothing was said of it" if state == "reopened" and not known else out
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
@@ -554,7 +552,11 @@ def _decide(
                     console.say(f"By what is measured so far it still stands: {enumerate_names(left, 5)}.")
             else:
                 metrics = enumerate_names(history.metrics(of)[0], 2)
-                later = "" if state == "reopened" else f"; one that is shown later will be {state}"
+                later = f"; one that is shown later will be {state}"
+                if state == "reopened":
+                    names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
+                    taken_back = any(standing(before, one, lambda it: it.commit == sha) for one in names)
+                    later = "" if taken_back else ", and nothing was said of it"
                 console.say(f"No change of {metrics} is shown there now{later}.")
     return 0
 
