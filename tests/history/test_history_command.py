@@ -209,6 +209,19 @@ def test_a_command_that_nobody_named_is_held_against_the_store(
     np.testing.assert_allclose(np.exp(found.track.level[-2:]), expected)
 
 
+def test_commits_without_a_value_do_not_count(tmp_path: Path) -> None:
+    """Of 41 commits five are noise: history and watch count 36."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for i in range(41):
+            (tmp_path / "r.csv").write_text(f"benchmark,ms\nin,{10 + 0.1 * rng.standard_normal()}\n")
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}", started="2026-01-01T00:00:00+00:00")
+    for i in range(10, 15):
+        history.decide(f"c{i}", "invalid")
+    assert "in 1 benchmark over 36 commits\n" in run(tmp_path, repository="/")[1]
+    assert "in 1 benchmark, last 30 commits of 36\n" in run(tmp_path, "watch", repository="/")[1]
+
+
 def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told before anything is measured; the machine is known by its host, its CPU or the name of a store."""
     history = suspected(tmp_path, monkeypatch, "time")
