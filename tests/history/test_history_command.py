@@ -129,6 +129,8 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     where = ["--machine", "ant"] if metric == "time" else []
     again = " ".join(["speedproof history confirm", sha[:9], *decides, "--store"])
     assert f"Measure again: {again}" in " ".join(before.split())
+    alone = " ".join(run(tmp_path, "watch", "--benchmark", "nap")[1].split())
+    assert again.replace(sha[:9], f"{sha[:9]} --benchmark nap") in alone  # whose risk is its own
     code, out, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap", "0.25")
     assert code == 2
     assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
@@ -549,7 +551,10 @@ def test_nothing_passes_where_git_orders_nothing(
     assert "--branch (feature, main)" in told
     (tmp_path / "other").mkdir()
     told = refused("other")
-    assert f"{tmp_path / 'other'}: is in no git repository, which orders these commits; name it with" in told
+    assert (
+        f"{tmp_path / 'other'}: is in no git repository, and git orders these commits; name theirs with"
+        in told
+    )
     assert "--branch" not in told
     git(tmp_path / "other", "init", "-q", "-b", "trunk")
     git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")

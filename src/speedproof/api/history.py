@@ -295,11 +295,16 @@ class History:
             said,
             floor,
             () if apart else beyond_changes(tracks, series, said, changes),
-            self._followed(line, commits, branch),
+            self._followed(line, commits, branch, benchmark),
         )
 
     def _followed(
-        self, line: Sequence[str], commits: Sequence[Commit], branch: str, every: float = 1000.0
+        self,
+        line: Sequence[str],
+        commits: Sequence[Commit],
+        branch: str,
+        benchmark: str | None,
+        every: float = 1000.0,
     ) -> Followed:
         """What of the store is on a branch, where git orders it, and the options that ask for the same."""
         on_line = {commit.sha for commit in commits}.intersection(line)
@@ -313,6 +318,7 @@ class History:
             branch,
             len(self.store.commits()) - len(commits) if on_line else 0,
             bool(on_line) and line[-1] not in on_line,
+            benchmark is not None,
             "".join(f" --{name} {quote(value)}" for name, value, usual in asked if value != usual),
         )
 
@@ -373,7 +379,7 @@ class History:
         series, _, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, line, branch, machine, bounds=False
         )
-        followed = self._followed(line, commits, branch, every)
+        followed = self._followed(line, commits, branch, benchmark, every)
         if before:
             commits = commits[:-before]
             tracks = tuple(track.until(len(commits)) for track in tracks if track.at[0] < len(commits))

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 class Shared(Struct, frozen=True, kw_only=True):
     """What several actions ask in the same words."""
 
-    commit: Annotated[str | None, "REV", "only this commit, a row a benchmark"] = None
-    benchmark: Annotated[str | None, "NAME", "only this one"] = None
+    commit: Annotated[str | None, "REV", "only this commit, one row per benchmark"] = None
+    benchmark: Annotated[str | None, "NAME", "only this benchmark"] = None
     machine: Annotated[str | None, "NAME", "only this machine, as '*Xeon*'"] = None
-    metric: Annotated[str | None, "NAME", "the metric that decides, or all (default: time)"] = None
+    metric: Annotated[str | None, "NAME", "the metric to follow, or all (default: time)"] = None
     branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
     every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
     confidence: Annotated[float, "LEVEL", "default: 0.95"] = 0.95
@@ -133,13 +133,13 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
         str | None,
         Argument(
             "[COMMIT] -- COMMAND",
-            "the commit of an alarm (default: of the newest unconfirmed one), and the benchmark",
+            "the commit of an alarm (default: that of the newest unconfirmed one), and the benchmark's command",
             is_file=False,
         ),
     ] = None
     words: tuple[str, ...] = ()  # after --
     build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
-    machine: Annotated[str, "NAME", "the alarm's machine, where this is it under another name"] = ""
+    machine: Annotated[str, "NAME", "the alarm's machine, if that is this one under another name"] = ""
     measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by max_time")]
     shared: Annotated[
         Shared,
@@ -236,7 +236,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     if asked.commit is None:
         known = history.alarms(**chosen)
         alarms = [alarm for alarm in known.undecided if not alarm.confirmed]
-        none = "no alarm is unconfirmed; name the commit of another"
+        none = "no alarm is unconfirmed, and no commit of a confirmed one is named"
     else:
         known, at = history.alarms(**chosen | {"last": sys.maxsize}), history.find(asked.commit)
         near = [alarm for alarm in known.alarms if at in alarm.track.near(*alarm.places)]
@@ -611,7 +611,7 @@ COMMAND = Group(
         "page": Command(PageOptions, _page),
         "query": Command(QueryOptions, _query),
         "export": Command(TransferOptions, _export, "Write the whole store to one file."),
-        "import": Command(TransferOptions, _import, "Read what a store wrote."),
+        "import": Command(TransferOptions, _import, "Read what 'export' wrote."),
         "bless": Command(DecideOptions, partial(_decide, "blessed"), "Accept a change."),
         "invalid": Command(
             DecideOptions, partial(_decide, "invalid"), "Leave out what was measured of a commit so far."
@@ -621,7 +621,7 @@ COMMAND = Group(
         ),
         "note": Command(NoteOptions, _note),
         "reopen": Command(
-            DecideOptions, partial(_decide, "reopened"), "Take back all that was said of a commit before."
+            DecideOptions, partial(_decide, "reopened"), "Take back every decision and remark about a commit."
         ),
         "forget": Command(ForgetOptions, _forget),
     },

@@ -30,11 +30,12 @@ class Commit(Struct, frozen=True):
 
 
 class Followed(Struct, frozen=True):
-    """Which commits of a store an answer is of."""
+    """What of a store an answer is of."""
 
     branch: str = "HEAD"
     outside: int = 0  # measured commits that are not on it
     ahead: bool = False  # whether its newest commit is not measured
+    alone: bool = False  # whether one benchmark was asked for, at a risk of its own
     options: str = ""  # by which the command line asks for the same store, branch and rate
 
 
@@ -131,7 +132,7 @@ def ordered(
     listed = _git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
     if listed is None and added_on:
         raise UsageError(
-            f"{Path(folder).absolute()}: is in no git repository, which orders these commits; name it with ",
+            f"{Path(folder).absolute()}: is in no git repository, and git orders these commits; name theirs with ",
             Parameter("repository"),
         )
     names = (listed or "").split() or added_on or stored

@@ -151,11 +151,11 @@ def too_few(least: int, lacking: str = "So few commits show nothing") -> tuple[T
 
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
     """What measures the first unconfirmed alarm again; where all are confirmed, what finds a commit of several."""
-    several = len({series.key.benchmark for series in result.known.values()}) > 1
+    named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
     for alarm in sorted(result.undecided, key=lambda alarm: alarm.confirmed):
         series = result.known[alarm.track.series]
         if not alarm.confirmed:
-            again = alarm.again(series, result.followed, _SHA, named=several)
+            again = alarm.again(series, result.followed, _SHA, named=named)
             yield f"Measure again: {again} -- COMMAND"
             return
         if alarm.between > 1:
