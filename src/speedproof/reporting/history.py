@@ -367,8 +367,7 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
         times = f"to {times}"
     if worse and better:
         least, other, _ = size_of(replace(better[0], rise=None), series.key.metric, slower=False)
-        reach = f"to {least}" if len(better) > 1 else least
-        word = f"{len(worse)} {word}, {len(better)} {other} ({reach})"
+        word = f"{word}, {'to ' * (len(better) > 1)}{least} {other}"
     subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
     ends = [short_name(end.sha) for end in (first.earliest, first.latest)]
     return Row.of(
