@@ -19,10 +19,11 @@ from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
-from speedproof.stats.change_points import Levelled, median, place_of_step, show_changes
+from speedproof.stats.change_points import Levelled, change_pvalues, median, place_of_step, show_changes
 
 EVERY, LAST = 1000.0, 30
 """Commits between false alarms, and looked at for alarms, unless others are asked for."""
+FIRST = 10
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
@@ -205,11 +206,12 @@ def find_alarms(
     for stretch in stretches:
         track, start, level = stretch.track, stretch.start, stretch.level
         raised, borders = stretch.raised(mean)
-        news = [each for each in raised if each[1] >= stretch.before]
+        news = [each for each in raised if each[1] >= stretch.before or each[0] in stretch.going_on]
         if not news:
             continue
         heights = [median(level[a:b]) for a, b in pairwise(borders)]
         steps = list(pairwise(heights))
+        early = [median(level[a : min(b, a + FIRST)]) for a, b in pairwise(borders)]
         drifts = {k: change for k, _, _, change in stretch.shown if change.drift}
         for since, change in drifts.items():
             if change.rise is not None:
@@ -226,7 +228,7 @@ def find_alarms(
             sure = sure or any(d.state == "confirmed" for d in said)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
-            back = (borders[j + 1] for j in undoings(steps, k - 1))
+            back = (borders[j + 1] for j in sorted({*undoings(steps, k - 1), *undoings([*steps[:k], *zip(heights[k:],early[k+1:])], k - 1)}))
             undone = next((track.commit(start + end) for end in back if end not in unsure), None)
             drift = drifts.get(since)
             ends = (drift.earliest, drift.latest) if drift else None
@@ -293,9 +295,18 @@ class _Stretch:
             if places[0] > 0 and max(places) < self.at.size and (self.at[places] == commits).all():
                 self.shown.append((*places, change))
         for alarm in alarms:
-            same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
+            same = [k for k, low, high, change in self.shown if self._are_one(alarm, alarms, k, low, high, change)]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
             self.by_start[since] = (max(alarm.raised, since), True)  # it accuses no commit to come
+
+    @staticmethod
+    def _are_one(alarm, alarms, k, low, high, change) -> bool:
+        first, last = sorted((k, alarm.since))
+        return (
+            low - NEAR <= alarm.since <= high + NEAR
+            and alarm.up == (change.factor > 1.0)
+            and not any(first <= other.since <= last for other in alarms if other.up != alarm.up)
+        )
 
     def possible(self, since: int) -> tuple[int, int]:
         """Points of the track that the history leaves possible for a new level; without it the first one alone."""
@@ -304,23 +315,32 @@ class _Stretch:
 
     def before_the_newest(self) -> tuple[list[int], FloatArray]:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
-        old = [since for since, *_ in self.shown if since < self.before]
+        old = [since for since, *_ in self.shown if since < self.before and since not in self.going_on]
         silent = [k for k, since in enumerate(old) if since not in self.by_start]
         rows = (
             Levelled(self.level[: self.before]).alone(old, silent) if silent else np.zeros((0, self.before))
         )
         return [old[k] for k in silent], rows
 
-    def news(self) -> Iterator[tuple[int, float, FloatArray]]:
-        """Of what only the history shows and is news: where, its p-value, the values without other changes."""
-        splits = [split for split, *_ in self.shown]
-        for k, (since, _, _, change) in enumerate(self.shown):
+    def news(self) -> Iterator[tuple[int, FloatArray]]:
+        """Of what only the history shows and is news: where, the values without other changes and alarms."""
+        splits = self.borders()
+        for k, since in enumerate(splits):
             if since not in self.by_start and since not in self.no_news:
-                yield since, change.pvalue, Levelled(self.level).alone(splits, [k])[0]
+                yield since, Levelled(self.level).alone(splits, [k])[0]
+
+    @property
+    def going_on(self) -> set[int]:
+        """Where drifts began that the newest points belong to."""
+        return {since for since, _, high, change in self.shown if change.drift and high >= self.before}
+
+    def borders(self) -> list[int]:
+        """Where new levels begin, by alarms and by the history."""
+        return sorted({*self.by_start, *(since for since, *_ in self.shown)})
 
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
-        borders = sorted({0, *self.by_start, *(since for since, *_ in self.shown)})
+        borders = [0, *self.borders()]
         level = self.level[borders[-1] :]
         newest = newest_jump(level, mean / ASKED)
         if newest is not None:  # the level may have begun before the values that jump
@@ -345,20 +365,16 @@ def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
 
 
 def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
-    """With which of the newest points what only the history shows was first shown: by halves, for all at once."""
+    """With which of the newest points what only the history shows was first shown, and whether it ever was surely."""
     news = [(stretch, *each) for stretch in stretches for each in stretch.news()]
-    first = [stretch.before for stretch, *_ in news]
-    last = [stretch.level.size - 1 for stretch, *_ in news]
-    while True:
-        asked: dict[int, list[int]] = {}
-        for i, (low, high) in enumerate(zip(first, last, strict=True)):
-            if low < high:
-                asked.setdefault((low + high) // 2, []).append(i)
-        if not asked:
-            break
-        for at, several in asked.items():
-            shown = show_changes(np.array([news[i][3][: at + 1] for i in several]), RISK).tolist()
-            for i, known in zip(several, shown, strict=True):
-                first[i], last[i] = (first[i], at) if known else (at + 1, last[i])
-    for (stretch, since, pvalue, _), at in zip(news, first, strict=True):
-        stretch.by_start[since] = (max(at, since), pvalue * mean <= _SURE)
+    first = [stretch.level.size - 1 for stretch, *_ in news]
+    sure = [False] * len(news)
+    for end in range(max((stretch.level.size for stretch, *_ in news), default=0), 0, -1):
+        asked = [i for i, (stretch, *_) in enumerate(news) if stretch.before < end <= stretch.level.size]
+        if asked:
+            pvalues = change_pvalues([news[i][2][:end] for i in asked], enough=_SURE / mean)
+            for i, pvalue in zip(asked, pvalues.tolist(), strict=True):
+                first[i] = end - 1 if pvalue <= RISK else first[i]
+                sure[i] = sure[i] or pvalue * mean <= _SURE
+    for (stretch, since, _), at, surely in zip(news, first, sure, strict=True):
+        stretch.by_start[since] = (max(at, since), surely)
