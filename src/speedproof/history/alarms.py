@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
@@ -309,9 +310,13 @@ class _Stretch:
         )
 
     def possible(self, since: int) -> tuple[int, int]:
-        """Points of the track that the history leaves possible for a new level; without it the first one alone."""
-        places = {k: change.possible for k, _, _, change in self.shown}
-        return places.get(since, (self.start + since, self.start + since))
+        """Points of the track that the history leaves possible for a new level, between its neighbours."""
+        low, high = {k: change.possible for k, _, _, change in self.shown}.get(
+            since, (self.start + since, self.start + since)
+        )
+        borders = [-1, *self.borders(), self.level.size]
+        k = bisect_left(borders, since)
+        return max(low, self.start + borders[k - 1] + 1), min(high, self.start + borders[k + 1] - 1)
 
     def before_the_newest(self) -> tuple[list[int], FloatArray]:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
