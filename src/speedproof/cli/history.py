@@ -204,15 +204,12 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
 
 def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
-    chosen = handed(sp.History.alarms, asked, asked.shared)
-    result = history.alarms(**chosen)
+    result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
     _remark_branch(history, asked.shared.branch, console)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
-    if asked.on_alarm is not None and result.undecided:
-        newest = asked.last if "last" in asked.given else 1
-        slower = {alarm.track.series for alarm in result.undecided}
-        if news := result.since(history.alarms(**chosen, before=newest, only=slower)):
-            _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
+    if asked.on_alarm is not None and (news := result.news(history.store.told(asked.on_alarm))):
+        _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
+        history.store.tell(asked.on_alarm, (alarm.told for alarm in news))
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
     return FAILED if result.confirmed else 0

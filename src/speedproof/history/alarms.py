@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from shlex import quote
@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, short_name
-from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
+from speedproof.history.rows import DECIDED, StoredSeries, Told, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -24,11 +24,11 @@ from speedproof.stats.change_points import Levelled, change_pvalues, median, pla
 
 EVERY, LAST = 1000.0, 30
 """Commits between false alarms, and looked at for alarms, unless others are asked for."""
-FIRST = 10
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
 _SURE = 2.5
+_BEGUN = 10  # values that tell to what height a level went first
 
 
 class HistoryAlarm(Struct, frozen=True):
@@ -66,6 +66,21 @@ class HistoryAlarm(Struct, frozen=True):
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
         return self.track.concerned(by, *self.places)
+
+    @property
+    def told(self) -> Told:
+        """What is kept of it when a command was handed it."""
+        return Told(self.track.series, self.track.basis, self.bad.sha, self.factor, self.confirmed)
+
+    def known_by(self, told: Told) -> bool:
+        """Whether who was told that of its track knows it: as sure, at a place that it may have, half as large."""
+        here, then = math.log(self.factor), math.log(told.factor)
+        return (
+            told.confirmed >= self.confirmed
+            and told.commit in self.track.near(*self.places)
+            and then * here >= 0.0
+            and 2.0 * abs(then) > abs(here)
+        )
 
     def slower(self, series: StoredSeries) -> bool:
         """Whether it is for the worse, of its series."""
@@ -144,17 +159,15 @@ class AlarmAnswer(Struct, frozen=True):
         """Those of the undecided that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
-    def since(self, earlier: AlarmAnswer) -> tuple[HistoryAlarm, ...]:
-        """The undecided of which earlier there was no alarm, or none that was as sure."""
+    def news(self, told: Iterable[Told]) -> tuple[HistoryAlarm, ...]:
+        """The undecided that nobody was told of: not here, not as surely, or of less than half as much."""
+        of: dict[tuple[int, str], list[Told]] = {}
+        for one in told:
+            of.setdefault((one.series, one.basis), []).append(one)
         return tuple(
             alarm
             for alarm in self.undecided
-            if not any(
-                (old.track.series, old.track.basis) == (alarm.track.series, alarm.track.basis)
-                and old.confirmed >= alarm.confirmed
-                and old.bad.sha in alarm.track.near(*alarm.places)
-                for old in earlier.alarms
-            )
+            if not any(map(alarm.known_by, of.get((alarm.track.series, alarm.track.basis), ())))
         )
 
     def exported(self) -> ExportedAlarms:
@@ -171,7 +184,6 @@ def find_alarms(
     every: float,
     last: int,
     line: Sequence[str] = (),
-    only: Collection[int] | None = None,
     shown: Sequence[Change] | None = None,
 ) -> tuple[HistoryAlarm, ...]:
     """Alarms of the last commits; a track is watched from each change of its anchor on.
@@ -180,7 +192,6 @@ def find_alarms(
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
     so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
     again. ``line`` are all commits of the branch, measured or not; ``shown`` the changes, where they are known.
-    Of ``only`` some series, by their numbers, the alarms are those that they have among all.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -189,8 +200,7 @@ def find_alarms(
     mean = every * len(tracks)
     placed: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
-    asked = tracks if only is None else [track for track in tracks if track.series in only]
-    fresh = [track for track in asked if int(track.at[-1]) >= len(track.order) - last]
+    fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
     stretches = [_Stretch(track, last) for track in fresh]
     watched = all_alarms([stretch.level for stretch in stretches], mean)
     explained = {
@@ -212,11 +222,15 @@ def find_alarms(
             continue
         heights = [median(level[a:b]) for a, b in pairwise(borders)]
         steps = list(pairwise(heights))
-        early = [median(level[a : min(b, a + FIRST)]) for a, b in pairwise(borders)]
         drifts = {k: change for k, _, _, change in stretch.shown if change.drift}
         for since, change in drifts.items():
             if change.rise is not None:
                 steps[borders.index(since) - 1] = change.rise.levels
+        # What was undone stays so, though a drift follows
+        begun = [
+            (before, median(level[a : min(a + _BEGUN, b)]))
+            for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
+        ]
         unsure = {since for since, _, sure in raised if not sure}
         for since, at_value, sure in news:
             at = int(stretch.at[at_value])
@@ -229,8 +243,10 @@ def find_alarms(
             sure = sure or any(d.state == "confirmed" for d in said)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
-            back = (borders[j + 1] for j in sorted({*undoings(steps, k - 1), *undoings([*steps[:k], *zip(heights[k:],early[k+1:])], k - 1)}))
-            undone = next((track.commit(start + end) for end in back if end not in unsure), None)
+            back = {
+                borders[j + 1] for later in (steps, begun) for j in undoings([*steps[:k], *later[k:]], k - 1)
+            }
+            undone = next((track.commit(start + at) for at in sorted(back - unsure)), None)
             drift = drifts.get(since)
             ends = (drift.earliest, drift.latest) if drift else None
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
@@ -265,6 +281,13 @@ def beyond_changes(
     )
 
 
+def _same(alarm: Alarm, alarms: Sequence[Alarm], k: int, low: int, high: int, up: bool) -> bool:
+    """Whether an alarm is of a change at a point, or from one to another: of its direction, as all between."""
+    first, last = sorted((k, alarm.since))
+    between = (other for other in alarms if first <= other.since <= last)
+    return low <= alarm.since <= high and all(other.up == up for other in (alarm, *between))
+
+
 class _Stretch:
     """The newest points of a track that share an anchor, and what raises alarms among them."""
 
@@ -296,18 +319,13 @@ class _Stretch:
             if places[0] > 0 and max(places) < self.at.size and (self.at[places] == commits).all():
                 self.shown.append((*places, change))
         for alarm in alarms:
-            same = [k for k, low, high, change in self.shown if self._are_one(alarm, alarms, k, low, high, change)]
+            same = [
+                k
+                for k, low, high, change in self.shown
+                if _same(alarm, alarms, k, low - NEAR, high + NEAR, change.factor > 1.0)
+            ]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
             self.by_start[since] = (max(alarm.raised, since), True)  # it accuses no commit to come
-
-    @staticmethod
-    def _are_one(alarm, alarms, k, low, high, change) -> bool:
-        first, last = sorted((k, alarm.since))
-        return (
-            low - NEAR <= alarm.since <= high + NEAR
-            and alarm.up == (change.factor > 1.0)
-            and not any(first <= other.since <= last for other in alarms if other.up != alarm.up)
-        )
 
     def possible(self, since: int) -> tuple[int, int]:
         """Points of the track that the history leaves possible for a new level, between its neighbours."""
@@ -370,7 +388,7 @@ def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
 
 
 def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
-    """With which of the newest points what only the history shows was first shown, and whether it ever was surely."""
+    """With which of the newest points what only the history shows was first shown, and whether ever surely."""
     news = [(stretch, *each) for stretch in stretches for each in stretch.news()]
     first = [stretch.level.size - 1 for stretch, *_ in news]
     sure = [False] * len(news)

@@ -52,6 +52,16 @@ class Triage(Struct, frozen=True):
     at: str
 
 
+class Told(Struct, frozen=True):
+    """An alarm that was handed to a command: of which track, since which commit, how large, how sure."""
+
+    series: int
+    basis: str
+    commit: str
+    factor: float
+    confirmed: bool
+
+
 def standing(
     decisions: Iterable[Triage], benchmark: str, concerned: Callable[[Triage], bool]
 ) -> list[Triage]:
