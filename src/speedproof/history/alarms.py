@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from shlex import quote
@@ -70,17 +70,17 @@ class HistoryAlarm(Struct, frozen=True):
     @property
     def told(self) -> Told:
         """What is kept of it when a command was handed it."""
-        return Told(self.track.series, self.track.basis, self.bad.sha, self.factor, self.confirmed)
+        return Told(self.confirmed, self.track.series, self.track.basis, self.bad.sha, self.factor)
 
-    def known_by(self, told: Told) -> bool:
-        """Whether who was told that of its track knows it: as sure, at a place that it may have, half as large."""
-        here, then = math.log(self.factor), math.log(told.factor)
-        return (
-            told.confirmed >= self.confirmed
-            and told.commit in self.track.near(*self.places)
-            and then * here >= 0.0
-            and 2.0 * abs(then) > abs(here)
-        )
+    def told_by(self, told: Told) -> bool:
+        """Whether that was told of its track, at a place where it may be."""
+        of = self.track.series, self.track.basis
+        return (told.series, told.basis) == of and told.commit in self.track.near(*self.places)
+
+    def exceeds(self, told: Told) -> bool:
+        """Whether it is surer, of another direction, or twice as large."""
+        now, then = math.log(self.factor), math.log(told.factor)
+        return self.confirmed > told.confirmed or now * then < 0.0 or abs(now) >= 2.0 * abs(then)
 
     def slower(self, series: StoredSeries) -> bool:
         """Whether it is for the worse, of its series."""
@@ -159,15 +159,12 @@ class AlarmAnswer(Struct, frozen=True):
         """Those of the undecided that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
-    def news(self, told: Iterable[Told]) -> tuple[HistoryAlarm, ...]:
-        """The undecided that nobody was told of: not here, not as surely, or of less than half as much."""
-        of: dict[tuple[int, str], list[Told]] = {}
-        for one in told:
-            of.setdefault((one.series, one.basis), []).append(one)
+    def news(self, told: Sequence[Told]) -> tuple[HistoryAlarm, ...]:
+        """The undecided without those that are known by what was told last of their place."""
         return tuple(
             alarm
             for alarm in self.undecided
-            if not any(map(alarm.known_by, of.get((alarm.track.series, alarm.track.basis), ())))
+            if not (known := [*filter(alarm.told_by, told)]) or alarm.exceeds(known[-1])
         )
 
     def exported(self) -> ExportedAlarms:

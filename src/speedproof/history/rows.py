@@ -53,13 +53,13 @@ class Triage(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """An alarm that was handed to a command: of which track, since which commit, how large, how sure."""
+    """An alarm that was handed to a command: how sure, of which track, since which commit, how large."""
 
+    confirmed: bool
     series: int
     basis: str
     commit: str
     factor: float
-    confirmed: bool
 
 
 def standing(

@@ -417,12 +417,12 @@ class HistoryStore:
         return tuple(Triage(sha, name or "", cast(State, state), *said) for sha, name, state, *said in rows)
 
     def told(self, command: str) -> tuple[Told, ...]:
-        """The alarms that a command was handed."""
-        query = """SELECT t.series, t.basis, c.sha, t.factor, t.confirmed FROM told t
-            JOIN "commit" c ON c.id = t."commit" WHERE t.command = ?"""
+        """The alarms that a command was handed, in that order."""
+        query = """SELECT t.confirmed, t.series, t.basis, c.sha, t.factor FROM told t
+            JOIN "commit" c ON c.id = t."commit" WHERE t.command = ? ORDER BY t.id"""
         with self.transaction() as connection:
             rows = connection.rows(query, _digest(command))
-        return tuple(Told(*row, bool(confirmed)) for *row, confirmed in rows)
+        return tuple(Told(bool(sure), *row) for sure, *row in rows)
 
     def tell(self, command: str, alarms: Iterable[Told]) -> None:
         """Keep that a command was handed them."""
