@@ -20,7 +20,7 @@ from speedproof.history.rows import DECIDED, StoredSeries, Told, Triage, standin
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
-from speedproof.stats.change_points import Levelled, change_pvalues, median, place_of_step, show_changes
+from speedproof.stats.change_points import Levelled, change_pvalues, median, place_of_step
 
 EVERY, LAST = 1000.0, 30
 """Commits between false alarms, and looked at for alarms, unless others are asked for."""
@@ -373,28 +373,38 @@ class _Stretch:
 
 def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
     """What the history showed when it had the points before the newest is no news."""
-    asked: dict[int, list[tuple[_Stretch, int, FloatArray]]] = {}
-    for stretch in stretches:
-        for since, row in zip(*stretch.before_the_newest(), strict=True):
-            asked.setdefault(stretch.before, []).append((stretch, since, row))
-    for several in asked.values():
-        shown = show_changes(np.array([row for *_, row in several]), RISK).tolist()
-        for (stretch, since, _), known in zip(several, shown, strict=True):
-            if known:
-                stretch.no_news.add(since)
+    old = [(each, *of) for each in stretches for of in zip(*each.before_the_newest(), strict=True)]
+    for (stretch, since, _), pvalue in zip(old, _pvalues([row for *_, row in old], RISK), strict=True):
+        if pvalue <= RISK:
+            stretch.no_news.add(since)
 
 
 def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
-    """With which of the newest points what only the history shows was first shown, and whether ever surely."""
+    """With which of the newest points what only the history shows was shown first, by halves; whether surely."""
     news = [(stretch, *each) for stretch in stretches for each in stretch.news()]
-    first = [stretch.level.size - 1 for stretch, *_ in news]
-    sure = [False] * len(news)
-    for end in range(max((stretch.level.size for stretch, *_ in news), default=0), 0, -1):
-        asked = [i for i, (stretch, *_) in enumerate(news) if stretch.before < end <= stretch.level.size]
-        if asked:
-            pvalues = change_pvalues([news[i][2][:end] for i in asked], enough=_SURE / mean)
-            for i, pvalue in zip(asked, pvalues.tolist(), strict=True):
-                first[i] = end - 1 if pvalue <= RISK else first[i]
-                sure[i] = sure[i] or pvalue * mean <= _SURE
-    for (stretch, since, _), at, surely in zip(news, first, sure, strict=True):
-        stretch.by_start[since] = (max(at, since), surely)
+    first = [stretch.before for stretch, *_ in news]
+    last = [stretch.level.size - 1 for stretch, *_ in news]
+    at, sure = last.copy(), [False] * len(news)
+    asked = [*range(len(news))]
+    while asked:  # from the newest back, as long as it was shown
+        pvalues = _pvalues([news[i][2][: at[i] + 1] for i in asked], _SURE / mean)
+        for i, pvalue in zip(asked, pvalues, strict=True):
+            sure[i] = pvalue * mean <= _SURE
+            at[i] = at[i] - 1 if pvalue <= RISK else -1
+        asked = [i for i in asked if not sure[i] and at[i] >= first[i]]
+    while asked := [i for i, ends in enumerate(zip(first, last, strict=True)) if ends[0] < ends[1]]:
+        middle = [(first[i] + last[i]) // 2 for i in asked]
+        pvalues = _pvalues([news[i][2][: k + 1] for i, k in zip(asked, middle, strict=True)], RISK)
+        for i, k, pvalue in zip(asked, middle, pvalues, strict=True):
+            first[i], last[i] = (first[i], k) if pvalue <= RISK else (k + 1, last[i])
+    for (stretch, since, _), raised, surely in zip(news, first, sure, strict=True):
+        stretch.by_start[since] = (max(raised, since), surely)
+
+
+def _pvalues(series: Sequence[FloatArray], enough: float) -> list[float]:
+    """Those of changes in series of any lengths."""
+    pvalues = np.ones(len(series))
+    for size in {row.size for row in series}:
+        alike = [i for i, row in enumerate(series) if row.size == size]
+        pvalues[alike] = change_pvalues([series[i] for i in alike], enough=enough)
+    return [*map(float, pvalues)]
