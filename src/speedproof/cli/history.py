@@ -116,8 +116,8 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out at new slowdowns, unconfirmed and confirmed ones, that nobody has decided about; "
-        "its input is what --json writes",
+        "let sh carry this out at slowdowns that nobody has decided about, once each and once when it is "
+        "confirmed; its input is what --json writes",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "benchmark machine metric branch all json", all="show every alarm")
