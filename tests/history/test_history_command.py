@@ -494,17 +494,21 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
 
 
 def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> None:
-    """What --json writes of new undecided ones is its input; without any it is not carried out; it may fail."""
-    file = tmp_path / "body.json"
-    words = ("watch", "--metric", "time", "--last")
-    run(repository, "note", "HEAD", "fresh")
-    code, out, _ = run(repository, *words, "60", "--on-alarm", f"cat > {file}", "--json")
-    if code:  # unless somebody has blessed it by now
-        assert json.loads(file.read_text()) == json.loads(out)
-        assert "ended with code 3" in run(repository, *words, "60", "--on-alarm", "exit 3")[2]
-    file.unlink(missing_ok=True)
-    run(repository, *words, "3", "--on-alarm", f"touch {file}")
-    assert not file.exists()
+    """What --json writes of new undecided ones is its input, once: unless it failed, or is another command."""
+    shutil.copytree(repository, tmp_path, dirs_exist_ok=True)
+    run(tmp_path, "reopen", git(tmp_path, "rev-list", "--reverse", "HEAD").split()[SLOWER_FROM])
+    file, failing = tmp_path / "body.json", tmp_path / "failing"
+    words = ("watch", "--metric", "time", "--last", "60", "--on-alarm")
+    failing.touch()
+    command = f"test ! -e {failing} && cat > {file}"
+    code, _, err = run(tmp_path, *words, command)
+    assert (code, "ended with code 1" in err, file.exists()) == (2, True, False)
+    failing.unlink()
+    code, out, _ = run(tmp_path, *words, command, "--json")
+    assert (code, json.loads(file.read_text())) == (1, json.loads(out))
+    for again, told in ((command, False), (f"{command} ", True)):
+        file.unlink(missing_ok=True)
+        assert (run(tmp_path, *words, again)[0], file.exists()) == (1, told)
 
 
 def test_the_notifications_of_the_manual(

@@ -15,11 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.stats import binom
 
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
+from speedproof.history.rows import Told
 from speedproof.history.store import HistoryStore
 from speedproof.history.transfer import export_store
 
@@ -410,6 +412,28 @@ def test_decisions_are_kept_with_who_and_when(where: str) -> None:
     assert (second.benchmark, second.state, second.reason) == ("sort", "invalid", "noise")
     with pytest.raises(UsageError, match="no benchmark"):
         store.decide("a", "fixed", reason="", who="", benchmark="none")
+
+
+def test_what_a_command_was_handed_is_kept_of_it_alone(where: str, tmp_path: Path) -> None:
+    """In order, but for a commit that is forgotten; the command itself, which may hold a secret, is not kept."""
+    store = HistoryStore(where)
+    for name in "ab":
+        store.add(suite_of("v", float(ord(name))), {"v": Commit(name)}, path=name, digest=name)
+    (series,) = store.all_series()
+    first = Told(False, series.id, "ant", "b", 1.07)
+    later = [replace(first, commit="a"), replace(first, factor=1.2, confirmed=True)]
+    store.tell("curl https://secret", [first])
+    store.tell("curl https://secret", later)
+    store.tell("cat", later)
+    reopened = HistoryStore(where)
+    assert reopened.told("curl https://secret") == (first, *later)
+    assert (reopened.told("cat"), reopened.told("true")) == ((*later,), ())
+    with pytest.raises(UsageError, match="no commit c"):
+        store.tell("cat", [first, replace(first, commit="c")])
+    assert store.forget("a") == 1
+    assert store.told("cat") == (later[1],)
+    if "://" not in where:
+        assert b"secret" not in Path(where).read_bytes()
 
 
 def test_what_is_packed_together_is_what_zlib_reads(tmp_path: Path) -> None:

@@ -241,17 +241,6 @@ def test_sessions_of_a_commit_are_one_point() -> None:
     assert [point.samples for point in track.points()] == [(0, 2), (1,), (3, 4)]
 
 
-def test_a_track_until_a_commit_is_that_of_what_was_measured_before() -> None:
-    """In any order of adding, of several sessions a commit."""
-    values = np.random.default_rng(3).uniform(1.0, 2.0, 90)
-    rows = [MeasuredCommit(0, i, 0, COMMITS[i * 7 % 30], False, float(v), i) for i, v in enumerate(values)]
-    (whole,) = tracks_of(measurements(rows), COMMITS[:30], MACHINES)
-    for n in (1, 12, 30):
-        (expected,) = tracks_of(measurements(rows), COMMITS[:n], MACHINES)
-        assert repr(list(whole.until(n).points())) == repr(list(expected.points()))
-        assert whole.until(n).order == expected.order
-
-
 def test_what_has_no_logarithm_is_left_out() -> None:
     """A time of zero or less, among others that are longer."""
     rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
@@ -347,8 +347,6 @@ class History:
         benchmark: str | None = None,
         machine: str | None = None,
         branch: str = "HEAD",
-        before: int = 0,
-        only: Collection[int] | None = None,
     ) -> AlarmResult:
         """Alarms that the newest commits raised: earlier than a change can be shown, to be confirmed.
 
@@ -361,10 +359,6 @@ class History:
             Look at what so many commits raised.
         metric, benchmark, machine, branch
             As in :meth:`changes`.
-        before : int
-            As it was before so many of the newest commits were measured.
-        only : collection of int, optional
-            Numbers of the series whose alarms are looked for; the risk stays that of all.
 
         Returns
         -------
@@ -380,12 +374,8 @@ class History:
             self.store, self.repository, metric, benchmark, line, branch, machine, bounds=False
         )
         followed = self._followed(line, commits, branch, benchmark, every)
-        if before:
-            commits = commits[:-before]
-            tracks = tuple(track.until(len(commits)) for track in tracks if track.at[0] < len(commits))
         said = self.store.decisions()
-        asked: dict[str, Any] = {"every": every, "last": last, "line": line, "only": only}
-        alarms = find_alarms(tracks, series, said, **asked) if tracks else ()
+        alarms = find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ()
         many = measured_commits(tracks), len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, *many, series, alarms, followed)
 

@@ -118,8 +118,8 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out at new slowdowns, unconfirmed and confirmed ones, that nobody has decided about; "
-        "its input is what --json writes",
+        "let sh carry this out at slowdowns that nobody has decided about, once each and once when it is "
+        "confirmed; its input is what --json writes",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "every benchmark machine metric branch all json", all="show every alarm")
@@ -209,15 +209,12 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
 
 def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
-    chosen = handed(sp.History.alarms, asked, asked.shared)
-    result = history.alarms(**chosen)
+    result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
     _remark_branch(result.followed, console)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
-    if asked.on_alarm is not None and result.undecided:
-        newest = asked.last if "last" in asked.given else 1
-        slower = {alarm.track.series for alarm in result.undecided}
-        if news := result.since(history.alarms(**chosen, before=newest, only=slower)):
-            _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
+    if asked.on_alarm is not None and (news := result.news(history.store.told(asked.on_alarm))):
+        _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
+        history.store.tell(asked.on_alarm, (alarm.told for alarm in news))
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
     return FAILED if result.confirmed else 0

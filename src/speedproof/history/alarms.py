@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from shlex import quote
@@ -15,11 +16,11 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
+from speedproof.history.rows import DECIDED, StoredSeries, Told, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
-from speedproof.stats.change_points import Levelled, median, place_of_step, show_changes
+from speedproof.stats.change_points import Levelled, change_pvalues, median, place_of_step
 
 EVERY, LAST = 1000.0, 30
 """Commits between false alarms, and looked at for alarms, unless others are asked for."""
@@ -27,6 +28,7 @@ ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
 _SURE = 2.5
+_BEGUN = 10  # values that tell to what height a level went first
 
 
 class HistoryAlarm(Struct, frozen=True):
@@ -64,6 +66,21 @@ class HistoryAlarm(Struct, frozen=True):
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
         return self.track.concerned(by, *self.places)
+
+    @property
+    def told(self) -> Told:
+        """What is kept of it when a command was handed it."""
+        return Told(self.confirmed, self.track.series, self.track.basis, self.bad.sha, self.factor)
+
+    def told_by(self, told: Told) -> bool:
+        """Whether that was told of its track, at a place where it may be."""
+        of = self.track.series, self.track.basis
+        return (told.series, told.basis) == of and told.commit in self.track.near(*self.places)
+
+    def exceeds(self, told: Told) -> bool:
+        """Whether it is surer, of another direction, or twice as large."""
+        now, then = math.log(self.factor), math.log(told.factor)
+        return self.confirmed > told.confirmed or now * then < 0.0 or abs(now) >= 2.0 * abs(then)
 
     def slower(self, series: StoredSeries) -> bool:
         """Whether it is for the worse, of its series."""
@@ -149,17 +166,12 @@ class AlarmAnswer(Struct, frozen=True):
         """Those of the undecided that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
-    def since(self, earlier: AlarmAnswer) -> tuple[HistoryAlarm, ...]:
-        """The undecided of which earlier there was no alarm, or none that was as sure."""
+    def news(self, told: Sequence[Told]) -> tuple[HistoryAlarm, ...]:
+        """The undecided without those that are known by what was told last of their place."""
         return tuple(
             alarm
             for alarm in self.undecided
-            if not any(
-                (old.track.series, old.track.basis) == (alarm.track.series, alarm.track.basis)
-                and old.confirmed >= alarm.confirmed
-                and old.bad.sha in alarm.track.near(*alarm.places)
-                for old in earlier.alarms
-            )
+            if not (known := [*filter(alarm.told_by, told)]) or alarm.exceeds(known[-1])
         )
 
     def exported(self) -> ExportedAlarms:
@@ -176,7 +188,6 @@ def find_alarms(
     every: float,
     last: int,
     line: Sequence[str] = (),
-    only: Collection[int] | None = None,
     shown: Sequence[Change] | None = None,
 ) -> tuple[HistoryAlarm, ...]:
     """Alarms of the last commits; a track is watched from each change of its anchor on.
@@ -185,7 +196,6 @@ def find_alarms(
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
     so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
     again. ``line`` are all commits of the branch, measured or not; ``shown`` the changes, where they are known.
-    Of ``only`` some series, by their numbers, the alarms are those that they have among all.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -194,8 +204,7 @@ def find_alarms(
     mean = every * len(tracks)
     placed: list[tuple[int, HistoryAlarm]] = []
     place = {sha: i for i, sha in enumerate(line)}
-    asked = tracks if only is None else [track for track in tracks if track.series in only]
-    fresh = [track for track in asked if int(track.at[-1]) >= len(track.order) - last]
+    fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
     stretches = [_Stretch(track, last) for track in fresh]
     watched = all_alarms([stretch.level for stretch in stretches], mean)
     explained = {
@@ -212,7 +221,7 @@ def find_alarms(
     for stretch in stretches:
         track, start, level = stretch.track, stretch.start, stretch.level
         raised, borders = stretch.raised(mean)
-        news = [each for each in raised if each[1] >= stretch.before]
+        news = [each for each in raised if each[1] >= stretch.before or each[0] in stretch.going_on]
         if not news:
             continue
         heights = [median(level[a:b]) for a, b in pairwise(borders)]
@@ -221,6 +230,11 @@ def find_alarms(
         for since, change in drifts.items():
             if change.rise is not None:
                 steps[borders.index(since) - 1] = change.rise.levels
+        # What was undone stays so, though a drift follows
+        begun = [
+            (before, median(level[a : min(a + _BEGUN, b)]))
+            for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
+        ]
         unsure = {since for since, _, sure in raised if not sure}
         for since, at_value, sure in news:
             at = int(stretch.at[at_value])
@@ -233,8 +247,10 @@ def find_alarms(
             sure = sure or any(d.state == "confirmed" for d in said)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
-            back = (borders[j + 1] for j in undoings(steps, k - 1))
-            undone = next((track.commit(start + end) for end in back if end not in unsure), None)
+            back = {
+                borders[j + 1] for later in (steps, begun) for j in undoings([*steps[:k], *later[k:]], k - 1)
+            }
+            undone = next((track.commit(start + at) for at in sorted(back - unsure)), None)
             drift = drifts.get(since)
             ends = (drift.earliest, drift.latest) if drift else None
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
@@ -269,6 +285,13 @@ def beyond_changes(
     )
 
 
+def _same(alarm: Alarm, alarms: Sequence[Alarm], k: int, low: int, high: int, up: bool) -> bool:
+    """Whether an alarm is of a change at a point, or from one to another: of its direction, as all between."""
+    first, last = sorted((k, alarm.since))
+    between = (other for other in alarms if first <= other.since <= last)
+    return low <= alarm.since <= high and all(other.up == up for other in (alarm, *between))
+
+
 class _Stretch:
     """The newest points of a track that share an anchor, and what raises alarms among them."""
 
@@ -300,34 +323,51 @@ class _Stretch:
             if places[0] > 0 and max(places) < self.at.size and (self.at[places] == commits).all():
                 self.shown.append((*places, change))
         for alarm in alarms:
-            same = [k for k, low, high, _ in self.shown if low - NEAR <= alarm.since <= high + NEAR]
+            same = [
+                k
+                for k, low, high, change in self.shown
+                if _same(alarm, alarms, k, low - NEAR, high + NEAR, change.factor > 1.0)
+            ]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
             self.by_start[since] = (max(alarm.raised, since), True)  # it accuses no commit to come
 
     def possible(self, since: int) -> tuple[int, int]:
-        """Points of the track that the history leaves possible for a new level; without it the first one alone."""
-        places = {k: change.possible for k, _, _, change in self.shown}
-        return places.get(since, (self.start + since, self.start + since))
+        """Points of the track that the history leaves possible for a new level, between its neighbours."""
+        low, high = {k: change.possible for k, _, _, change in self.shown}.get(
+            since, (self.start + since, self.start + since)
+        )
+        borders = [-1, *self.borders(), self.level.size]
+        k = bisect_left(borders, since)
+        return max(low, self.start + borders[k - 1] + 1), min(high, self.start + borders[k + 1] - 1)
 
     def before_the_newest(self) -> tuple[list[int], FloatArray]:
         """Older changes that raised nothing; the values before the newest, a row a change, without the others."""
-        old = [since for since, *_ in self.shown if since < self.before]
+        old = [since for since, *_ in self.shown if since < self.before and since not in self.going_on]
         silent = [k for k, since in enumerate(old) if since not in self.by_start]
         rows = (
             Levelled(self.level[: self.before]).alone(old, silent) if silent else np.zeros((0, self.before))
         )
         return [old[k] for k in silent], rows
 
-    def news(self) -> Iterator[tuple[int, float, FloatArray]]:
-        """Of what only the history shows and is news: where, its p-value, the values without other changes."""
-        splits = [split for split, *_ in self.shown]
-        for k, (since, _, _, change) in enumerate(self.shown):
+    def news(self) -> Iterator[tuple[int, FloatArray]]:
+        """Of what only the history shows and is news: where, the values without other changes and alarms."""
+        splits = self.borders()
+        for k, since in enumerate(splits):
             if since not in self.by_start and since not in self.no_news:
-                yield since, change.pvalue, Levelled(self.level).alone(splits, [k])[0]
+                yield since, Levelled(self.level).alone(splits, [k])[0]
+
+    @property
+    def going_on(self) -> set[int]:
+        """Where drifts began that the newest points belong to."""
+        return {since for since, _, high, change in self.shown if change.drift and high >= self.before}
+
+    def borders(self) -> list[int]:
+        """Where new levels begin, by alarms and by the history."""
+        return sorted({*self.by_start, *(since for since, *_ in self.shown)})
 
     def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
         """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
-        borders = sorted({0, *self.by_start, *(since for since, *_ in self.shown)})
+        borders = [0, *self.borders()]
         level = self.level[borders[-1] :]
         newest = newest_jump(level, mean / ASKED)
         if newest is not None:  # the level may have begun before the values that jump
@@ -340,32 +380,38 @@ class _Stretch:
 
 def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
     """What the history showed when it had the points before the newest is no news."""
-    asked: dict[int, list[tuple[_Stretch, int, FloatArray]]] = {}
-    for stretch in stretches:
-        for since, row in zip(*stretch.before_the_newest(), strict=True):
-            asked.setdefault(stretch.before, []).append((stretch, since, row))
-    for several in asked.values():
-        shown = show_changes(np.array([row for *_, row in several]), RISK).tolist()
-        for (stretch, since, _), known in zip(several, shown, strict=True):
-            if known:
-                stretch.no_news.add(since)
+    old = [(each, *of) for each in stretches for of in zip(*each.before_the_newest(), strict=True)]
+    for (stretch, since, _), pvalue in zip(old, _pvalues([row for *_, row in old], RISK), strict=True):
+        if pvalue <= RISK:
+            stretch.no_news.add(since)
 
 
 def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
-    """With which of the newest points what only the history shows was first shown: by halves, for all at once."""
+    """With which of the newest points what only the history shows was shown first, by halves; whether surely."""
     news = [(stretch, *each) for stretch in stretches for each in stretch.news()]
     first = [stretch.before for stretch, *_ in news]
     last = [stretch.level.size - 1 for stretch, *_ in news]
-    while True:
-        asked: dict[int, list[int]] = {}
-        for i, (low, high) in enumerate(zip(first, last, strict=True)):
-            if low < high:
-                asked.setdefault((low + high) // 2, []).append(i)
-        if not asked:
-            break
-        for at, several in asked.items():
-            shown = show_changes(np.array([news[i][3][: at + 1] for i in several]), RISK).tolist()
-            for i, known in zip(several, shown, strict=True):
-                first[i], last[i] = (first[i], at) if known else (at + 1, last[i])
-    for (stretch, since, pvalue, _), at in zip(news, first, strict=True):
-        stretch.by_start[since] = (max(at, since), pvalue * mean <= _SURE)
+    at, sure = last.copy(), [False] * len(news)
+    asked = [*range(len(news))]
+    while asked:  # from the newest back, as long as it was shown
+        pvalues = _pvalues([news[i][2][: at[i] + 1] for i in asked], _SURE / mean)
+        for i, pvalue in zip(asked, pvalues, strict=True):
+            sure[i] = pvalue * mean <= _SURE
+            at[i] = at[i] - 1 if pvalue <= RISK else -1
+        asked = [i for i in asked if not sure[i] and at[i] >= first[i]]
+    while asked := [i for i, ends in enumerate(zip(first, last, strict=True)) if ends[0] < ends[1]]:
+        middle = [(first[i] + last[i]) // 2 for i in asked]
+        pvalues = _pvalues([news[i][2][: k + 1] for i, k in zip(asked, middle, strict=True)], RISK)
+        for i, k, pvalue in zip(asked, middle, pvalues, strict=True):
+            first[i], last[i] = (first[i], k) if pvalue <= RISK else (k + 1, last[i])
+    for (stretch, since, _), raised, surely in zip(news, first, sure, strict=True):
+        stretch.by_start[since] = (max(raised, since), surely)
+
+
+def _pvalues(series: Sequence[FloatArray], enough: float) -> list[float]:
+    """Those of changes in series of any lengths."""
+    pvalues = np.ones(len(series))
+    for size in {row.size for row in series}:
+        alike = [i for i, row in enumerate(series) if row.size == size]
+        pvalues[alike] = change_pvalues([series[i] for i in alike], enough=enough)
+    return [*map(float, pvalues)]

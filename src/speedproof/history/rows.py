@@ -52,6 +52,16 @@ class Triage(Struct, frozen=True):
     at: str
 
 
+class Told(Struct, frozen=True):
+    """An alarm that was handed to a command: how sure, of which track, since which commit, how large."""
+
+    confirmed: bool
+    series: int
+    basis: str
+    commit: str
+    factor: float
+
+
 def standing(
     decisions: Iterable[Triage], benchmark: str, concerned: Callable[[Triage], bool]
 ) -> list[Triage]:

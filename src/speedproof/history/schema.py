@@ -15,7 +15,7 @@ from speedproof.errors import SpeedproofError
 from speedproof.history.database import Connection
 from speedproof.history.packing import locations_and_bounds, unpacked
 
-SCHEMA = 3
+SCHEMA = 4
 TABLES: dict[str, dict[str, str]] = {
     "meta": {"name": "TEXT NOT NULL PRIMARY KEY", "value": "TEXT NOT NULL"},
     "machine": {
@@ -80,6 +80,16 @@ TABLES: dict[str, dict[str, str]] = {
         "who": "TEXT NOT NULL",
         "at": "TEXT NOT NULL",
     },
+    # Alarms that a command was handed, which is not to be handed them again.
+    "told": {
+        "id": "{number} NOT NULL PRIMARY KEY",
+        "command": "TEXT NOT NULL",  # its digest
+        "series": "INTEGER NOT NULL REFERENCES series (id)",
+        "commit": 'INTEGER NOT NULL REFERENCES "commit" (id)',
+        "basis": "TEXT NOT NULL",
+        "factor": "FLOAT NOT NULL",
+        "confirmed": "BOOLEAN NOT NULL",
+    },
 }
 """Columns and what they hold."""
 _BATCH = 5000
@@ -135,7 +145,19 @@ def _figures_in_blocks(connection: Connection) -> None:
     connection.rows("DROP INDEX ix_sample_figures")
 
 
-_MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _values_apart, 2: _figures_in_blocks}
+def _what_was_told(connection: Connection) -> None:
+    """3 to 4: alarms that commands were handed are kept."""
+    made = """CREATE TABLE told (id {number} NOT NULL PRIMARY KEY, command TEXT NOT NULL,
+        series INTEGER NOT NULL REFERENCES series (id), "commit" INTEGER NOT NULL REFERENCES "commit" (id),
+        basis TEXT NOT NULL, factor FLOAT NOT NULL, confirmed BOOLEAN NOT NULL)"""
+    connection.rows(made.format(**_kinds(connection)))
+
+
+_MIGRATIONS: dict[int, Callable[[Connection], None]] = {
+    1: _values_apart,
+    2: _figures_in_blocks,
+    3: _what_was_told,
+}
 """From a schema version to the function that makes the next one of it."""
 
 

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import asdict
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
@@ -36,7 +37,7 @@ from speedproof.history.packing import (
     packed,
     unpacked,
 )
-from speedproof.history.rows import Added, Measurements, State, StoredSeries, Triage
+from speedproof.history.rows import Added, Measurements, State, StoredSeries, Told, Triage
 
 _PAGE = 500  # numbers in one question
 _TOGETHER = 3.0  # seconds of files in one transaction; another writer waits so long
@@ -366,7 +367,8 @@ class HistoryStore:
             self._forget_figures(connection, commit)
             used = connection.rows("SELECT DISTINCT source FROM sample")
             connection.many("DELETE FROM source WHERE id = ?", set(sources).difference(used))
-            connection.rows('DELETE FROM triage WHERE "commit" = ?', commit)
+            for table in ("triage", "told"):
+                connection.rows(f'DELETE FROM {table} WHERE "commit" = ?', commit)
             connection.rows('DELETE FROM "commit" WHERE id = ?', commit)
         return int(gone)
 
@@ -413,6 +415,27 @@ class HistoryStore:
         with self.transaction() as connection:
             rows = connection.rows(query)
         return tuple(Triage(sha, name or "", cast(State, state), *said) for sha, name, state, *said in rows)
+
+    def told(self, command: str) -> tuple[Told, ...]:
+        """The alarms that a command was handed, in that order."""
+        query = """SELECT t.confirmed, t.series, t.basis, c.sha, t.factor FROM told t
+            JOIN "commit" c ON c.id = t."commit" WHERE t.command = ? ORDER BY t.id"""
+        with self.transaction() as connection:
+            rows = connection.rows(query, _digest(command))
+        return tuple(Told(bool(sure), *row) for sure, *row in rows)
+
+    def tell(self, command: str, alarms: Iterable[Told]) -> None:
+        """Keep that a command was handed them."""
+        with self.transaction() as connection:
+            for alarm in alarms:
+                row = {"command": _digest(command), **asdict(alarm)}
+                row["commit"] = self._commit(connection, alarm.commit)
+                connection.insert("told", {name: [value] for name, value in row.items()})
+
+
+def _digest(command: str) -> str:
+    """What a command is known by: it may hold a secret."""
+    return hashlib.sha256(command.encode()).hexdigest()
 
 
 _REMEDIES = {

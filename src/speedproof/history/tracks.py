@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.history.commits import Commit
@@ -102,14 +102,6 @@ class Track(Struct, frozen=True, eq=False):
         low, at, high = (int(self.at[self.starts[k]]) for k in (possible[0], split, possible[1]))
         near = slice(max(min(low, at - NEAR), 0), max(high, at + NEAR) + 1)
         return {commit.sha for commit in self.order[near]}
-
-    def until(self, end: int) -> Track:
-        """What it was before a commit in order."""
-        rows = slice(0, int(np.searchsorted(self.at, end)))
-        columns = {
-            name: getattr(self, name)[rows] for name in ("at", "values", "low", "high", "samples", "beside")
-        }
-        return replace(self, order=self.order[:end], **columns)
 
     def joint_error(self, split: int) -> float:
         """Of the joint between two neighbouring points."""
