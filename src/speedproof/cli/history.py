@@ -212,9 +212,9 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
     _remark_branch(result.followed, console)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
-    if asked.on_alarm is not None and (news := result.news(history.store.told(asked.on_alarm))):
+    if asked.on_alarm is not None and (news := result.news(history.store.announced(asked.on_alarm))):
         _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
-        history.store.tell(asked.on_alarm, (alarm.told for alarm in news))
+        history.store.announce(asked.on_alarm, (alarm.announced for alarm in news))
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
     return FAILED if result.confirmed else 0

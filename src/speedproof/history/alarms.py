@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, StoredSeries, Told, Triage, standing
+from speedproof.history.rows import DECIDED, StoredSeries, Announced, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -68,19 +68,19 @@ class HistoryAlarm(Struct, frozen=True):
         return self.track.concerned(by, *self.places)
 
     @property
-    def told(self) -> Told:
+    def announced(self) -> Announced:
         """What is kept of it when a command was handed it."""
-        return Told(self.confirmed, self.track.series, self.track.basis, self.bad.sha, self.factor)
+        return Announced(self.confirmed, self.track.series, self.track.basis, self.bad.sha, self.factor)
 
-    def told_by(self, told: Told) -> bool:
-        """Whether that was told of its track, at a place where it may be."""
+    def announced_by(self, old: Announced) -> bool:
+        """Whether that was announced of its track, at a place where it may be."""
         of = self.track.series, self.track.basis
-        return (told.series, told.basis) == of and told.commit in self.track.near(*self.places)
+        return (old.series, old.basis) == of and old.commit in self.track.near(*self.places)
 
-    def exceeds(self, told: Told) -> bool:
+    def exceeds(self, old: Announced) -> bool:
         """Whether it is surer, of another direction, or twice as large."""
-        now, then = math.log(self.factor), math.log(told.factor)
-        return self.confirmed > told.confirmed or now * then < 0.0 or abs(now) >= 2.0 * abs(then)
+        now, then = math.log(self.factor), math.log(old.factor)
+        return self.confirmed > old.confirmed or now * then < 0.0 or abs(now) >= 2.0 * abs(then)
 
     def slower(self, series: StoredSeries) -> bool:
         """Whether it is for the worse, of its series."""
@@ -166,12 +166,12 @@ class AlarmAnswer(Struct, frozen=True):
         """Those of the undecided that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
-    def news(self, told: Sequence[Told]) -> tuple[HistoryAlarm, ...]:
-        """The undecided without those that are known by what was told last of their place."""
+    def news(self, announced: Sequence[Announced]) -> tuple[HistoryAlarm, ...]:
+        """The undecided without those that are known by what was announced last of their place."""
         return tuple(
             alarm
             for alarm in self.undecided
-            if not (known := [*filter(alarm.told_by, told)]) or alarm.exceeds(known[-1])
+            if not (known := [*filter(alarm.announced_by, announced)]) or alarm.exceeds(known[-1])
         )
 
     def exported(self) -> ExportedAlarms:

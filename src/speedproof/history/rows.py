@@ -52,7 +52,7 @@ class Triage(Struct, frozen=True):
     at: str
 
 
-class Told(Struct, frozen=True):
+class Announced(Struct, frozen=True):
     """An alarm that was handed to a command: how sure, of which track, since which commit, how large."""
 
     confirmed: bool

@@ -81,7 +81,7 @@ TABLES: dict[str, dict[str, str]] = {
         "at": "TEXT NOT NULL",
     },
     # Alarms that a command was handed, which is not to be handed them again.
-    "told": {
+    "announced": {
         "id": "{number} NOT NULL PRIMARY KEY",
         "command": "TEXT NOT NULL",  # its digest
         "series": "INTEGER NOT NULL REFERENCES series (id)",
@@ -145,9 +145,9 @@ def _figures_in_blocks(connection: Connection) -> None:
     connection.rows("DROP INDEX ix_sample_figures")
 
 
-def _what_was_told(connection: Connection) -> None:
+def _announced(connection: Connection) -> None:
     """3 to 4: alarms that commands were handed are kept."""
-    made = """CREATE TABLE told (id {number} NOT NULL PRIMARY KEY, command TEXT NOT NULL,
+    made = """CREATE TABLE announced (id {number} NOT NULL PRIMARY KEY, command TEXT NOT NULL,
         series INTEGER NOT NULL REFERENCES series (id), "commit" INTEGER NOT NULL REFERENCES "commit" (id),
         basis TEXT NOT NULL, factor FLOAT NOT NULL, confirmed BOOLEAN NOT NULL)"""
     connection.rows(made.format(**_kinds(connection)))
@@ -156,7 +156,7 @@ def _what_was_told(connection: Connection) -> None:
 _MIGRATIONS: dict[int, Callable[[Connection], None]] = {
     1: _values_apart,
     2: _figures_in_blocks,
-    3: _what_was_told,
+    3: _announced,
 }
 """From a schema version to the function that makes the next one of it."""
 

@@ -37,7 +37,7 @@ from speedproof.history.packing import (
     packed,
     unpacked,
 )
-from speedproof.history.rows import Added, Measurements, State, StoredSeries, Told, Triage
+from speedproof.history.rows import Added, Measurements, State, StoredSeries, Announced, Triage
 
 _PAGE = 500  # numbers in one question
 _TOGETHER = 3.0  # seconds of files in one transaction; another writer waits so long
@@ -367,7 +367,7 @@ class HistoryStore:
             self._forget_figures(connection, commit)
             used = connection.rows("SELECT DISTINCT source FROM sample")
             connection.many("DELETE FROM source WHERE id = ?", set(sources).difference(used))
-            for table in ("triage", "told"):
+            for table in ("triage", "announced"):
                 connection.rows(f'DELETE FROM {table} WHERE "commit" = ?', commit)
             connection.rows('DELETE FROM "commit" WHERE id = ?', commit)
         return int(gone)
@@ -416,21 +416,21 @@ class HistoryStore:
             rows = connection.rows(query)
         return tuple(Triage(sha, name or "", cast(State, state), *said) for sha, name, state, *said in rows)
 
-    def told(self, command: str) -> tuple[Told, ...]:
+    def announced(self, command: str) -> tuple[Announced, ...]:
         """The alarms that a command was handed, in that order."""
-        query = """SELECT t.confirmed, t.series, t.basis, c.sha, t.factor FROM told t
+        query = """SELECT t.confirmed, t.series, t.basis, c.sha, t.factor FROM announced t
             JOIN "commit" c ON c.id = t."commit" WHERE t.command = ? ORDER BY t.id"""
         with self.transaction() as connection:
             rows = connection.rows(query, _digest(command))
-        return tuple(Told(bool(sure), *row) for sure, *row in rows)
+        return tuple(Announced(bool(sure), *row) for sure, *row in rows)
 
-    def tell(self, command: str, alarms: Iterable[Told]) -> None:
+    def announce(self, command: str, alarms: Iterable[Announced]) -> None:
         """Keep that a command was handed them."""
         with self.transaction() as connection:
             for alarm in alarms:
                 row = {"command": _digest(command), **asdict(alarm)}
                 row["commit"] = self._commit(connection, alarm.commit)
-                connection.insert("told", {name: [value] for name, value in row.items()})
+                connection.insert("announced", {name: [value] for name, value in row.items()})
 
 
 def _digest(command: str) -> str:
