@@ -19,7 +19,7 @@ from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes,
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.result import HistoryAnswer, by_commit
-from speedproof.history.rows import StoredSeries, Told, Triage
+from speedproof.history.rows import Announced, StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history import alarm_report, overview, track_report
 from speedproof.reporting.text import render
@@ -189,11 +189,11 @@ def looks(values: Sequence[float], first: int = 12) -> Iterator[AlarmAnswer]:
 
 def handed(answers: Iterable[AlarmAnswer]) -> list[tuple[int, HistoryAlarm]]:
     """What a command is handed that is called after every commit: the newest commit, an alarm."""
-    told: list[Told] = []
+    told: list[Announced] = []
     news: list[tuple[int, HistoryAlarm]] = []
     for answer in answers:
         new = answer.news(told)
-        told += [alarm.told for alarm in new]
+        told += [alarm.announced for alarm in new]
         news += [(answer.commits - 1, alarm) for alarm in new]
         assert answer.news(told) == (), "the same look again"
     return news
@@ -249,11 +249,11 @@ def test_each_slowdown_is_handed_on_and_seldom_again() -> None:
     ],
 )
 def test_what_is_news(told: dict[str, object], new: bool) -> None:
-    """Told of another place, machine, benchmark or direction, less surely, or of less than half as much."""
+    """Announced of another place, machine, benchmark or direction, less surely, or of less than half as much."""
     (alarm,) = alarms_of(followed(noisy(9, 0.1, 60)))
     assert (alarm.bad, alarm.confirmed, alarm.places[1]) == (COMMITS[60], True, (60, 60))
     answer = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, (alarm,))
-    assert answer.news([replace(alarm.told, **told)]) == ((alarm,) if new else ())
+    assert answer.news([replace(alarm.announced, **told)]) == ((alarm,) if new else ())
     blessed = replace(alarm, decision=Triage(alarm.bad.sha, "", "blessed", "", "", ""))
     assert replace(answer, alarms=(blessed,)).news(()) == ()
 

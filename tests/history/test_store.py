@@ -21,7 +21,7 @@ from scipy.stats import binom
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
-from speedproof.history.rows import Told
+from speedproof.history.rows import Announced
 from speedproof.history.store import HistoryStore
 from speedproof.history.transfer import export_store
 
@@ -420,18 +420,18 @@ def test_what_a_command_was_handed_is_kept_of_it_alone(where: str, tmp_path: Pat
     for name in "ab":
         store.add(suite_of("v", float(ord(name))), {"v": Commit(name)}, path=name, digest=name)
     (series,) = store.all_series()
-    first = Told(False, series.id, "ant", "b", 1.07)
+    first = Announced(False, series.id, "ant", "b", 1.07)
     later = [replace(first, commit="a"), replace(first, factor=1.2, confirmed=True)]
-    store.tell("curl https://secret", [first])
-    store.tell("curl https://secret", later)
-    store.tell("cat", later)
+    store.announce("curl https://secret", [first])
+    store.announce("curl https://secret", later)
+    store.announce("cat", later)
     reopened = HistoryStore(where)
-    assert reopened.told("curl https://secret") == (first, *later)
-    assert (reopened.told("cat"), reopened.told("true")) == ((*later,), ())
+    assert reopened.announced("curl https://secret") == (first, *later)
+    assert (reopened.announced("cat"), reopened.announced("true")) == ((*later,), ())
     with pytest.raises(UsageError, match="no commit c"):
-        store.tell("cat", [first, replace(first, commit="c")])
+        store.announce("cat", [first, replace(first, commit="c")])
     assert store.forget("a") == 1
-    assert store.told("cat") == (later[1],)
+    assert store.announced("cat") == (later[1],)
     if "://" not in where:
         assert b"secret" not in Path(where).read_bytes()
 

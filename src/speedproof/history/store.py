@@ -37,7 +37,7 @@ from speedproof.history.packing import (
     packed,
     unpacked,
 )
-from speedproof.history.rows import Added, Measurements, State, StoredSeries, Announced, Triage
+from speedproof.history.rows import Added, Announced, Measurements, State, StoredSeries, Triage
 
 _PAGE = 500  # numbers in one question
 _TOGETHER = 3.0  # seconds of files in one transaction; another writer waits so long
