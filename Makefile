@@ -7,13 +7,17 @@ PIP = -m pip install --quiet --no-compile --disable-pip-version-check
 PYTEST = $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # Versions that a development environment gets: `make constraints` renews them, `make newest` goes without.
 CONSTRAINTS ?= constraints/dev.txt
+# What is installed is compiled when it is first imported, and not anew each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all coverage random validation scheduled check bench docs sanitize seeds wheel wheel-test lowest lowest-quick newest pythons constraints clean
 
-# The stamps make a second call instant; a change of the declared dependencies sets up anew.
+# The stamps make a second call instant; a change of the declared dependencies sets up anew. The pip that comes
+# with an old Python takes twice as long as a new one.
 $(VENV)/.run: pyproject.toml $(wildcard setup.py src/speedproof/*/_*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "speedproof needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(PIP) --upgrade pip
 	$(BIN)/python $(PIP) -c $(CONSTRAINTS) -e .
 	touch $@
 
@@ -78,6 +82,7 @@ wheel-test: wheel
 # Every pair (name, interpreter, constraints) is an environment of its own in which the fast tests pass.
 define environment
 	test -x .venv-$(1)/bin/python || $(2) -m venv .venv-$(1)
+	.venv-$(1)/bin/python $(PIP) --upgrade pip
 	.venv-$(1)/bin/python $(PIP) $(if $(3),-c $(3)) "$$(echo $(WHEEL)/*.whl)[test]"
 	PYTHONPATH=src .venv-$(1)/bin/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" -p no:cacheprovider $(DECIDE)
 endef

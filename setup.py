@@ -28,5 +28,5 @@ setup(
         kernels("speedproof.stats._merging"),
         kernels("speedproof.stats._scores"),
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}, "build_ext": {"parallel": True}},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -24,17 +25,20 @@ os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1")
 for _name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
     os.environ.pop(_name, None)
 
-_HERE = Path(__file__).parent
-
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark everything in ``validation`` as slow; shuffle where asked."""
     for item in items:
-        if _HERE / "validation" in item.path.parents:
+        if item.nodeid.startswith("tests/validation/"):
             item.add_marker("slow")
     seed = config.getoption("--shuffle")
     if seed is not None:
         random.Random(seed).shuffle(items)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: the collector of garbage need not search it."""
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,7 +53,7 @@ def full(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--full"))
 
 
-_ORACLE = _HERE / "data" / "oracle"
+_ORACLE = Path(__file__).parent / "data" / "oracle"
 _SPELLED = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf")}
 
 

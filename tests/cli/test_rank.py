@@ -272,8 +272,8 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path) -> None:
     old, new = (table(tmp_path / f"{n}.csv", {n: [2.0, 2.1, 2.2, 2.05, 2.15]}) for n in ("old", "new"))
     code, _, err = speedproof("hpt", old, new, "--unit", "s")
     assert code == 2
-    assert "only old has 1 of the benchmarks, left out: old" in err
-    assert "only new has 1 of the benchmarks, left out: new" in err
+    assert "left out: old: only old has it" in err
+    assert "left out: new: only new has it" in err
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_benchmark_without_a_rival_is_left_out(tmp_path: Path) -> None:
     table.write_text("benchmark,version,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
     code, out, err = speedproof("rank", str(table))
     assert code == 0
-    assert "left out: b: only x to rank" in err
+    assert "left out: b: only x has it" in err
     assert "place  a " in out
 
 

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,9 @@ from speedproof.corpus.engine import run
 from speedproof.data.record import FileResults
 from speedproof.errors import SpeedproofError, UsageError
 
-distributed = pytest.importorskip("distributed")
-
 pytestmark = [
-    pytest.mark.filterwarnings("ignore")  # of Dask's own while its processes die
+    pytest.mark.skipif(find_spec("distributed") is None, reason="needs Dask"),
+    pytest.mark.filterwarnings("ignore"),  # of Dask's own while its processes die
 ]
 
 
@@ -54,7 +55,7 @@ def scheduler(port: int, workers: int = 1) -> Iterator[str]:
     ]
     _pids[address] = running[0].pid
     try:
-        with distributed.Client(address, timeout=_PATIENCE, set_as_default=False) as client:
+        with import_module("distributed").Client(address, timeout=_PATIENCE, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=_PATIENCE)
         yield address
     finally:

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from speedproof.corpus.place import Place
 from speedproof.data.record import FileResults
 from speedproof.errors import UsageError
 
-pytest.importorskip("moto", reason="pip install 'moto[s3]' flask flask-cors for a local S3")
+pytestmark = pytest.mark.skipif(find_spec("moto") is None, reason="pip install 'moto[s3]' flask flask-cors")
 
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
 Results = list[tuple[str, FileResults]]

@@ -1,6 +1,5 @@
 """A session's file that somebody edited, or a disk damaged: an error with its place, and no value lost."""
 
-import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,10 +72,10 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def damaged() -> Iterator[tuple[str, bytes]]:
     """Every member replaced by every junk, deleted, doubled; and the line cut at many places."""
-    sound = json.loads(msgspec.json.encode(HEAD))
-    for path in places(sound):
+    sound = msgspec.json.encode(HEAD)
+    for path in places(json.loads(sound)):
         for junk in (*JUNK, "delete", "double"):
-            changed = copy.deepcopy(sound)
+            changed = json.loads(sound)
             parent: Any = changed
             for key in path[:-1]:
                 parent = parent[key]
@@ -87,10 +86,9 @@ def damaged() -> Iterator[tuple[str, bytes]]:
             else:
                 parent[path[-1]] = junk
             yield f"{path}: {junk!r:.20}", json.dumps(changed, separators=(",", ":")).encode()
-    whole = msgspec.json.encode(HEAD)
-    for cut in range(1, len(whole), 97):
-        yield f"cut at {cut}", whole[:cut]
-    yield "deep", whole[:-1] + b',"x":' + b"[" * 100_000 + b"}"
+    for cut in range(1, len(sound), 97):
+        yield f"cut at {cut}", sound[:cut]
+    yield "deep", sound[:-1] + b',"x":' + b"[" * 100_000 + b"}"
 
 
 ALL = list(damaged())

@@ -101,7 +101,7 @@ def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str
     with pytest.raises(UsageError, match=r"no measured commit is on main in .* \(main, side\)") as refused:
         ordered(dated, "main", folder)
     assert "repository" in str(refused.value)
-    with pytest.raises(UsageError, match="is in no git repository, which orders"):
+    with pytest.raises(UsageError, match="is in no git repository, and git orders"):
         ordered(dated, folder=str(tmp_path), added_on=["trunk"])
 
 

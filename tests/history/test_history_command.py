@@ -127,8 +127,10 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert code == 0
     decides = [] if metric == "time" else ["--decide-by", metric]
     where = ["--machine", "ant"] if metric == "time" else []
-    again = " ".join(["speedproof history confirm", sha[:9], *decides, "-- COMMAND"])
+    again = " ".join(["speedproof history confirm", sha[:9], *decides, "--store"])
     assert f"Measure again: {again}" in " ".join(before.split())
+    alone = " ".join(run(tmp_path, "watch", "--benchmark", "nap")[1].split())
+    assert again.replace(sha[:9], f"{sha[:9]} --benchmark nap") in alone  # whose risk is its own
     code, out, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap", "0.25")
     assert code == 2
     assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
@@ -175,32 +177,102 @@ def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pyte
     assert (code, out.splitlines()[-1].startswith("nap: undecided, so nothing was filed; ")) == (0, True)
 
 
-def test_a_machine_without_a_level_is_held_against_the_alarms(
+def again(folder: Path, name: str, commits: Sequence[str], times: Sequence[float], more: str = "") -> str:
+    """A session of nine runs of each of two commits, with the host that measured where that is told."""
+    rows = [
+        f"{name},{commit},{time * (1 + k / 100)}{more and ','}{more}"
+        for commit, time in zip(commits, times, strict=True)
+        for k in range(9)
+    ]
+    head = f"benchmark,version,ms{',hostname' if more else ''}"
+    (folder / "again.csv").write_text("\n".join([head, *rows, ""]))
+    return str(folder / "again.csv")
+
+
+def test_a_command_that_nobody_named_is_held_against_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The good commit took 10 ms on the alarm's machine: 21 ms on a new one are of another thing, 9.7 are not.
+    """The good commit took 10 ms: 21 ms may be another thing's, unless somebody says that it is the benchmark.
 
-    Where the store has 21 ms of that machine, they are the same thing.
+    Then the machine is slower on that day by 2.1 everywhere: the change is what it was, 50 ms against 10 ms.
     """
     history = suspected(tmp_path, monkeypatch, "time")
     (alarm,) = history.alarms().alarms
-
-    def filed(times: float, machine: str) -> bool | None:
-        rows = [
-            f"nap,{c.sha},{t * (1 + k / 100)}"
-            for c, t in zip((alarm.good, alarm.bad), (times, 50.0), strict=True)
-            for k in range(9)
-        ]
-        (tmp_path / "again.csv").write_text("\n".join(["benchmark,version,ms", *rows, ""]))
-        return history.confirm(alarm, tmp_path / "again.csv", machine=machine)
-
-    with pytest.raises(sp.SpeedproofError, match=r"ms now, .* so nothing was filed"):
-        filed(21.0, "bee")
+    commits = (alarm.good.sha, alarm.bad.sha)
+    with pytest.raises(sp.SpeedproofError, match=r"ms now, .* so nothing was filed.*benchmark='nap'"):
+        history.confirm(alarm, again(tmp_path, "command", commits, (21.0, 105.0)), machine="ant")
     assert history.count(commit=alarm.bad.sha) == 1
-    assert filed(9.7, "bee") is True
-    (tmp_path / "good.csv").write_text("benchmark,ms\n" + "nap,21\n" * 3)
-    history.add(tmp_path / "good.csv", commit=alarm.good.sha, machine="cow")
-    assert filed(21.0, "cow") is True
+    level = np.exp(alarm.track.level[-2:])
+    assert history.confirm(alarm, again(tmp_path, "nap", commits, (21.0, 105.0)), machine="ant") is True
+    (found,) = history.alarms().confirmed
+    assert found.bad == alarm.bad
+    # Without the level of that day: what it was before, and five times that, each with one session before
+    expected = level[0], math.sqrt(level[1] * level[0] * 5.0)
+    np.testing.assert_allclose(np.exp(found.track.level[-2:]), expected)
+
+
+def test_commits_without_a_value_do_not_count(tmp_path: Path) -> None:
+    """Of 41 commits five are noise: history and watch count 36."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for i in range(41):
+            (tmp_path / "r.csv").write_text(f"benchmark,ms\nin,{10 + 0.1 * rng.standard_normal()}\n")
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}", started="2026-01-01T00:00:00+00:00")
+    for i in range(10, 15):
+        history.decide(f"c{i}", "invalid")
+    assert "in 1 benchmark over 36 commits\n" in run(tmp_path, repository="/")[1]
+    assert "in 1 benchmark, last 30 commits of 36\n" in run(tmp_path, "watch", repository="/")[1]
+
+
+def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told before anything is measured; the machine is known by its host, its CPU or the name of a store."""
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+    commits = (alarm.good.sha, alarm.bad.sha)
+    for where in ([], ["--machine", "bee"]):
+        code, out, err = run(tmp_path, "confirm", *where, "--", "sh", "nap", "1")
+        assert (code, out) == (2, "")
+        assert re.search(r"is of the machine ant, not of .*: measure it there; .* add --machine ant$", err)
+    for told, machine in (("", ""), ("bee", ""), ("", "bee"), ("ant", "bee")):
+        with pytest.raises(sp.SpeedproofError, match="is of the machine ant, not of"):
+            history.confirm(alarm, again(tmp_path, "nap", commits, (10, 50), told), machine=machine)
+    assert history.count(commit=alarm.bad.sha) == 1
+    assert history.confirm(alarm, again(tmp_path, "nap", commits, (10, 50), "ant")) is True
+    assert len(history.store.machines()) == 1
+
+
+def test_a_machine_is_known_by_what_another_tool_tells_of_it(tmp_path: Path) -> None:
+    """Files with the number of CPUs and the host are of the machine of that host, which is called so."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for i in range(41):
+            row = f"in,{10 + 10 * (i == 40) + 0.1 * rng.standard_normal()},ant,8,Linux"
+            (tmp_path / "r.csv").write_text(f"benchmark,ms,hostname,num_cpus,system\n{row}\n")
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    (alarm,) = history.alarms().alarms
+    assert alarm.track.basis == "ant, 8 CPUs, Linux"
+    session = again(tmp_path, "in", ("c39", "c40"), (10, 20), "ant")
+    assert history.confirm(alarm, session) is True
+    assert len(history.store.machines()) == 1
+    (tmp_path / "r.csv").write_text("benchmark,ms\nin,10\n")
+    history.add(tmp_path / "r.csv", commit="c41", machine=alarm.track.basis)
+    assert len(history.store.machines()) == 1
+
+
+def test_an_alarm_of_any_commit_is_measured_again(tmp_path: Path) -> None:
+    """The watch shows one of 50 commits ago with --last: it is found by its commit, or by one beside it."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for i in range(90):
+            (tmp_path / "r.csv").write_text(
+                f"benchmark,ms\nin,{10 + (i >= 40) + 0.1 * rng.standard_normal()}\n"
+            )
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    watched = json.loads(run(tmp_path, "watch", "--last", "60", "--json", repository="/")[1])
+    assert [alarm["bad"] for alarm in watched["results"][0]["alarms"]] == ["c40"]
+    for commit, found in (("c40", True), ("c41", True), ("c60", False)):
+        code, _, err = run(tmp_path, "confirm", commit, "--", "true", repository="/")
+        assert (code, f"no alarm at {commit}" in err) == (2, not found)  # there is no git to measure it
 
 
 def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
@@ -453,7 +525,9 @@ def test_the_notifications_of_the_manual(
     for name in ("b0", "b1", "b2"):
         assert f"{name}: 1." in json.loads((tmp_path / "curl.txt").read_text())["text"]
         (line,) = [x for x in (tmp_path / "gh.txt").read_text().splitlines() if f"- {name}: 1." in x]
-        assert f" --benchmark {name} -- COMMAND" in line
+        assert re.search(
+            f"confirm [0-9a-f]+ --benchmark {name} --branch 'HEAD~16' --store .* -- COMMAND$", line
+        )
 
 
 FOLLOWING = [("--fail-on-change",), ("watch",), ("show", "parse"), ("page", "-o", "site")]
@@ -477,7 +551,10 @@ def test_nothing_passes_where_git_orders_nothing(
     assert "--branch (feature, main)" in told
     (tmp_path / "other").mkdir()
     told = refused("other")
-    assert f"{tmp_path / 'other'}: is in no git repository, which orders these commits; name it with" in told
+    assert (
+        f"{tmp_path / 'other'}: is in no git repository, and git orders these commits; name theirs with"
+        in told
+    )
     assert "--branch" not in told
     git(tmp_path / "other", "init", "-q", "-b", "trunk")
     git(tmp_path / "other", "commit", "-q", "--allow-empty", "-m", "Other")
@@ -532,7 +609,8 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     (alarm,) = json.loads(run(repository, "watch", "--last", "60", "--json")[1])["results"][0]["alarms"]
     assert abs(shas.index(alarm["bad"]) - SLOWER_FROM) <= 1
     words = shlex.split(alarm["confirm"])
-    assert words == ["speedproof", "history", "confirm", alarm["bad"], "--benchmark", "parse"]
+    place = ["--store", str(repository / "s.db"), "--repository", str(repository)]
+    assert words == ["speedproof", "history", "confirm", alarm["bad"], "--benchmark", "parse", *place]
     refused = run(repository, *words[2:], "--", "false")  # is understood, and finds the alarm
     assert (refused[0], "no alarm" in refused[2]) == (2, False)
     code, out, _ = run(repository, "watch", "--last", "60")
@@ -735,15 +813,17 @@ def test_a_decision_names_its_commit_and_a_row_all_directions(tmp_path: Path) ->
         ]
         (tmp_path / "r.csv").write_text("\n".join(["benchmark,value,unit", *rows, ""]))
         history.add(tmp_path / "r.csv", commit=sha)
-    assert "1 slower, 1 faster" in run(tmp_path)[1]
-    unsaid = "reopened: nothing was said of it"
-    for action, said in (
-        ("reopen", unsaid),
-        ("bless", "blessed"),
-        ("fixed", "fixed"),
-        ("reopen", "reopened"),
+    assert re.search(r"1\.05x +slower, 1\.(19|20)x faster +stands", run(tmp_path)[1])
+    for action, said, unsaid in (
+        ("reopen", "reopened", True),
+        ("bless", "blessed", False),
+        ("fixed", "fixed", False),
+        ("reopen", "reopened", False),
+        ("reopen", "reopened", True),
     ):
-        assert run(tmp_path, action, "HEAD")[1].startswith(f"{shas[-1][:9]} is {said}\n")
+        out = run(tmp_path, action, "HEAD")[1]
+        assert out.startswith(f"{shas[-1][:9]} is {said}\n")
+        assert out.endswith("shown there now, and nothing was said of it.\n") == unsaid
     assert run(tmp_path, "note", "HEAD", "why")[1] == f"{shas[-1][:9]} is noted: why\n"
 
 
@@ -788,7 +868,7 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
         (tmp_path / f"{remarks}").mkdir()
         code, _, err = run(tmp_path / f"{remarks}", "add", *given, "--unit", "s", repository=folder)
         assert code == 0
-        assert err.count("git knows no v1.2 here: the history of a branch shows") == remarks
+        assert err.count("git knows no v1.2 here, so that no branch shows") == remarks
         assert err.count("\n") == remarks
     found = sp.History(tmp_path / "1" / "s.db", repository)
     assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}

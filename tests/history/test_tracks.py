@@ -147,6 +147,30 @@ def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
         assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())
 
 
+def test_what_measures_an_alarm_again_is_left_out_of_the_noise_floor() -> None:
+    """A session of several commits at another speed does not count beside those of one; among its like it does."""
+    values = np.random.default_rng(4).normal(0, 0.02, (10, 2))
+
+    def in_sessions(first: int, factor: float, *, together: bool) -> list[MeasuredCommit]:
+        return [
+            MeasuredCommit(
+                0, first + (k if together else 2 * i + k), 0, COMMITS[i], False, factor * math.exp(value), i
+            )
+            for (i, k), value in np.ndenumerate(values)
+        ]
+
+    alone = in_sessions(0, 1.0, together=False)
+    assert spread_of([*alone, *in_sessions(100, 1.4, together=True)]) == spread_of(alone)
+    assert spread_of(in_sessions(0, 1.0, together=True)).variance == pytest.approx(
+        values.var(axis=1, ddof=1).mean()
+    )
+    once = [row for row in alone if row.session % 2]
+    assert (
+        noise_floor(measurements([*once, *in_sessions(100, 1.4, together=True)]), {0: Key("sort")}, "")
+        is None
+    )
+
+
 def test_series_in_any_order_have_tracks_of_their_own() -> None:
     """Rows of two series in turns."""
     rows = [

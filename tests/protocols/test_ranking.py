@@ -265,7 +265,7 @@ def test_how_far_apart_versions_may_be_in_size() -> None:
         else:
             with pytest.raises(DataError, match="differ so much in size"):
                 rank_runs(samples, resamples=0)
-    with pytest.raises(DataError, match="only a to rank: it takes two versions"):
+    with pytest.raises(DataError, match="only a has it; a ranking takes two"):
         rank_runs({"a": one}, resamples=0)
     for other in (Sample(one.values, "B"), Sample(one.values, "s", Direction.HIGHER)):
         with pytest.raises(DataError, match="different units or directions"):

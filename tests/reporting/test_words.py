@@ -260,6 +260,24 @@ def test_files_are_cut_at_separators() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
 
 
+@pytest.mark.parametrize("files", [("broken_etas", "quick"), ("2024-results", "2025-results", "before")])
+def test_versions_of_several_files_keep_file_and_version(files: tuple[str, ...]) -> None:
+    pairs = [(file, version) for file in files for version in ("python", "java")]
+    names = [f"{file}_results.json.bz2:Interpreters:default-{version}" for file, version in pairs]
+    for (file, version), short in zip(pairs, labels(names, 16), strict=True):
+        assert short.endswith(f"-{version}")
+        assert short.partition("-")[0] in re.split("[-_]", file)
+
+
+def test_no_line_begins_with_a_percent_sign() -> None:
+    said = "with a confidence of only 87.5 %, and of 5 % in 100 % of cases"
+    for width in range(12, 80):
+        lines = wrapped(said, width)
+        assert "".join(lines).replace(" ", "") == said.replace(" ", "")
+        assert not any(line.lstrip().startswith("%") for line in lines)
+        assert all(width_of(line) <= width for line in lines)
+
+
 def test_a_sentence_on_the_chance_is_as_long_as_a_line_lets_it(comparison: Comparison) -> None:
     """With its full stop."""
     estimate = Estimate(0.98, 0.9, 0.991, 0.95)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
@@ -30,9 +30,10 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.history.commits import (
+    Commit,
     commit_address,
     current_branch,
     first_parent_order,
@@ -40,8 +41,9 @@ from speedproof.history.commits import (
     short_name,
     tags,
 )
+from speedproof.history.commits import Followed as Followed
 from speedproof.history.importers import importer_of
-from speedproof.history.packing import UNKNOWN, identity_of, label_of
+from speedproof.history.packing import UNKNOWN, facts_of, identity_of, label_of, same_machine
 from speedproof.history.rows import Added, QueriedSample, State
 from speedproof.values import level
 
@@ -275,8 +277,9 @@ class History:
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
 
+        line = first_parent_order(branch, self.repository)
         series, measured, commits, tracks = tracks_in(
-            self.store, self.repository, metric, benchmark, branch, machine, apart=apart
+            self.store, self.repository, metric, benchmark, line, branch, machine, apart=apart
         )
         floor = noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
         del measured  # of a large history much memory
@@ -292,6 +295,31 @@ class History:
             said,
             floor,
             () if apart else beyond_changes(tracks, series, said, changes),
+            self._followed(line, commits, branch, benchmark),
+        )
+
+    def _followed(
+        self,
+        line: Sequence[str],
+        commits: Sequence[Commit],
+        branch: str,
+        benchmark: str | None,
+        every: float = 1000.0,
+    ) -> Followed:
+        """What of the store is on a branch, where git orders it, and the options that ask for the same."""
+        on_line = {commit.sha for commit in commits}.intersection(line)
+        asked = (
+            ("every", f"{every:.15g}", "1000"),
+            ("branch", branch, "HEAD"),
+            ("store", self.store.where, DEFAULT_STORE),
+            ("repository", self.repository, "."),
+        )
+        return Followed(
+            branch,
+            len(self.store.commits()) - len(commits) if on_line else 0,
+            bool(on_line) and line[-1] not in on_line,
+            benchmark is not None,
+            "".join(f" --{name} {quote(value)}" for name, value, usual in asked if value != usual),
         )
 
     def floor(self) -> NoiseFloor | None:
@@ -300,14 +328,6 @@ class History:
 
         series, measured = measured_in(self.store, ALL, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
-
-    def beside(self, branch: str = "HEAD") -> tuple[int, bool]:
-        """How many measured commits are not on a branch, and whether its newest is measured, where git orders."""
-        line = first_parent_order(branch, self.repository)
-        measured = {commit.sha for commit in self.store.commits()}
-        if measured.isdisjoint(line):
-            return 0, True
-        return len(measured.difference(line)), line[-1] in measured
 
     def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
         """The metrics that decide where none is named, and the others; of all benchmarks or one."""
@@ -353,18 +373,21 @@ class History:
         """
         from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
+        from speedproof.history.tracks import measured_commits
 
+        line = first_parent_order(branch, self.repository)
         series, _, commits, tracks = tracks_in(
-            self.store, self.repository, metric, benchmark, branch, machine, bounds=False
+            self.store, self.repository, metric, benchmark, line, branch, machine, bounds=False
         )
+        followed = self._followed(line, commits, branch, benchmark, every)
         if before:
             commits = commits[:-before]
             tracks = tuple(track.until(len(commits)) for track in tracks if track.at[0] < len(commits))
-        line, said = first_parent_order(branch, self.repository), self.store.decisions()
+        said = self.store.decisions()
         asked: dict[str, Any] = {"every": every, "last": last, "line": line, "only": only}
         alarms = find_alarms(tracks, series, said, **asked) if tracks else ()
-        watched = len({track.series for track in tracks})
-        return AlarmResult(self.store.where, every, last, len(commits), watched, series, alarms)
+        many = measured_commits(tracks), len({track.series for track in tracks})
+        return AlarmResult(self.store.where, every, last, *many, series, alarms, followed)
 
     @checked()
     def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool | None:
@@ -377,7 +400,7 @@ class History:
         session : str or path
             What ``speedproof run --revisions GOOD BAD`` wrote.
         machine : str
-            As in :meth:`add`; by default the alarm's where nobody knows which that is.
+            The alarm's, where what the session says of its machine does not tell that it is the same.
 
         Returns
         -------
@@ -387,15 +410,19 @@ class History:
 
         Raises
         ------
+        UsageError
+            A session of another machine.
         DataError
-            A session of another thing: the good commit is far from what the store has for it on that machine.
+            A session of another thing: it does not name the benchmark, and the good commit is far from what the
+            store has for it on that machine.
         """
         series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
         path, suite, benchmark = os.fspath(session), read_suite(session), series.key.benchmark
+        self.measurable([alarm], machine, facts_of(suite))
+        if not alarm.track.anchored:
+            machine = alarm.track.basis
         measured = self._measured_again(alarm, series.key, suite, path)
-        if not machine and alarm.track.basis == UNKNOWN:
-            machine = UNKNOWN
-        if measured is not None:
+        if measured is not None and benchmark not in suite.benchmarks:
             self._refuse_another(measured, alarm, series.key, label_of(identity_of(suite, machine)))
         if measured is None or measured.verdict == "undecided":
             return None
@@ -412,24 +439,44 @@ class History:
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
         if shown:
-            self.store.decide(alarm.bad.sha, "confirmed", reason=path, who=user(), benchmark=benchmark)
+            self.store.decide(alarm.bad.sha, "confirmed", reason="", who=user(), benchmark=benchmark)
         return shown
+
+    @staticmethod
+    def measurable(
+        alarms: Sequence[HistoryAlarm], machine: str = "", facts: Mapping[str, str] | None = None
+    ) -> list[HistoryAlarm]:
+        """Those of alarms that can be measured again on a machine: this one, or that of a name or of such facts.
+
+        A slowdown on one machine may be none on another. Where none is left, whose they are is told.
+        """
+        if facts is None:
+            from speedproof.measuring.system import snapshot
+
+            facts = snapshot()
+        kept = [alarm for alarm in alarms if _is_of(alarm, machine, facts)]
+        if alarms and not kept:
+            at, basis = alarms[0].bad.sha, alarms[0].track.basis
+            here = machine or facts.get("cpu") or facts.get("host") or UNKNOWN
+            raise UsageError(
+                f"the alarm at {short_name(at)} is of the machine {basis}, not of {here}: measure it there; "
+                "if both are one machine, add ",
+                Parameter("machine", basis, f"machine {quote(basis)}"),
+            )
+        return kept
 
     def _refuse_another(self, measured: PairResult, alarm: HistoryAlarm, of: Key, machine: str) -> None:
         """Say that what was measured is not what the store holds, which it would be pooled with."""
-        good = alarm.compared[0].sha
-        known: dict[str, list[float]] = {}
-        for row in self.query(metric=of.metric, commit=good):
-            if row.benchmark == of.benchmark:
-                known.setdefault(row.machine, []).append(row.median)
-        times = [measured.headline.reference.median]
-        times.append(median(known.get(machine) or known.get(alarm.track.basis) or times))
+        good, times = alarm.compared[0].sha, [measured.headline.reference.median]
+        rows = self.query(metric=of.metric, commit=good)
+        there = [row.median for row in rows if (row.benchmark, row.machine) == (of.benchmark, machine)]
+        times.append(median(there or times))
         if max(times) > _FAR * min(times) > 0:
-            here, there = format_values(times, measured.headline.reference.unit)
+            now, before = format_values(times, measured.headline.reference.unit)
             raise DataError(
-                f"{of.benchmark} at {short_name(good)}: {here} now, {there} in {self.store.where}, "
-                "so nothing was filed: give the benchmark's own command, the same metric and machine; "
-                "if they are, the machine has another speed now"
+                f"{of.benchmark} at {short_name(good)}: {now} now, {before} in {self.store.where}, "
+                "so nothing was filed: if the command is right, and the machine has another speed now, add ",
+                Parameter("benchmark", of.benchmark, f"benchmark {quote(of.benchmark)}"),
             )
 
     def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:
@@ -533,3 +580,11 @@ class History:
     def samples(self, numbers: Iterable[int]) -> list[Sample]:
         """Whole samples by the numbers that points of a track hold."""
         return self.store.samples(list(numbers))
+
+
+def _is_of(alarm: HistoryAlarm, machine: str, facts: Mapping[str, str]) -> bool:
+    """Whether a machine is an alarm's: of ratios to an anchor each is."""
+    basis = alarm.track.basis
+    if alarm.track.anchored or machine:
+        return alarm.track.anchored or machine == basis
+    return basis == UNKNOWN or same_machine(basis, facts)

@@ -25,8 +25,9 @@ from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
-from speedproof.history.rows import Added, Measurements, StoredSeries, standing
+from speedproof.history.rows import Added, Measurements, StoredSeries
 from speedproof.history.rows import QueriedSample as QueriedSample
+from speedproof.history.rows import standing as standing
 
 if TYPE_CHECKING:
     from speedproof.api.history import History
@@ -45,9 +46,15 @@ def as_one(suite: Suite, path: str) -> Suite:
     if len(suite.versions) == 1:
         return suite
     if not suite.commands:
+        versions = enumerate_names(suite.versions, 3)
+        if Path(path).is_dir():
+            raise UsageError(
+                f"{path}: each of its files is a version ({versions}); for sessions of one commit name the "
+                f"files, {path}/*"
+            )
         raise UsageError(
-            f"{path}: holds the versions {', '.join(suite.versions)}; add one, as {path}:{suite.versions[0]}, or "
-            "name no commit: then each is added under its own name"
+            f"{path}: holds the versions {versions}; add one, as {path}:{suite.versions[0]}, or name no commit: "
+            "then each is added under its own name"
         )
     samples = {(Key(version, key.metric), "all"): sample for (key, version), sample in suite.samples.items()}
     merged: dict[str, dict[str, tuple[str, ...]]] = {"all": {}}
@@ -310,17 +317,18 @@ def tracks_in(
     repository: str,
     metric: str | None,
     benchmark: str | None,
+    line: Sequence[str],
     branch: str,
     machine: str | None = None,
     *,
     apart: bool = False,
     bounds: bool = True,
 ) -> tuple[dict[int, StoredSeries], Measurements, list[Commit], tuple[Track, ...]]:
-    """Series, measurements, commits in order and tracks, with their bounds or without."""
+    """Series, measurements, commits in the order of a branch's ``line``, tracks; with bounds or without."""
     from speedproof.history.tracks import tracks_of
 
     series, measured = measured_in(store, metric, benchmark, apart=apart, bounds=bounds)
-    commits = ordered(store.commits(), branch, repository, store.branches())
+    commits = ordered(store.commits(), branch, repository, store.branches(), line)
     machines = store.machines()
     if machine is not None:
         here = [number for number, label in machines.items() if wanted(label, [machine], ())]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from speedproof.api.given import proportion_given, two_versions
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
-from speedproof.data.names import enumerate_names
+from speedproof.data.names import left_out
 from speedproof.data.suite import Pair, Suite
 from speedproof.errors import Parameter, UsageError
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of, machine_speeds
@@ -26,7 +26,6 @@ from speedproof.reporting.model import Report, to_json
 from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import median
 
-_NAMED = 5
 # Units of what is spent; of others nobody knows that low values are good.
 _COSTS = ("s", "B", "J", "cycles")
 
@@ -198,12 +197,8 @@ def hpt(
         raise UsageError(f"there is no metric {metric}; HPT takes one of {', '.join(suite.metrics)}")
     pairing = suite.pair(first, second)
     pairs = tuple(p for p in pairing.pairs if p.key.metric == metric)
-    lost = [
-        f"only {version} has {len(keys)} of the benchmarks, left out: "
-        f"{enumerate_names([key.benchmark for key in keys], _NAMED)}"
-        for version, keys in ((first, pairing.only_reference), (second, pairing.only_candidate))
-        if keys
-    ]
+    alone = ((first, pairing.only_reference), (second, pairing.only_candidate))
+    lost = left_out((key.benchmark, f"only {version} has it") for version, keys in alone for key in keys)
     problems = (*lost, *(f"left out: {problem}" for problem in pairing.problems))
     if not pairs:
         raise UsageError(

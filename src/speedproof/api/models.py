@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from speedproof.api.given import components_given, no_step, of_metric, proportion_given
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
+from speedproof.data.names import left_out
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity, scale_of
@@ -213,24 +214,19 @@ def model(
             return error
 
     models = []
-    left_out: dict[str, list[str]] = {}
+    unmodelled: list[tuple[str, str]] = []
     for ((key, version), sample), analysis in zip(
         samples, _shared_out(one, [s for _, s in samples], jobs), strict=True
     ):
         if isinstance(analysis, DataError):
-            left_out.setdefault(str(analysis), []).append(f"{key.benchmark} ({version})")
+            unmodelled.append((f"{key.benchmark} ({version})", str(analysis)))
         else:
             models.append((key, version, sample, analysis))
         done()
-    problems = [f"left out: {_first(names)}: {why}" for why, names in left_out.items()]
+    problems = left_out(unmodelled)
     if not models:
         raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
     return ModelResult(tuple(models), tuple(problems), suite, asked)
-
-
-def _first(names: list[str]) -> str:
-    rest = len(names) - 1
-    return f"{names[0]} and {rest} other{'s' if rest > 1 else ''}" if rest else names[0]
 
 
 def _shared_out(

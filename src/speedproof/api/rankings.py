@@ -9,6 +9,7 @@ from msgspec import Struct
 from speedproof.api.given import alpha_of, components_given, no_step, of_metric
 from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
+from speedproof.data.names import left_out
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.errors import DataError, Parameter, UsageError
@@ -194,7 +195,7 @@ def rank(
         for c in r.comparisons:
             known.setdefault(Key(c.benchmark, c.metric), {})[first, r.candidate] = c
     rankings: list[BenchmarkRanking] = []
-    problems = []
+    unranked = []
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
             ranking = rank_runs(
@@ -207,7 +208,7 @@ def rank(
                 known=known.get(key, {}),
             )
         except DataError as error:
-            problems.append(f"left out: {key.benchmark}: {error}")
+            unranked.append((key.benchmark, str(error)))
         else:
             samples = list(rivals.values())
             alike = [r for r in compared if r.metric == key.metric]
@@ -218,6 +219,7 @@ def rank(
                 changes = compare_modes(Pair(key, *samples), alpha=alpha, K_max=max_components)
             rankings.append(BenchmarkRanking(key, samples[0].unit, ranking, changes, tuple(caveats), machine))
         done()
+    problems = left_out(unranked)
     if not rankings:
         raise UsageError("\n  ".join(["no benchmark could be ranked", *problems]))
     return RankResult(tuple(rankings), compared, tuple(problems), suite, first, proportion(confidence))

@@ -88,7 +88,21 @@ class _FormatName(ParamType):
         return self._names.shell_complete(ctx, param, incomplete)
 
 
-class _File(click.Path):
+class _Path(ParamType):
+    """A place in the file system; what reads or writes there says what is wrong with it."""
+
+    name = "path"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Leave it to the shell."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+class _File(_Path):
     """A file that is read; ``@last`` is the latest session, also as ``NAME=@last`` or ``@last:VERSION``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -116,7 +130,7 @@ class ClickArgument(click.Argument):
             required=field.required,
             type=click.Choice(words)
             if words
-            else (_File if "FILE" in asked.metavar else click.Path)(allow_dash=True)
+            else (_File if "FILE" in asked.metavar else _Path)()
             if asked.is_file
             else str,
         )
@@ -152,7 +166,7 @@ class ClickOption(click.Option):
         elif metavar == _MAYBE_FILE:
             more |= {"type": _File(), "flag_value": declaring.LATEST}
         elif metavar in _PATHS:
-            more["type"] = click.Path(allow_dash=True)
+            more["type"] = _Path()
         super().__init__(
             [name, *(asked.names or [f"--{name.replace('_', '-')}"])],
             help=asked.help,

@@ -1,6 +1,7 @@
 """``speedproof history``: keep measurements of commits, and tell what changed, when and by how much."""
 
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import chdir, suppress
 from datetime import datetime
@@ -28,17 +29,19 @@ from speedproof.reporting.numbers import plural
 from speedproof.values import count, place
 
 if TYPE_CHECKING:
+    from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
 
 
 class Shared(Struct, frozen=True, kw_only=True):
     """What several actions ask in the same words."""
 
-    commit: Annotated[str | None, "REV", "only this commit, a row a benchmark"] = None
-    benchmark: Annotated[str | None, "NAME", "only this one"] = None
+    commit: Annotated[str | None, "REV", "only this commit, one row per benchmark"] = None
+    benchmark: Annotated[str | None, "NAME", "only this benchmark"] = None
     machine: Annotated[str | None, "NAME", "only this machine, as '*Xeon*'"] = None
-    metric: Annotated[str | None, "NAME", "the metric that decides, or all (default: time)"] = None
+    metric: Annotated[str | None, "NAME", "the metric to follow, or all (default: time)"] = None
     branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
+    every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
     confidence: Annotated[float, "LEVEL", "default: 0.95"] = 0.95
     fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
     fail_on_change: Annotated[bool, "exit 1 when a slowdown stands that nobody has decided about"] = False
@@ -111,7 +114,6 @@ class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
 class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show the alarms of the newest commits."""
 
-    every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
     last: Annotated[int, "N", "alarms that the last N commits raised (default: 30)", count] = 30
     on_alarm: Annotated[
         str | None,
@@ -120,7 +122,7 @@ class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
         "its input is what --json writes",
     ] = None
     shared: Annotated[
-        Shared, Taken("options", "benchmark machine metric branch all json", all="show every alarm")
+        Shared, Taken("options", "every benchmark machine metric branch all json", all="show every alarm")
     ]
 
 
@@ -131,15 +133,18 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
         str | None,
         Argument(
             "[COMMIT] -- COMMAND",
-            "the commit of an alarm (default: of the newest unconfirmed one), and the benchmark",
+            "the commit of an alarm (default: that of the newest unconfirmed one), and the benchmark's command",
             is_file=False,
         ),
     ] = None
     words: tuple[str, ...] = ()  # after --
     build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
-    machine: Annotated[str, "NAME", "name of the machine, where it was added by one"] = ""
+    machine: Annotated[str, "NAME", "the alarm's machine, if that is this one under another name"] = ""
     measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by max_time")]
-    shared: Annotated[Shared, Taken("options", "benchmark")]
+    shared: Annotated[
+        Shared,
+        Taken("options", "every benchmark branch", benchmark="the one that the command measures"),
+    ]
 
 
 class PageOptions(HistoryOptions, frozen=True, kw_only=True):
@@ -206,7 +211,7 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
     chosen = handed(sp.History.alarms, asked, asked.shared)
     result = history.alarms(**chosen)
-    _remark_branch(history, asked.shared.branch, console)
+    _remark_branch(result.followed, console)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
     if asked.on_alarm is not None and result.undecided:
         newest = asked.last if "last" in asked.given else 1
@@ -227,17 +232,21 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         raise UsageError("history confirm: give the benchmark's command after '--'")
     history = asked.history
     decides = asked.measuring.decide_by
-    known = history.alarms(benchmark=asked.shared.benchmark, metric=decides)
+    chosen = handed(sp.History.alarms, asked.shared) | {"metric": decides}
     if asked.commit is None:
-        at = next((alarm.bad.sha for alarm in known.undecided if not alarm.confirmed), "")
+        known = history.alarms(**chosen)
+        alarms = [alarm for alarm in known.undecided if not alarm.confirmed]
+        none = "no alarm is unconfirmed, and no commit of a confirmed one is named"
     else:
-        at = history.find(asked.commit)
-    here = [alarm for alarm in known.alarms if alarm.bad.sha == at]
-    here = [alarm for alarm in here if not alarm.confirmed] or here
-    if not here:
-        none = "no alarm at this commit" if at else "no alarm is unconfirmed; name the commit of another"
+        known, at = history.alarms(**chosen | {"last": sys.maxsize}), history.find(asked.commit)
+        near = [alarm for alarm in known.alarms if at in alarm.track.near(*alarm.places)]
+        alarms = [alarm for alarm in near if alarm.bad.sha == at] or near
+        none = f"no alarm at {asked.commit}"
+    if not alarms:
         raise UsageError(f"{none}: see 'speedproof history watch'")
-    alarm, *others = here
+    here = history.measurable(alarms, asked.machine)
+    here = [alarm for alarm in here if alarm.bad == here[0].bad]
+    alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
     if others:
         names = enumerate_names(sorted(known.known[one.track.series].key.benchmark for one in here), 3)
         raise UsageError(
@@ -246,7 +255,9 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
             f": {names}",
         )
     file = str(new_session("confirm", datetime.now()))
+    name = known.known[alarm.track.series].key.benchmark
     how = [f"--metric={metric}" for metric in asked.measuring.metric]
+    how += [f"--benchmark={name}"] * (asked.shared.benchmark is not None)
     how += [f"--decide-by={decides}"] * bool(decides) + [f"--build={asked.build}"] * bool(asked.build)
     how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
     with chdir(asked.repository):
@@ -266,7 +277,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     if code or not Path(file).exists():
         return code
     shown = history.confirm(alarm, file, machine=asked.machine)
-    name = known.known[alarm.track.series].key.benchmark
     outcome = f"{'' if shown else 'not '}confirmed; filed in {known.store}"
     if shown is None:
         outcome = "undecided, so nothing was filed; measure longer with --max-time"
@@ -362,20 +372,21 @@ def _add(asked: AddOptions, console: Console) -> int:
         console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         console.remark(
-            f"git knows no {enumerate_names(unknown, 3)} here: the history of a branch shows commits that it knows"
+            f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them; "
+            "'speedproof history forget' removes them, --commit names the commit"
         )
     for cause, paths in failed.items():
-        console.remark(f"error: {cause if paths[0] in cause else f'{enumerate_names(paths, 3)}: {cause}'}")
+        console.remark(f"error: {enumerate_names(paths, 3)}: {cause}")
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
 
 
-def _remark_branch(history: "sp.History", branch: str, console: Console) -> None:
+def _remark_branch(followed: "Followed", console: Console) -> None:
     """What of the measurements is not followed, and what of the branch is not measured."""
-    out, newest = history.beside(branch)
+    out, branch = followed.outside, followed.branch
     said = [f"{plural(out, 'measured commit')} {'is' if out == 1 else 'are'} not on {branch}"] if out else []
-    said += [] if newest else [f"{branch} itself is not measured"]
+    said += [f"{branch} itself is not measured"] if followed.ahead else []
     if said:
         console.remark("; ".join(said))
 
@@ -449,7 +460,7 @@ def _answer(
         console.remark(
             f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
         )
-    _remark_branch(history, shared.branch, console)
+    _remark_branch(result.followed, console)
     _remark_metrics(history, shared.metric, benchmark, console)
     console.answer(result.to_json, lambda: [report(result)], json=shared.json)
     stands = any(result.slower(c) and result.state(c) == "stands" for c in result.changes)
@@ -516,19 +527,17 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(
     state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
 ) -> int:
-    from speedproof.api.history_files import short_name
+    from speedproof.api.history_files import short_name, standing
 
     reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
-    known = any(said.commit == sha for said in asked.history.store.decisions())
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
+    *before, said = asked.history.store.decisions()
     out = ": its measurements so far are left out" if state == "invalid" else ""
-    out = ": nothing was said of it" if state == "reopened" and not known else out
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
             history, of = asked.history, asked.shared.benchmark
             changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
-            said = history.store.decisions()[-1]
             name = {number: series.key.benchmark for number, series in changes.series.items()}
             shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
             alarmed = [(name[a.track.series], a.bad, a) for a in alarms.alarms if a.concerned(said)]
@@ -543,7 +552,11 @@ def _decide(
                     console.say(f"By what is measured so far it still stands: {enumerate_names(left, 5)}.")
             else:
                 metrics = enumerate_names(history.metrics(of)[0], 2)
-                later = "" if state == "reopened" else f"; one that is shown later will be {state}"
+                later = f"; one that is shown later will be {state}"
+                if state == "reopened":
+                    names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
+                    taken_back = any(standing(before, one, lambda it: it.commit == sha) for one in names)
+                    later = "" if taken_back else ", and nothing was said of it"
                 console.say(f"No change of {metrics} is shown there now{later}.")
     return 0
 
@@ -598,7 +611,7 @@ COMMAND = Group(
         "page": Command(PageOptions, _page),
         "query": Command(QueryOptions, _query),
         "export": Command(TransferOptions, _export, "Write the whole store to one file."),
-        "import": Command(TransferOptions, _import, "Read what a store wrote."),
+        "import": Command(TransferOptions, _import, "Read what 'export' wrote."),
         "bless": Command(DecideOptions, partial(_decide, "blessed"), "Accept a change."),
         "invalid": Command(
             DecideOptions, partial(_decide, "invalid"), "Leave out what was measured of a commit so far."
@@ -608,7 +621,7 @@ COMMAND = Group(
         ),
         "note": Command(NoteOptions, _note),
         "reopen": Command(
-            DecideOptions, partial(_decide, "reopened"), "Take back all that was said of a commit before."
+            DecideOptions, partial(_decide, "reopened"), "Take back every decision and remark about a commit."
         ),
         "forget": Command(ForgetOptions, _forget),
     },

@@ -31,6 +31,20 @@ def enumerate_names(names: Iterable[str], limit: int = 8, room: int = 0) -> str:
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 
+def left_out(names_and_reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """A line for each reason to leave something out, with the first names.
+
+    Examples
+    --------
+    >>> left_out([("hash", "only old has it"), ("sort", "only old has it"), ("heap", "no times")])
+    ['left out: hash, sort: only old has it', 'left out: heap: no times']
+    """
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in names_and_reasons:
+        by_reason.setdefault(reason, []).append(name)
+    return [f"left out: {enumerate_names(names, 5, 60)}: {reason}" for reason, names in by_reason.items()]
+
+
 def plural(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -14,7 +14,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
-from speedproof.history.commits import Commit, short_name
+from speedproof.history.commits import Commit, Followed, short_name
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
@@ -76,7 +76,14 @@ class HistoryAlarm(Struct, frozen=True):
             return f"speedproof bisect {good}..{bad}{deciding(metric)}"
         return f"speedproof run --revisions {good} {bad}{deciding(metric)}"
 
-    def exported(self, series: StoredSeries) -> ExportedAlarm:
+    def again(self, series: StoredSeries, followed: Followed, digits: int = 40, *, named: bool = True) -> str:
+        """The command that measures it again and files that, but for ``-- COMMAND``."""
+        key = series.key
+        benchmark = f" --benchmark {quote(key.benchmark)}" if named else ""
+        commit = quote(short_name(self.bad.sha, digits))
+        return f"speedproof history confirm {commit}{benchmark}{deciding(key.metric)}{followed.options}"
+
+    def exported(self, series: StoredSeries, followed: Followed) -> ExportedAlarm:
         """What other programs read of it, of its series."""
         key = series.key
         return ExportedAlarm(
@@ -84,8 +91,7 @@ class HistoryAlarm(Struct, frozen=True):
             self.factor, self.slower(series), self.drift, "confirmed" if self.confirmed else "unconfirmed",
             self.decision.state if self.decision else None,
             self.undone.sha if self.undone else None,
-            f"speedproof history confirm {quote(self.bad.sha)} --benchmark {quote(key.benchmark)}"
-            f"{deciding(key.metric)}",
+            self.again(series, followed),
         )  # fmt: skip
 
 
@@ -122,11 +128,12 @@ class AlarmAnswer(Struct, frozen=True):
     store: str  # where the history is kept
     every: float  # mean number of commits between false confirmed alarms, over all benchmarks together
     last: int  # how many commits were looked at for an alarm
-    # How many were watched
+    # How many were watched; commits without a value do not count
     commits: int
     series: int
     known: dict[int, StoredSeries]  # by their numbers in the tracks
     alarms: tuple[HistoryAlarm, ...]  # the newest first
+    followed: Followed = Followed()
 
     def slower(self, alarm: HistoryAlarm) -> bool:
         """Whether it is for the worse."""
@@ -157,7 +164,7 @@ class AlarmAnswer(Struct, frozen=True):
 
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
-        alarms = tuple(a.exported(self.known[a.track.series]) for a in self.alarms)
+        alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
         return ExportedAlarms(self.store, self.every, self.last, alarms)
 
 

@@ -29,6 +29,16 @@ class Commit(Struct, frozen=True):
     branch: str = ""  # where it was added, or what the file said
 
 
+class Followed(Struct, frozen=True):
+    """What of a store an answer is of."""
+
+    branch: str = "HEAD"
+    outside: int = 0  # measured commits that are not on it
+    ahead: bool = False  # whether its newest commit is not measured
+    alone: bool = False  # whether one benchmark was asked for, at a risk of its own
+    options: str = ""  # by which the command line asks for the same store, branch and rate
+
+
 def in_utc(moment: str) -> str:
     """An ISO date in UTC, so that text sorts like time; empty for what is no date."""
     try:
@@ -98,13 +108,18 @@ def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:
 
 
 def ordered(
-    known: Sequence[Commit], branch: str = "HEAD", folder: str = ".", added_on: Sequence[str] = ()
+    known: Sequence[Commit],
+    branch: str = "HEAD",
+    folder: str = ".",
+    added_on: Sequence[str] = (),
+    line: Sequence[str] | None = None,
 ) -> list[Commit]:
     """Stored commits in the order of a branch; where git named none of them, those of one branch by date.
 
-    ``added_on`` are the branches that were checked out when git named some.
+    ``added_on`` are the branches that were checked out when git named some, ``line`` the branch's first parents.
     """
-    place = {sha: i for i, sha in enumerate(first_parent_order(branch, folder))}
+    line = first_parent_order(branch, folder) if line is None else line
+    place = {sha: i for i, sha in enumerate(line)}
     on_branch = [commit for commit in known if commit.sha in place]
     cut = bool(place) and (_git(folder, "rev-parse", "--is-shallow-repository") or "").strip() == "true"
     if cut and len(on_branch) < len(known):
@@ -117,7 +132,7 @@ def ordered(
     listed = _git(folder, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
     if listed is None and added_on:
         raise UsageError(
-            f"{Path(folder).absolute()}: is in no git repository, which orders these commits; name it with ",
+            f"{Path(folder).absolute()}: is in no git repository, and git orders these commits; name theirs with ",
             Parameter("repository"),
         )
     names = (listed or "").split() or added_on or stored

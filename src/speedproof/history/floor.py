@@ -19,10 +19,13 @@ _AT_95 = 1.959964  # the normal quantile of the stored intervals
 def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> NoiseFloor | None:
     """How much sessions of a commit on one machine differ, metric by metric; None when no commit has two.
 
-    Anchors count as well: they are the commits with the most sessions.
+    Anchors count as well: they are the commits with the most sessions. A session of several commits, in which an
+    alarm was measured again, does not count beside those of one: it tells ratios, on a day that the alarm chose.
     """
     # An anchor of exactly 1 is no measurement: another tool kept the ratios to it only.
-    several = _alone(measured.where(_repeated(_cells(measured))))
+    repeated = measured.where(_repeated(_cells(measured)))
+    in_turns, cells = _of_several(measured)[repeated.session], _cells(repeated)
+    several = _alone(repeated.where(~(in_turns & np.isin(cells, cells[~in_turns]))))
     spreads: dict[Key, SessionSpread] = {}
     others: dict[str, SessionSpread] = {}
     for metric in {key.metric for key in keys.values()}:
@@ -36,6 +39,16 @@ def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> 
         if other is not None:
             others[metric] = other
     return NoiseFloor(store, spreads, others) if spreads else None
+
+
+def _of_several(measured: Measurements) -> BoolArray:
+    """By the numbers of sessions, whether one measured several commits that are no anchors."""
+    of, commit = (column[~measured.anchor] for column in (measured.session, measured.commit))
+    first = np.full(int(measured.session.max(initial=0)) + 1, len(measured.commits))
+    last = np.zeros_like(first)
+    np.minimum.at(first, of, commit)
+    np.maximum.at(last, of, commit)
+    return first < last
 
 
 def _groups(measured: Measurements) -> IntArray:

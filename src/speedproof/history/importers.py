@@ -39,6 +39,7 @@ from speedproof.history.commits import Commit, in_utc
 
 _DATA_JS = "window.BENCHMARK_DATA"
 _COMMIT_COLUMNS = ("commit", "git.commit_id", "git_commit", "revision")
+_DEPTHS = ("*", "*/*")  # where another tool's history is looked for, below a folder that is none
 _HEAD = 2000  # bytes of a file that tell whose it is
 _NYRKIO = {"higher_is_better": Direction.HIGHER, "lower_is_better": Direction.LOWER}
 _SUMMARY = frozenset({Trait.SUMMARY_ONLY})
@@ -58,14 +59,15 @@ class Imported(Struct, frozen=True):
 def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
     """The commits of a history of another tool, files to be read, or why a part is not; None for what is none."""
     if path.is_dir():
-        inner = (
-            folder
-            for folder in sorted(path.rglob("*"))
-            if folder.is_dir() and "/." not in f"/{folder.relative_to(path).as_posix()}"
-        )
-        if (files := _kept_in(path)) is None and (history := next(filter(_kept_in, inner), None)):
+        if (kept := _kept_in(path)) is not None:
+            return kept
+        if dated := sorted(path.rglob("bm-*.json")):
+            return iter(dated)
+        inner = (folder for depth in _DEPTHS for folder in sorted(path.glob(depth)) if folder.is_dir())
+        seen = (folder for folder in inner if "/." not in f"/{folder.relative_to(path).as_posix()}")
+        if history := next(filter(_kept_in, seen), None):
             raise FormatError(str(path), "", f"another tool's history is deeper; add its folder: {history}")
-        return files
+        return None
     if not path.is_file():
         return None
     with path.open("rb") as opened:
@@ -85,19 +87,15 @@ def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
 
 
 def _kept_in(path: Path) -> Iterator[Imported | Path | str] | None:
-    """The same of a folder, without those in it."""
+    """The same of a folder, without those in it: what 'asv publish' writes, or asv's results."""
     if (path / "graphs").is_dir() and (path / "index.json").is_file():
         return _sittings(path, "what 'asv publish' writes", _published(path))
-    return iter(files) if (files := _folder(path)) else None
-
-
-def _folder(path: Path) -> list[Path]:
-    """Asv's results, or dated pyperf files in folders of their own."""
     if (path / "benchmarks.json").is_file():
         files = sorted(path.glob("*/*.json"))
-        return [file for file in files if file.name not in {"machine.json", "benchmarks.json"}]
-    alone = [file for file in sorted([*path.glob("*.json"), *path.glob("*/*.json")]) if _is_asv(file)]
-    return alone or sorted(path.rglob("bm-*.json"))
+        files = [file for file in files if file.name not in {"machine.json", "benchmarks.json"}]
+    else:
+        files = [file for file in sorted([*path.glob("*.json"), *path.glob("*/*.json")]) if _is_asv(file)]
+    return iter(files) if files else None
 
 
 def _is_asv(file: Path) -> bool:

@@ -42,13 +42,12 @@ _ARCHITECTURES = re.compile(r"x86_64|amd64|aarch64|arm64|armv\d\w*|i[3-6]86|ppc6
 def identity_of(suite: Suite, machine: str = "") -> str:
     """What the files say of the machine and of how the program was built, stable facts only.
 
-    A machine that the user names is known by that name; one of no CPU model by its host's name as well, which is
-    fresh for every job on rented ones. Two builds of one commit are two versions: they are kept apart.
+    A machine that the user names is known by that name, or is the one of that label; one of no CPU model by its
+    host's name as well, which is fresh for every job on rented ones. Two builds of one commit are two versions:
+    they are kept apart.
     """
-    known: dict[str, str] = {}
-    for fields in suite.fields.values():
-        for name, values in fields.items():
-            known.setdefault(name, values[0])
+    known = facts_of(suite)
+    machine = re.sub(r"(?:(?<=, )|^)(\d{1,4}) CPUs(?=,|;|$)", r"\1", machine, count=1)
     if not machine:
         host = "" if any(known.get(name) for name in _IDENTITY[0]) else _first(known, _HOSTS)
         facts = [_first(known, names) for names in _IDENTITY]
@@ -60,6 +59,22 @@ def identity_of(suite: Suite, machine: str = "") -> str:
     words = _first(known, _CONFIGURATIONS).replace("'", "").split()
     built = [word.removeprefix("--enable-").removeprefix("--with-") for word in words if "/" not in word]
     return "; ".join(filter(None, [machine, " ".join(sorted(built))]))
+
+
+def facts_of(suite: Suite) -> dict[str, str]:
+    """What the files say of the machine, and of other things."""
+    known: dict[str, str] = {}
+    for fields in suite.fields.values():
+        for name, values in fields.items():
+            known.setdefault(name, values[0])
+    return known
+
+
+def same_machine(label: str, facts: Mapping[str, str]) -> bool:
+    """Whether a label names the CPU model or the host among facts: tools tell more or less of one machine."""
+    told = f", {label.partition('; ')[0]}, "
+    names = _first(facts, _IDENTITY[0]), _first(facts, ("host", *_HOSTS))
+    return any(name and f", {label_of(name)}, " in told for name in names)
 
 
 def label_of(identity: str) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from msgspec import Struct
 
 from speedproof.history.alarms import ExportedAlarm, HistoryAlarm
 from speedproof.history.changes import Change
-from speedproof.history.commits import Commit
+from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
-from speedproof.history.tracks import Track
+from speedproof.history.tracks import Track, measured_commits
 from speedproof.protocols.noise_floor import NoiseFloor
 
 STANDS = "stands"
@@ -70,14 +69,12 @@ class HistoryAnswer(Struct, frozen=True):
     decisions: tuple[Triage, ...]
     noise: NoiseFloor | None
     alarms: tuple[HistoryAlarm, ...] = ()
+    followed: Followed = Followed()
 
     @property
     def measured(self) -> int:
         """How many commits have a measurement."""
-        seen = np.zeros(len(self.commits), dtype=np.bool_)
-        for track in self.tracks:
-            seen[track.at] = True
-        return int(seen.sum())
+        return measured_commits(self.tracks)
 
     def said(self, change: Change) -> list[Triage]:
         """Everything that was said of a change, of its benchmark or of all, and not taken back."""
@@ -108,7 +105,7 @@ class HistoryAnswer(Struct, frozen=True):
             self.measured,
             len({track.series for track in self.tracks}),
             tuple(self._exported(change) for change in self.changes),
-            tuple(alarm.exported(self.series[alarm.track.series]) for alarm in self.alarms),
+            tuple(a.exported(self.series[a.track.series], self.followed) for a in self.alarms),
         )
 
     def _exported(self, change: Change) -> ExportedChange:

@@ -258,6 +258,14 @@ def levels_of_sessions(at: IntArray, session: IntArray, value: FloatArray) -> Fl
     return above[number]
 
 
+def measured_commits(tracks: Sequence[Track]) -> int:
+    """How many commits have a value on one of the tracks, which follow the same."""
+    seen = np.zeros(len(tracks[0].order) if tracks else 0, dtype=np.bool_)
+    for track in tracks:
+        seen[track.at] = True
+    return int(seen.sum())
+
+
 @lru_cache(maxsize=64)
 def _arange(n: int) -> IntArray:
     """0 to before n, shared by many tracks."""

@@ -281,7 +281,7 @@ def rank_runs(
     from speedproof.mixture.modes import number_of_modes
 
     if len(samples) < 2:
-        raise DataError(f"only {', '.join(samples) or 'nothing'} to rank: it takes two versions")
+        raise DataError(f"only {', '.join(samples) or 'no version'} has it; a ranking takes two")
     if len({(s.unit, s.direction) for s in samples.values()}) > 1:
         raise DataError("its versions have different units or directions")
     largest = [float(np.abs(s.values).max()) for s in samples.values()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from speedproof.history.commits import Commit, short_name
 from speedproof.history.result import STANDS, CommitChanges, HistoryAnswer, by_commit
 from speedproof.history.rows import QueriedSample
 from speedproof.history.tracks import Track
-from speedproof.options import deciding
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import short_names, shortened
@@ -153,17 +151,15 @@ def too_few(least: int, lacking: str = "So few commits show nothing") -> tuple[T
 
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
     """What measures the first unconfirmed alarm again; where all are confirmed, what finds a commit of several."""
-    keys = [result.known[alarm.track.series].key for alarm in result.undecided]
-    several = len({series.key.benchmark for series in result.known.values()}) > 1
-    for alarm, key in zip(result.undecided, keys, strict=True):
+    named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
+    for alarm in sorted(result.undecided, key=lambda alarm: alarm.confirmed):
+        series = result.known[alarm.track.series]
         if not alarm.confirmed:
-            named = f" --benchmark {shlex.quote(key.benchmark)}" if several else ""
-            how = f"{short_name(alarm.bad.sha)}{named}{deciding(key.metric)}"
-            yield f"Measure again: speedproof history confirm {how} -- COMMAND"
+            again = alarm.again(series, result.followed, _SHA, named=named)
+            yield f"Measure again: {again} -- COMMAND"
             return
-    for alarm, key in zip(result.undecided, keys, strict=True):
         if alarm.between > 1:
-            yield f"Which commit: {alarm.confirmed_by(_SHA, key.metric)} -- COMMAND"
+            yield f"Which commit: {alarm.confirmed_by(_SHA, series.key.metric)} -- COMMAND"
             return
 
 
@@ -370,7 +366,8 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
     if len(led) > 1:
         times = f"to {times}"
     if worse and better:
-        word = f"{len(worse)} {word}, {len(better)} {of_metric(series.key.metric)[False]}"
+        least, other, _ = size_of(replace(better[0], rise=None), series.key.metric, slower=False)
+        word = f"{word}, {'to ' * (len(better) > 1)}{least} {other}"
     subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
     ends = [short_name(end.sha) for end in (first.earliest, first.latest)]
     return Row.of(

@@ -16,7 +16,7 @@ from speedproof.reporting.model import Cell, Column
 _BOUNDARY = r"\.(?!\d)|[/:=\\_\-\s]"
 _FIELD = r"(?:^|/)([A-Za-z_][\w.]*)="
 _SPACE = r"\s"
-_PARTS = r"([/\\\s_\-]+)"
+_PARTS = r"([/\\\s_\-:]+)"
 _WORDS = r"""(?:"[^"]*"|'[^']*'|\S)+"""
 _LAST_WORD = r"(?<![^\W_])[^\W_]*+$"
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
@@ -221,11 +221,26 @@ def _without_shared(names: list[str], width: int) -> list[str]:
 
     short = joined(kept)
     while max(map(width_of, short)) > width:
-        fewer = [found[1:] if len(found) > 1 else found for found in kept]
+        fewer = _fewer_parts(kept)
         if fewer == kept or len(set(joined(fewer))) < len(set(names)):
             break
         kept, short = fewer, joined(fewer)
     return short if len(set(short)) == len(set(names)) else names
+
+
+def _fewer_parts(kept: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
+    """Without the first of the parts that stand in the same names; where all differ in that, without the first."""
+    names_with: dict[str, set[int]] = {}
+    for i, parts in enumerate(kept):
+        for _, part in parts:
+            names_with.setdefault(part, set()).add(i)
+    by_names: dict[frozenset[int], list[str]] = {}
+    for part, where in names_with.items():
+        by_names.setdefault(frozenset(where), []).append(part)
+    again = {parts[0] for parts in by_names.values() if len(parts) > 1}
+    if again:
+        return [[pair for pair in parts if pair[1] not in again] for parts in kept]
+    return [parts[1:] if len(parts) > 1 else parts for parts in kept]
 
 
 def _middles(names: Sequence[str], width: int) -> list[str]:

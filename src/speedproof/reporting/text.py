@@ -18,7 +18,7 @@ Paint = Callable[..., str]
 _COLOURS: dict[Style, str] = {"": "", "good": "32", "bad": "31", "warning": "33", "dim": "2", "strong": "1"}
 _GAP = "  "
 _COMMAND = r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*"
-_TIE = "\0"  # a blank at which no line ends; what is shown holds none
+_TIE, _PERCENT = "\0", "\1"  # blanks at which no line ends; what is shown holds none
 _NAMES = (60, 40, 32, 24)
 """Widths to which names are shortened before a column is dropped."""
 _LEAST_NAMES = (18, 14, 10, 7)
@@ -104,12 +104,13 @@ def wrapped(text: str, width: int) -> list[str]:
 
 def _fill(text: str, width: int, indent: str) -> list[str]:
     tied = re.sub(_COMMAND, lambda command: command[0].replace(" ", _TIE), text)
+    tied = re.sub(r"(?<=\d) (?=%)", _PERCENT, tied)
     lines = textwrap.wrap(
         tied, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
     )
     # textwrap counts characters: one that is wide makes a line wrap again. A command is pasted, so it stays whole.
     parts = (part for line in lines for part in ([line] if _TIE in line else _narrow(line, width)))
-    return [part.replace(_TIE, " ") for part in parts]
+    return [part.replace(_TIE, " ").replace(_PERCENT, " ") for part in parts]
 
 
 def _narrow(line: str, width: int) -> Iterator[str]:
