@@ -6,17 +6,19 @@ Exit codes: 0 done; 1 a condition asked for with ``--fail-on`` or a gate that fa
 
 from __future__ import annotations
 
+import atexit
 import errno
-import gc
 import io
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from itertools import pairwise
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -263,8 +265,20 @@ def entry() -> None:
 
         # A second Ctrl-C would be a traceback of Python's own end
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if "duckdb" not in sys.modules:  # which would report what is left as leaks
-        gc.freeze()  # what is left goes with the process, and is not searched for cycles first
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process with all that is left of it, which would take a while to be taken apart.
+
+    Not before its threads have ended, nor where a profiler or a debugger looks on.
+    """
+    if threading.active_count() == 1 and sys.gettrace() is sys.getprofile() is None:
+        atexit._run_exitfuncs()
+        with suppress(OSError):  # else Python says what is wrong with the streams
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                stream.flush()
+            os._exit(code)
     sys.exit(code)
 
 

@@ -31,12 +31,14 @@ WHOLE = 1 << 26  # bytes of a list that is taken apart in one go
 WINDOW = 1 << 22  # bytes of it that are otherwise, where no part is longer
 
 _MEMBER = re.compile(rb'"([^"\\]{1,60})"\s*:')
-_PATH = re.compile(r"^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$", re.DOTALL)
-_BYTE = re.compile(r"\(byte (\d+)\)")
-_STRUCTURE = np.isin(np.arange(256), list(b'"[{]},'))
-_SURROGATE = re.compile(
-    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+# Not compiled where nothing is wrong with a file.
+_PATH = r"(?s)^(?P<message>.*?)(?: - at `(?P<path>[^`]*)`)?$"
+_BYTE = r"\(byte (\d+)\)"
+_SURROGATE = (
+    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
+_STRUCTURE = np.isin(np.arange(256), list(b'"[{]},'))
 _decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decoder)
 
 
@@ -76,7 +78,7 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
 def _as_json(text: bytes) -> bytes:
     """The same without halves of surrogate pairs, and with numbers that are none as texts."""
     if rb"\u" in text:
-        text = _SURROGATE.sub(lambda escape: b"\\ufffd" if escape["half"] else escape[0], text)
+        text = re.sub(_SURROGATE, lambda escape: b"\\ufffd" if escape["half"] else escape[0], text)
     # Bytes that are in no UTF-8 stand for escapes, so that quotes part texts from all else, and for new quotes.
     pieces = text.replace(rb"\\", b"\xfd").replace(rb"\"", b"\xfe").split(b'"')
     outside = b'"'.join(pieces[::2])
@@ -87,7 +89,7 @@ def _as_json(text: bytes) -> bytes:
 
 
 def _misfit(error: msgspec.ValidationError, source: Source, where: str) -> FormatError:
-    match = _PATH.match(str(error))
+    match = re.match(_PATH, str(error))
     message, path = (match["message"], match["path"] or "") if match else (str(error), "")
     inner = path.removeprefix("$").removeprefix(".")
     # A part of the form "benchmarks[3]" and a path of the form "stats.data[0]" or "[0].stats".
@@ -101,7 +103,7 @@ def _malformed(error: msgspec.DecodeError, source: Source, where: str) -> Format
         return source.error(
             where, "the JSON ends in the middle; was the run interrupted or the file copied in part?"
         )
-    if (match := _BYTE.search(message)) and not where:
+    if (match := re.search(_BYTE, message)) and not where:
         lines = source.content[: int(match[1])].count(b"\n")
         where = f"line {lines + 1}"
     return source.error(where, f"not JSON: {message}")

@@ -200,13 +200,13 @@ _LINES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 # Console outputs show what they are in their first lines.
 _LONG_ENOUGH = 1 << 16
-_KEY = re.compile(r'"((?:[^"\\]|\\.){1,80}+)"\s*+:')
+_KEY = r'"((?:[^"\\]|\\.){1,80}+)"\s*+:'
 
 
 def _remedy(begin: bytes) -> str:
     r"""What to do with the output of a tool that is known, but not read; empty for any other."""
     if reading.is_json(begin):
-        names = set(_KEY.findall(begin.decode(errors="replace")))
+        names = set(re.findall(_KEY, begin.decode(errors="replace")))
         return next((remedy for members, remedy in _JSON if names.issuperset(members)), "")
     content = begin[: 4 * _LONG_ENOUGH].decode(errors="replace")[:_LONG_ENOUGH]
     return next((remedy for pattern, remedy in _LINES if re.search(pattern, content, re.MULTILINE)), "")
@@ -229,7 +229,7 @@ def _description(begin: bytes, *, whole: bool) -> str:
         return "the JSON is nested too deeply for a result file"
     except ValueError:  # a number of too many digits
         pass
-    names = list(dict.fromkeys(_KEY.findall(content)))
+    names = list(dict.fromkeys(re.findall(_KEY, content)))
     if names in (["results"], ["benchmarks"]):
         return f"JSON without any results: {names[0]!r} is empty"
     members = ", ".join(map(repr, names[:5]))

@@ -29,7 +29,7 @@ from speedproof.stats.scaling import middle
 from speedproof.stats.special import t_quantile
 
 _STOPPED, _ALONE = Trait.STOPPED_ON_RESULT, Trait.ONE_PROCESS
-_LINE = re.compile(r" line \d+$")
+_LINE = r" line \d+$"
 
 # In 60 sessions of a program against itself with another padding the largest effect was 1.25.
 _LAYOUT_EFFECT = 1.3
@@ -83,7 +83,7 @@ def caveats_of(
                 Order.APART if order is Order.MIXED and _sessions_apart(*sides) else order, []
             ).append(name)
         if (_STOPPED in x.traits or _STOPPED in y.traits) and blocks_of(pair) is None:
-            stopped[name] = {_LINE.sub("", side.source) for side in sides}
+            stopped[name] = {re.sub(_LINE, "", side.source) for side in sides}
         of_one = _one_process(x), _one_process(y)
         if any(of_one):
             alone = tuple(version for version, one in zip(versions, of_one, strict=True) if one)
