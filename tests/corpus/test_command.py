@@ -24,11 +24,17 @@ from speedproof.reporting.names import short_names
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
 
 
-@pytest.fixture
-def gcc(tmp_path: Path) -> Path:
-    code, out, _ = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", tmp_path / "c")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    corpus = tmp_path_factory.mktemp("gcc") / "c"
+    code, out, _ = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", corpus)
     assert (code, out.partition(" values")[0]) == (0, "12 samples of 6 benchmarks in 2 versions: 480")
-    return tmp_path / "c"
+    return corpus
+
+
+@pytest.fixture
+def gcc(built: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(built, tmp_path / "c")
 
 
 @pytest.mark.parametrize(
