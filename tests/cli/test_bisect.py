@@ -22,21 +22,21 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 GZIP = Path(__file__).parents[2] / "examples" / "gzip" / "session.jsonl"
 
 
-def git(folder: Path, *words: str) -> None:
+def git(folder: Path, *words: str, given: str = "") -> None:
     identity = ("-c", "user.name=n", "-c", "user.email=n@e")
-    subprocess.run(["git", "-C", str(folder), *identity, *words], capture_output=True, check=True)
+    command = ["git", "-C", str(folder), *identity, *words]
+    subprocess.run(command, input=given.encode(), capture_output=True, check=True)
 
 
 def history(folder: Path, seconds: list[str]) -> Path:
     """A commit for every time, which is all that its program holds; "?" does not build."""
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main", ".")
-    for number, text in enumerate(seconds):
-        (folder / "bench").write_text(f"#!/bin/sh\n# {text}\n")
-        (folder / "bench").chmod(0o755)
-        (folder / "number").write_text(str(number))
-        git(folder, "add", "-A")
-        git(folder, "commit", "-q", "-m", f"Change {number}")
+    files = "M 755 inline bench\ndata <<.\n#!/bin/sh\n# {}\n.\nM 644 inline number\ndata <<.\n{}\n.\n"
+    head = "commit refs/heads/main\ncommitter n <n@e> {0} +0000\ndata <<.\nChange {0}\n.\n"
+    commits = (head.format(number) + files.format(text, number) for number, text in enumerate(seconds))
+    git(folder, "fast-import", "--quiet", given="".join(commits))
+    git(folder, "reset", "-q", "--hard")
     git(folder, "tag", "start", f"HEAD~{len(seconds) - 1}")
     return folder
 

@@ -49,16 +49,22 @@ def commit(folder: Path, seconds: str, subject: str, name: str = "source") -> st
     return git(folder, "rev-parse", "HEAD")
 
 
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three commits: quick, slow by mistake, quick again; and a cache of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = tmp_path / "repo"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three commits: quick, slow by mistake, quick again."""
+    folder = tmp_path_factory.mktemp("three")
     git(folder, "init", "-q", "-b", "main", ".")
     (folder / ".gitignore").write_text("bench\n*.jsonl\n")
     for seconds, subject in (("0.001", "Begin"), ("0.012", "Improve"), ("0.001", "Repair")):
         commit(folder, seconds, subject)
+    return folder
+
+
+@pytest.fixture
+def repo(three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same anew, and a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = shutil.copytree(three, tmp_path / "repo")
     monkeypatch.chdir(folder)
     return folder
 

@@ -180,7 +180,7 @@ def test_what_is_undone_soon_is_announced_soon(stayed: int, step: float) -> None
     assert soon >= 54
 
 
-@pytest.mark.parametrize("kind", ["normal", "AR .3"])
+@pytest.mark.parametrize("kind", [pytest.param("normal", marks=pytest.mark.slow), "AR .3"])
 def test_a_new_level_raises_no_more_false_alarms(kind: str) -> None:
     """One in 500 values after a step of ten deviations: of 5,000 at most 10, and four deviations of that."""
     x = noise(kind, np.random.default_rng(10), (200, 45))

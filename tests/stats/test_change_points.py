@@ -46,7 +46,10 @@ def test_a_large_step_of_rounded_values_shows_in_many_benchmarks(n: int, benchma
         assert float(change_pvalues(x[None])[0]) <= 0.05 / benchmarks
 
 
-@pytest.mark.parametrize(("n", "share"), [(12, 0.3), (13, 0.15), (15, 0.3), (20, 0.15), (40, 0.1)])
+@pytest.mark.parametrize(
+    ("n", "share"),
+    [(12, 0.3), (13, 0.15), (15, 0.3), (20, 0.15), pytest.param(40, 0.1, marks=pytest.mark.slow)],
+)
 def test_suites_of_two_valued_benchmarks_keep_the_risk(n: int, share: float) -> None:
     """After Holm's correction at most 5 % of suites of 100 show a change that is none (4 standard errors)."""
     suites, benchmarks = 100, 100
@@ -92,7 +95,9 @@ def test_one_change_is_rarely_taken_for_two(rho: float) -> None:
     assert extra <= 80 * 0.05 + 4 * np.sqrt(80 * 0.05 * 0.95)
 
 
-@pytest.mark.parametrize(("rho", "step"), [(0.0, 1.5), (0.3, 2.5), (0.6, 4.0)])
+@pytest.mark.parametrize(
+    ("rho", "step"), [(0.0, 1.5), pytest.param(0.3, 2.5, marks=pytest.mark.slow), (0.6, 4.0)]
+)
 def test_the_places_cover_the_step(rho: float, step: float) -> None:
     """Those between the first and the last hold the true one in 95 % of 100 series (4 standard errors)."""
     covered, lengths = 0, []

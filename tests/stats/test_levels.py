@@ -282,7 +282,7 @@ def test_how_many_steps_are_cheap() -> None:
     assert levels(np.ones((0, 50))).pvalue.size == 0
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("rho", [0.0, pytest.param(0.3, marks=pytest.mark.slow), 0.6])
 @pytest.mark.parametrize("n", [12, 20, 32, 40, 45, 70, 120])
 def test_false_alarms_keep_the_risk(n: int, rho: float) -> None:
     """Series without a step show one in at most alpha (4 standard errors), also between the table's sizes."""

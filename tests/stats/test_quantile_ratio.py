@@ -230,7 +230,7 @@ def _with_slow_runs(rng: np.random.Generator, n: int) -> FloatArray:
     ],
     ids=["log-normal", "exponential", "ticks", "slow runs"],
 )
-@pytest.mark.parametrize("shared", [0.0, 0.5])
+@pytest.mark.parametrize("shared", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_the_risk_of_sessions_that_stop_when_they_like(draw: Draw, shared: float) -> None:
     """Looked at after every fourth of 200 blocks, 5 % of equal versions at most are ever said to be faster."""
     rng, draws, n = np.random.default_rng(5), 150, 200

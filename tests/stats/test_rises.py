@@ -44,7 +44,7 @@ def test_the_best_rise_against_scipy() -> None:
         assert all(left((a, b))[0] >= cost - 0.03 for a in range(8, 13) for b in range(26, 31))
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.5])
+@pytest.mark.parametrize("rho", [pytest.param(0.0, marks=pytest.mark.slow), 0.5])
 def test_its_bounds_hold(rho: float) -> None:
     """Each errs in 5 % of series, give or take three standard errors and what a correlation's estimate costs."""
     rng, misses = np.random.default_rng(5), np.zeros(2)

@@ -76,7 +76,7 @@ def test_what_is_no_line_is_refused(x: list[float], y: list[float]) -> None:
         trend(x, y, [0.1] * len(x))
 
 
-@pytest.mark.parametrize("between", [0.0, 0.05])
+@pytest.mark.parametrize("between", [pytest.param(0.0, marks=pytest.mark.slow), 0.05])
 @pytest.mark.parametrize("k", [3, 6, 20])
 def test_intervals_hold(k: int, between: float) -> None:
     """95 % of slopes and of crossings, of 3 to 20 inputs with errors of 10 runs each that differ fivefold."""
