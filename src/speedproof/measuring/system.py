@@ -191,9 +191,6 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, 
 
 
 _PR_SET_CHILD_SUBREAPER = 36
-_PR_SET_TIMERSLACK = 29
-# A fifth of what Linux makes of it by itself; with a tenth of it a child is interrupted again
-_REST_SECONDS = 1e-5
 _SLOT = 16  # bytes for a number
 _LOOK_SECONDS = 0.05
 _ENDING_SECONDS = 0.005
@@ -246,13 +243,6 @@ def adopting() -> Iterator[set[int]]:
 
 def _adopt(whether: int) -> None:
     _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
-
-
-def rest() -> None:
-    """Sleep for a moment, without the kernel's slack for timers; a child that inherits has it again."""
-    _prctl(sys.platform)(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    time.sleep(_REST_SECONDS)
-    _prctl(sys.platform)(_PR_SET_TIMERSLACK, 0, 0, 0, 0)
 
 
 @functools.cache
