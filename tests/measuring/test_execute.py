@@ -89,8 +89,21 @@ def test_child_has_its_own_group_and_default_signals() -> None:
     assert int(ignored, 16) & (1 << (signal.SIGPIPE - 1)) == 0
     blocked = execute(Job(("sh", "-c", "grep SigBlk /proc/self/status"), capture=True)).stdout.split()[1]
     assert int(blocked, 16) == 0
-    slack = ("cat", "/proc/self/timerslack_ns")
-    assert execute(Job(slack, capture=True)).stdout == subprocess.run(slack, stdout=subprocess.PIPE).stdout
+
+
+def test_signals_that_the_caller_ignores_stay_ignored() -> None:
+    """As those of a process that subprocess starts, which has Python's own by default; handlers are no one's."""
+    mask = ("grep", "-E", "^Sig(Ign|Cgt|Blk)", "/proc/self/status")
+    before = {s: signal.getsignal(s) for s in (signal.SIGHUP, signal.SIGUSR1, signal.SIGRTMIN)}
+    try:
+        signal.signal(signal.SIGUSR1, lambda number, frame: None)
+        for number in (signal.SIGHUP, signal.SIGRTMIN):
+            signal.signal(number, signal.SIG_IGN)
+        wanted = subprocess.run(mask, stdout=subprocess.PIPE, check=True).stdout
+        assert execute(Job(mask, capture=True)).stdout == wanted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
