@@ -70,7 +70,7 @@ class Job(Struct, frozen=True):
         program = self.program or find_program(self.command[0], path)
         if program is None:
             raise RunError(f"{self.command[0]}: ", *NO_PROGRAM)
-        # What the caller ignores (nohup) stays ignored. Of signals that are not named the C library would ask first.
+        # What the caller ignores (nohup) stays ignored. The C library asks for each signal that is not named.
         heeded = (s for s in signal.valid_signals() if signal.getsignal(s) != signal.SIG_IGN)
         signals = tuple(map(int, {*heeded, *_IGNORED_BY_PYTHON}))
         return replace(self, environment=environment, program=program, signals=signals)
@@ -151,11 +151,7 @@ def execute(job: Job) -> Run:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
             opened.append(stdout := memory_file("output"))
-        copies = [
-            (os.POSIX_SPAWN_DUP2, stdin, 0),
-            (os.POSIX_SPAWN_DUP2, stdout, 1),
-            (os.POSIX_SPAWN_DUP2, stderr, 2),
-        ]
+        copies = [(_COPY, stdin, 0), (_COPY, stdout, 1), (_COPY, stderr, 2)]
         # Spawning has no directory of its own to offer, so the runner goes there for the moment.
         with contextlib.chdir(job.cwd) if job.cwd else _HERE:
             before = adopt()
@@ -189,6 +185,7 @@ def execute(job: Job) -> Run:
             os.close(descriptor)
 
 
+_COPY = os.POSIX_SPAWN_DUP2
 _HERE = contextlib.nullcontext()
 _unwritten: list[int] = []  # files in memory for standard error, from runs that wrote none
 

@@ -43,7 +43,10 @@ def usable_cpus() -> list[int]:
 
 
 def ended_within(pid: int, seconds: float, meanwhile: Callable[[], object]) -> int:
-    """When a child ended, which is left to be collected, in ns; 0 for too late. What is done now and then until it does."""
+    """When a child ended, which is left to be collected, in ns; 0 where it takes longer than it may.
+
+    What is done now and then until it does.
+    """
     late = time.monotonic() + seconds
     ended, close = _end_of(pid)
     try:
