@@ -241,7 +241,7 @@ def test_metrics_are_the_kernels_numbers_in_base_units(
 
 
 def test_the_runner_rests_only_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Around every run for a while, then no more; a program that is only moved when it starts is not interrupted."""
+    """Around every run for a while, then no more; to be moved when it starts is no interruption."""
     wait, switches, rests = os.wait4, [2], list[float]()
 
     def rested() -> int:
