@@ -2,8 +2,9 @@
 
 1. Median wall time of commands as the runner and as hyperfine measure it, in alternating batches, so that both see
    the same machine: as it is, and with loops that keep every CPU busy.
-2. Processor and wall time that one run more of the whole command takes: the difference of many and few runs, so
-   that its start is left out. Beside it the least that Python can do, a loop of ``posix_spawn`` and ``wait4``.
+2. Processor time that one run more of the whole command takes, the difference of many and few runs, so that its
+   start is left out; wall time from one start of the program to the next, as it notes it, the tenth percentile, in
+   which other programs count little. Beside both what Python needs for a loop of ``posix_spawn`` and ``wait4``.
 3. The same binary as both versions, 1,000 blocks: a sign test on the differences, and one on which position
    in the block was slower (benchmarks/positions.py says why).
 4. ``run --driver`` against the same invocations of the tool by hand, in alternation: processor and wall time.
@@ -27,6 +28,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from scipy import stats
 
 from speedproof.api.measurement import Measurement
@@ -40,7 +42,7 @@ from speedproof.protocols.claims import SessionQuestion, StopRules
 COMMANDS = {"/bin/true": 300, "/bin/sleep 0.1": 20}
 LOOPS, IN_LOAD = 9, {"/bin/true": 60}
 HYPERFINE = ["hyperfine", "-N", "--warmup", "3"]
-COSTS = {"/bin/true": (200, 2000), "/bin/sleep 0.01": (20, 200)}
+FEW, MANY = 100, 1000
 BATCHES = 5
 CACHE = tempfile.TemporaryDirectory()
 BLOCKS = 1000
@@ -85,12 +87,23 @@ def readings(commands: Mapping[str, int], loops: int = 0) -> None:
         print(f"| {name} | {1e3 * x:.3f} ms | {1e3 * y:.3f} ms | {x / y:.3f} |")
 
 
+STAMP = """
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return write(open(words[1], O_WRONLY | O_APPEND | O_CREAT, 0600), &now, sizeof now) != sizeof now;
+}
+"""
 LOOP = """
 import os, sys, time
 *command, runs = sys.argv[1:]
+environment = dict(os.environb)
 for _ in range(int(runs)):
     time.perf_counter_ns()
-    os.wait4(os.posix_spawn(command[0], command, os.environb), 0)
+    os.wait4(os.posix_spawn(command[0], command, environment), 0)
     time.perf_counter_ns()
 """
 
@@ -109,26 +122,34 @@ def cost(commands: list[list[str]], folder: str) -> tuple[float, float]:
 
 def costs() -> None:
     """Print what one run more costs."""
-    print("| command | | processor time a run | wall time a run |\n|---|---|---|---|")
-    run = [sys.executable, "-m", "speedproof", "run", "--max-time", "1000"]
-    for command, (few, many) in COSTS.items():
+    print("| | processor time a run | from start to start |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["XDG_STATE_HOME"] = folder
+        program, starts = f"{folder}/stamp", Path(folder) / "starts"
+        words = ["cc", "-O2", "-x", "c", "-", "-o", program]
+        subprocess.run(words, input=STAMP, text=True, check=True)
+        command = f"{program} {starts}"
+        run = [sys.executable, "-m", "speedproof", "run", "--max-time", "1000"]
         tools = {
             "speedproof": [*run, command, "--runs"],
             "speedproof, of two": [*run, command, f"{command} ", "--runs"],
             "hyperfine -N": [*HYPERFINE, "--export-json", "h", command, "--runs"],
-            "a loop": [sys.executable, "-c", LOOP, *command.split()],
+            "a loop": [sys.executable, "-c", LOOP, program, str(starts)],
         }
-        rows: dict[str, list[list[float]]] = {name: [] for name in tools}
+        spent: dict[str, list[float]] = {name: [] for name in tools}
+        gaps: dict[str, list[float]] = {name: [] for name in tools}
         for _ in range(BATCHES):
             for name, words in tools.items():
                 of_each = 2 if name.endswith("two") else 1
-                with tempfile.TemporaryDirectory() as folder:
-                    os.environ["XDG_STATE_HOME"] = folder
-                    less, more = (cost([[*words, str(n // of_each)]], folder) for n in (few, many))
-                rows[name].append([(b - a) / (many - few) for a, b in zip(less, more, strict=True)])
-        for name, found in rows.items():
-            cpu, wall = map(statistics.median, zip(*found, strict=True))
-            print(f"| {command} | {name} | {1e6 * cpu:.0f} us | {1e6 * wall:.0f} us |", flush=True)
+                less = cost([[*words, str(FEW // of_each)]], folder)[0]
+                starts.unlink()
+                more = cost([[*words, str(MANY // of_each)]], folder)[0]
+                spent[name].append((more - less) / (MANY - FEW))
+                noted = np.fromfile(starts, dtype=np.int64).reshape(-1, 2) @ (1.0, 1e-9)
+                gaps[name] += np.diff(noted)[-MANY // 2 :].tolist()
+    for name in tools:
+        cpu, wall = statistics.median(spent[name]), float(np.quantile(gaps[name], 0.1))
+        print(f"| {name} | {1e6 * cpu:.0f} us | {1e6 * wall:.0f} us |", flush=True)
 
 
 def equal_binaries() -> None:

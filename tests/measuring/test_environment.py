@@ -21,7 +21,7 @@ from speedproof.measuring.system import (
     bytes_of_peak,
     differences,
     disturbances,
-    ends_within,
+    ended_within,
     listed_processes,
     load_of,
     memory_file,
@@ -240,7 +240,7 @@ def test_a_run_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (late.timed_out, late.exit) == (True, -9)
     # kqueue knows no process that is gone: the error is the answer.
     monkeypatch.setattr(Queue, "missing", True)
-    assert ends_within(1, 60.0, lambda: None)
+    assert ended_within(1, 60.0, lambda: None)
     assert Queue.open == 0
 
 

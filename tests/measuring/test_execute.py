@@ -89,8 +89,25 @@ def test_child_has_its_own_group_and_default_signals() -> None:
     assert int(ignored, 16) & (1 << (signal.SIGPIPE - 1)) == 0
     blocked = execute(Job(("sh", "-c", "grep SigBlk /proc/self/status"), capture=True)).stdout.split()[1]
     assert int(blocked, 16) == 0
-    slack = ("cat", "/proc/self/timerslack_ns")
-    assert execute(Job(slack, capture=True)).stdout == subprocess.run(slack, stdout=subprocess.PIPE).stdout
+
+
+def test_signals_that_the_caller_ignores_stay_ignored() -> None:
+    """As in a process of subprocess, where those that Python ignores are as by default."""
+    mask = ("grep", "SigIgn", "/proc/self/status")
+
+    def ignored(line: bytes) -> set[int]:
+        return {s for s in signal.valid_signals() if int(line.split()[1], 16) >> s - 1 & 1}
+
+    before = {s: signal.getsignal(s) for s in (signal.SIGHUP, signal.SIGUSR1, signal.SIGRTMIN)}
+    try:
+        signal.signal(signal.SIGUSR1, lambda number, frame: None)
+        for number in (signal.SIGHUP, signal.SIGRTMIN):
+            signal.signal(number, signal.SIG_IGN)
+        wanted = ignored(subprocess.run(mask, stdout=subprocess.PIPE, check=True).stdout)
+        assert ignored(execute(Job(mask, capture=True)).stdout) == wanted >= {signal.SIGHUP, signal.SIGRTMIN}
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +238,27 @@ def test_metrics_are_the_kernels_numbers_in_base_units(
     names = "user system cpu minor-faults major-faults voluntary-switches involuntary-switches"
     numbers = (1.234568, 0.765432, 2.0, 11.0, 12.0, 13.0, 14.0)
     assert run == Run({"time": 2.5, **dict(zip(names.split(), numbers, strict=True)), **memory})
+
+
+def test_the_runner_rests_only_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Around every run for a while, then no more; to be moved when it starts is no interruption."""
+    wait, switches, rests = os.wait4, [2], list[float]()
+
+    def rested() -> int:
+        execute(Job(("true",)))
+        return len(rests)
+
+    def waited(pid: int, options: int) -> tuple[int, int, resource.struct_rusage]:
+        return (*wait(pid, options)[:2], resource.struct_rusage((0.0, 0.0, *[0] * 13, switches[0])))
+
+    monkeypatch.setattr(os, "wait4", waited)
+    monkeypatch.setattr(time, "sleep", rests.append)
+    first = rested()
+    assert rested() == first + 2
+    switches[0] = 1
+    while (before := len(rests)) != rested():
+        assert len(rests) < 1000
+    assert rested() == before > first + 100
 
 
 @pytest.mark.parametrize(

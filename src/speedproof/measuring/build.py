@@ -20,7 +20,7 @@ from speedproof.errors import UsageError
 from speedproof.measuring.execute import RunError, shell_command, signal_name
 from speedproof.measuring.revisions import Revision, check_out
 from speedproof.measuring.store import cache_folder
-from speedproof.measuring.system import adopting, end, watch
+from speedproof.measuring.system import adopt, end, release, watch
 
 # Of those that are there, the version is a part of what a build is made of.
 _TOOLS = ("cc", "c++", "gcc", "g++", "clang", "ld", "rustc", "cargo", "go", "javac", "make", "cmake")
@@ -266,7 +266,8 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
         return
     with log.open("wb") as output:
         words, nothing = shell_command(command), subprocess.DEVNULL
-        with adopting() as before:
+        before = adopt()
+        try:
             made = subprocess.Popen(
                 words, cwd=tree, stdin=nothing, stdout=output, stderr=output, process_group=0
             )
@@ -277,8 +278,9 @@ def _carry_out(command: str, tree: Path, log: Path, revision: Revision) -> None:
                 end(made.pid, before)
                 made.wait()
                 raise
-            finally:
-                watch(0)
+        finally:
+            watch(0)
+            release()
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         shown = "\n".join(f"  {line}" for line in lines[-_SHOWN_LINES:])

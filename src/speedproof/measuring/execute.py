@@ -19,22 +19,27 @@ from msgspec.structs import replace
 
 from speedproof.errors import Parameter, SpeedproofError
 from speedproof.measuring.system import (
-    adopting,
+    adopt,
     bytes_of_peak,
     children,
     end,
-    ends_within,
+    ended_within,
     left_behind,
     memory_file,
-    rest,
+    release,
     watch,
 )
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
-_DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000
 # Of standard error the end is kept: looked at so often, it can take no more memory than it is written in a moment.
 _KEPT_ERRORS = 1 << 20
+# The kernel's slack for timers makes about 55 us of it; 10 us, as without it, hardly protect.
+_REST_SECONDS = 1e-6
+_RESTED_RUNS = 100
+# A program may be moved to another CPU when it starts, which counts as one.
+_OWN_INTERRUPTIONS = 1
 
 
 class RunError(SpeedproofError):
@@ -52,19 +57,23 @@ class Job(Struct, frozen=True):
     # match). Of standard error the end is always kept
     capture: bool = False
     timeout: float | None = None  # seconds after which the whole process group is ended
-    # What is the same for many runs, where it is known: all variables, from :func:`environment_of`, and where the
-    # program is
+    # What is the same for many runs, where it is known: all variables, from :func:`environment_of`, where the
+    # program is, and the signals that it does not ignore
     environment: Mapping[bytes, bytes] | None = None
     program: str = ""
+    signals: tuple[int, ...] = ()
 
     def prepared(self) -> Job:
-        """With both, for all runs of a version."""
+        """With all of these, for all runs of a version."""
         environment = environment_of(self.env) if self.environment is None else self.environment
         path = {"PATH": os.fsdecode(environment.get(b"PATH", os.defpath))}
         program = self.program or find_program(self.command[0], path)
         if program is None:
             raise RunError(f"{self.command[0]}: ", *NO_PROGRAM)
-        return replace(self, environment=environment, program=program)
+        # What the caller ignores (nohup) stays ignored. The C library asks for each signal that is not named.
+        heeded = (s for s in signal.valid_signals() if signal.getsignal(s) != signal.SIG_IGN)
+        signals = tuple(map(int, {*heeded, *_IGNORED_BY_PYTHON}))
+        return replace(self, environment=environment, program=program, signals=signals)
 
 
 class Run(Struct, frozen=True):
@@ -131,20 +140,22 @@ def execute(job: Job) -> Run:
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
     """
-    if job.environment is None or not job.program:
+    if not (job.program and job.signals):
         job = job.prepared()
     stdin = stdout = _null()
     stderr = _unwritten.pop() if _unwritten else memory_file("output")
-    errors, opened, left = _End(stderr), list[int](), 0
+    errors, left = _End(stderr), 0
+    opened: list[int] = []
     try:
         if job.stdin != os.devnull:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
             opened.append(stdout := memory_file("output"))
+        copies = [(_COPY, stdin, 0), (_COPY, stdout, 1), (_COPY, stderr, 2)]
         # Spawning has no directory of its own to offer, so the runner goes there for the moment.
-        with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext(), adopting() as before:
-            files = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate((stdin, stdout, stderr))]
-            seconds, status, usage, timed_out = _spawn_and_wait(job, files, before, errors)
+        with contextlib.chdir(job.cwd) if job.cwd else _HERE:
+            before = adopt()
+            seconds, status, usage, timed_out = _spawn_and_wait(job, copies, before, errors)
             left = len(left_behind(before))
         # After the run: what the runner needed to start it is inherited, too.
         own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -167,12 +178,15 @@ def execute(job: Job) -> Run:
             raise
         raise RunError(f"{error.filename}: {error.strerror}") from None
     finally:
+        release()
         # Whoever is left may write yet.
         (opened if left or errors.kept() else _unwritten).append(stderr)
         for descriptor in opened:
             os.close(descriptor)
 
 
+_COPY = os.POSIX_SPAWN_DUP2
+_HERE = contextlib.nullcontext()
 _unwritten: list[int] = []  # files in memory for standard error, from runs that wrote none
 
 
@@ -203,11 +217,10 @@ class _End:
 
 
 def _spawn_and_wait(
-    job: Job, files: list[tuple[int, int, int]], before: set[int], errors: _End
+    job: Job, copies: list[tuple[int, int, int]], before: set[int], errors: _End
 ) -> tuple[float, int, resource.struct_rusage, bool]:
     pid, timed_out = 0, False
-    # Whoever has just slept is not interrupted for others that wait, nor is the child that it starts.
-    rest()
+    _rest()
     start = time.perf_counter_ns()
     try:
         try:
@@ -215,20 +228,22 @@ def _spawn_and_wait(
                 job.program,
                 job.command,
                 job.environment or {},
-                file_actions=files,
+                file_actions=copies,
                 setpgroup=0,
-                setsigdef=_DEFAULT_SIGNALS,
+                setsigdef=job.signals,
             )
         except OSError as error:
             raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
         watch(pid)
-        if not ends_within(pid, math.inf if job.timeout is None else job.timeout, errors.shorten):
+        finish = ended_within(pid, math.inf if job.timeout is None else job.timeout, errors.shorten)
+        if not finish:
             timed_out = True
             end(pid, before)
-        finish = time.perf_counter_ns()
+            finish = time.perf_counter_ns()
         _, status, usage = os.wait4(pid, 0)
+        _to_protect[0] = _RESTED_RUNS if usage.ru_nivcsw > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
         # Two short rests protect more than one: what lies between uses up less of a turn.
-        rest()
+        _rest()
     except BaseException:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.
@@ -240,6 +255,18 @@ def _spawn_and_wait(
     finally:
         watch(0)
     return (finish - start) / 1e9, status, usage, timed_out
+
+
+_to_protect = [0]  # so many runs
+
+
+def _rest() -> None:
+    """Sleep for a moment, where a run was interrupted not long ago: others want the CPU.
+
+    Whoever has just slept is not interrupted for them, nor is the child that it starts.
+    """
+    if _to_protect[0]:
+        time.sleep(_REST_SECONDS)
 
 
 NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")

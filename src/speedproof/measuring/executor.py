@@ -271,7 +271,7 @@ class CommandExecutor(Executor, Struct, frozen=True):
             job = self.jobs[place] = (job if self.perf is None else self.perf.wrap(job)).prepared()
         before = self.energy.read() if self.energy is not None else ()
         run = execute(job)
-        if not run.failed:
+        if not run.failed and (self.output_metrics or self.perf or self.energy):
             counted = run.metrics if self.perf is None else self.perf.read()
             values = {metric.name: metric.read(run) for metric in self.output_metrics}
             if self.energy is not None:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,34 +42,37 @@ def usable_cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-def ends_within(pid: int, seconds: float, meanwhile: Callable[[], object]) -> bool:
-    """Whether a child ends in time, which is left to be collected; what is done now and then until it does."""
+def ended_within(pid: int, seconds: float, meanwhile: Callable[[], object]) -> int:
+    """When a child ended, which is left to be collected, in ns; 0 where it takes longer than it may.
+
+    What is done now and then until it does.
+    """
     late = time.monotonic() + seconds
     ended, close = _end_of(pid)
     try:
         while (left := late - time.monotonic()) > 0.0:
-            if ended(min(left, _LOOK_SECONDS)):
-                return True
+            if ended(1000 * min(left, _LOOK_SECONDS)):
+                return time.perf_counter_ns()
             meanwhile()
-        return False
+        return 0
     finally:
         close()
 
 
 def _end_of(pid: int) -> tuple[Callable[[float], object], Callable[[], object]]:
-    """What waits some seconds for the end of a child and says whether it came; what is called at last."""
+    """What waits some ms for the end of a child and says whether it came; what is called at last."""
     if hasattr(os, "pidfd_open"):
         descriptor, poll = os.pidfd_open(pid), select.poll()
         poll.register(descriptor, select.POLLIN)
-        return lambda seconds: poll.poll(1000 * seconds), lambda: os.close(descriptor)
+        return poll.poll, functools.partial(os.close, descriptor)
     kernel: Any = select  # whose kqueue is not on Linux
     queue = kernel.kqueue()
     flags = kernel.KQ_EV_ADD | kernel.KQ_EV_ONESHOT
     try:
         queue.control([kernel.kevent(pid, kernel.KQ_FILTER_PROC, flags, kernel.KQ_NOTE_EXIT)], 0)
     except ProcessLookupError:  # it was faster
-        return lambda seconds: True, queue.close
-    return lambda seconds: queue.control(None, 1, seconds), queue.close
+        return lambda ms: True, queue.close
+    return lambda ms: queue.control(None, 1, ms / 1000), queue.close
 
 
 def listed_processes() -> dict[int, tuple[int, str]]:
@@ -191,9 +194,6 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, 
 
 
 _PR_SET_CHILD_SUBREAPER = 36
-_PR_SET_TIMERSLACK = 29
-# A fifth of what Linux makes of it by itself; with a tenth of it a child is interrupted again
-_REST_SECONDS = 1e-5
 _SLOT = 16  # bytes for a number
 _LOOK_SECONDS = 0.05
 _ENDING_SECONDS = 0.005
@@ -232,27 +232,17 @@ def watch(group: int) -> None:
     guard_of(os.getpid())[:] = _number(group)
 
 
-@contextlib.contextmanager
-def adopting() -> Iterator[set[int]]:
-    """Be the parent of whatever the commands leave behind, whichever session it is in; yields who is there."""
+def adopt() -> set[int]:
+    """Be the parent of whatever the commands leave behind, whichever session it is in; who is there already."""
     guard_of(os.getpid())  # which is no child
     before = children()
-    _adopt(1)
-    try:
-        yield before
-    finally:
-        _adopt(0)
+    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    return before
 
 
-def _adopt(whether: int) -> None:
-    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
-
-
-def rest() -> None:
-    """Sleep for a moment, without the kernel's slack for timers; a child that inherits has it again."""
-    _prctl(sys.platform)(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    time.sleep(_REST_SECONDS)
-    _prctl(sys.platform)(_PR_SET_TIMERSLACK, 0, 0, 0, 0)
+def release() -> None:
+    """Be it no longer."""
+    _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @functools.cache
