@@ -62,6 +62,7 @@ _MEASURED = [name for name in STORED if name not in _ASKED]
 # What means something when nothing is measured.
 _LOOKED_AT = (
     "review", *_ASKED, "fail_on", "why", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
+    "color",
 )  # fmt: skip
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 _NUMBERS = ("min_runs", "max_runs")
