@@ -56,7 +56,7 @@
 #include "_em_isa.h"
 
 typedef void (*Density)(const double *, int, int, const Mixture *, double *);
-typedef int (*EmRuns)(const float *, int, int, const RunQueue *, const Rules *);
+typedef int (*EmRuns)(const float *, RunQueue, const Rules *);
 
 typedef struct {
     const char *name;

@@ -98,25 +98,28 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
     for (size_t i = 0; done && i < size; i++) x[i] = (float)s->x[i];
     for (int row = 0; done && row < s->rows; row++) record_single_gaussian(s, row, rules, &runs[0].mixture);
     for (int K = 2; done && K <= s->K_max; K++) {
-        RunQueue queue = {runs, 0};
+        RunQueue queue = {runs, 0, s->n, K, 0};
         for (int row = 0; row < s->rows; row++) {
             if (!wants(s, row, K)) continue;
+            const float *values = x + (size_t)row * s->n, narrowest = (float)NARROWEST * (values[s->n - 1] - values[0]);
             for (int model = MODEL_E; model <= MODEL_V; model++) {
                 Run *run = &runs[queue.count++];
                 run->row = row;
+                run->K = K;
                 run->model = model;
                 run->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
-                run->undecided = 0;
+                run->undecided = run->clamp = 0;
+                run->floor = (double)(narrowest * narrowest);
                 run->needed = needed(s, row, K, model);
                 run->active = from_classes(s->x + (size_t)row * s->n, start_of(s, row, K), s->n, K, model,
                                            rules, &run->mixture);
             }
         }
-        done = kernels->runs(x, s->n, K, &queue, rules);
+        done = kernels->runs(x, queue, rules);
         for (int j = 0; done && j < queue.count; j++) {
             Run *run = &runs[j];
             const double *row = s->x + (size_t)run->row * s->n;
-            if (run->undecided) {
+            if (run->undecided || run->outcome.steps >= rules->max_steps) {
                 Rules own = *redo;
                 own.needed = run->needed;
                 run->outcome = em_run(kernels->e_step, row, s->n, K, run->model, &own, &run->mixture);
