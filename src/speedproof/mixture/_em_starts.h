@@ -111,7 +111,7 @@ static void scout_values(Table *t) {
     Partitions by_means, by_likelihood;
     const double *x = t->on->x;
     const int n = t->on->size, m = n < POINTS ? n : POINTS, K_max = t->K ? t->K : t->K_max;
-    int values = 1;
+    int values = 1, done = 1;
     condense(x, n, m, points);
     for (int i = 0; i < m; i++) {
         first[i + 1] = first[i] + points[i];
@@ -142,7 +142,10 @@ static void scout_values(Table *t) {
             for (int j = 0; j < i; j++) again |= there[j] && !memcmp(line[j], line[i], sizeof(int) * (size_t)(K + 1));
             if (!again) scout_classes(t, line[i], K);
         }
-        for (int model = MODEL_E; !t->K && model <= MODEL_V; model++) follow(t, K, model, 1, INFINITY);
+        if (t->K || (K < K_max && t->on->size <= FEW)) continue;
+        climb_briefly(t);
+        for (; done < K; done++)
+            for (int model = MODEL_E; model <= MODEL_V; model++) follow(t, done + 1, model, 1, INFINITY);
     }
 }
 

@@ -14,13 +14,6 @@
 #define ROUNDS 3
 #define REACH 30.0
 
-/* Where a short climb ended; it waits to climb on. */
-typedef struct {
-    int K, model, gone, hopeless;
-    double loglik;
-    Mixture mixture;
-} Waiting;
-
 typedef struct {
     int there, converged, finished, moved; /* moved: its neighbours were scouted */
     double loglik, bic, scouted; /* scouted: the height from which it climbed on */
@@ -45,8 +38,8 @@ typedef struct {
     int K, model;            /* where alone to scout; K = 0: everywhere */
     int give_up, steps;      /* rules of scouts */
     double floor, apart;     /* of a variance; how far four values lie apart */
-    Waiting *waiting;
-    int count, room, failed; /* failed: out of memory */
+    Run *waiting;            /* starts of short climbs, and where those ended that may climb on (active) */
+    int climbed, count, room, failed; /* climbed: how many did; failed: out of memory */
     Found found[K_LIMIT + 1][2];
 } Table;
 
@@ -102,6 +95,11 @@ static int table_sound(const Table *t, int K, const Mixture *m) {
     return 1;
 }
 
+/* Whether a component of such a deviation rests on three values or fewer. */
+static int unsound_below(const Table *t, const Points *on, int model, double deviation) {
+    return model == MODEL_V && on->size == t->n && on->four > 4.0 * deviation;
+}
+
 /* A climb in single precision; in double (exact) where a component gets too narrow for it. */
 static Outcome climb_in_single(const Table *t, const Points *on, int K, int model, const Mixture *from, const Rules *rules,
                                Mixture *m, int *exact) {
@@ -110,40 +108,62 @@ static Outcome climb_in_single(const Table *t, const Points *on, int K, int mode
     own.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
     const Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &own, m);
-    /* It would come to rest on three values or fewer in double precision, too. */
-    const int lost = model == MODEL_V && on->size == t->n && on->four > 4.0 * narrowest;
     int narrow = 0;
     for (int k = 0; o.state != RUN_SINGULAR && k < K; k++) narrow |= !(m->v[k] > own.min_variance);
-    *exact = narrow && !lost && own.min_variance > t->floor;
+    *exact = narrow && own.min_variance > t->floor && !unsound_below(t, on, model, narrowest);
     if (!*exact) return o;
     copy_mixture(K, from, m);
     return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
 }
 
-/* A short climb on some points, where it ends waits. */
+/* A start of a short climb. */
 static void scout(Table *t, const Mixture *from, int K, int model) {
-    const Points *on = t->on;
     if (t->K && (K != t->K || model != t->model)) return;
     if (t->count == t->room) {
         const int room = 2 * t->room + 128;
-        Waiting *more = realloc(t->waiting, (size_t)room * sizeof *more);
+        Run *more = realloc(t->waiting, (size_t)room * sizeof *more);
         if (!more) t->failed = 1;
         if (t->failed) return;
         t->waiting = more;
         t->room = room;
     }
-    Waiting *one = &t->waiting[t->count];
-    const Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 4);
-    int exact;
-    const Outcome o = climb_in_single(t, on, K, model, from, &rules, &one->mixture, &exact);
-    if (o.state == RUN_SINGULAR || !(o.loglik > -INFINITY)) return;
-    if (model == MODEL_V && !table_sound(t, K, &one->mixture)) return;
+    Run *one = &t->waiting[t->count++];
+    one->row = 0;
     one->K = K;
     one->model = model;
-    one->gone = 0;
-    one->hopeless = o.state != RUN_OK && o.steps < rules.max_steps;
-    one->loglik = o.loglik;
-    t->count++;
+    one->active = 1;
+    one->undecided = 0;
+    one->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
+    copy_mixture(K, from, &one->mixture);
+}
+
+/* The short climbs from all these starts on some points; where they end waits. On few points many go side by side. */
+static void climb_briefly(Table *t) {
+    const Points *on = t->on;
+    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = best_bic(t);
+    const Rules rules = table_rules(t, on, 1, MODEL_E, 1e-5, 0.0, t->steps, 4);
+    const int together = on->size <= FEW;
+    for (int j = t->climbed; j < t->count; j++) {
+        Run *run = &t->waiting[j];
+        run->floor = fmax(t->floor, narrowest * narrowest);
+        run->clamp = run->floor <= t->floor || unsound_below(t, on, run->model, narrowest);
+        run->needed = 0.5 * (best - bic_of(0.0, t->n, run->K, run->model)) * on->size / t->n;
+    }
+    const RunQueue queue = {t->waiting + t->climbed, t->count - t->climbed, on->size, t->K_max, 0};
+    if (together && !t->kernels->runs(on->single, queue, &rules)) t->failed = 1;
+    for (; t->climbed < t->count; t->climbed++) {
+        Run *run = &t->waiting[t->climbed];
+        Rules own = rules;
+        own.needed = run->needed;
+        if (!together) {
+            const Mixture from = run->mixture;
+            run->outcome = climb_in_single(t, on, run->K, run->model, &from, &own, &run->mixture, &run->undecided);
+        } else if (run->undecided) {
+            run->outcome = em_padded(t->kernels->e_step, on->x, on->size, run->K, run->model, &own, &run->mixture);
+        }
+        run->active = run->outcome.state != RUN_SINGULAR && run->outcome.loglik > -INFINITY &&
+                      (run->model == MODEL_E || table_sound(t, run->K, &run->mixture));
+    }
 }
 
 /* A climb on the sample itself, in double precision where it is to converge; it is kept if it ends higher than the one
@@ -188,16 +208,17 @@ static void follow(Table *t, int K, int model, int count, double reach) {
     const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : t->all.size > FEW ? 5e-6 : 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
     for (int taken = 0; taken < count;) {
-        Waiting *top = NULL;
-        for (Waiting *w = t->waiting; w < t->waiting + t->count; w++)
-            if (!w->gone && w->K == K && w->model == model && (!top || w->loglik > top->loglik)) top = w;
-        if (!top || bic_of(top->loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
-        top->gone = 1;
-        if (!(last - top->loglik > 1e-3)) continue;
+        Run *top = NULL;
+        for (Run *w = t->waiting; w < t->waiting + t->count; w++)
+            if (w->active && w->K == K && w->model == model && (!top || w->outcome.loglik > top->outcome.loglik)) top = w;
+        if (!top || bic_of(top->outcome.loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
+        top->active = 0;
+        if (!(last - top->outcome.loglik > 1e-3)) continue;
         const Found *old = &t->found[K][model];
-        last = top->loglik;
+        const int hopeless = top->outcome.state != RUN_OK && top->outcome.steps < t->steps;
+        last = top->outcome.loglik;
         taken++;
-        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, top->hopeless, &rules);
+        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, hopeless, &rules);
     }
 }
 
@@ -231,6 +252,7 @@ static void move(Table *t, double margin) {
             }
             if (K > 2) scout_merges(t, &one->mixture, K, model);
         }
+    climb_briefly(t);
 }
 
 static void follow_all(Table *t, double bar, int count, double reach) {
@@ -274,13 +296,14 @@ static void climb_anew(Table *t, int K, int model) {
     const Found old = *one, *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
     t->K = K;
     t->model = model;
-    t->count = 0;
+    t->count = t->climbed = 0;
     scout_values(t);
     if (fewer->there) {
         scout_splits(t, &fewer->mixture, K - 1, model);
         scout_insertions(t, &fewer->mixture, K - 1, model);
     }
     if (old.there && K < t->K_max && one[2].there) scout_merges(t, &one[2].mixture, K + 1, model);
+    climb_briefly(t);
     one->there = 0;
     follow(t, K, model, TOPS, INFINITY);
     if (old.finished && !(one->loglik <= old.loglik && one->loglik > old.loglik - 1e-3)) finish(t, K, model);
