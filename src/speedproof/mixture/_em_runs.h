@@ -7,7 +7,7 @@
 #ifndef EM_RUNS_TYPES
 #define EM_RUNS_TYPES
 typedef struct {
-    int row, K, model;
+    int row, K, model, next; /* next: of a list that the caller may keep */
     int active;    /* there is something to run */
     int undecided; /* single precision does not do: go on in double from the mixture */
     int clamp;     /* variances are raised to this one; else those at or below it are left to double precision: */
@@ -70,12 +70,7 @@ TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const V
     const Vec zero = {0.0f};
     Vec e[K_LIMIT][GROUP], sum[GROUP];
     for (int j = 0; j < count; j++) sum[j] = zero;
-    for (int k = 0; k < K; k++)
-        for (int j = 0; j < count; j++) {
-            Vec d = OF(values)(x + j * WIDTH) - mu[k];
-            e[k][j] = OF(exp2)(OF(max)(OF(fma)(d * d, h[k], c[k]), zero + LOWEST));
-            sum[j] += e[k][j];
-        }
+    for (int k = 0; k < K; k++) OF(densities)(x, count, mu[k], c[k], h[k], e[k], sum);
     for (int j = 0; j < count; j++) {
         const Ints far = ~(sum[j] > LEAST_SUM);
         if (__builtin_expect(OF(bits)(far) != 0, 0))

@@ -3,6 +3,7 @@
 #define SMALL 256
 #define MOST_SCOUTED 3000
 #define FEW 128
+#define BESIDE 64 /* points, of which scouts go side by side */
 #define SCOUT_STEPS 20
 #define BRIEF_STEPS 30
 #define LONG_STEPS 3000
@@ -38,8 +39,9 @@ typedef struct {
     int K, model;            /* where alone to scout; K = 0: everywhere */
     int give_up, steps;      /* rules of scouts */
     double floor, apart;     /* of a variance; how far four values lie apart */
-    Run *waiting;            /* starts of short climbs, and where those ended that may climb on (active) */
+    Run *waiting;            /* starts of short climbs, and where they ended */
     int climbed, count, room, failed; /* climbed: how many did; failed: out of memory */
+    int highest[K_LIMIT + 1][2]; /* of those at a place that may climb on; lower ones come `next`; -1: none */
     Found found[K_LIMIT + 1][2];
 } Table;
 
@@ -116,6 +118,11 @@ static Outcome climb_in_single(const Table *t, const Points *on, int K, int mode
     return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
 }
 
+static void forget(Table *t) {
+    t->count = t->climbed = 0;
+    memset(t->highest, -1, sizeof t->highest); /* of ints all whose bits are set */
+}
+
 /* A start of a short climb. */
 static void scout(Table *t, const Mixture *from, int K, int model) {
     if (t->K && (K != t->K || model != t->model)) return;
@@ -142,7 +149,7 @@ static void climb_briefly(Table *t) {
     const Points *on = t->on;
     const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = best_bic(t);
     const Rules rules = table_rules(t, on, 1, MODEL_E, 1e-5, 0.0, t->steps, 4);
-    const int together = on->size <= FEW;
+    const int beside = on->size <= BESIDE;
     for (int j = t->climbed; j < t->count; j++) {
         Run *run = &t->waiting[j];
         run->floor = fmax(t->floor, narrowest * narrowest);
@@ -150,19 +157,23 @@ static void climb_briefly(Table *t) {
         run->needed = 0.5 * (best - bic_of(0.0, t->n, run->K, run->model)) * on->size / t->n;
     }
     const RunQueue queue = {t->waiting + t->climbed, t->count - t->climbed, on->size, t->K_max, 0};
-    if (together && !t->kernels->runs(on->single, queue, &rules)) t->failed = 1;
+    if (beside && !t->kernels->runs(on->single, queue, &rules)) t->failed = 1;
     for (; t->climbed < t->count; t->climbed++) {
         Run *run = &t->waiting[t->climbed];
         Rules own = rules;
         own.needed = run->needed;
-        if (!together) {
+        if (!beside) {
             const Mixture from = run->mixture;
             run->outcome = climb_in_single(t, on, run->K, run->model, &from, &own, &run->mixture, &run->undecided);
         } else if (run->undecided) {
             run->outcome = em_padded(t->kernels->e_step, on->x, on->size, run->K, run->model, &own, &run->mixture);
         }
-        run->active = run->outcome.state != RUN_SINGULAR && run->outcome.loglik > -INFINITY &&
-                      (run->model == MODEL_E || table_sound(t, run->K, &run->mixture));
+        if (run->outcome.state == RUN_SINGULAR || !(run->outcome.loglik > -INFINITY)) continue;
+        if (run->model == MODEL_V && !table_sound(t, run->K, &run->mixture)) continue;
+        int *at = &t->highest[run->K][run->model];
+        while (*at >= 0 && t->waiting[*at].outcome.loglik >= run->outcome.loglik) at = &t->waiting[*at].next;
+        run->next = *at;
+        *at = t->climbed;
     }
 }
 
@@ -207,12 +218,10 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
 static void follow(Table *t, int K, int model, int count, double reach) {
     const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : t->all.size > FEW ? 5e-6 : 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
-    for (int taken = 0; taken < count;) {
-        Run *top = NULL;
-        for (Run *w = t->waiting; w < t->waiting + t->count; w++)
-            if (w->active && w->K == K && w->model == model && (!top || w->outcome.loglik > top->outcome.loglik)) top = w;
-        if (!top || bic_of(top->outcome.loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
-        top->active = 0;
+    for (int taken = 0; taken < count && t->highest[K][model] >= 0;) {
+        const Run *top = &t->waiting[t->highest[K][model]];
+        if (bic_of(top->outcome.loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
+        t->highest[K][model] = top->next;
         if (!(last - top->outcome.loglik > 1e-3)) continue;
         const Found *old = &t->found[K][model];
         const int hopeless = top->outcome.state != RUN_OK && top->outcome.steps < t->steps;
@@ -296,7 +305,7 @@ static void climb_anew(Table *t, int K, int model) {
     const Found old = *one, *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
     t->K = K;
     t->model = model;
-    t->count = t->climbed = 0;
+    forget(t);
     scout_values(t);
     if (fewer->there) {
         scout_splits(t, &fewer->mixture, K - 1, model);
@@ -332,6 +341,7 @@ static void climb_on_all(Table *t) {
 
 static void search_places(Table *t) {
     double gain = INFINITY;
+    forget(t);
     t->on = &t->small;
     t->steps = SCOUT_STEPS;
     single(t);
