@@ -171,6 +171,7 @@ static PyObject *search(PyObject *self, PyObject *args) {
     }
     if (valid) {
         s.x = b.x.buf;
+        s.log_n = log((double)s.n);
         s.starts = b.starts.buf;
         s.loglik = b.loglik.buf;
         s.best_parameters = b.parameters.buf;

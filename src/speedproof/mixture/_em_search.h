@@ -5,6 +5,7 @@ typedef struct {
     const double *x;
     const int32_t *starts;
     int rows, n, K_max, shared_starts, K_always, patience;
+    double log_n;
     double *loglik, *best_parameters;
     int32_t *best, *steps;
 } Search;
@@ -20,9 +21,9 @@ static const int32_t *start_of(const Search *s, int row, int K) {
 static void consider(const Search *s, int row, int K, int model, const Mixture *m) {
     const double *loglik = s->loglik + (size_t)row * s->K_max * 2;
     int32_t *best = s->best + 2 * (size_t)row;
-    double bic = bic_of(loglik[2 * (K - 1) + model], s->n, K, model); /* NaN: not estimable */
+    double bic = bic_of(loglik[2 * (K - 1) + model], s->log_n, K, model); /* NaN: not estimable */
     if (isnan(bic) ||
-        (best[0] > 0 && !(bic > bic_of(loglik[2 * (best[0] - 1) + best[1]], s->n, best[0], best[1]))))
+        (best[0] > 0 && !(bic > bic_of(loglik[2 * (best[0] - 1) + best[1]], s->log_n, best[0], best[1]))))
         return;
     best[0] = K;
     best[1] = model;
@@ -58,7 +59,7 @@ static double needed(const Search *s, int row, int K, int model) {
     const int32_t *best = s->best + 2 * (size_t)row;
     if (best[0] == 0) return -INFINITY;
     const double loglik = s->loglik[((size_t)row * s->K_max + best[0] - 1) * 2 + best[1]];
-    return 0.5 * (bic_of(loglik, s->n, best[0], best[1]) - bic_of(0.0, s->n, K, model));
+    return 0.5 * (bic_of(loglik, s->log_n, best[0], best[1]) - bic_of(0.0, s->log_n, K, model));
 }
 
 /* Whether a row still wants more components: always up to K_always, then until `patience` of them in a row

@@ -36,6 +36,7 @@ typedef struct {
     const Points *on;        /* of these, those to scout on */
     double *density;         /* room for one a point */
     int n, K_max;            /* n: values that the points stand for */
+    double log_n;
     int K, model;            /* where alone to scout; K = 0: everywhere */
     int give_up, steps;      /* rules of scouts */
     double floor, apart;     /* of a variance; how far four values lie apart */
@@ -75,6 +76,10 @@ static int points_of(const double *x, int n, int count, Points *out) {
     return 1;
 }
 
+static double bic_on(const Table *t, const Points *on, double loglik, int K, int model) {
+    return bic_of(loglik * t->n / on->size, t->log_n, K, model);
+}
+
 static double best_bic(const Table *t) {
     double best = t->found[1][MODEL_E].bic;
     for (int K = 2; K <= t->K_max; K++)
@@ -88,7 +93,7 @@ static Rules table_rules(const Table *t, const Points *on, int K, int model, dou
                          int give_up) {
     return (Rules){.gain_relative = relative, .gain_absolute = absolute, .min_variance = t->floor, .max_steps = steps,
                    .accelerate = 1, .clamp = 1, .give_up = t->give_up ? give_up : 0,
-                   .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->n, K, model)) * on->size / t->n};
+                   .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->log_n, K, model)) * on->size / t->n};
 }
 
 static int table_sound(const Table *t, int K, const Mixture *m) {
@@ -154,7 +159,7 @@ static void climb_briefly(Table *t) {
         Run *run = &t->waiting[j];
         run->floor = fmax(t->floor, narrowest * narrowest);
         run->clamp = run->floor <= t->floor || unsound_below(t, on, run->model, narrowest);
-        run->needed = 0.5 * (best - bic_of(0.0, t->n, run->K, run->model)) * on->size / t->n;
+        run->needed = 0.5 * (best - bic_of(0.0, t->log_n, run->K, run->model)) * on->size / t->n;
     }
     const RunQueue queue = {t->waiting + t->climbed, t->count - t->climbed, on->size, t->K_max, 0};
     if (beside && !t->kernels->runs(on->single, queue, &rules)) t->failed = 1;
@@ -198,7 +203,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
         double whole = 0.0; /* about one: of weights in single precision */
         for (int k = 0; k < K; k++) whole += m.w[k];
         for (int k = 0; k < K; k++) m.w[k] /= whole;
-        if (bic_of(o.loglik * t->n / t->all.size, t->n, K, model) > best_bic(t) - MARGIN - 1.0) /* else it is near enough */
+        if (bic_on(t, &t->all, o.loglik, K, model) > best_bic(t) - MARGIN - 1.0) /* else it is near enough */
             o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, INFINITY, NULL, NULL);
     }
     if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
@@ -209,7 +214,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
     old->scouted = t->on->size == t->all.size ? o.loglik : scouted;
-    old->bic = bic_of(o.loglik * t->n / t->all.size, t->n, K, model);
+    old->bic = bic_on(t, &t->all, o.loglik, K, model);
     copy_mixture(K, &m, &old->mixture);
 }
 
@@ -220,7 +225,7 @@ static void follow(Table *t, int K, int model, int count, double reach) {
     double last = INFINITY;
     for (int taken = 0; taken < count && t->highest[K][model] >= 0;) {
         const Run *top = &t->waiting[t->highest[K][model]];
-        if (bic_of(top->outcome.loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
+        if (bic_on(t, t->on, top->outcome.loglik, K, model) < best_bic(t) - reach) return;
         t->highest[K][model] = top->next;
         if (!(last - top->outcome.loglik > 1e-3)) continue;
         const Found *old = &t->found[K][model];
@@ -283,7 +288,7 @@ static void single(Table *t) {
     v /= size;
     one->there = one->converged = 1;
     one->loglik = -0.5 * size * (LOG_2PI + log(v) + 1.0);
-    one->bic = bic_of(one->loglik * t->n / size, t->n, 1, MODEL_E);
+    one->bic = bic_on(t, &t->all, one->loglik, 1, MODEL_E);
     one->mixture.w[0] = 1.0;
     one->mixture.mu[0] = mean;
     one->mixture.v[0] = v;
@@ -387,6 +392,7 @@ static int search_table(const Kernels *kernels, const double *x, int size, int n
     memset(t, 0, offsetof(Table, found) + ((size_t)K_max + 1) * sizeof *t->found);
     t->kernels = kernels;
     t->n = n;
+    t->log_n = log((double)n);
     t->K_max = K_max;
     t->floor = floor;
     t->apart = apart;
