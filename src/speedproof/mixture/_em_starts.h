@@ -104,7 +104,8 @@ static int partition_line(const Table *t, int m, int K, Partitions last, int *li
 }
 
 /* For each K: classes cut at quantiles, those of k-means, and those of the largest classification likelihood (Symons
- * 1981), of two points or more. The highest climb of each model goes on before K + 1 has its turn. */
+ * 1981), of two points or more. The highest climb of each model goes on before K + 1 has its turn; where scouts go side by
+ * side, after all. */
 static void scout_values(Table *t) {
     double points[POINTS] = {0.0}, first[POINTS + 1] = {0.0}, second[POINTS + 1] = {0.0};
     double means[POINTS + 1][POINTS + 1], likelihood[POINTS + 1][POINTS + 1];

@@ -123,9 +123,9 @@ static Outcome climb_in_single(const Table *t, const Points *on, int K, int mode
     return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
 }
 
-static void forget(Table *t) {
+static void forget_scouts(Table *t) {
     t->count = t->climbed = 0;
-    memset(t->highest, -1, sizeof t->highest); /* of ints all whose bits are set */
+    memset(t->highest, 0xff, sizeof t->highest); /* -1 */
 }
 
 /* A start of a short climb. */
@@ -149,7 +149,8 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
     copy_mixture(K, from, &one->mixture);
 }
 
-/* The short climbs from all these starts on some points; where they end waits. On few points many go side by side. */
+/* The short climbs from all new starts; where they end waits. On few points one climb keeps vector lanes busy with sums over
+ * them more than with densities, so that a lane takes a climb of its own. */
 static void climb_briefly(Table *t) {
     const Points *on = t->on;
     const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = best_bic(t);
@@ -310,7 +311,7 @@ static void climb_anew(Table *t, int K, int model) {
     const Found old = *one, *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
     t->K = K;
     t->model = model;
-    forget(t);
+    forget_scouts(t);
     scout_values(t);
     if (fewer->there) {
         scout_splits(t, &fewer->mixture, K - 1, model);
@@ -346,7 +347,7 @@ static void climb_on_all(Table *t) {
 
 static void search_places(Table *t) {
     double gain = INFINITY;
-    forget(t);
+    forget_scouts(t);
     t->on = &t->small;
     t->steps = SCOUT_STEPS;
     single(t);
