@@ -192,6 +192,22 @@ def test_the_compiled_search_against_its_twin(kernels: list[str]) -> None:
             np.testing.assert_allclose(ones[0][:, order], ones[1][:, other], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [9, 30, 64, 65])
+def test_instruction_sets_search_alike_to_the_last_bit(kernels: list[str], n: int) -> None:
+    """Scouts of several K go side by side, more of them in wider vectors: none depends on its neighbours."""
+    fused = [kernel for kernel in kernels if kernel != "plain"]
+    rng = np.random.default_rng(n)
+    for x in (
+        rng.standard_t(2, n),
+        rng.normal(0, 1, n) + 5 * rng.integers(0, 3, n),
+        rng.normal(0, 1, n).round(1),
+    ):
+        tables = [search.table(standardise(x)[0], min(9, n // 3), 0.01, kernel=kernel) for kernel in fused]
+        for other in tables[1:]:
+            np.testing.assert_array_equal(other.loglik, tables[0].loglik)
+            np.testing.assert_array_equal(other.mixtures, tables[0].mixtures)
+
+
 def bics(found: search.BestMixtures, n: int) -> Floats:
     K = np.arange(1, 10)
     return 2 * found.loglik - np.stack([2 * K, 3 * K - 1], axis=1) * log(n)

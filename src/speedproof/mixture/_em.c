@@ -56,7 +56,7 @@
 #include "_em_isa.h"
 
 typedef void (*Density)(const double *, int, int, const Mixture *, double *);
-typedef int (*EmRuns)(const float *, int, int, const RunQueue *, const Rules *);
+typedef int (*EmRuns)(const float *, RunQueue, const Rules *);
 
 typedef struct {
     const char *name;
@@ -171,6 +171,7 @@ static PyObject *search(PyObject *self, PyObject *args) {
     }
     if (valid) {
         s.x = b.x.buf;
+        s.log_n = log((double)s.n);
         s.starts = b.starts.buf;
         s.loglik = b.loglik.buf;
         s.best_parameters = b.parameters.buf;

@@ -1,23 +1,38 @@
-/* Many EM runs of one K in single precision, one a vector lane. Included once for each instruction set.
+/* Many EM runs in single precision, one a vector lane. Included once for each instruction set.
  *
- * A lane that has finished takes the next run of the queue. Lanes never mix, so a run's result depends on
- * neither its neighbours nor the number of lanes. What single precision cannot decide is marked.
+ * A lane that has finished takes the next run of the queue, those of many components first: lanes of fewer make idle
+ * steps beside them. Lanes never mix, so a run's result depends on neither its neighbours nor the number of lanes. What
+ * single precision cannot decide is marked.
  */
 #ifndef EM_RUNS_TYPES
 #define EM_RUNS_TYPES
 typedef struct {
-    int row, model;
+    int row, K, model, next; /* next: of a list that the caller may keep */
     int active;    /* there is something to run */
     int undecided; /* single precision does not do: go on in double from the mixture */
+    int clamp;     /* variances are raised to this one; else those at or below it are left to double precision: */
+    double floor;
     double needed; /* to win; see Rules */
-    Mixture mixture;
     Outcome outcome;
+    Mixture mixture;
 } Run;
 
+/* Runs on rows of n values, whose K is at most this one. */
 typedef struct {
     Run *runs;
-    int count;
+    int count, n, K;
+    int next; /* of those of K components */
 } RunQueue;
+
+/* The next of the largest K; NULL when there is none. */
+static Run *next_run(RunQueue *queue) {
+    for (; queue->K > 1; queue->K--, queue->next = 0)
+        while (queue->next < queue->count) {
+            Run *run = &queue->runs[queue->next++];
+            if (run->active && run->K == queue->K) return run;
+        }
+    return NULL;
+}
 
 /* A standard deviation below this share of the range leaves too few digits. */
 #define NARROWEST 1e-4
@@ -53,21 +68,13 @@ TARGET INLINE void NAME(pick_mixture)(int K, Ints where, const LaneMixture *yes,
 TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const Vec *mu, const Vec *c,
                                  const Vec *h, LaneSums *sums, Vec *height, Ints *exponent, Vec *product) {
     const Vec zero = {0.0f};
-    Vec obs[GROUP], e[K_LIMIT][GROUP], sum[GROUP];
-    for (int j = 0; j < count; j++) {
-        memcpy(&obs[j], x + (size_t)j * WIDTH, sizeof obs[j]);
-        sum[j] = zero;
-    }
-    for (int k = 0; k < K; k++)
-        for (int j = 0; j < count; j++) {
-            Vec d = obs[j] - mu[k];
-            e[k][j] = OF(exp2)(OF(max)(OF(fma)(d * d, h[k], c[k]), zero + LOWEST));
-            sum[j] += e[k][j];
-        }
+    Vec e[K_LIMIT][GROUP], sum[GROUP];
+    for (int j = 0; j < count; j++) sum[j] = zero;
+    for (int k = 0; k < K; k++) OF(densities)(x, count, mu[k], c[k], h[k], e[k], sum);
     for (int j = 0; j < count; j++) {
         const Ints far = ~(sum[j] > LEAST_SUM);
         if (__builtin_expect(OF(bits)(far) != 0, 0))
-            *height += OF(again)(obs[j], K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
+            *height += OF(again)(OF(values)(x + j * WIDTH), K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
         *exponent += (Ints)sum[j] >> 23;
         *product *= (Vec)(((Ints)sum[j] & 0x7fffff) | 0x3f800000);
         sum[j] = 1.0f / sum[j];
@@ -75,7 +82,7 @@ TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const V
     for (int k = 0; k < K; k++) {
         Vec t0 = zero, t1 = zero, t2 = zero;
         for (int j = 0; j < count; j++) {
-            Vec d = obs[j] - mu[k];
+            Vec d = OF(values)(x + j * WIDTH) - mu[k];
             Vec r = e[k][j] * sum[j];
             Vec rd = r * d;
             t0 += r;
@@ -88,13 +95,15 @@ TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const V
     }
 }
 
-TARGET static void NAME(e_runs)(const float *x, int n, int K, const LaneMixture *m, LaneSums *sums) {
+/* Components from that of its size on are not a lane's, and nothing to its values. */
+TARGET static void NAME(e_runs)(const float *x, int n, int K, Ints sizes, const LaneMixture *m, LaneSums *sums) {
     const Vec zero = {0.0f};
     Vec c[K_LIMIT], h[K_LIMIT], highest = zero - INFINITY;
     for (int k = 0; k < K; k++) {
         const Vec inverse = 1.0f / m->v[k];
         c[k] = 0.5f * OF(log2)(m->w[k] * m->w[k] * inverse);
         h[k] = (float)(-0.5 * LOG2_E) * inverse;
+        c[k] = OF(pick)(sizes > k, c[k], zero - INFINITY);
         highest = OF(max)(c[k], highest);
         sums->s0[k] = sums->s1[k] = sums->s2[k] = zero;
     }
@@ -121,11 +130,13 @@ typedef struct {
     Run *run[WIDTH]; /* NULL: idle */
     int stage[WIDTH];
     double start[WIDTH], best[WIDTH]; /* log-likelihoods of t0 and of the last t1 */
-    Ints common;                        /* all bits set where the model is E */
-    Vec floor;                         /* variances at or below this are left to double precision */
+    Ints sizes;                        /* K */
+    Ints common, clamp;                /* all bits set where the model is E, where variances are raised to */
+    Vec floor;                         /* this; others at or below it are left to double precision */
     Vec longest;                       /* of the next extrapolation */
     LaneMixture now, t0, t2;
     float *x; /* observation i of lane l at i WIDTH + l */
+    int row[WIDTH]; /* of which they are; -1: none */
 } Lanes;
 
 /* The M-step of all lanes. Bits are set in *empty where a component is empty, and in *narrow where a variance
@@ -136,18 +147,26 @@ TARGET static void NAME(m_runs)(int n, int K, const Lanes *lanes, const LaneSums
     Vec within = {0.0f};
     *empty = *narrow = (Ints){0};
     for (int k = 0; k < K; k++) {
+        const Ints own = lanes->sizes > k;
         Vec shift = s->s1[k] / s->s0[k];
-        *empty |= ~(s->s0[k] > (float)EMPTY);
+        *empty |= own & ~(s->s0[k] > (float)EMPTY);
         out->w[k] = s->s0[k] / (float)n;
         out->mu[k] = old->mu[k] + shift;
         out->v[k] = s->s2[k] / s->s0[k] - shift * shift;
-        within += s->s2[k] - shift * s->s1[k];
+        within += (Vec)(own & (Ints)(s->s2[k] - shift * s->s1[k]));
     }
     for (int k = 0; k < K; k++) {
         out->v[k] = OF(pick)(lanes->common, within / (float)n, out->v[k]);
-        *narrow |= ~(out->v[k] > lanes->floor);
+        const Ints low = ~(out->v[k] > lanes->floor);
+        out->v[k] = OF(pick)(low, lanes->floor, out->v[k]);
+        *narrow |= low & ~lanes->clamp & (lanes->sizes > k);
     }
-    NAME(pick_mixture)(K, *empty | *narrow, old, out, out);
+    for (int k = 0; k < K; k++) {
+        const Ints stay = *empty | *narrow | ~(lanes->sizes > k);
+        out->w[k] = OF(pick)(stay, old->w[k], out->w[k]);
+        out->mu[k] = OF(pick)(stay, old->mu[k], out->mu[k]);
+        out->v[k] = OF(pick)(stay, old->v[k], out->v[k]);
+    }
 }
 
 /* extrapolate() for the lanes `where`. */
@@ -182,33 +201,41 @@ TARGET static void NAME(extrapolate_runs)(int K, Ints where, Lanes *lanes, const
         MOVE(w);
         MOVE(mu);
         MOVE(v);
-        stay |= ~(far.w[k] > 0.0f) | ~(far.v[k] > lanes->floor);
+        stay |= ~(far.w[k] > 0.0f) | ~(far.v[k] >= lanes->floor);
     }
 #undef MOVE
     NAME(pick_mixture)(K, where & ~stay, &far, t2, &far);
     NAME(pick_mixture)(K, where, &far, out, out);
 }
 
-/* Give lane l the next run of the queue that single precision can start; returns 0 when there is none. */
-TARGET static int NAME(load)(Lanes *lanes, int l, const float *x, int n, int K, const RunQueue *queue,
-                             int *next) {
+/* One wide component for all values, and no more. */
+TARGET static void NAME(idle)(Lanes *lanes, int l, int K) {
     lanes->run[l] = NULL;
-    while (*next < queue->count) {
-        Run *run = &queue->runs[(*next)++];
-        const float *row = x + (size_t)run->row * n;
-        const float narrowest = (float)NARROWEST * (row[n - 1] - row[0]);
-        if (!run->active) continue;
-        for (int k = 0; k < K; k++)
-            if (!((float)run->mixture.v[k] > narrowest * narrowest)) run->undecided = 1;
+    lanes->sizes[l] = 1;
+    for (int k = 0; k < K; k++) {
+        lanes->now.w[k][l] = 1.0f;
+        lanes->now.mu[k][l] = 0.0f;
+        lanes->now.v[k][l] = 1e6f;
+    }
+}
+
+/* Give lane l, which is idle, the next run of the queue that single precision can start; returns 0 when there is none. */
+TARGET static int NAME(load)(Lanes *lanes, int l, const float *x, RunQueue *queue) {
+    for (Run *run; (run = next_run(queue));) {
+        const float *row = x + (size_t)run->row * queue->n, floor = (float)run->floor;
+        for (int k = 0; k < run->K; k++) run->undecided |= !run->clamp && !((float)run->mixture.v[k] > floor);
         if (run->undecided) continue;
-        for (int i = 0; i < n; i++) lanes->x[(size_t)i * WIDTH + l] = row[i];
-        for (int k = 0; k < K; k++) {
+        for (int i = 0; lanes->row[l] != run->row && i < queue->n; i++) lanes->x[(size_t)i * WIDTH + l] = row[i];
+        for (int k = 0; k < run->K; k++) {
             lanes->now.w[k][l] = (float)run->mixture.w[k];
             lanes->now.mu[k][l] = (float)run->mixture.mu[k];
             lanes->now.v[k][l] = (float)run->mixture.v[k];
         }
-        lanes->common[l] = run->model == MODEL_E ? -1 : 0;
-        lanes->floor[l] = narrowest * narrowest;
+        lanes->row[l] = run->row;
+        lanes->sizes[l] = run->K;
+        lanes->common[l] = -(run->model == MODEL_E);
+        lanes->clamp[l] = -(run->clamp != 0);
+        lanes->floor[l] = floor;
         lanes->longest[l] = 1.0f;
         lanes->stage[l] = AT_START;
         lanes->run[l] = run;
@@ -217,27 +244,12 @@ TARGET static int NAME(load)(Lanes *lanes, int l, const float *x, int n, int K, 
     return 0;
 }
 
-TARGET static void NAME(store)(int l, int K, const LaneMixture *m, Mixture *out) {
-    for (int k = 0; k < K; k++) {
-        out->w[k] = (double)m->w[k][l];
-        out->mu[k] = (double)m->mu[k][l];
-        out->v[k] = (double)m->v[k][l];
+TARGET static void NAME(store)(int l, const LaneMixture *m, Run *run) {
+    for (int k = 0; k < run->K; k++) {
+        run->mixture.w[k] = (double)m->w[k][l];
+        run->mixture.mu[k] = (double)m->mu[k][l];
+        run->mixture.v[k] = (double)m->v[k][l];
     }
-}
-
-/* A mixture that every lane can compute with, for lanes that never get a run. */
-TARGET static void NAME(fill)(Lanes *lanes, int n, int K) {
-    const Vec zero = {0.0f};
-    memset(lanes->x, 0, (size_t)n * WIDTH * sizeof *lanes->x);
-    for (int k = 0; k < K; k++) {
-        lanes->now.w[k] = zero + 1.0f / (float)K;
-        lanes->now.mu[k] = zero;
-        lanes->now.v[k] = zero + 1.0f;
-    }
-    lanes->t0 = lanes->t2 = lanes->now;
-    lanes->common = (Ints){0};
-    lanes->floor = zero;
-    lanes->longest = zero + 1.0f;
 }
 
 /* One EM step of all lanes, and each lane's next place. Returns a bit for every lane that has finished and
@@ -247,7 +259,7 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
     LaneMixture next;
     Ints empty, narrow, back = {0}, forth = {0}, far = {0};
     unsigned finished = 0, extrapolating = 0;
-    NAME(e_runs)(lanes->x, n, K, &lanes->now, &sums);
+    NAME(e_runs)(lanes->x, n, K, lanes->sizes, &lanes->now, &sums);
     NAME(m_runs)(n, K, lanes, &sums, &empty, &narrow, &next);
     for (int l = 0; l < WIDTH; l++) {
         Run *run = lanes->run[l];
@@ -259,21 +271,18 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
             back[l] = -1;
             lanes->stage[l] = AT_START;
             lanes->longest[l] = lanes->longest[l] > 16.0f ? lanes->longest[l] / 16.0f : 1.0f;
-        } else if (lost || run->outcome.steps >= rules->max_steps) {
+        } else if (lost) {
             run->undecided = !empty[l];
-            NAME(store)(l, K, &lanes->now, &run->mixture);
             finished |= 1u << l;
         } else if (lanes->stage[l] != AT_SECOND) {
             forth[l] = -1;
             lanes->start[l] = loglik;
             lanes->stage[l] = AT_SECOND;
         } else if (loglik <= converged_below(rules, lanes->start[l])) {
-            run->outcome.loglik = loglik;
             run->outcome.state = RUN_OK;
-            NAME(store)(l, K, &lanes->now, &run->mixture);
             finished |= 1u << l;
-        } else if (loglik <= hopeless_below(rules, run->model, run->outcome.steps, lanes->start[l], run->needed)) {
-            run->outcome.loglik = loglik;
+        } else if (run->outcome.steps >= rules->max_steps ||
+                   loglik <= hopeless_below(rules, run->model, run->outcome.steps, lanes->start[l], run->needed)) {
             run->outcome.state = RUN_UNFINISHED;
             finished |= 1u << l;
         } else {
@@ -282,6 +291,9 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
             lanes->best[l] = loglik;
             lanes->stage[l] = AT_FAR;
         }
+        if (!(finished >> l & 1u)) continue;
+        run->outcome.loglik = loglik;
+        NAME(store)(l, &lanes->now, run);
     }
     NAME(pick_mixture)(K, forth, &lanes->now, &lanes->t0, &lanes->t0);
     NAME(pick_mixture)(K, back, &lanes->t2, &next, &next);
@@ -297,17 +309,33 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
     return finished;
 }
 
-TARGET static int NAME(em_runs)(const float *x, int n, int K, const RunQueue *queue, const Rules *rules) {
+TARGET static int NAME(em_runs)(const float *x, RunQueue queue, const Rules *rules) {
     Lanes lanes;
-    int next = 0, busy = 0;
-    lanes.x = aligned_alloc(64, ((size_t)n * WIDTH * sizeof *lanes.x + 63) / 64 * 64);
+    int K = queue.K, busy = 0;
+    const size_t size = (size_t)queue.n * WIDTH * sizeof *lanes.x;
+    lanes.x = aligned_alloc(64, (size + 63) / 64 * 64);
     if (!lanes.x) return 0;
-    NAME(fill)(&lanes, n, K);
-    for (int l = 0; l < WIDTH; l++) busy += NAME(load)(&lanes, l, x, n, K, queue, &next);
+    memset(lanes.x, 0, size);
+    lanes.common = lanes.clamp = (Ints){0};
+    lanes.floor = lanes.longest = (Vec){0} + 1.0f;
+    for (int l = 0; l < WIDTH; l++) {
+        lanes.row[l] = -1;
+        NAME(idle)(&lanes, l, K);
+        busy += NAME(load)(&lanes, l, x, &queue);
+    }
+    lanes.t0 = lanes.t2 = lanes.now;
     while (busy > 0) {
-        const unsigned finished = NAME(advance)(&lanes, n, K, rules);
-        for (int l = 0; l < WIDTH; l++)
-            if (finished >> l & 1u) busy -= !NAME(load)(&lanes, l, x, n, K, queue, &next);
+        const unsigned finished = NAME(advance)(&lanes, queue.n, K, rules);
+        if (!finished) continue;
+        int most = 1;
+        for (int l = 0; l < WIDTH; l++) {
+            if (finished >> l & 1u) {
+                NAME(idle)(&lanes, l, K);
+                busy -= !NAME(load)(&lanes, l, x, &queue);
+            }
+            if (lanes.sizes[l] > most) most = (int)lanes.sizes[l];
+        }
+        K = most;
     }
     free(lanes.x);
     return 1;

@@ -5,6 +5,7 @@ typedef struct {
     const double *x;
     const int32_t *starts;
     int rows, n, K_max, shared_starts, K_always, patience;
+    double log_n;
     double *loglik, *best_parameters;
     int32_t *best, *steps;
 } Search;
@@ -20,9 +21,9 @@ static const int32_t *start_of(const Search *s, int row, int K) {
 static void consider(const Search *s, int row, int K, int model, const Mixture *m) {
     const double *loglik = s->loglik + (size_t)row * s->K_max * 2;
     int32_t *best = s->best + 2 * (size_t)row;
-    double bic = bic_of(loglik[2 * (K - 1) + model], s->n, K, model); /* NaN: not estimable */
+    double bic = bic_of(loglik[2 * (K - 1) + model], s->log_n, K, model); /* NaN: not estimable */
     if (isnan(bic) ||
-        (best[0] > 0 && !(bic > bic_of(loglik[2 * (best[0] - 1) + best[1]], s->n, best[0], best[1]))))
+        (best[0] > 0 && !(bic > bic_of(loglik[2 * (best[0] - 1) + best[1]], s->log_n, best[0], best[1]))))
         return;
     best[0] = K;
     best[1] = model;
@@ -58,7 +59,7 @@ static double needed(const Search *s, int row, int K, int model) {
     const int32_t *best = s->best + 2 * (size_t)row;
     if (best[0] == 0) return -INFINITY;
     const double loglik = s->loglik[((size_t)row * s->K_max + best[0] - 1) * 2 + best[1]];
-    return 0.5 * (bic_of(loglik, s->n, best[0], best[1]) - bic_of(0.0, s->n, K, model));
+    return 0.5 * (bic_of(loglik, s->log_n, best[0], best[1]) - bic_of(0.0, s->log_n, K, model));
 }
 
 /* Whether a row still wants more components: always up to K_always, then until `patience` of them in a row
@@ -98,25 +99,28 @@ static int search_in_single(const Search *s, const Rules *rules, const Rules *re
     for (size_t i = 0; done && i < size; i++) x[i] = (float)s->x[i];
     for (int row = 0; done && row < s->rows; row++) record_single_gaussian(s, row, rules, &runs[0].mixture);
     for (int K = 2; done && K <= s->K_max; K++) {
-        RunQueue queue = {runs, 0};
+        RunQueue queue = {runs, 0, s->n, K, 0};
         for (int row = 0; row < s->rows; row++) {
             if (!wants(s, row, K)) continue;
+            const float *values = x + (size_t)row * s->n, narrowest = (float)NARROWEST * (values[s->n - 1] - values[0]);
             for (int model = MODEL_E; model <= MODEL_V; model++) {
                 Run *run = &runs[queue.count++];
                 run->row = row;
+                run->K = K;
                 run->model = model;
                 run->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
-                run->undecided = 0;
+                run->undecided = run->clamp = 0;
+                run->floor = (double)(narrowest * narrowest);
                 run->needed = needed(s, row, K, model);
                 run->active = from_classes(s->x + (size_t)row * s->n, start_of(s, row, K), s->n, K, model,
                                            rules, &run->mixture);
             }
         }
-        done = kernels->runs(x, s->n, K, &queue, rules);
+        done = kernels->runs(x, queue, rules);
         for (int j = 0; done && j < queue.count; j++) {
             Run *run = &runs[j];
             const double *row = s->x + (size_t)run->row * s->n;
-            if (run->undecided) {
+            if (run->undecided || run->outcome.steps >= rules->max_steps) {
                 Rules own = *redo;
                 own.needed = run->needed;
                 run->outcome = em_run(kernels->e_step, row, s->n, K, run->model, &own, &run->mixture);

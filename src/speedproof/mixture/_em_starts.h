@@ -104,14 +104,15 @@ static int partition_line(const Table *t, int m, int K, Partitions last, int *li
 }
 
 /* For each K: classes cut at quantiles, those of k-means, and those of the largest classification likelihood (Symons
- * 1981), of two points or more. The highest climb of each model goes on before K + 1 has its turn. */
+ * 1981), of two points or more. The highest climb of each model goes on before K + 1 has its turn; where scouts go side by
+ * side, after all. */
 static void scout_values(Table *t) {
     double points[POINTS] = {0.0}, first[POINTS + 1] = {0.0}, second[POINTS + 1] = {0.0};
     double means[POINTS + 1][POINTS + 1], likelihood[POINTS + 1][POINTS + 1];
     Partitions by_means, by_likelihood;
     const double *x = t->on->x;
     const int n = t->on->size, m = n < POINTS ? n : POINTS, K_max = t->K ? t->K : t->K_max;
-    int values = 1;
+    int values = 1, done = 1;
     condense(x, n, m, points);
     for (int i = 0; i < m; i++) {
         first[i + 1] = first[i] + points[i];
@@ -142,7 +143,10 @@ static void scout_values(Table *t) {
             for (int j = 0; j < i; j++) again |= there[j] && !memcmp(line[j], line[i], sizeof(int) * (size_t)(K + 1));
             if (!again) scout_classes(t, line[i], K);
         }
-        for (int model = MODEL_E; !t->K && model <= MODEL_V; model++) follow(t, K, model, 1, INFINITY);
+        if (t->K || (K < K_max && t->on->size <= BESIDE)) continue;
+        climb_briefly(t);
+        for (; done < K; done++)
+            for (int model = MODEL_E; model <= MODEL_V; model++) follow(t, done + 1, model, 1, INFINITY);
     }
 }
 

@@ -334,7 +334,7 @@ static Outcome em_run(EStep e_step, const double *x, int n, int K, int model, co
     return o;
 }
 
-static double bic_of(double loglik, int n, int K, int model) {
+static double bic_of(double loglik, double log_n, int K, int model) {
     int parameters = K == 1 ? 2 : model == MODEL_E ? 2 * K : 3 * K - 1;
-    return 2.0 * loglik - parameters * log((double)n);
+    return 2.0 * loglik - parameters * log_n;
 }

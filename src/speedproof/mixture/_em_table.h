@@ -3,6 +3,7 @@
 #define SMALL 256
 #define MOST_SCOUTED 3000
 #define FEW 128
+#define BESIDE 64 /* points, of which scouts go side by side */
 #define SCOUT_STEPS 20
 #define BRIEF_STEPS 30
 #define LONG_STEPS 3000
@@ -13,13 +14,6 @@
 #define SEVERAL 3
 #define ROUNDS 3
 #define REACH 30.0
-
-/* Where a short climb ended; it waits to climb on. */
-typedef struct {
-    int K, model, gone, hopeless;
-    double loglik;
-    Mixture mixture;
-} Waiting;
 
 typedef struct {
     int there, converged, finished, moved; /* moved: its neighbours were scouted */
@@ -42,11 +36,13 @@ typedef struct {
     const Points *on;        /* of these, those to scout on */
     double *density;         /* room for one a point */
     int n, K_max;            /* n: values that the points stand for */
+    double log_n;
     int K, model;            /* where alone to scout; K = 0: everywhere */
     int give_up, steps;      /* rules of scouts */
     double floor, apart;     /* of a variance; how far four values lie apart */
-    Waiting *waiting;
-    int count, room, failed; /* failed: out of memory */
+    Run *waiting;            /* starts of short climbs, and where they ended */
+    int climbed, count, room, failed; /* climbed: how many did; failed: out of memory */
+    int highest[K_LIMIT + 1][2]; /* of those at a place that may climb on; lower ones come `next`; -1: none */
     Found found[K_LIMIT + 1][2];
 } Table;
 
@@ -80,6 +76,10 @@ static int points_of(const double *x, int n, int count, Points *out) {
     return 1;
 }
 
+static double bic_on(const Table *t, const Points *on, double loglik, int K, int model) {
+    return bic_of(loglik * t->n / on->size, t->log_n, K, model);
+}
+
 static double best_bic(const Table *t) {
     double best = t->found[1][MODEL_E].bic;
     for (int K = 2; K <= t->K_max; K++)
@@ -93,13 +93,18 @@ static Rules table_rules(const Table *t, const Points *on, int K, int model, dou
                          int give_up) {
     return (Rules){.gain_relative = relative, .gain_absolute = absolute, .min_variance = t->floor, .max_steps = steps,
                    .accelerate = 1, .clamp = 1, .give_up = t->give_up ? give_up : 0,
-                   .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->n, K, model)) * on->size / t->n};
+                   .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->log_n, K, model)) * on->size / t->n};
 }
 
 static int table_sound(const Table *t, int K, const Mixture *m) {
     for (int k = 0; k < K; k++)
         if (m->w[k] < 3.5 / t->n && m->v[k] < t->apart * t->apart && m->w[k] > 0.0) return 0;
     return 1;
+}
+
+/* Whether a component of such a deviation rests on three values or fewer. */
+static int unsound_below(const Table *t, const Points *on, int model, double deviation) {
+    return model == MODEL_V && on->size == t->n && on->four > 4.0 * deviation;
 }
 
 /* A climb in single precision; in double (exact) where a component gets too narrow for it. */
@@ -110,40 +115,72 @@ static Outcome climb_in_single(const Table *t, const Points *on, int K, int mode
     own.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
     const Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &own, m);
-    /* It would come to rest on three values or fewer in double precision, too. */
-    const int lost = model == MODEL_V && on->size == t->n && on->four > 4.0 * narrowest;
     int narrow = 0;
     for (int k = 0; o.state != RUN_SINGULAR && k < K; k++) narrow |= !(m->v[k] > own.min_variance);
-    *exact = narrow && !lost && own.min_variance > t->floor;
+    *exact = narrow && own.min_variance > t->floor && !unsound_below(t, on, model, narrowest);
     if (!*exact) return o;
     copy_mixture(K, from, m);
     return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
 }
 
-/* A short climb on some points, where it ends waits. */
+static void forget_scouts(Table *t) {
+    t->count = t->climbed = 0;
+    memset(t->highest, 0xff, sizeof t->highest); /* -1 */
+}
+
+/* A start of a short climb. */
 static void scout(Table *t, const Mixture *from, int K, int model) {
-    const Points *on = t->on;
     if (t->K && (K != t->K || model != t->model)) return;
     if (t->count == t->room) {
         const int room = 2 * t->room + 128;
-        Waiting *more = realloc(t->waiting, (size_t)room * sizeof *more);
+        Run *more = realloc(t->waiting, (size_t)room * sizeof *more);
         if (!more) t->failed = 1;
         if (t->failed) return;
         t->waiting = more;
         t->room = room;
     }
-    Waiting *one = &t->waiting[t->count];
-    const Rules rules = table_rules(t, on, K, model, 1e-5, 0.0, t->steps, 4);
-    int exact;
-    const Outcome o = climb_in_single(t, on, K, model, from, &rules, &one->mixture, &exact);
-    if (o.state == RUN_SINGULAR || !(o.loglik > -INFINITY)) return;
-    if (model == MODEL_V && !table_sound(t, K, &one->mixture)) return;
+    Run *one = &t->waiting[t->count++];
+    one->row = 0;
     one->K = K;
     one->model = model;
-    one->gone = 0;
-    one->hopeless = o.state != RUN_OK && o.steps < rules.max_steps;
-    one->loglik = o.loglik;
-    t->count++;
+    one->active = 1;
+    one->undecided = 0;
+    one->outcome = (Outcome){0.0, 0, RUN_SINGULAR};
+    copy_mixture(K, from, &one->mixture);
+}
+
+/* The short climbs from all new starts; where they end waits. On few points one climb keeps vector lanes busy with sums over
+ * them more than with densities, so that a lane takes a climb of its own. */
+static void climb_briefly(Table *t) {
+    const Points *on = t->on;
+    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = best_bic(t);
+    const Rules rules = table_rules(t, on, 1, MODEL_E, 1e-5, 0.0, t->steps, 4);
+    const int beside = on->size <= BESIDE;
+    for (int j = t->climbed; j < t->count; j++) {
+        Run *run = &t->waiting[j];
+        run->floor = fmax(t->floor, narrowest * narrowest);
+        run->clamp = run->floor <= t->floor || unsound_below(t, on, run->model, narrowest);
+        run->needed = 0.5 * (best - bic_of(0.0, t->log_n, run->K, run->model)) * on->size / t->n;
+    }
+    const RunQueue queue = {t->waiting + t->climbed, t->count - t->climbed, on->size, t->K_max, 0};
+    if (beside && !t->kernels->runs(on->single, queue, &rules)) t->failed = 1;
+    for (; t->climbed < t->count; t->climbed++) {
+        Run *run = &t->waiting[t->climbed];
+        Rules own = rules;
+        own.needed = run->needed;
+        if (!beside) {
+            const Mixture from = run->mixture;
+            run->outcome = climb_in_single(t, on, run->K, run->model, &from, &own, &run->mixture, &run->undecided);
+        } else if (run->undecided) {
+            run->outcome = em_padded(t->kernels->e_step, on->x, on->size, run->K, run->model, &own, &run->mixture);
+        }
+        if (run->outcome.state == RUN_SINGULAR || !(run->outcome.loglik > -INFINITY)) continue;
+        if (run->model == MODEL_V && !table_sound(t, run->K, &run->mixture)) continue;
+        int *at = &t->highest[run->K][run->model];
+        while (*at >= 0 && t->waiting[*at].outcome.loglik >= run->outcome.loglik) at = &t->waiting[*at].next;
+        run->next = *at;
+        *at = t->climbed;
+    }
 }
 
 /* A climb on the sample itself, in double precision where it is to converge; it is kept if it ends higher than the one
@@ -167,7 +204,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
         double whole = 0.0; /* about one: of weights in single precision */
         for (int k = 0; k < K; k++) whole += m.w[k];
         for (int k = 0; k < K; k++) m.w[k] /= whole;
-        if (bic_of(o.loglik * t->n / t->all.size, t->n, K, model) > best_bic(t) - MARGIN - 1.0) /* else it is near enough */
+        if (bic_on(t, &t->all, o.loglik, K, model) > best_bic(t) - MARGIN - 1.0) /* else it is near enough */
             o.loglik = t->kernels->e_step(t->all.x, t->all.size, K, &m, INFINITY, NULL, NULL);
     }
     if (o.state == RUN_SINGULAR || !(o.loglik > before)) return;
@@ -178,7 +215,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
     old->scouted = t->on->size == t->all.size ? o.loglik : scouted;
-    old->bic = bic_of(o.loglik * t->n / t->all.size, t->n, K, model);
+    old->bic = bic_on(t, &t->all, o.loglik, K, model);
     copy_mixture(K, &m, &old->mixture);
 }
 
@@ -187,17 +224,16 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
 static void follow(Table *t, int K, int model, int count, double reach) {
     const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : t->all.size > FEW ? 5e-6 : 1e-5, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
-    for (int taken = 0; taken < count;) {
-        Waiting *top = NULL;
-        for (Waiting *w = t->waiting; w < t->waiting + t->count; w++)
-            if (!w->gone && w->K == K && w->model == model && (!top || w->loglik > top->loglik)) top = w;
-        if (!top || bic_of(top->loglik * t->n / t->on->size, t->n, K, model) < best_bic(t) - reach) return;
-        top->gone = 1;
-        if (!(last - top->loglik > 1e-3)) continue;
+    for (int taken = 0; taken < count && t->highest[K][model] >= 0;) {
+        const Run *top = &t->waiting[t->highest[K][model]];
+        if (bic_on(t, t->on, top->outcome.loglik, K, model) < best_bic(t) - reach) return;
+        t->highest[K][model] = top->next;
+        if (!(last - top->outcome.loglik > 1e-3)) continue;
         const Found *old = &t->found[K][model];
-        last = top->loglik;
+        const int hopeless = top->outcome.state != RUN_OK && top->outcome.steps < t->steps;
+        last = top->outcome.loglik;
         taken++;
-        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, top->hopeless, &rules);
+        if (!old->there || fabs(old->scouted - last) > 1e-3) climb_on(t, K, model, &top->mixture, last, hopeless, &rules);
     }
 }
 
@@ -231,6 +267,7 @@ static void move(Table *t, double margin) {
             }
             if (K > 2) scout_merges(t, &one->mixture, K, model);
         }
+    climb_briefly(t);
 }
 
 static void follow_all(Table *t, double bar, int count, double reach) {
@@ -252,7 +289,7 @@ static void single(Table *t) {
     v /= size;
     one->there = one->converged = 1;
     one->loglik = -0.5 * size * (LOG_2PI + log(v) + 1.0);
-    one->bic = bic_of(one->loglik * t->n / size, t->n, 1, MODEL_E);
+    one->bic = bic_on(t, &t->all, one->loglik, 1, MODEL_E);
     one->mixture.w[0] = 1.0;
     one->mixture.mu[0] = mean;
     one->mixture.v[0] = v;
@@ -274,13 +311,14 @@ static void climb_anew(Table *t, int K, int model) {
     const Found old = *one, *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
     t->K = K;
     t->model = model;
-    t->count = 0;
+    forget_scouts(t);
     scout_values(t);
     if (fewer->there) {
         scout_splits(t, &fewer->mixture, K - 1, model);
         scout_insertions(t, &fewer->mixture, K - 1, model);
     }
     if (old.there && K < t->K_max && one[2].there) scout_merges(t, &one[2].mixture, K + 1, model);
+    climb_briefly(t);
     one->there = 0;
     follow(t, K, model, TOPS, INFINITY);
     if (old.finished && !(one->loglik <= old.loglik && one->loglik > old.loglik - 1e-3)) finish(t, K, model);
@@ -309,6 +347,7 @@ static void climb_on_all(Table *t) {
 
 static void search_places(Table *t) {
     double gain = INFINITY;
+    forget_scouts(t);
     t->on = &t->small;
     t->steps = SCOUT_STEPS;
     single(t);
@@ -354,6 +393,7 @@ static int search_table(const Kernels *kernels, const double *x, int size, int n
     memset(t, 0, offsetof(Table, found) + ((size_t)K_max + 1) * sizeof *t->found);
     t->kernels = kernels;
     t->n = n;
+    t->log_n = log((double)n);
     t->K_max = K_max;
     t->floor = floor;
     t->apart = apart;
