@@ -51,6 +51,8 @@ def _alike(a: Any, b: Any) -> bool:
 class Trait(StrEnum):
     """What is known about how a sample came to be."""
 
+    __hash__ = str.__hash__  # Enum's own is a function in Python
+
     ORDER_KNOWN = "order known"
     WARMUP_REMOVED = "warm-up removed"
     TRIMMED = "trimmed"
