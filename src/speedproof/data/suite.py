@@ -35,9 +35,10 @@ from speedproof.data.record import (
     pairing,
     pool,
     residue,
+    source_of,
     why_left_out,
 )
-from speedproof.data.sample import Alike, Sample
+from speedproof.data.sample import Alike, Sample, like
 from speedproof.data.table import Item, RecordTable, each_record, fit
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
@@ -58,7 +59,10 @@ class _OfTables(Mapping[_Place, Sample]):
     """Samples that are rows of tables, each made when it is looked at."""
 
     def __init__(
-        self, rows: dict[_Place, tuple[RecordTable, int]], made: dict[_Place, Sample], alike: Alikes
+        self,
+        rows: dict[_Place, tuple[RecordTable, int]],
+        made: dict[_Place, Sample],
+        alike: dict[tuple[int, str, str], Sample],
     ) -> None:
         self.rows, self._made, self._alike = rows, made, alike
 
@@ -72,7 +76,16 @@ class _OfTables(Mapping[_Place, Sample]):
     def __getitem__(self, place: _Place) -> Sample:
         if (sample := self._made.get(place)) is None:
             table, row = self.rows[place]
-            sample = self._made[place] = pool([table.record(row)], place[1], self._alike)
+            known, values = table.known[row], table.values[row]
+            kind = id(known), place[1], table.tool
+            if (one := self._alike.get(kind)) is not None:
+                source = source_of(known.path, table.where(row))
+                sample = like(one, values, source=source, position=table.first + row)
+            else:
+                sample = pool([table.record(row)], place[1])
+                if known.processes is known.blocks is None:
+                    self._alike[kind] = sample
+            self._made[place] = sample
         return sample
 
     def __iter__(self) -> Iterator[_Place]:
@@ -331,7 +344,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
                 tables.setdefault(version, []).append(item)
         alone = tables and sum(map(len, tables.values())) + len(left_out) == len(items)
         if alone and all(map(fit, tables.values())):
-            known = fields((v, record) for v, some in tables.items() for t in some for record in t.known)
+            different = ((v, {id(of): of for of in t.known}) for v, some in tables.items() for t in some)
+            known = fields((v, record) for v, records in different for record in records.values())
             return cls(tuple(tables), _OfTables.of(tables), (), left_out, known, commands)
         given = [(version, record) for version, item in items for record in each_record((item,))]
         all_good = all_fit([record for _, record in given if isinstance(record, Record)])
