@@ -30,6 +30,8 @@ class Verdict(StrEnum):
     (True, True)
     """
 
+    __hash__ = str.__hash__  # Enum's own is a function in Python
+
     FASTER = "faster"
     SLOWER = "slower"
     EQUIVALENT = "equivalent"
