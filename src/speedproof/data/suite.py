@@ -97,9 +97,9 @@ class _OfTables(Mapping[_Place, Sample]):
     def __contains__(self, place: object) -> bool:
         return place in self.rows
 
-    def part(self, places: Iterable[_Place]) -> _OfTables:
+    def part(self, rows: dict[_Place, tuple[RecordTable, int]]) -> _OfTables:
         """Some of them."""
-        return _OfTables({place: self.rows[place] for place in places}, self._made, self._alike)
+        return _OfTables(rows, self._made, self._alike)
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
         return dict, (dict(self),)
@@ -270,20 +270,14 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         return chosen._restricted(lambda key, version: key.metric == kept_metric)
 
     def _restricted(self, keep: Callable[[Key, str], bool]) -> Suite:
-        kept, others = list[_Place](), list[_Place]()
-        for place in self.samples:
-            (kept if keep(*place) else others).append(place)
-        samples, more = map(self._at, (kept, others))
+        whole, kept, others = self.samples, dict[_Place, Any](), dict[_Place, Any]()
+        for place, row in (whole.rows if isinstance(whole, _OfTables) else whole).items():
+            (kept if keep(*place) else others)[place] = row
+        samples, more = map(whole.part, (kept, others)) if isinstance(whole, _OfTables) else (kept, others)
         left = {version for _, version in samples} if self.commands else self.versions
         versions = tuple(v for v in self.versions if v in left)
         not_chosen = {**self.not_chosen, **more} if self.not_chosen else more
         return replace(self, samples=samples, versions=versions, not_chosen=not_chosen)
-
-    def _at(self, places: Sequence[_Place]) -> Mapping[_Place, Sample]:
-        samples = self.samples
-        if isinstance(samples, _OfTables):
-            return samples.part(places)
-        return {place: samples[place] for place in places}
 
     def sides(self, reference: str | None = None) -> tuple[str, tuple[str, ...]]:
         """The reference, by default the first version, and the candidates.
