@@ -11,6 +11,7 @@ from scipy import special as scipy_special
 from scipy import stats as scipy_stats
 
 from speedproof.stats import normal_scores as module
+from speedproof.stats import special as special_module
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.special import (
     beta_ppf,
@@ -251,6 +252,18 @@ def test_scores_by_counting(n: int, way: str) -> None:
     assert normal_scores(np.asfortranarray(x)).tolist() == found.tolist()
     squares = math.fsum(stats.norm.ppf((k + 0.5) / n) ** 2 for k in range(n))
     assert module.power(n) == pytest.approx(squares)
+
+
+def test_the_kernel_goes_on_with_fractions_as_numpy_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit: of arrays all go on until none moves, and what is no number stops nobody."""
+    if special_module.COMPILED is None:
+        pytest.skip("built without a compiler")
+    rng = np.random.default_rng(3)
+    t, df = rng.standard_t(3, 400) * 10.0 ** rng.uniform(-3, 3, 400), 10.0 ** rng.uniform(-0.5, 4, 400)
+    t[:4] = 0.0, np.nan, np.inf, 1e200
+    compiled = t_sf_pdf(t, df), f_tails(np.abs(t), df, 7.0)
+    monkeypatch.setattr(special_module, "COMPILED", None)
+    assert np.array(compiled).tobytes() == np.array((t_sf_pdf(t, df), f_tails(np.abs(t), df, 7.0))).tobytes()
 
 
 def test_the_kernel_refuses_sizes_that_differ() -> None:

@@ -37,6 +37,7 @@ class Assumption(Enum):
     question: str
     remedy: str
     undermines: Undermines
+    __hash__ = object.__hash__  # Enum's own is a function in Python, and of large suites a hundredth of all
 
     def __new__(
         cls, value: str, question: str, remedy: str, undermines: Undermines, violated: str

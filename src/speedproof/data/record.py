@@ -266,6 +266,11 @@ def all_fit(records: Sequence[Record]) -> bool:
 Alikes = dict[tuple[Any, ...], Sample]  # by what samples have in common
 
 
+def source_of(path: str, where: str) -> str:
+    """A place in a file, for messages."""
+    return f"{path} {where}" if path and where else path or where
+
+
 def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample:
     """Join records to one sample; processes of different records stay apart, and so do sessions.
 
@@ -274,7 +279,7 @@ def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample
     """
     one = group[0]
     sittings: tuple[str, ...] = (one.session or one.path,)
-    source = f"{one.path} {one.where}" if one.path and one.where else one.path or one.where
+    source = source_of(one.path, one.where)
     sessions: IntArray | None = None
     kind: tuple[Any, ...] = ()
     if len(group) > 1:

@@ -51,6 +51,8 @@ def _alike(a: Any, b: Any) -> bool:
 class Trait(StrEnum):
     """What is known about how a sample came to be."""
 
+    __hash__ = str.__hash__  # Enum's own is a function in Python
+
     ORDER_KNOWN = "order known"
     WARMUP_REMOVED = "warm-up removed"
     TRIMMED = "trimmed"
@@ -359,8 +361,9 @@ def like(sample: Sample, values: FloatArray, **others: object) -> Sample:
     The arrays are its own from now on.
     """
     other = copy(sample)
-    for name, value in {"values": values, **others}.items():
-        if isinstance(value, np.ndarray):
+    others["values"] = values
+    for name, value in others.items():
+        if isinstance(value, np.ndarray) and value.flags.writeable:
             value.flags.writeable = False
         force_setattr(other, name, value)
     return other

@@ -35,9 +35,10 @@ from speedproof.data.record import (
     pairing,
     pool,
     residue,
+    source_of,
     why_left_out,
 )
-from speedproof.data.sample import Alike, Sample
+from speedproof.data.sample import Alike, Sample, like
 from speedproof.data.table import Item, RecordTable, each_record, fit
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
@@ -58,7 +59,10 @@ class _OfTables(Mapping[_Place, Sample]):
     """Samples that are rows of tables, each made when it is looked at."""
 
     def __init__(
-        self, rows: dict[_Place, tuple[RecordTable, int]], made: dict[_Place, Sample], alike: Alikes
+        self,
+        rows: dict[_Place, tuple[RecordTable, int]],
+        made: dict[_Place, Sample],
+        alike: dict[tuple[int, str, str], Sample],
     ) -> None:
         self.rows, self._made, self._alike = rows, made, alike
 
@@ -72,7 +76,16 @@ class _OfTables(Mapping[_Place, Sample]):
     def __getitem__(self, place: _Place) -> Sample:
         if (sample := self._made.get(place)) is None:
             table, row = self.rows[place]
-            sample = self._made[place] = pool([table.record(row)], place[1], self._alike)
+            known, values = table.known[row], table.values[row]
+            kind = id(known), place[1], table.tool
+            if (one := self._alike.get(kind)) is not None:
+                source = source_of(known.path, table.where(row))
+                sample = like(one, values, source=source, position=table.first + row)
+            else:
+                sample = pool([table.record(row)], place[1])
+                if known.processes is known.blocks is None:
+                    self._alike[kind] = sample
+            self._made[place] = sample
         return sample
 
     def __iter__(self) -> Iterator[_Place]:
@@ -84,9 +97,9 @@ class _OfTables(Mapping[_Place, Sample]):
     def __contains__(self, place: object) -> bool:
         return place in self.rows
 
-    def part(self, places: Iterable[_Place]) -> _OfTables:
+    def part(self, rows: dict[_Place, tuple[RecordTable, int]]) -> _OfTables:
         """Some of them."""
-        return _OfTables({place: self.rows[place] for place in places}, self._made, self._alike)
+        return _OfTables(rows, self._made, self._alike)
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
         return dict, (dict(self),)
@@ -257,20 +270,14 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         return chosen._restricted(lambda key, version: key.metric == kept_metric)
 
     def _restricted(self, keep: Callable[[Key, str], bool]) -> Suite:
-        kept, others = list[_Place](), list[_Place]()
-        for place in self.samples:
-            (kept if keep(*place) else others).append(place)
-        samples, more = map(self._at, (kept, others))
+        whole, kept, others = self.samples, dict[_Place, Any](), dict[_Place, Any]()
+        for place, row in (whole.rows if isinstance(whole, _OfTables) else whole).items():
+            (kept if keep(*place) else others)[place] = row
+        samples, more = map(whole.part, (kept, others)) if isinstance(whole, _OfTables) else (kept, others)
         left = {version for _, version in samples} if self.commands else self.versions
         versions = tuple(v for v in self.versions if v in left)
         not_chosen = {**self.not_chosen, **more} if self.not_chosen else more
         return replace(self, samples=samples, versions=versions, not_chosen=not_chosen)
-
-    def _at(self, places: Sequence[_Place]) -> Mapping[_Place, Sample]:
-        samples = self.samples
-        if isinstance(samples, _OfTables):
-            return samples.part(places)
-        return {place: samples[place] for place in places}
 
     def sides(self, reference: str | None = None) -> tuple[str, tuple[str, ...]]:
         """The reference, by default the first version, and the candidates.
@@ -331,7 +338,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
                 tables.setdefault(version, []).append(item)
         alone = tables and sum(map(len, tables.values())) + len(left_out) == len(items)
         if alone and all(map(fit, tables.values())):
-            known = fields((v, record) for v, some in tables.items() for t in some for record in t.known)
+            different = ((v, {id(of): of for of in t.known}) for v, some in tables.items() for t in some)
+            known = fields((v, record) for v, records in different for record in records.values())
             return cls(tuple(tables), _OfTables.of(tables), (), left_out, known, commands)
         given = [(version, record) for version, item in items for record in each_record((item,))]
         all_good = all_fit([record for _, record in given if isinstance(record, Record)])

@@ -22,7 +22,7 @@ class RecordTable(Struct, frozen=True, eq=False):
     values: list[FloatArray]  # of each row, in base units, read-only
     # What else is known of each; the direction always is, and processes count from 0
     known: list[Record]
-    places: Sequence[str] = ()  # of each in its file, where that is not known of them
+    lines: Sequence[int] = ()  # of each in its file, where that is not known of them
     tool: str = ""
     first: int = 0  # the position of the first row in its file
 
@@ -38,10 +38,14 @@ class RecordTable(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.keys)
 
+    def where(self, row: int) -> str:
+        """The place of a row in its file."""
+        return f"line {self.lines[row]}" if self.lines else self.known[row].where
+
     def record(self, row: int) -> Record:
         """A row as a record."""
         known, values, position = self.known[row], self.values[row], self.first + row
-        where, name = self.places[row] if self.places else known.where, self.keys[row].benchmark
+        where, name = self.where(row), self.keys[row].benchmark
         return replace(known, benchmark=name, values=values, where=where, tool=self.tool, position=position)
 
     def fits(self) -> bool:

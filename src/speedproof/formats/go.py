@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from sys import intern
 from typing import Any
 
@@ -134,7 +134,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
     rows.sort()
     fields = [*content.fields]
     packages = [dict(of).get("pkg", "") for of in fields]
-    names = _names(dict.fromkeys((packages[number], name) for name, _, number in rows.keys))
+    packaged = [(packages[number], name) for name, _, number in rows.keys]
+    names = _names(dict.fromkeys(packaged))
     with_procs = cache(lambda number, procs: (*fields[number], *([("gomaxprocs", procs)] if procs else [])))
 
     # One of all that are alike: what is known of many is looked at once.
@@ -156,24 +157,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
         )
 
     keys: list[Key] = []
-    columns: list[FloatArray] = []
     known: list[Record] = []
-    places: list[str] = []
-    for (full, written, number), group in rows.keys.items():
-        name, procs = names[packages[number], full]
-        values, invocations = rows.of(group)
-        values.flags.writeable = False
-        several = bool(content.invocation and invocations[0] != invocations[-1])
-        metric, one = known_of(written, number, procs, several)
+    starts: Iterable[Column] = rows.each(1) if content.invocation else repeat(np.empty(0))
+    for one, (_, written, number), started in zip(packaged, rows.keys, starts, strict=False):
+        name, procs = names[one]
+        several = content.invocation > 0 and bool(started[0] != started[-1])
+        metric, record = known_of(written, number, procs, several)
         keys.append(Key(name, metric))
-        columns.append(values)
-        known.append(replace(one, processes=from_zero(invocations.astype(np.int64))) if several else one)
-        places.append(f"line {rows.places[group]}")
-        if len(keys) == _TOGETHER:
-            yield RecordTable(keys, columns, known, places)
-            keys, columns, known, places = [], [], [], []
-    if keys:
-        yield RecordTable(keys, columns, known, places)
+        known.append(replace(record, processes=from_zero(started.astype(np.int64))) if several else record)
+    values = [*rows.each(0)]
+    for at in range(0, len(keys), _TOGETHER):
+        some = slice(at, at + _TOGETHER)
+        yield RecordTable(keys[some], values[some], known[some], rows.places[some])
 
 
 def _scan(piece: bytes, before: int, content: _Content) -> int:

@@ -77,6 +77,13 @@ def span_of(moments: Iterable[float | None]) -> tuple[float, float] | None:
     return (min(present), max(present)) if present and len(present) == len(given) else None
 
 
+def _kept(columns: list[Column]) -> list[Column]:
+    """The same, read-only, so that nobody need copy a part."""
+    for column in columns:
+        column.flags.writeable = False
+    return columns
+
+
 class Gathered:
     """Columns of numbers of some kinds, as the module array calls them, and the group of each row.
 
@@ -106,9 +113,9 @@ class Gathered:
 
     def extend(self, groups: int | IntArray, *columns: Column) -> None:
         """Take rows, of one group or each of its own."""
-        self.groups.frombytes(np.broadcast_to(groups, columns[0].shape).astype(np.int32).tobytes())
-        for column, new in zip(self.columns, columns, strict=True):
-            column.frombytes(new.astype(column.typecode).tobytes())
+        rows = np.broadcast_to(groups, columns[0].shape), *columns
+        for column, new in zip((self.groups, *self.columns), rows, strict=True):
+            column.frombytes(np.ascontiguousarray(new, column.typecode).data.cast("B"))
 
     def make_room(self) -> None:
         """Keep memory bounded."""
@@ -133,7 +140,13 @@ class Gathered:
         cuts = self._cuts[self._first[group] : self._first[group + 1]]
         if len(cuts) == 1:
             return [column[cuts[0]] for column in self._sorted]
-        return [np.concatenate([column[cut] for cut in cuts]) for column in self._sorted]
+        return _kept([np.concatenate([column[cut] for cut in cuts]) for column in self._sorted])
+
+    def each(self, column: int) -> Iterator[Column]:
+        """One column of every group, in order."""
+        if self._first == [*range(len(self._cuts) + 1)]:
+            return map(self._sorted[column].__getitem__, self._cuts)
+        return (self.of(group)[column] for group in range(len(self._first) - 1))
 
     def _chunk(self) -> list[Column]:
         """The rows since the last chunk, sorted by group."""
@@ -142,7 +155,7 @@ class Gathered:
         numbers, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
         self._parts.append(np.array([numbers, self._rows + starts, sizes], np.int64))
         self._rows += groups.size
-        return [np.frombuffer(column, column.typecode)[order] for column in self.columns]
+        return _kept([np.frombuffer(column, column.typecode)[order] for column in self.columns])
 
     def _write(self) -> None:
         with room_on_disk() as new_file, ExitStack() as stack:

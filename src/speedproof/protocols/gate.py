@@ -421,7 +421,7 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
             needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
-        elif case.blocks is None and not (np.ptp(case.sides.slow) or np.ptp(case.sides.fast)):
+        elif case.blocks is None and all(of.minimum == of.maximum for of in case.sides.summaries):
             proven = f"{c.verdict.value}, but readings this coarse hide by how much; "
             shown = "" if c.verdict is Verdict.UNDECIDED else proven
             needed = Needed(None, None, f"{shown}{no_spread_of(c.reference.unit)}")

@@ -155,13 +155,18 @@ def _slow_runs(sides: SameSizes) -> Iterator[tuple[int, tuple[float, float]]]:
         too_many = (least >= 0.0) & (others > usual + 1e-9 * most) & (others < np.inf)
         dearer = (fast.mean(axis=-1) > usual) & ~too_many
     perhaps = dearer & (typical > 0.0) & (typical <= most) & (ordered[1][:, -1] > most)
-    for i in np.flatnonzero(perhaps).tolist():
-        y, dear = fast[i], beyond[i]
-        if not sides[i].turned and mean(y[~dear]) <= mean(slow[i]):
-            with np.errstate(over="ignore"):
-                times = float(middle(y[dear]) / typical[i])
-            if times < np.inf:
-                yield i, (float(dear.mean()), times)
+    (rows,), m = np.nonzero(perhaps), fast.shape[-1]
+    count = beyond[rows].sum(axis=-1)
+    between = [
+        ordered[1][rows, m - count + at // 2] for at in (count - 1, count)
+    ]  # of those beyond, the median
+    with np.errstate(over="ignore"):
+        times = (between[0] + between[1]) / 2.0 / typical[rows]
+    sure = (least >= 0.0) & (others < usual - 1e-9 * most)
+    for i, share, of_typical, known in zip(*lists(rows, count / m, times, sure[rows]), strict=True):
+        less = known or mean(fast[i][~beyond[i]]) <= mean(slow[i])
+        if less and not sides[i].turned and of_typical < np.inf:
+            yield i, (share, of_typical)
 
 
 def _checks(tests: MeanTests, decision: Decision, turned: Sequence[bool]) -> list[list[Note]]:

@@ -12,7 +12,6 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from speedproof.arrays import FloatArray, batches, stacked
 from speedproof.data.notes import Assumption, Note
@@ -103,6 +102,8 @@ def comparisons(
 ) -> list[Comparison]:
     """One of each of the sides, by the columns of their answers; ``{better}`` stands for what a good value is."""
     asked = {turned: question.format(better="higher" if turned else "lower") for turned in (False, True)}
+    names, defaults = Comparison.__struct_fields__, Comparison.__struct_defaults__
+    columns = dict(zip(names[::-1], map(repeat, defaults[::-1]), strict=False)) | columns
     columns |= {
         "benchmark": [side.key.benchmark for side in sides],
         "metric": [side.key.metric for side in sides],
@@ -113,9 +114,7 @@ def comparisons(
         "candidate": [side.summaries[1] for side in sides],
         "paired": [side.paired for side in sides],
     }
-    defaults = [repeat(field.default) for field in fields(Comparison)]
-    every = map(columns.get, Comparison.__struct_fields__, defaults)
-    return list(map(Comparison, *every))
+    return list(map(Comparison, *map(columns.__getitem__, names)))
 
 
 class SameSizes(list[Sides]):

@@ -30,6 +30,8 @@ class Verdict(StrEnum):
     (True, True)
     """
 
+    __hash__ = str.__hash__  # Enum's own is a function in Python
+
     FASTER = "faster"
     SLOWER = "slower"
     EQUIVALENT = "equivalent"
@@ -244,9 +246,9 @@ class Comparison(Struct, frozen=True):
             decides = self.verdict is not Verdict.UNDECIDED and self.by_few_runs
             others = (check for check in self.checks if check not in few)
             force_setattr(self, "checks", (*others, *(few if decides else ())))
-        force_setattr(
-            self, "proven", self.verdict is not Verdict.UNDECIDED and not (self.checks and self.undermining)
-        )
+        proven = self.verdict is not Verdict.UNDECIDED and not (self.checks and self.undermining)
+        if proven is not self.proven:
+            force_setattr(self, "proven", proven)
         if self.log is not None and self.speedup.value <= 0:
             raise ValueError(f"{self.benchmark}: a ratio of {self.speedup.value:g} has no logarithm")
 

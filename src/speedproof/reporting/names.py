@@ -89,11 +89,11 @@ def benchmark_column(names: Sequence[str], title: str = "") -> tuple[Column, Cal
 
     That is what they begin with, or the fields that they name (``program=art/threads=2``).
     """
-    fields = [tuple(re.findall(_FIELD, name)) for name in names]
-    if len(set(fields)) == 1 and len(fields[0]) > 1:
-        before = names[0].partition(f"{fields[0][0]}=")[0]
-        if all(name.startswith(f"{before}{fields[0][0]}=") for name in names):
-            said = "/".join(fields[0])
+    fields = re.findall(_FIELD, names[0]) if names else []
+    if len(fields) > 1 and all(re.findall(_FIELD, name) == fields for name in names):
+        before = names[0].partition(f"{fields[0]}=")[0]
+        if all(name.startswith(f"{before}{fields[0]}=") for name in names):
+            said = "/".join(fields)
             return Column(before + said, names=True, brief=said), lambda name: Cell(
                 re.sub(_FIELD, r"/", name[len(before) :])[1:], "strong"
             )

@@ -309,9 +309,10 @@ def wins(result: Comparison) -> str:
 
 def named(result: Comparison, old: str, new: str) -> Comparison:
     """A comparison under shorter names of its versions."""
-    return replace(
-        result, reference=replace(result.reference, label=old), candidate=replace(result.candidate, label=new)
-    )
+    x, y = result.reference, result.candidate
+    if (x.label, y.label) == (old, new):
+        return result
+    return replace(result, reference=replace(x, label=old), candidate=replace(y, label=new))
 
 
 def spread(side: Summary) -> str:

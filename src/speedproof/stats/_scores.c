@@ -1,5 +1,5 @@
-/* Normal scores and sequential ranks, a row a series; normal_scores.py and alarms.py have the same in Python.
- * Sums run in NumPy's order. */
+/* Normal scores and sequential ranks, a row a series, and a continued fraction; normal_scores.py, alarms.py and
+ * special.py have the same in Python. Sums run in NumPy's order. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030B0000
@@ -179,7 +179,43 @@ static PyObject *walks(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+/* The level m of n continued fractions by Lentz's method; whether one of them moved by more than eps. */
+static int level(double m, Py_ssize_t n, double eps, const double *restrict a, const double *restrict b,
+                 const double *restrict x, const double *restrict y, const double *restrict start,
+                 double *restrict value, double *restrict c, double *restrict d) {
+    int moved = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const double am = a[i] + m, ratio = x[i] / (am + (m - 1.0)), cross = m * (b[i] - m) * ratio;
+        const double numerator = (am - 1.0) * (a[i] + b[i] + (m - 1.0)) * ratio * cross;
+        const double term = m + cross + am * (start[i] + m * (1.0 + y[i])) / (am + (m + 1.0));
+        d[i] = 1.0 / (term + numerator * d[i]);
+        c[i] = term + numerator / c[i];
+        const double step = c[i] * d[i];
+        value[i] *= step;
+        moved |= fabs(step - 1.0) > eps;
+    }
+    return moved;
+}
+
+static const char fraction_doc[] =
+    "fraction(table, levels, eps): go on with rows a, b, x, y, start, value, c, d until no value moves; see special.py.";
+
+static PyObject *fraction(PyObject *self, PyObject *arguments) {
+    Py_buffer table;
+    Py_ssize_t levels;
+    double eps;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "w*nd:fraction", &table, &levels, &eps)) return NULL;
+    const Py_ssize_t n = table.len / (Py_ssize_t)(8 * sizeof(double));
+    double *const v = table.buf;
+    for (Py_ssize_t m = 1; m <= levels; m++)
+        if (!level((double)m, n, eps, v, v + n, v + 2 * n, v + 3 * n, v + 4 * n, v + 5 * n, v + 6 * n, v + 7 * n)) break;
+    PyBuffer_Release(&table);
+    return Py_NewRef(Py_None);
+}
+
 static PyMethodDef methods[] = {
+    {"fraction", fraction, METH_VARARGS, fraction_doc},
     {"places", places, METH_VARARGS, places_doc},
     {"scores", scores, METH_VARARGS, scores_doc},
     {"walks", walks, METH_VARARGS, walks_doc},
@@ -189,7 +225,7 @@ static PyMethodDef methods[] = {
 static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_scores", "Kernel of normal_scores.py.", 0, methods, slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_scores", "Kernel of normal scores and special functions.", 0, methods, slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__scores(void) { return PyModuleDef_Init(&module); }

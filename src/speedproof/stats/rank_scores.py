@@ -81,10 +81,10 @@ class Score(Struct, frozen=True, eq=False):
         n, m = self.null.n, self.null.m
         return self.null.score(studentised(spread, n, m, (columns[0], columns[1])), columns[2])
 
-    def row(self, at: int) -> Score:
-        """That of one row."""
+    def rows(self, at: IntArray) -> Score:
+        """That of some rows."""
         parts = (self.inflation, self.effective, self.least)
-        return Score(self.null, self.independent, *(part[at : at + 1] for part in parts))
+        return Score(self.null, self.independent, *(part[at] for part in parts))
 
     def _columns(self, extra: int) -> list[FloatArray]:
         parts = (self.inflation[:, 0], self.inflation[:, 1], self.effective)
@@ -316,6 +316,7 @@ class Search:
         upto, downto = at(low), at(high)
         spread = self._spread(upto)
         too_many = np.zeros(walked.shape, dtype=np.bool_)
+        walks = list[tuple[FloatArray, ...]]()
         for row in np.flatnonzero(walked).tolist():
             if np.maximum(upto[0][row] - downto[0][row], 0).sum() > _TOO_MANY * self.listed:  # some tie
                 too_many[row] = True
@@ -323,7 +324,19 @@ class Search:
             last = downto[0][row]
             crossed = listed(last, np.maximum(upto[0][row] - last, 0))[::-1]
             begin = Spread(*(sums[row] for sums in (spread.won, spread.square_x, spread.square_y)))
-            bound[row] = self._walk(row, sign, critical, (low[row], high[row]), crossed, begin)
+            walks.append(self._walk(row, sign, (low[row], high[row]), crossed, begin))
+        walking = np.flatnonzero(walked & ~too_many)
+        if walks:
+            all_ends, *steps = zip(*walks, strict=True)
+            sizes = [ends.size - 1 for ends in all_ends]
+            scores = self.scorer.rows(np.repeat(walking, sizes)).of(Spread(*map(np.concatenate, steps)))
+            rejected = np.split(-sign * scores >= critical, np.cumsum(sizes)[:-1])
+            for row, ends, beyond_it in zip(walking.tolist(), all_ends, rejected, strict=True):
+                kept = np.flatnonzero((ends[1:] > ends[:-1] * (1.0 + ROUNDING)) & ~beyond_it)
+                if sign < 0:
+                    bound[row] = ends[kept[0]] if kept.size else ends[-1]
+                else:
+                    bound[row] = ends[kept[-1] + 1] if kept.size else ends[0]
         if too_many.any():
             precise = decreasing_roots(beyond, np.where(too_many, start, 0.0), np.where(too_many, end, 1.0))
             bound = np.where(too_many, _exp(precise[0 if sign < 0.0 else 1]), bound)
@@ -333,12 +346,11 @@ class Search:
         self,
         row: int,
         sign: float,
-        critical: float,
         between: tuple[float, float],
         crossed: tuple[IntArray, IntArray],
         begin: Spread,
-    ) -> float:
-        """Through the ratios of one pair between two gammas, from the spread at the first."""
+    ) -> tuple[FloatArray, ...]:
+        """The ratios of one pair between two gammas, and the sums at each step from the spread at the first."""
         x, y = (values[row] for values in self.read[sign])
         x, y = x[crossed[0]], y[crossed[1]]
         ratios = np.divide(x, y, out=np.ones_like(x), where=y > 0.0)
@@ -350,19 +362,14 @@ class Search:
         of_y = self.x.counts(i + 1, row) ** 2 - self.x.counts(i, row) ** 2
         lost = np.broadcast_to(weight_x * weight_y, ratios.shape)
         steps = (
-            (start + np.concatenate([[0.0], np.cumsum(change)]))[None]
+            start + np.concatenate([[0.0], np.cumsum(change)])
             for start, change in (
                 (begin.won, -lost),
                 (begin.square_x, weight_x * of_x),
                 (begin.square_y, weight_y * of_y),
             )
         )
-        rejected = -sign * self.scorer.row(row).of(Spread(*steps))[0] >= critical
-        ends = np.concatenate([[between[0]], ratios[order], [between[1]]])
-        kept = np.flatnonzero((ends[1:] > ends[:-1] * (1.0 + ROUNDING)) & ~rejected)
-        if not kept.size:
-            return between[1] if sign < 0 else between[0]
-        return float(ends[kept[0]] if sign < 0 else ends[kept[-1] + 1])
+        return np.concatenate([[between[0]], ratios[order], [between[1]]]), *steps
 
 
 def _exp(logarithm: FloatArray) -> FloatArray:

@@ -14,8 +14,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import BoolArray, FloatArray, extension
 
+COMPILED = extension("stats._scores")
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
 Number = float | FloatArray
 
@@ -137,6 +138,10 @@ def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
     start = a * y - b * x + 1.0
     fraction = a * start / (a + 1.0)
     c, d = fraction, 0.0 * fraction
+    if COMPILED is not None and isinstance(start, np.ndarray):
+        table = np.array([a, b, x, y, start, fraction, c, d])
+        COMPILED.fraction(table, _MOST_TERMS, _EPS)
+        return np.asarray(table[5])
     for numerator, term in _levels(a, b, x, y, start):
         d = 1.0 / (term + numerator * d)
         c = term + numerator / c
