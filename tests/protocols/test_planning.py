@@ -124,12 +124,12 @@ def shown(protocol: str, x: FloatArray, y: FloatArray) -> bool:
 @pytest.mark.parametrize("effect", [pytest.param(0.1, marks=pytest.mark.slow), 0.3])
 @pytest.mark.parametrize("protocol", ["mean", "median"])
 def test_large_effects_have_the_power(protocol: str, effect: float, seed: int) -> None:
-    """Of normal runs, by SciPy's tests of 500 pairs: neither too few runs nor, by more than a third, too many."""
+    """Of normal runs, by SciPy's tests of 300 pairs: neither too few runs nor, by more than a third, too many."""
     rng, old = np.random.default_rng(seed), normal(seed, 400, 100.0, 10.0)
     plan = planned(old, old, effect, protocol)
 
     def power(n: int) -> float:
-        pairs = rng.normal(100.0, 10.0, (500, 2, n)) / np.array([[1.0], [1.0 + effect]])
+        pairs = rng.normal(100.0, 10.0, (300, 2, n)) / np.array([[1.0], [1.0 + effect]])
         return float(np.mean([shown(protocol, x, y) for x, y in pairs]))
 
     often, oftener = plan.sizes
