@@ -351,6 +351,15 @@ def test_a_process_ends_with_the_code_of_its_command() -> None:
         assert (done.returncode, done.stderr) == (expected, b"")
 
 
+def test_whoever_runs_the_program_goes_on_after_it(tmp_path: Path) -> None:
+    """A profiler writes what it saw, and all that was written arrives in a pipe."""
+    profile = tmp_path / "profile"
+    command = [sys.executable, "-m", "cProfile", "-o", str(profile), "-m", "speedproof", "--help"]
+    done = subprocess.run(command, capture_output=True, check=True)
+    alone = subprocess.run([sys.executable, "-m", "speedproof", "--help"], capture_output=True, check=True)
+    assert (done.stdout, done.stderr, profile.stat().st_size > 0) == (alone.stdout, b"", True)
+
+
 def test_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends with exit code 130 and a line, no traceback."""
 

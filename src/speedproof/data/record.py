@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray, from_zero, numbered
 from speedproof.data.names import enumerate_names, plural, visible
-from speedproof.data.sample import Sample, Trait, like, written_in
+from speedproof.data.sample import LARGE, Sample, Trait, like, written_in
 from speedproof.data.units import Direction, Unit, direction_of
 from speedproof.errors import FormatError
 
@@ -284,15 +284,13 @@ def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample
     kind: tuple[Any, ...] = ()
     if len(group) > 1:
         one, sittings, sessions = _joined(group)
-    elif fit is not None and one.processes is None and one.blocks is None:
-        kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool)
-        # The fields of a file are mostly one tuple, which takes long to be found by what it holds.
-        for of in (id(one.fields), one.fields):
-            if (known := fit.get((kind, of))) is not None:
-                values = one.values.copy() if one.values.flags.writeable else one.values
-                return like(
-                    known, values, source=source, session_names=sittings, span=one.span, position=one.position
-                )
+    elif fit is not None and one.blocks is None and one.values.size < LARGE:
+        nesting = None if one.processes is None else (one.values.size, one.processes.tobytes())
+        kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool, nesting)
+        if (known := fit.get(kind)) is not None:
+            values = one.values.copy() if one.values.flags.writeable else one.values
+            others = {"span": one.span, "position": one.position, "fields": one.fields}
+            return like(known, values, source=source, session_names=sittings, **others)
     sample = Sample(
         one.values,
         one.unit,
@@ -311,7 +309,7 @@ def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample
         fields=one.fields,
     )
     if kind and fit is not None:
-        fit[kind, id(one.fields)] = fit[kind, one.fields] = sample
+        fit[kind] = sample
     return sample
 
 
@@ -384,6 +382,6 @@ def fields(records: Iterable[tuple[str, Record]]) -> dict[str, dict[str, tuple[s
 def _different(several: Iterable[_Fields]) -> dict[str, dict[str, None]]:
     """The different values of every field, in order of appearance."""
     columns: dict[str, dict[str, None]] = {}
-    for name, value in chain.from_iterable(dict.fromkeys(several)):
+    for name, value in dict.fromkeys(chain.from_iterable(several)):
         columns.setdefault(name, {}).setdefault(value)
     return columns

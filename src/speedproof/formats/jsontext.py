@@ -115,10 +115,11 @@ def parts(
     """The parts of a list or an object: the place of each, its name in an object, and what it is.
 
     They are decoded at once where all are of the ``kind``, which is faster; else each is its text.
+    They may be given.
     """
     index = 0
-    for segment in _segments(memoryview(text)):
-        some = _at_once(segment, of, kind)
+    for segment in [text] if isinstance(text, list | dict) else _segments(memoryview(text)):
+        some = segment if segment is text else None if kind is Raw else at_once(segment, of[kind])
         if some is None:
             some = decode(segment, of[Raw], source, where)
         if isinstance(some, dict):
@@ -128,12 +129,10 @@ def parts(
             index += len(some)
 
 
-def _at_once(text: memoryview | bytes, of: Any, kind: Any) -> Any:
-    """All parts, decoded; None where one cannot be, or where they would take much memory."""
-    if kind is Raw or len(text) > WINDOW:
-        return None
+def at_once(text: Any, kind: Any) -> Any:
+    """All of a text, decoded; None where some cannot be, or where it would take much memory."""
     try:
-        return _decoder(of[kind]).decode(text)
+        return None if len(text) > WINDOW else _decoder(kind).decode(text)
     except (msgspec.DecodeError, RecursionError):
         return None
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from itertools import chain
-from operator import itemgetter
 
 import msgspec
 import numpy as np
@@ -25,7 +24,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.errors import FormatError
-from speedproof.formats.jsontext import LIST, OBJECT, absent, as_fields, decode, each, members
+from speedproof.formats.jsontext import LIST, OBJECT, absent, as_fields, at_once, decode, each, members
 from speedproof.formats.reading import epoch, span_of
 from speedproof.formats.source import ReadOptions, Source
 
@@ -41,6 +40,9 @@ _OWN_TO_RUN = {
     "cpu_freq", "cpu_temp", "mem_max_rss", "mem_peak_pagefile_usage", "command_max_rss", "calibrate_loops",
     "recalibrate_loops", "calibrate_warmups", "recalibrate_warmups",
 }  # fmt: skip
+
+_COLD = frozenset({Trait.ORDER_KNOWN})
+_WARM = _COLD | {Trait.WARMUP_REMOVED}
 
 
 class _Moment(msgspec.Struct):
@@ -77,6 +79,13 @@ class _First(msgspec.Struct):
     metadata: dict[str, object] | None = None
 
 
+class _Whole(msgspec.Struct):
+    """A file of which nothing is amiss."""
+
+    benchmarks: list[_Benchmark] | dict[str, _Benchmark]
+    metadata: dict[str, object] | None = None
+
+
 class _File(msgspec.Struct):
     benchmarks: msgspec.Raw = msgspec.Raw()
     benchmark: msgspec.Raw = msgspec.Raw()
@@ -90,7 +99,7 @@ def sniff(head: bytes) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read every benchmark's values with the process of each."""
-    file = decode(source.content, _File, source)
+    file = at_once(source.content, _Whole) or decode(source.content, _File, source)
     common = file.metadata or {}
     of_all = _fields(common)
     calibrations = warmups = 0
@@ -107,7 +116,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         warmups += sum(one if isinstance(one, int) else len(one) for one in given)
         yield _record(replace(place, benchmark=name), runs, metadata, fields, warm=bool(given))
 
-    if not absent(file.benchmarks):
+    if isinstance(file, _Whole) or not absent(file.benchmarks):
         yield from each(source, file.benchmarks, _Benchmark, record, "benchmarks", of=LIST | OBJECT)
     elif not absent(file.benchmark):
         try:
@@ -138,7 +147,7 @@ def _record(
         metric=metric_of(unit.base) if unit.base else "value",
         processes=np.repeat(np.arange(len(runs)), [len(values) for _, values in runs]),
         fields=fields,
-        traits=frozenset({Trait.ORDER_KNOWN, Trait.WARMUP_REMOVED} if warm else {Trait.ORDER_KNOWN}),
+        traits=_WARM if warm else _COLD,
         span=_span([run for run, _ in runs], metadata),
     )
 
@@ -151,14 +160,13 @@ def _span(runs: list[_Run], metadata: Mapping[str, object]) -> tuple[float, floa
     """From the begin of the first run to the end of the last; all of one moment share its date."""
     if isinstance(common := metadata.get("date"), str):
         return span_of([epoch(common)])
-    dated = [run.metadata for run in runs if run.metadata is not None]
-    moments = [(moment.date, moment.duration) for moment in dated if isinstance(moment.date, str)]
-    if len(moments) < len(runs):
+    moments = [run.metadata for run in runs if run.metadata is not None]
+    dates = [moment.date for moment in moments if isinstance(moment.date, str)]
+    if len(dates) < len(runs):
         return None
-    # Dates of one tool sort as texts do.
-    (first, _), (last, took) = (choose(moments, key=itemgetter(0)) for choose in (min, max))
-    end = epoch(last)
-    return span_of([epoch(first), end + took if end is not None and isinstance(took, float) else end])
+    last = max(dates)  # dates of one tool sort as texts do
+    end, took = epoch(last), moments[dates.index(last)].duration
+    return span_of([epoch(min(dates)), end + took if end is not None and isinstance(took, float) else end])
 
 
 def _values(run: _Run, metadata: Mapping[str, object]) -> list[float]:
