@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import gc
 import io
 import os
 import sys
@@ -255,7 +254,6 @@ def entry() -> None:
     """Run the program as a process; a defect of ours ends it with exit code 2, which no verdict uses."""
     sys.meta_path.insert(0, _Numpy())
     sys.excepthook = _crash
-    gc.set_threshold(100_000)  # what is read and answered lives on: to look through it often finds no cycles
     if instruction := os.environ.get("_SPEEDPROOF_COMPLETE"):
         from click.shell_completion import shell_complete
 

@@ -72,9 +72,9 @@ def facts_of(suite: Suite) -> dict[str, str]:
 
 def same_machine(label: str, facts: Mapping[str, str]) -> bool:
     """Whether a label names the CPU model or the host among facts: tools tell more or less of one machine."""
-    told = f", {label.partition('; ')[0]}, "
+    stored = f", {label.partition('; ')[0]}, "
     names = _first(facts, _IDENTITY[0]), _first(facts, ("host", *_HOSTS))
-    return any(name and f", {label_of(name)}, " in told for name in names)
+    return any(name and f", {label_of(name)}, " in stored for name in names)
 
 
 def label_of(identity: str) -> str:
