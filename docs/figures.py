@@ -114,7 +114,7 @@ def power(ax: Axes) -> None:
     ax.plot(n, 100 * norm.cdf(b * np.sqrt(n) - norm.ppf(0.95)), color=X)
     ax.plot([plan.runs] * 2, [0, 80], ":", color=GREY)
     ax.plot([0, plan.runs], [80, 80], ":", color=GREY)
-    ax.text(plan.runs, 4, f" {plan.runs} runs")
+    ax.text(plan.runs + 1, 4, f"{plan.runs} runs")
     ax.set(
         xlabel="runs of each version", ylabel="sessions that prove 1.03x, %", ylim=(0, 100), xlim=(0, None)
     )
