@@ -24,7 +24,7 @@ from rich.text import Text
 COLUMNS = 112
 SOCKET = f"picture-{os.getpid()}"
 PICTURES = Path(__file__).with_name("pictures")
-RUN = "speedproof run --precision 0.5% 'sha256sum numbers.txt' 'sha512sum numbers.txt'"
+RUN = "speedproof run --precision 2% 'sha256sum numbers.txt' 'sha512sum numbers.txt'"
 REVISIONS = "speedproof run --revisions v1.2 main --build make -- ./words"
 # How the lines begin that the page on reading a sheet explains.
 NUMBERED = {
@@ -41,8 +41,8 @@ def tmux(*words: str) -> str:
 
 def screen() -> str:
     """The screen with its colours, without what is said of the machine and its folders."""
-    lines = tmux("capture-pane", "-e", "-p", "-t", "picture").rstrip().splitlines()
-    return "\n".join(line for line in lines if "note:" not in line and "/sessions/" not in line)
+    shown = tmux("capture-pane", "-e", "-p", "-t", "picture").rstrip()
+    return re.sub(r"(?m)^.*(?:note:|/sessions/).*\n(?:  .*\n)*", "", shown)  # what goes on is indented
 
 
 def session(folder: str, command: str) -> tuple[str, str]:
