@@ -904,7 +904,7 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
         for words in ((), ("show", "short one"), ("show", "long"), ("show", "long", "--all"))
     )
     assert "1 of 2 benchmarks show nothing: fewer than 8 commits on a machine." in whole
-    assert "So few commits show nothing: measure 8 or more," in short
+    assert "So few commits of a benchmark on a machine show nothing: measure 8 or more," in short
     assert "... 2 earlier commits: --all" in shown
     assert ("c01" in shown, "c01" in every) == (False, True)
 

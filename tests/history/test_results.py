@@ -57,7 +57,7 @@ def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
 def alarms_of(
     tracks: tuple[Track, ...], decisions: Sequence[Triage] = (), last: int = 40
 ) -> tuple[HistoryAlarm, ...]:
-    return find_alarms(tracks, KNOWN, decisions, every=1000.0, last=last, line=ALL)
+    return find_alarms(tracks, KNOWN, decisions, every=1000.0, last=last, line=ALL)[0]
 
 
 @pytest.mark.parametrize(("measured", "told"), [(ALL, "run --revisions {} {}"), (ALL[::2], "bisect {}..{}")])
@@ -160,7 +160,7 @@ def test_benchmarks_share_the_rate_of_false_alarms() -> None:
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
     for count, confirmed in ((1, True), (20, False)):
         tracks = followed(*series[:count], commits=COMMITS[:52])
-        found = find_alarms(tracks, known, (), every=1000.0, last=10, line=ALL)
+        found, _ = find_alarms(tracks, known, (), every=1000.0, last=10, line=ALL)
         assert [(a.track.series, a.bad, a.confirmed) for a in found] == [(0, COMMITS[50], confirmed)]
 
 
@@ -169,7 +169,9 @@ def test_the_newest_values_may_not_be_the_first_of_their_level() -> None:
     series = [noisy(20 + s, 0.0, 0, n=53) for s in range(20)]
     series[0][50:] = [0.055, 0.065, 0.07]
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
-    found = find_alarms(followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10, line=ALL)
+    found, _ = find_alarms(
+        followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10, line=ALL
+    )
     assert [(a.track.series, a.good, a.bad) for a in found] == [(0, COMMITS[49], COMMITS[50])]
 
 
@@ -309,7 +311,7 @@ def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_h
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(40)}
     newest = [(c.track.series, c.commit) for c in find_history_changes(tracks) if c.commit in COMMITS[60:]]
     assert len(newest) > 12
-    found = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
+    found, _ = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
     assert {(alarm.track.series, alarm.bad) for alarm in found} >= set(newest)
     explained = {(id(track), 0): [20] for track in tracks}
     searched = {c.track.series for c in find_history_changes(tracks, explained=explained)}
@@ -430,7 +432,9 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     history = sp.History(tmp_path / "s.db", tmp_path)
     for i in range(12):
         if i in (10, 11):  # the first ten commits of a level raise no alarm
-            assert ("So few commits show nothing" in str(history.alarms())) == (i == 10)
+            assert ("So few commits of a benchmark on a machine show nothing" in str(history.alarms())) == (
+                i == 10
+            )
         (tmp_path / "r.txt").write_text(
             "".join(f"{10 + i * i % 7 / 50 + k / 99 + (i > 15)}\n" for k in range(3))
         )
