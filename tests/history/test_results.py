@@ -69,7 +69,7 @@ def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -
 
 
 def test_only_what_is_unconfirmed_is_measured_again() -> None:
-    """The first such alarm, wherever it stands; a confirmed one of several commits is bisected."""
+    """The first such slowdown, else a speedup; where all are confirmed, one of several commits is bisected."""
     (near,), (far,) = (alarms_of(slower_track(measured)) for measured in (ALL, ALL[::2]))
     assert (near.confirmed, far.confirmed) == (True, True)
     again = f"Measure again: speedproof history confirm {near.bad.sha[:9]} -- COMMAND"
@@ -88,6 +88,37 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
         assert str(alarm_report(replace(found, series=benchmarks))).startswith(told)
     assert alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
+    repair = replace(far, factor=0.9, confirmed=False)
+    both_ways = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, (repair, replace(near, confirmed=False)))
+    assert alarm_report(both_ways).hints[0] == again
+    assert alarm_report(replace(both_ways, alarms=(repair,))).hints == (
+        again.replace(near.bad.sha[:9], repair.bad.sha[:9]),
+    )
+
+
+def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
+    """Two machines of one benchmark are two rows; what has no room is named, and that is neither of both."""
+    (alarm,) = alarms_of(slower_track(ALL))
+    of = {series: replace(KNOWN[0], id=series, key=Key(f"a long name of {series}")) for series in range(8)}
+    tracks = [replace(alarm.track, series=s, basis=m) for s in of for m in ("ant", "bee")]
+    alarmed = tuple(replace(alarm, track=track, confirmed=track.basis == "ant") for track in tracks)
+    found = AlarmAnswer("s.db", 1.0, 40, 80, 8, of, (replace(alarmed[0], undone=alarm.bad), *alarmed[1:]))
+    columns = ["since", "benchmark", "about", "machine", "raised at", "state", "today"]
+    for width in (60, 80, 200):
+        lines = render(alarm_report(found), width).splitlines()
+        rows = [line for line in lines if line.startswith(alarm.bad.sha[:9])]
+        assert len(set(rows)) == len(rows) == 7
+        assert [f"{m} " in row and row.endswith(state) for row, (m, state) in zip(
+            rows[1:], [("bee", "unconfirmed"), ("ant", "confirmed")] * 3, strict=True
+        )] == [True] * 6  # fmt: skip
+        named = " ".join(lines[2:5] + [line for line in lines if "no room for" in line])
+        assert all(column in named for column in columns if column != "benchmark"), named
+        assert any(line.startswith("... 9 more alarms: --all") for line in lines)
+    assert lines[1].endswith("comes about once a commit, an unconfirmed one at any.")
+    assert "machine" not in render(alarm_report(replace(found, alarms=alarmed[::2])))
+    two = {0: KNOWN[0], 1: replace(KNOWN[0], id=1, key=Key("sort", "cpu"))}
+    told = str(alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 2, two, (alarm,))))
+    assert told.startswith("1 alarm in 1 of 2 benchmark metrics,")
 
 
 @pytest.mark.parametrize("size", [0.02, 0.1])
@@ -311,7 +342,9 @@ def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_h
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(40)}
     newest = [(c.track.series, c.commit) for c in find_history_changes(tracks) if c.commit in COMMITS[60:]]
     assert len(newest) > 12
-    found, _ = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
+    found, older = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
+    stand = [alarm.track.series for alarm in (*found, *older) if alarm.bad == COMMITS[20]]
+    assert sorted(stand) == [*range(40)]  # each once, new or old
     assert {(alarm.track.series, alarm.bad) for alarm in found} >= set(newest)
     explained = {(id(track), 0): [20] for track in tracks}
     searched = {c.track.series for c in find_history_changes(tracks, explained=explained)}
