@@ -41,7 +41,7 @@ def unconfirmed(series: FloatArray) -> int:
         tracks = [
             Track(k, "", False, commits[:n], at, series[k, :n], no_bound, no_bound, at, none) for k in known
         ]
-        found = find_alarms(tracks, known, (), every=EVERY, last=1)
+        found, _ = find_alarms(tracks, known, (), every=EVERY, last=1)
         raised |= {(alarm.track.series, alarm.bad.sha) for alarm in found if not alarm.confirmed}
     return len(raised)
 

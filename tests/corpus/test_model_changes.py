@@ -97,7 +97,7 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
     for one, everything, rows, more in ((several, False, 7, 1), (several, True, 9, 0), (result, False, 1, 0)):
         (report,) = one.reports(everything=everything)
         notes = [note.text for note in report.notes]
-        assert (len(report.tables[0].rows), notes) == (rows, ["... 2 earlier changes: ask for all"] * more)
+        assert (len(report.tables[0].rows), notes) == (rows, ["... 2 earlier changes: --all"] * more)
     for versions in (7, 8):
         told = str(
             sp.Corpus(put(stepped(versions, at=5, by=1.0), tmp_path / f"{versions}")).changes(workers=1)

@@ -440,6 +440,15 @@ def test_metrics_that_do_not_decide_stand_apart(triage: Path) -> None:
     assert (time["benchmarks"], counter["benchmarks"], every["benchmarks"]) == (6, 6, 12)
 
 
+def test_all_metrics_that_decide_are_named(tmp_path: Path) -> None:
+    """A benchmark without times is followed by its first metric."""
+    rows = ("in,time,1,s", "in,cpu,1,s", "out,heat,1,J")
+    (tmp_path / "r.csv").write_text("\n".join(["benchmark,metric,value,unit", *rows, ""]))
+    sp.History(tmp_path / "s.db", "/").add(tmp_path / "r.csv", commit="c1")
+    told = "time, heat are shown; others with --metric: cpu, or all\n"
+    assert run(tmp_path, "watch", repository="/")[2] == f"speedproof: {told}"
+
+
 def test_changes_are_chosen_by_state_and_machine(triage: Path) -> None:
     """Of how many is said, each is in one state; no such machine is an error that names those there are."""
     chosen = 0
@@ -493,16 +502,27 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
     assert "give a remark, or --assign WHO" in run(triage, "note", sha)[2]
 
 
-def test_an_alarm_is_handed_to_a_command(repository: Path, tmp_path: Path) -> None:
-    """What --json writes of new undecided ones is its input, once: unless it failed, or is another command."""
+def test_an_alarm_is_handed_to_a_command(
+    repository: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What --json writes of new undecided ones is its input, once: unless it failed, or is another command.
+
+    The answer comes first, and nothing that the command writes is in it.
+    """
     shutil.copytree(repository, tmp_path, dirs_exist_ok=True)
     run(tmp_path, "reopen", git(tmp_path, "rev-list", "--reverse", "HEAD").split()[SLOWER_FROM])
     file, failing = tmp_path / "body.json", tmp_path / "failing"
     words = ("watch", "--metric", "time", "--last", "60", "--on-alarm")
     failing.touch()
     command = f"test ! -e {failing} && cat > {file}"
-    code, _, err = run(tmp_path, *words, command)
-    assert (code, "ended with code 1" in err, file.exists()) == (2, True, False)
+    for more in ((), ("--json",)):
+        _, shown, _ = run(tmp_path, *words[:-1], *more)
+        code, out, err = run(tmp_path, *words, command, *more)
+        assert (code, "ended with code 1" in err, file.exists()) == (2, True, False)
+        assert out == shown != ""
+    capfd.readouterr()
+    run(tmp_path, *words, "echo from the command")
+    assert capfd.readouterr() == ("", "from the command\n")
     failing.unlink()
     code, out, _ = run(tmp_path, *words, command, "--json")
     assert (code, json.loads(file.read_text())) == (1, json.loads(out))
@@ -620,7 +640,9 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     code, out, _ = run(repository, "watch", "--last", "60")
     assert "Confirm" not in out
     assert code == (0 if "blessed" in out else 1)
-    assert run(repository, "watch", "--last", "3")[0] == 0
+    code, out, _ = run(repository, "watch", "--last", "3")
+    stands = f"1 older slowdown still stands: --last {COMMITS - shas.index(alarm['bad'])}"
+    assert (code, stands in out.splitlines()) == (0, alarm["decision"] is None)
     assert run(repository, "watch", "--last", "0")[0] == 2
 
 
@@ -904,7 +926,7 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
         for words in ((), ("show", "short one"), ("show", "long"), ("show", "long", "--all"))
     )
     assert "1 of 2 benchmarks show nothing: fewer than 8 commits on a machine." in whole
-    assert "So few commits show nothing: measure 8 or more," in short
+    assert "So few commits of a benchmark on a machine show nothing: measure 8 or more," in short
     assert "... 2 earlier commits: --all" in shown
     assert ("c01" in shown, "c01" in every) == (False, True)
 

@@ -57,7 +57,7 @@ def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
 def alarms_of(
     tracks: tuple[Track, ...], decisions: Sequence[Triage] = (), last: int = 40
 ) -> tuple[HistoryAlarm, ...]:
-    return find_alarms(tracks, KNOWN, decisions, every=1000.0, last=last, line=ALL)
+    return find_alarms(tracks, KNOWN, decisions, every=1000.0, last=last, line=ALL)[0]
 
 
 @pytest.mark.parametrize(("measured", "told"), [(ALL, "run --revisions {} {}"), (ALL[::2], "bisect {}..{}")])
@@ -69,7 +69,7 @@ def test_an_alarm_names_what_confirms_it(measured: tuple[str, ...], told: str) -
 
 
 def test_only_what_is_unconfirmed_is_measured_again() -> None:
-    """The first such alarm, wherever it stands; a confirmed one of several commits is bisected."""
+    """The first such slowdown, else a speedup; where all are confirmed, one of several commits is bisected."""
     (near,), (far,) = (alarms_of(slower_track(measured)) for measured in (ALL, ALL[::2]))
     assert (near.confirmed, far.confirmed) == (True, True)
     again = f"Measure again: speedproof history confirm {near.bad.sha[:9]} -- COMMAND"
@@ -88,6 +88,37 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
         assert str(alarm_report(replace(found, series=benchmarks))).startswith(told)
     assert alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
+    repair = replace(far, factor=0.9, confirmed=False)
+    both_ways = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, (repair, replace(near, confirmed=False)))
+    assert alarm_report(both_ways).hints[0] == again
+    assert alarm_report(replace(both_ways, alarms=(repair,))).hints == (
+        again.replace(near.bad.sha[:9], repair.bad.sha[:9]),
+    )
+
+
+def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
+    """Two machines of one benchmark are two rows; what has no room is named, and that is neither of both."""
+    (alarm,) = alarms_of(slower_track(ALL))
+    of = {series: replace(KNOWN[0], id=series, key=Key(f"a long name of {series}")) for series in range(8)}
+    tracks = [replace(alarm.track, series=s, basis=m) for s in of for m in ("ant", "bee")]
+    alarmed = tuple(replace(alarm, track=track, confirmed=track.basis == "ant") for track in tracks)
+    found = AlarmAnswer("s.db", 1.0, 40, 80, 8, of, (replace(alarmed[0], undone=alarm.bad), *alarmed[1:]))
+    columns = ["since", "benchmark", "about", "machine", "raised at", "state", "today"]
+    for width in (60, 80, 200):
+        lines = render(alarm_report(found), width).splitlines()
+        rows = [line for line in lines if line.startswith(alarm.bad.sha[:9])]
+        assert len(set(rows)) == len(rows) == 7
+        assert [f"{m} " in row and row.endswith(state) for row, (m, state) in zip(
+            rows[1:], [("bee", "unconfirmed"), ("ant", "confirmed")] * 3, strict=True
+        )] == [True] * 6  # fmt: skip
+        named = " ".join(lines[2:5] + [line for line in lines if "no room for" in line])
+        assert all(column in named for column in columns if column != "benchmark"), named
+        assert any(line.startswith("... 9 more alarms: --all") for line in lines)
+    assert lines[1].endswith("comes about once a commit, an unconfirmed one at any.")
+    assert "machine" not in render(alarm_report(replace(found, alarms=alarmed[::2])))
+    two = {0: KNOWN[0], 1: replace(KNOWN[0], id=1, key=Key("sort", "cpu"))}
+    told = str(alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 2, two, (alarm,))))
+    assert told.startswith("1 alarm in 1 of 2 benchmark metrics,")
 
 
 @pytest.mark.parametrize("size", [0.02, 0.1])
@@ -160,7 +191,7 @@ def test_benchmarks_share_the_rate_of_false_alarms() -> None:
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
     for count, confirmed in ((1, True), (20, False)):
         tracks = followed(*series[:count], commits=COMMITS[:52])
-        found = find_alarms(tracks, known, (), every=1000.0, last=10, line=ALL)
+        found, _ = find_alarms(tracks, known, (), every=1000.0, last=10, line=ALL)
         assert [(a.track.series, a.bad, a.confirmed) for a in found] == [(0, COMMITS[50], confirmed)]
 
 
@@ -169,7 +200,9 @@ def test_the_newest_values_may_not_be_the_first_of_their_level() -> None:
     series = [noisy(20 + s, 0.0, 0, n=53) for s in range(20)]
     series[0][50:] = [0.055, 0.065, 0.07]
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
-    found = find_alarms(followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10, line=ALL)
+    found, _ = find_alarms(
+        followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10, line=ALL
+    )
     assert [(a.track.series, a.good, a.bad) for a in found] == [(0, COMMITS[49], COMMITS[50])]
 
 
@@ -309,7 +342,9 @@ def test_behind_a_change_that_raised_an_alarm_long_ago_the_watch_sees_what_the_h
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(40)}
     newest = [(c.track.series, c.commit) for c in find_history_changes(tracks) if c.commit in COMMITS[60:]]
     assert len(newest) > 12
-    found = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
+    found, older = find_alarms(tracks, known, (), every=1000.0, last=20, line=ALL)
+    stand = [alarm.track.series for alarm in (*found, *older) if alarm.bad == COMMITS[20]]
+    assert sorted(stand) == [*range(40)]  # each once, new or old
     assert {(alarm.track.series, alarm.bad) for alarm in found} >= set(newest)
     explained = {(id(track), 0): [20] for track in tracks}
     searched = {c.track.series for c in find_history_changes(tracks, explained=explained)}
@@ -430,7 +465,9 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     history = sp.History(tmp_path / "s.db", tmp_path)
     for i in range(12):
         if i in (10, 11):  # the first ten commits of a level raise no alarm
-            assert ("So few commits show nothing" in str(history.alarms())) == (i == 10)
+            assert ("So few commits of a benchmark on a machine show nothing" in str(history.alarms())) == (
+                i == 10
+            )
         (tmp_path / "r.txt").write_text(
             "".join(f"{10 + i * i % 7 / 50 + k / 99 + (i > 15)}\n" for k in range(3))
         )

@@ -212,13 +212,13 @@ def test_an_alarm_is_of_the_newest_anchor() -> None:
     tracks = tracks_of(history(rng, anchored=True, step=0.05, at=170), COMMITS, MACHINES)
     assert [track.stretches() for track in tracks] == [((0, 100), (100, 200))]
     known = {0: StoredSeries(0, Key("sort"), "s", False)}
-    (alarm,) = find_alarms(tracks, known, (), every=1000.0, last=40)
+    (alarm,), _ = find_alarms(tracks, known, (), every=1000.0, last=40)
     assert (alarm.good, alarm.bad) == (COMMITS[169], COMMITS[170])
     days = COMMITS.index(alarm.raised) + 1
     rng = np.random.default_rng(5)
     whole = history(rng, anchored=True, step=0.05, at=170)
     then = tracks_of(whole.where(whole.session < days), COMMITS[:days], MACHINES)
-    (alarm,) = find_alarms(then, known, (), every=1000.0, last=1)
+    (alarm,), _ = find_alarms(then, known, (), every=1000.0, last=1)
     assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
 
 
@@ -227,7 +227,7 @@ def test_a_change_of_the_anchor_raises_no_alarm() -> None:
     tracks = tracks_of(history(np.random.default_rng(3), anchored=True, step=1.0, at=100), COMMITS, MACHINES)
     assert [change.commit for change in find_history_changes(tracks)] == [COMMITS[100]]
     known = {0: StoredSeries(0, Key("sort"), "s", False)}
-    assert find_alarms(tracks, known, (), every=1000.0, last=120) == ()
+    assert find_alarms(tracks, known, (), every=1000.0, last=120) == ((), ())
 
 
 def test_sessions_of_a_commit_are_one_point() -> None:
@@ -358,8 +358,9 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     (expected,) = alarms(tracks[0].level, 200.0)
     assert expected.since == 25
     for last in (1, 40 - expected.raised - 1, 40 - expected.raised, 40):
-        found = find_alarms(tracks, known, (), every=200.0, last=last, line=[c.sha for c in COMMITS])
+        found, older = find_alarms(tracks, known, (), every=200.0, last=last, line=[c.sha for c in COMMITS])
         assert len(found) == (last >= 40 - expected.raised)
+        assert [alarm.bad for alarm in older] == [COMMITS[25]] * (not found)  # it is one or the other
     (alarm,) = found
     assert (alarm.good, alarm.bad, alarm.raised) == (COMMITS[24], COMMITS[25], COMMITS[expected.raised])
     assert alarm.factor == pytest.approx(np.median(level[25:]) / np.median(level[:25]))
@@ -368,9 +369,12 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
         Triage(COMMITS[k].sha, of, "fixed", "", "", "")
         for k, of in ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
     ]
-    assert find_alarms(tracks, known, said, every=200.0, last=40)[0].decision == said[1]
+    assert find_alarms(tracks, known, said, every=200.0, last=40)[0][0].decision == said[1]
+    better = {0: StoredSeries(0, Key("sort"), "1/s", True)}
+    assert find_alarms(tracks, known, said, every=200.0, last=1) == ((), ())  # decided
+    assert find_alarms(tracks, better, (), every=200.0, last=1) == ((), ())
     gaps = [c.sha for c in COMMITS[:25]] + ["unmeasured"] + [c.sha for c in COMMITS[25:]]
-    assert find_alarms(tracks, known, (), every=200.0, last=40, line=gaps)[0].between == 2
+    assert find_alarms(tracks, known, (), every=200.0, last=40, line=gaps)[0][0].between == 2
     for every, last in ((0.0, 1), (math.inf, 1), (200.0, 0)):
         with pytest.raises(UsageError, match="expected a"):
             find_alarms(tracks, known, (), every=every, last=last)

@@ -363,7 +363,8 @@ class History:
         Returns
         -------
         AlarmResult
-            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them.
+            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them;
+            ``older`` those that stand undecided since before the last commits.
         """
         from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
@@ -375,9 +376,9 @@ class History:
         )
         followed = self._followed(line, commits, branch, benchmark, every)
         said = self.store.decisions()
-        alarms = find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ()
+        found = find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ((), ())
         many = measured_commits(tracks), len({track.series for track in tracks})
-        return AlarmResult(self.store.where, every, last, *many, series, alarms, followed)
+        return AlarmResult(self.store.where, every, last, *many, series, found[0], followed, found[1])
 
     @checked()
     def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool | None:

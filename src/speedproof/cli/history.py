@@ -212,11 +212,12 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
     _remark_branch(result.followed, console)
     _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
-    if asked.on_alarm is not None and (news := result.news(history.store.announced(asked.on_alarm))):
-        _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
-        history.store.announce(asked.on_alarm, (alarm.announced for alarm in news))
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
+    if asked.on_alarm is not None and (news := result.news(history.store.announced(asked.on_alarm))):
+        console.out.flush()  # the answer stands, whatever becomes of the command
+        _carry_out(asked.on_alarm, replace(result, alarms=news).to_json())
+        history.store.announce(asked.on_alarm, (alarm.announced for alarm in news))
     return FAILED if result.confirmed else 0
 
 
@@ -282,8 +283,9 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
 
 
 def _carry_out(command: str, body: str) -> None:
-    """A command of the user's, with a body on standard input."""
-    code = subprocess.run(["sh", "-c", command], input=body, text=True, check=False).returncode
+    """A command of the user's, with a body on standard input; what it says is not part of the answer."""
+    said = sys.__stderr__ or subprocess.DEVNULL
+    code = subprocess.run(["sh", "-c", command], input=body, stdout=said, text=True, check=False).returncode
     if code:
         raise UsageError(f"--on-alarm {command}: ended with code {code}")
 
@@ -397,7 +399,8 @@ def _remark_metrics(
     shown, others = history.metrics(benchmark)
     if others:
         console.remark(
-            f"{enumerate_names(shown, 2)} is shown; others with --metric: {enumerate_names(others, 2)}, or all"
+            f"{enumerate_names(shown, 2)} {'is' if len(shown) == 1 else 'are'} shown; "
+            f"others with --metric: {enumerate_names(others, 2)}, or all"
         )
 
 

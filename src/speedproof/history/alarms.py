@@ -151,6 +151,7 @@ class AlarmAnswer(Struct, frozen=True):
     known: dict[int, StoredSeries]  # by their numbers in the tracks
     alarms: tuple[HistoryAlarm, ...]  # the newest first
     followed: Followed = Followed()
+    older: tuple[HistoryAlarm, ...] = ()  # slowdowns before these that still stand undecided
 
     def slower(self, alarm: HistoryAlarm) -> bool:
         """Whether it is for the worse."""
@@ -189,8 +190,10 @@ def find_alarms(
     last: int,
     line: Sequence[str] = (),
     shown: Sequence[Change] | None = None,
-) -> tuple[HistoryAlarm, ...]:
-    """Alarms of the last commits; a track is watched from each change of its anchor on.
+) -> tuple[tuple[HistoryAlarm, ...], tuple[HistoryAlarm, ...]]:
+    """Alarms of the last commits, and older slowdowns that stand undecided.
+
+    A track is watched from each change of its anchor on.
 
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
@@ -203,6 +206,7 @@ def find_alarms(
         raise UsageError(f"last={last}: expected a number of commits, at least 1")
     mean = every * len(tracks)
     placed: list[tuple[int, HistoryAlarm]] = []
+    older: list[HistoryAlarm] = []
     place = {sha: i for i, sha in enumerate(line)}
     fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
     stretches = [_Stretch(track, last) for track in fresh]
@@ -220,10 +224,8 @@ def find_alarms(
     _date_news(stretches, mean)
     for stretch in stretches:
         track, start, level = stretch.track, stretch.start, stretch.level
-        raised, borders = stretch.raised(mean)
-        news = [each for each in raised if each[1] >= stretch.before or each[0] in stretch.going_on]
-        if not news:
-            continue
+        borders = stretch.raised(mean)
+        raised, going_on = stretch.by_start, stretch.going_on
         heights = [median(level[a:b]) for a, b in pairwise(borders)]
         steps = list(pairwise(heights))
         drifts = {k: change for k, _, _, change in stretch.shown if change.drift}
@@ -235,10 +237,11 @@ def find_alarms(
             (before, median(level[a : min(a + _BEGUN, b)]))
             for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
         ]
-        unsure = {since for since, _, sure in raised if not sure}
-        for since, at_value, sure in news:
+        unsure = {since for since, (_, sure) in raised.items() if not sure}
+        for k, since in enumerate(borders[1:-1], 1):
+            at_value, sure = raised.get(since, (since, False))
+            news = since in raised and (at_value >= stretch.before or since in going_on)
             at = int(stretch.at[at_value])
-            k = borders.index(since)
             good, bad, raiser = (track.commit(start + k) for k in (since - 1, since, at_value))
             places = start + since, stretch.possible(since)
             concerned = partial(track.concerned, split=places[0], possible=places[1])
@@ -258,10 +261,12 @@ def find_alarms(
             alarm = HistoryAlarm(
                 track, good, bad, raiser, factor, decision, between, sure, undone, places, ends
             )
-            placed.append((at, alarm))
-    return tuple(
-        alarm for _, alarm in sorted(placed, key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
-    )
+            if news:
+                placed.append((at, alarm))
+            elif alarm.slower(known[track.series]) and decision is None and undone is None:
+                older.append(alarm)
+    placed.sort(key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
+    return tuple(alarm for _, alarm in placed), tuple(older)
 
 
 def beyond_changes(
@@ -271,7 +276,7 @@ def beyond_changes(
     changes: Sequence[Change],
 ) -> tuple[HistoryAlarm, ...]:
     """Confirmed alarms, as they are usually asked for, that stand undecided and are of none of the changes."""
-    alarms = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, shown=changes)
+    alarms, _ = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, shown=changes)
     near: dict[int, set[str]] = {}
     for change in changes:
         near.setdefault(id(change.track), set()).update(change.track.near(change.points[1], change.possible))
@@ -365,8 +370,8 @@ class _Stretch:
         """Where new levels begin, by alarms and by the history."""
         return sorted({*self.by_start, *(since for since, *_ in self.shown)})
 
-    def raised(self, mean: float) -> tuple[list[tuple[int, int, bool]], list[int]]:
-        """The first point of each new level, the one that raised it, whether it is confirmed; all borders."""
+    def raised(self, mean: float) -> list[int]:
+        """All borders, with that of the newest jump, and both ends."""
         borders = [0, *self.borders()]
         level = self.level[borders[-1] :]
         newest = newest_jump(level, mean / ASKED)
@@ -375,7 +380,7 @@ class _Stretch:
                 borders[-1] + place_of_step(level, 1, level.size - 1, level[:newest], level[newest:])
             )
             self.by_start[borders[-1]] = (self.level.size - 1, False)
-        return [(since, *how) for since, how in sorted(self.by_start.items())], [*borders, self.level.size]
+        return [*borders, self.level.size]
 
 
 def _leave_no_news(stretches: Sequence[_Stretch]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -96,7 +96,7 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
         Column("machine", drop=2),
     )
     if len(changes.changes) > len(shown):
-        notes.append(Text(f"... {len(changes.changes) - len(shown)} earlier changes: ask for all"))
+        notes.append(Text(f"... {plural(len(changes.changes) - len(shown), 'earlier change')}: --all"))
     return Report(
         f"corpus {changes.corpus}",
         tuple(headline),
@@ -112,36 +112,57 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     commits = plural(min(result.last, result.commits), "commit")
     alarmed = len({alarm.track.series for alarm in result.alarms})
     share = f"{alarmed} of " if 0 < alarmed < result.series else ""
-    many = f"{share}{plural(result.series, 'benchmark')}, last {commits}{of}"
+    of_them = _counted(result.series, {series.key.metric for series in result.known.values()})
+    many = f"{share}{of_them}, last {commits}{of}"
     count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
     asked = f"one in {result.every / ASKED:,.0f}" if result.every >= 2 * ASKED else "one at any"
-    often = f"once in {result.every:,.0f} commits, an unconfirmed {asked}."
+    often = f"once in {result.every:,.0f} commits" if result.every >= 1.5 else "once a commit"
     headline = (
         Text(f"{count} in {many}", "strong"),
-        Text(f"Without a change a confirmed alarm comes about {often}", "dim"),
+        Text(f"Without a change a confirmed alarm comes about {often}, an unconfirmed {asked}.", "dim"),
     )
     few = result.commits < LEAST_WATCHED and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
-    hints = (*_next_step(result), "Accept: speedproof history bless COMMIT") if result.undecided else ()
+    notes = (
+        [Text(f"... {plural(more, 'more alarm')}: --all")]
+        if more
+        else [*too_few(LEAST_WATCHED)]
+        if few
+        else []
+    )
+    notes += [Text(older) for older in _older(result)]
+    accept = ("Accept: speedproof history bless COMMIT",) if result.undecided else ()
+    several = len({alarm.track.basis for alarm in result.alarms}) > 1
     columns = (
         Column("since"),
         Column("benchmark", names=True),
         *right("about"),
         Column(""),
+        Column("machine" if several else "", names=True),
         Column("raised at", drop=1),
-        Column("", drop=3),
+        Column("state"),
         Column("today" if any(a.decision or a.undone for a in result.alarms) else "", drop=2),
     )
-    rows = [_row_of_alarm(result, alarm) for alarm in shown]
+    rows = [_row_of_alarm(result, alarm, apart=several) for alarm in shown]
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
-        (Text(f"... {more} more alarms: ask for all"),) if more else too_few(LEAST_WATCHED) if few else (),
-        hints=hints,
+        tuple(notes),
+        hints=(*_next_step(result), *accept),
     )  # fmt: skip
 
 
-def too_few(least: int, lacking: str = "So few commits show nothing") -> tuple[Text, Text]:
+def _older(result: AlarmAnswer) -> Iterator[str]:
+    """How many slowdowns the last commits did not raise, and what shows them all."""
+    if result.older:
+        last = max(len(alarm.track.order) - alarm.track.order.index(alarm.bad) for alarm in result.older)
+        still = "stands" if len(result.older) == 1 else "stand"
+        yield f"{plural(len(result.older), 'older slowdown')} still {still}: --last {last}"
+
+
+def too_few(
+    least: int, lacking: str = "So few commits of a benchmark on a machine show nothing"
+) -> tuple[Text, Text]:
     """That more commits are needed, or another question."""
     return (
         Text(f"{lacking}: measure {least} or more,"),
@@ -150,20 +171,21 @@ def too_few(least: int, lacking: str = "So few commits show nothing") -> tuple[T
 
 
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
-    """What measures the first unconfirmed alarm again; where all are confirmed, what finds a commit of several."""
+    """What measures an unconfirmed alarm again, a slowdown first; else what finds a commit of several."""
     named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
-    for alarm in sorted(result.undecided, key=lambda alarm: alarm.confirmed):
-        series = result.known[alarm.track.series]
-        if not alarm.confirmed:
-            again = alarm.again(series, result.followed, _SHA, named=named)
-            yield f"Measure again: {again} -- COMMAND"
-            return
+    unconfirmed = [a for a in result.alarms if not a.confirmed and a.decision is None and a.undone is None]
+    for alarm in sorted(unconfirmed, key=result.slower, reverse=True)[:1]:
+        again = alarm.again(result.known[alarm.track.series], result.followed, _SHA, named=named)
+        yield f"Measure again: {again} -- COMMAND"
+        return
+    for alarm in result.undecided:
         if alarm.between > 1:
-            yield f"Which commit: {alarm.confirmed_by(_SHA, series.key.metric)} -- COMMAND"
+            metric = result.known[alarm.track.series].key.metric
+            yield f"Which commit: {alarm.confirmed_by(_SHA, metric)} -- COMMAND"
             return
 
 
-def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm) -> Row:
+def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> Row:
     key = result.known[alarm.track.series].key
     times, word, style = size_of(alarm, key.metric, result.slower(alarm))
     name = of_what(key.benchmark, key.metric)
@@ -172,6 +194,7 @@ def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm) -> Row:
         name,
         Cell(times, style),
         Cell(word, style),
+        machine_of(alarm.track) if apart else "",
         brief_commit(alarm.raised.sha),
         "confirmed" if alarm.confirmed else "unconfirmed",
         Cell(alarm.decision.state if alarm.decision else "undone" if alarm.undone else "", "dim"),
@@ -179,6 +202,16 @@ def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm) -> Row:
         kind=word,
         message=f"{name}: about {times} {word} since {short_name(alarm.bad.sha)}",
     )
+
+
+def machine_of(track: Track) -> str:
+    """What the values of a track are compared on."""
+    return f"relative to {short_name(track.basis)}" if track.anchored else track.basis
+
+
+def _counted(series: int, metrics: Set[str]) -> str:
+    """How many series of these metrics there are."""
+    return plural(series, "benchmark metric" if len(metrics) > 1 else "benchmark")
 
 
 def of_what(benchmark: str, metric: str) -> str:
@@ -246,11 +279,15 @@ def overview(
     commits = {group.commit.sha: group.commit for group in groups}
     one = each and len(commits) == 1
     unsure = any(len(g.changes) == 1 and g.changes[0].earliest != g.changes[0].latest for g in groups)
+    # One machine of all rows is told where there is room; several tell rows apart
+    several = len({track.basis for track in result.tracks}) > 1
+    differ = len({change.track.basis for change in changes}) > 1
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
         *right("change"),
         Column(""),
+        Column("machine" if several else "", names=True, drop=0 if differ else 6),
         Column("today"),
         *right("at least", drop=1),
         Column("trend", drop=3),
@@ -258,7 +295,7 @@ def overview(
         Column("subject" if not one and any(c.subject for c in commits.values()) else "", drop=4),
         Column("author" if not one and any(c.author for c in commits.values()) else "", drop=5),
     )
-    rows = [_row(result, group, alone=one) for group in groups]
+    rows = [_row(result, group, alone=one, apart=several) for group in groups]
     shown = rows if everything else rows[:_SHOWN]
     if more := groups[len(shown) :]:
         stand = sum(group.stands for group in more)
@@ -280,8 +317,7 @@ def overview(
 def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
     """How many changes in how many benchmarks, and at which risk."""
     series = {track.series for track in result.tracks}
-    metrics = {result.series[number].key.metric for number in series}
-    of_them = plural(len(series), "benchmark metric" if len(metrics) > 1 else "benchmark")
+    of_them = _counted(len(series), {result.series[number].key.metric for number in series})
     many = f"{of_them} over {plural(result.measured, 'commit')}"
     count, commits = len(result.changes), len({change.commit.sha for change in result.changes})
     changed = len({change.track.series for change in result.changes})
@@ -352,7 +388,7 @@ def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
             return
 
 
-def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
+def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool, apart: bool) -> Row:
     """A commit: its only change, or how many there are and by how much; one alone stands above the table."""
     first, several = group.changes[0], len(group.changes) > 1
     series = result.series[first.track.series]
@@ -362,7 +398,11 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
     times, word, style = size_of(led[0], series.key.metric, bool(worse))
     if several:
         word = of_metric(series.key.metric)[bool(worse)]
-    name = plural(len(group.changes), "benchmark") if several else _name(result, first)
+    name = (
+        plural(len(group.changes), "benchmark")
+        if several
+        else of_what(series.key.benchmark, series.key.metric)
+    )
     if len(led) > 1:
         times = f"to {times}"
     if worse and better:
@@ -375,6 +415,7 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
         name,
         Cell(times, style),
         Cell(word, style),
+        machine_of(first.track) if apart and not several else "",
         Cell(_states(result, group), "" if group.stands else "dim"),
         "" if several else at_least(first) or "-",
         "" if several else sparkline(first.track.level.tolist(), _WIDTH),
@@ -385,15 +426,6 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool) -> Row:
         kind=word,
         message=f"{name}: {times} {word} since {short_name(group.commit.sha)}",
     )
-
-
-def _name(result: HistoryAnswer, change: Change) -> str:
-    """The benchmark of a change, with what else tells its tracks apart."""
-    series = result.series[change.track.series]
-    name = of_what(series.key.benchmark, series.key.metric)
-    if sum(track.series == series.id for track in result.tracks) > 1:
-        name += f", {short_name(change.track.basis) if change.track.anchored else change.track.basis}"
-    return name
 
 
 def _states(result: HistoryAnswer, group: CommitChanges) -> str:
@@ -436,7 +468,7 @@ def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
 
 def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
     series = result.series[track.series]
-    basis = f"relative to {short_name(track.basis)}" if track.anchored else f"on {track.basis}"
+    basis = machine_of(track) if track.anchored else f"on {track.basis}"
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
     points = tuple(track.points(0 if everything else max(len(track) - _LAST, 0)))
     measured = [math.exp(point.value) for point in points]
