@@ -118,6 +118,13 @@ def place(text: str) -> str:
     return text
 
 
+def filled(text: str) -> str:
+    """A name that says something."""
+    if not text.strip():
+        raise ValueError(f"{text!r} is no name")
+    return text
+
+
 def whole(given: object) -> int:
     """A whole number that is not negative."""
     text = str(given)

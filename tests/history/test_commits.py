@@ -56,7 +56,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str,
     return str(folder), at
 
 
-def test_a_revision_is_what_git_calls_it(repository: tuple[str, dict[str, str]]) -> None:
+def test_a_revision_is_what_git_calls_it(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:
     """In any spelling, with the first line of its message and its date in UTC; other names are names."""
     folder, at = repository
     merge = Commit(at["merge"], "merge", "2026-03-05T01:30:00+00:00")
@@ -67,8 +67,13 @@ def test_a_revision_is_what_git_calls_it(repository: tuple[str, dict[str, str]])
         "v9", "", "2026-03-04T23:30:00+00:00"
     )
     for unknown in ("HEAD~99", "other^", "v1~2"):
-        with pytest.raises(UsageError, match="no git repository here knows it"):
+        with pytest.raises(UsageError, match="git knows no such commit here"):
             resolve(unknown, folder)
+    with pytest.raises(UsageError, match="no git repository is here"):
+        resolve("HEAD", str(tmp_path))
+    git(tmp_path, "init", "-q", ".")
+    with pytest.raises(UsageError, match="the git repository here has no commit yet"):
+        resolve("HEAD", str(tmp_path))
     with pytest.raises(UsageError, match="'-x' names no commit"):
         resolve("-x", folder)
 

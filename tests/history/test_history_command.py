@@ -135,8 +135,9 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert code == 2
     assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
     assert (run(tmp_path, "watch")[1], history.count(commit=sha)) == (before, 1)
-    code, out, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap", "1")
+    code, out, err = run(tmp_path, "confirm", *where, "--", "sh", "nap", "1")  # by its own metric
     assert code == 1, err
+    assert ("does not know on which machine" in err) == (not where)
     assert " ".join(out.split()).endswith(f"nap: confirmed; filed in {tmp_path / 's.db'}")
     assert out.count("x slower than") == 1
     code, out, _ = run(tmp_path, "watch", "--metric", metric, "--json")
@@ -145,6 +146,13 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert history.count(commit=sha) == 2  # nothing of the metrics that nobody follows
     assert len(history.store.machines()) == 1  # also where nobody knows which it is
     assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
+
+
+def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not decided by another metric."""
+    suspected(tmp_path, monkeypatch, "heat")
+    code, out, err = run(tmp_path, "confirm", "--", "sh", "nap", "1")
+    assert (code, out, "--decide-by heat: no such metric; available: time, " in err) == (2, "", True)
 
 
 def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path) -> None:
@@ -171,10 +179,17 @@ def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pyte
     assert history.confirm(alarm, tmp_path / "again.csv", machine="ant") is None
     (left,) = history.alarms().alarms
     assert (left.bad, left.confirmed, history.count(commit=left.bad.sha)) == (alarm.bad, False, 1)
-    code, out, _ = run(
-        tmp_path, "confirm", "--machine", "ant", "--max-time", "0.000001", "--", "sh", "nap", "1"
-    )
-    assert (code, out.splitlines()[-1].startswith("nap: undecided, so nothing was filed; ")) == (0, True)
+    bad = alarm.bad.sha
+    for state, ends in (("unconfirmed", 0), ("confirmed", 1), ("blessed", 0)):  # as the watch does then
+        if state != "unconfirmed":
+            history.store.decide(
+                bad, "confirmed" if state == "confirmed" else "blessed", reason="", who="ann"
+            )
+        code, out, _ = run(
+            tmp_path, "confirm", bad, "--machine", "ant", "--max-time", "0.000001", "--", "sh", "nap", "1"
+        )
+        assert out.splitlines()[-1].startswith("nap: undecided, so nothing was filed; ")
+        assert (code, run(tmp_path, "watch")[0]) == (ends, ends)
 
 
 def again(folder: Path, name: str, commits: Sequence[str], times: Sequence[float], more: str = "") -> str:
@@ -637,6 +652,8 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     assert words == ["speedproof", "history", "confirm", alarm["bad"], "--benchmark", "parse", *place]
     refused = run(repository, *words[2:], "--", "false")  # is understood, and finds the alarm
     assert (refused[0], "no alarm" in refused[2]) == (2, False)
+    other = run(repository, "confirm", alarm["bad"], "--benchmark", "print", "--", "false")
+    assert (other[0], f"no alarm of print at {alarm['bad']}, but of parse: see" in other[2]) == (2, True)
     code, out, _ = run(repository, "watch", "--last", "60")
     assert "Confirm" not in out
     assert code == (0 if "blessed" in out else 1)
@@ -668,6 +685,8 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     assert "... 50 earlier commits: --all" in whole
     assert all(f"Change {i}\n" in run(repository, "show", "parse", "--all")[1] for i in (0, 59))
     assert run(repository, "show", "pars")[1] == run(repository, "show", "*se")[1] == whole
+    rows = [run(repository, "query", *words)[1] for words in (["parse"], ["pars"], ["--benchmark", "par"])]
+    assert rows == [rows[0]] * 3
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
     assert (
         run(repository, "fixed", first, "--benchmark", "par")[1]
@@ -680,6 +699,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     [
         (["add"], "missing argument 'FILE...'"),
         (["add", "nowhere.json"], "no such file"),
+        (["add", "nowhere.json", "--machine", ""], "invalid value for '--machine': '' is no name"),
         (["bless"], "missing argument 'COMMIT'"),
         (["forget", "0000000"], "holds no commit 0000000; newest: "),
         (["show", "unknown"], "holds no benchmark unknown; "),
@@ -705,7 +725,8 @@ def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch
         Path(file).write_text("1\n2\n")
     for _ in ("no repository", "no git"):
         code, _, err = run(tmp_path, "add", *files, "--unit", "ms", repository="/")
-        assert (code, err.count("name the commit with --commit")) == (2, 1)
+        assert (code, err.count("no git repository is here; name the commit with --commit")) == (2, 1)
+        assert "or each as COMMIT=FILE" in err
         assert files[0] in err
         assert "and 3 more: " in err
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -899,6 +920,39 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
     found = sp.History(tmp_path / "1" / "s.db", repository)
     assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}
     assert [commit.sha for commit in found.changes().commits] == [known]
+    assert found.forget(known) == 1
+    assert [commit.sha for commit in found.changes().commits] == [
+        "v1.2"
+    ]  # of no branch, and followed by date
+
+
+def test_slips_of_adding_are_told(tmp_path: Path) -> None:
+    """A file that was added of another machine, or of other commits; not one of two versions, nor a new one."""
+    file, rows = tmp_path / "r.csv", [f"{v},b,{i}" for v in ("v1", "v2") for i in (1, 2)]
+
+    def remarks(*words: str) -> str:
+        code, _, err = run(tmp_path, "add", *words, "--unit", "ms", repository="/")
+        assert code == 0
+        return err
+
+    file.write_text("benchmark,value\nb,1\nc,2\n")
+    assert remarks(f"c1={file}", "--machine", "oops") == ""
+    assert remarks(f"c1={file}", "--machine", "oops") == ""
+    assert "r.csv: was there already, of machine oops; to correct that, " in remarks(
+        f"c1={file}", "--machine", "box"
+    )
+    assert run(tmp_path, "forget", "c1", repository="/")[0] == 0
+    assert remarks(f"c1={file}", "--machine", "box") == ""
+    for commit, others in (("c2", "c1"), ("c3", "c1, c2")):
+        assert f"r.csv: has the same values as at {others}; is it of" in remarks(f"{commit}={file}")
+    file.write_text("benchmark,value\nb,1\nc,2\nd,3\n")
+    assert remarks(f"c4={file}") == ""
+    (tmp_path / "v.csv").write_text("\n".join(["version,benchmark,value", *rows, "v3,b,3", ""]))
+    assert [remarks(f"{v}={tmp_path / 'v.csv'}:{v}") != "" for v in ("v1", "v3", "v2")] == [
+        False,
+        False,
+        True,
+    ]
 
 
 def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -911,6 +965,11 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert code == 2
         assert "speedproof.db: no such store; make one with: speedproof history add" in err
     assert not list(tmp_path.iterdir())
+    (tmp_path / "speedproof.db").touch()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    told = f"no such store here; name the one above with --store {tmp_path / 'speedproof.db'}\n"
+    assert speedproof("history")[2].endswith(told)
 
 
 def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:

@@ -43,14 +43,15 @@ from speedproof.history.commits import (
 )
 from speedproof.history.commits import Followed as Followed
 from speedproof.history.importers import importer_of
-from speedproof.history.packing import UNKNOWN, facts_of, identity_of, label_of, same_machine
+from speedproof.history.packing import UNKNOWN as UNKNOWN
+from speedproof.history.packing import facts_of, identity_of, label_of, same_machine
 from speedproof.history.rows import Added, QueriedSample, State
 from speedproof.values import level
 
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
-    from speedproof.history.alarms import HistoryAlarm
+    from speedproof.history.alarms import HistoryAlarm as HistoryAlarm
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
 
@@ -101,6 +102,10 @@ class History:
     def store(self) -> HistoryStore:
         """What is read; a file that is not there is refused, not made."""
         if self._opened is None and not Path(self._where).exists():
+            above = [str(folder / self._where) for folder in Path.cwd().parents]
+            if found := next((place for place in above if Path(place).exists()), None):
+                there = Parameter("store", found, f"store {quote(found)}")
+                raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
             how = f"speedproof history add FILE --store {quote(self._where)}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()

@@ -158,11 +158,12 @@ def commit_of(
             return hashed
     try:
         return resolve("HEAD", repository)
-    except UsageError:
+    except UsageError as error:
+        cause = str(error).removeprefix("HEAD: ")
         raise UsageError(
-            f"{path}: names no commit, and no git repository is here; name the commit with ",
+            f"{path}: names no commit, and {cause}; name the commit with ",
             Parameter("commit"),
-            ", which all files of one call share",
+            ", which all files of one call share, or each as COMMIT=FILE",
         ) from None
 
 
@@ -271,7 +272,9 @@ def add_all(
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
     count = sum(part.samples for part in parts)
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
-    return Added(path, count, commits, all(part.known for part in parts), tuple(problems), names)
+    told = [f"not added: {problem}" for problem in problems]
+    told += dict.fromkeys(problem for part in parts for problem in part.problems)
+    return Added(path, count, commits, all(part.known for part in parts), tuple(told), names)
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,10 +26,10 @@ from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import Report, Text, to_json
 from speedproof.reporting.names import enumerate_names
 from speedproof.reporting.numbers import plural
-from speedproof.values import count, place
+from speedproof.values import count, filled, place
 
 if TYPE_CHECKING:
-    from speedproof.api.history import Followed
+    from speedproof.api.history import Followed, HistoryAlarm
     from speedproof.api.history_files import QueriedSample
 
 
@@ -38,7 +38,7 @@ class Shared(Struct, frozen=True, kw_only=True):
 
     commit: Annotated[str | None, "REV", "only this commit, one row per benchmark"] = None
     benchmark: Annotated[str | None, "NAME", "only this benchmark"] = None
-    machine: Annotated[str | None, "NAME", "only this machine, as '*Xeon*'"] = None
+    machine: Annotated[str | None, "NAME", "only this machine, as '*Xeon*'", filled] = None
     metric: Annotated[str | None, "NAME", "the metric to follow, or all (default: time)"] = None
     branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
     every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
@@ -78,7 +78,9 @@ class AddOptions(HistoryOptions, frozen=True, kw_only=True):
     anchor: Annotated[str | None, "VERSION", "the version that every session measures beside the commit"] = (
         None
     )
-    machine: Annotated[str, "NAME", "name of the machine, where the file does not tell it"] = ""
+    machine: Annotated[str | None, "NAME", "name of the machine, where the file does not tell it", filled] = (
+        None
+    )
     benchmark: Annotated[str, "NAME", "name of the only benchmark in a file"] = ""
     reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better where")]
     json: Annotated[bool, "write what was added as JSON"] = False
@@ -139,7 +141,9 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     ] = None
     words: tuple[str, ...] = ()  # after --
     build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
-    machine: Annotated[str, "NAME", "the alarm's machine, if that is this one under another name"] = ""
+    machine: Annotated[
+        str | None, "NAME", "the alarm's machine, if that is this one under another name", filled
+    ] = None
     measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by max_time")]
     shared: Annotated[
         Shared,
@@ -223,26 +227,27 @@ def _watch(asked: WatchOptions, console: Console) -> int:
 
 def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
+    from speedproof.api.history import UNKNOWN
     from speedproof.api.run_plan import new_session
     from speedproof.cli.main import main
 
     if not asked.words:
         raise UsageError("history confirm: give the benchmark's command after '--'")
     history = asked.history
-    decides = asked.measuring.decide_by
-    chosen = handed(sp.History.alarms, asked.shared) | {"metric": decides}
-    if asked.commit is None:
-        known = history.alarms(**chosen)
-        alarms = [alarm for alarm in known.undecided if not alarm.confirmed]
-        none = "no alarm is unconfirmed, and no commit of a confirmed one is named"
-    else:
-        known, at = history.alarms(**chosen | {"last": sys.maxsize}), history.find(asked.commit)
-        near = [alarm for alarm in known.alarms if at in alarm.track.near(*alarm.places)]
-        alarms = [alarm for alarm in near if alarm.bad.sha == at] or near
-        none = f"no alarm at {asked.commit}"
+    chosen = handed(sp.History.alarms, asked.shared) | {"metric": asked.measuring.decide_by}
+    chosen |= {} if asked.commit is None else {"last": sys.maxsize}
+    known, alarms = _asked_for(asked, chosen)
     if not alarms:
+        of = but = ""
+        if (benchmark := asked.shared.benchmark) is not None:
+            known, alarms = _asked_for(asked, chosen | {"benchmark": None})
+            found = sorted({known.known[alarm.track.series].key.benchmark for alarm in alarms})
+            of, but = f" of {benchmark}", f", but of {enumerate_names(found, 3)}" * bool(found)
+        none = f"no alarm{of} at {asked.commit}{but}"
+        if asked.commit is None:
+            none = f"no alarm{of} is unconfirmed{but}, and no commit of a confirmed one is named"
         raise UsageError(f"{none}: see 'speedproof history watch'")
-    here = history.measurable(alarms, asked.machine)
+    here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
     if others:
@@ -252,11 +257,16 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
             Parameter("benchmark"),
             f": {names}",
         )
+    if alarm.track.basis == UNKNOWN:
+        console.remark(
+            "the store does not know on which machine the alarm was measured; if not here, do it there"
+        )
     file = str(new_session("confirm", datetime.now()))
-    name = known.known[alarm.track.series].key.benchmark
+    key = known.known[alarm.track.series].key
+    decides = asked.measuring.decide_by or key.metric
     how = [f"--metric={metric}" for metric in asked.measuring.metric]
-    how += [f"--benchmark={name}"] * (asked.shared.benchmark is not None)
-    how += [f"--decide-by={decides}"] * bool(decides) + [f"--build={asked.build}"] * bool(asked.build)
+    how += [f"--benchmark={key.benchmark}"] * (asked.shared.benchmark is not None)
+    how += [f"--decide-by={decides}"] + [f"--build={asked.build}"] * bool(asked.build)
     how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
     with chdir(asked.repository):
         code = main(
@@ -274,12 +284,23 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         )
     if code or not Path(file).exists():
         return code
-    shown = history.confirm(alarm, file, machine=asked.machine)
+    shown = history.confirm(alarm, file, machine=asked.machine or "")
     outcome = f"{'' if shown else 'not '}confirmed; filed in {known.store}"
     if shown is None:
         outcome = "undecided, so nothing was filed; measure longer with --max-time"
-    console.write(Report("", (Text(f"{name}: {outcome}"),)))
-    return FAILED if shown and known.slower(alarm) else 0
+    console.write(Report("", (Text(f"{key.benchmark}: {outcome}"),)))
+    after = history.alarms(**chosen).confirmed
+    return FAILED if any(one.announced_by(alarm.announced) for one in after) else 0
+
+
+def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.AlarmResult, list[HistoryAlarm]]":
+    """Every alarm, and those at the commit that was named, or else the unconfirmed ones."""
+    known = asked.history.alarms(**chosen)
+    if asked.commit is None:
+        return known, [alarm for alarm in known.undecided if not alarm.confirmed]
+    at = asked.history.find(asked.commit)
+    near = [alarm for alarm in known.alarms if at in alarm.track.near(*alarm.places)]
+    return known, [alarm for alarm in near if alarm.bad.sha == at] or near
 
 
 def _carry_out(command: str, body: str) -> None:
@@ -341,14 +362,14 @@ def _add(asked: AddOptions, console: Console) -> int:
             try:
                 added = history.add(
                     path,
-                    **handed(sp.History.add, asked, asked.reading),
+                    **handed(sp.History.add, asked, asked.reading) | {"machine": asked.machine or ""},
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
                 failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
                 for problem in added.problems:
-                    console.remark(f"not added: {problem}")
+                    console.remark(problem)
                 done.append(added)
                 if not asked.json and len(files) <= _EACH:
                     several = len(added.commits) > 3
@@ -356,7 +377,8 @@ def _add(asked: AddOptions, console: Console) -> int:
                     samples = f"{path}: {plural(added.samples, 'sample')} of {', '.join(names)}"
                     room = max(console.width - len(samples) - len(":  and 99 more"), 20)
                     of_what = f": {enumerate_names(added.benchmarks, 3, room)}" if added.benchmarks else ""
-                    console.say(f"{path}: was there already" if added.known else samples + of_what)
+                    if not (added.known and added.problems):
+                        console.say(f"{path}: was there already" if added.known else samples + of_what)
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
@@ -371,7 +393,7 @@ def _add(asked: AddOptions, console: Console) -> int:
         console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         console.remark(
-            f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them; "
+            f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them beside commits; "
             "'speedproof history forget' removes them, --commit names the commit"
         )
     for cause, paths in failed.items():

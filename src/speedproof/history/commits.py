@@ -78,9 +78,11 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
         sha, subject, moment = line.strip().splitlines()[-1].split("\x1f")
         return Commit(sha, subject, in_utc(moment))
     if revision.startswith("HEAD") or "~" in revision or "^" in revision:
-        raise UsageError(
-            f"{revision}: no git repository here knows it; name the commit with ", Parameter("commit")
-        )
+        there = _git(folder, "rev-parse", "--git-dir") is not None
+        why = "git knows no such commit here" if there else "no git repository is here"
+        if there and _git(folder, "rev-parse", "--verify", "HEAD") is None:
+            why = "the git repository here has no commit yet"
+        raise UsageError(f"{revision}: {why}")
     return Commit(revision, "", in_utc(date))
 
 

@@ -46,7 +46,7 @@ def _chosen(
     commit: str | None,
     machine: str | None,
 ) -> list[tuple[Any, ...]]:
-    """Of samples by benchmark and machine (patterns take * and ?), metric and commit."""
+    """Of samples by benchmark (patterns, or a part), machine (a pattern), metric and commit."""
     chosen: dict[str, Sequence[str]] = {}
     if metric is not None:
         chosen["r.metric"] = [metric]
@@ -60,10 +60,13 @@ def _chosen(
     if patterns:
         every = connection.rows("SELECT DISTINCT benchmark FROM series")
         names = [name for (name,) in every]
+        meant = set[str]()
         for pattern in patterns:
-            if not any(wanted(name, [pattern], ()) for name in names):
+            of = [name for name in names if wanted(name, [pattern], ())] or [n for n in names if pattern in n]
+            if not of:
                 raise UsageError(f"{store.where}: holds no benchmark {pattern}; {nearest_of(pattern, names)}")
-        chosen["r.benchmark"] = [name for name in names if wanted(name, patterns, ())]
+            meant.update(of)
+        chosen["r.benchmark"] = sorted(meant)
     conditions = [f"{column} IN ({places(len(values))})" for column, values in chosen.items()]
     statement = f"""SELECT {columns} FROM sample s JOIN "commit" c ON c.id = s."commit"
         JOIN series r ON r.id = s.series JOIN session t ON t.id = s.session JOIN source f ON f.id = s.source

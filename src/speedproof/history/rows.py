@@ -24,7 +24,7 @@ class Added(Struct, frozen=True):
     samples: int  # samples that are new in the store; 0 for a file that was there already
     commits: tuple[str, ...]  # names of the commits they belong to
     known: bool  # whether the same file had been added before
-    problems: tuple[str, ...] = ()  # of another tool's history, why parts of it could not be added
+    problems: tuple[str, ...] = ()  # what could not be added, and what may be a slip
     benchmarks: tuple[str, ...] = ()  # those of the new samples
     unknown: tuple[str, ...] = ()  # commits that git does not know, where there is a repository
 

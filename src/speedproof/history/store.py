@@ -21,12 +21,13 @@ import numpy.typing as npt
 from msgspec.structs import asdict
 
 from speedproof.arrays import FloatArray
+from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
-from speedproof.history.commits import Commit
+from speedproof.history.commits import Commit, short_name
 from speedproof.history.database import Connection, Database, inserting, places
 from speedproof.history.packing import (
     FIGURES,
@@ -130,12 +131,12 @@ class HistoryStore:
         with self.transaction() as connection:
             numbered = partial(self.numbered, connection)
             source, new = numbered("source", {"digest": key}, path=path, added=_now())
-            if not new:
-                return Added(path, 0, (), True)
             identity = identity_of(suite, machine)
+            if not new:
+                return Added(path, 0, (), True, self._elsewhere(connection, source, identity, path))
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
-            sitting, _ = numbered("session", {"key": session or digest}, machine=host, started=began)
+            sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
             ids, known = {}, []
             for version, c in commits.items():
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
@@ -164,11 +165,44 @@ class HistoryStore:
                     name: [cell for i, cell in enumerate(column) if i not in again]
                     for name, column in columns.items()
                 }
+            stale = () if first or session else self._stale(connection, columns, path)
             if keys:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
         names = tuple(dict.fromkeys(key.benchmark for key in keys))
-        return Added(path, len(keys), shas, not keys, benchmarks=names)
+        return Added(path, len(keys), shas, not keys, stale, names)
+
+    @staticmethod
+    def _elsewhere(connection: Connection, source: int, identity: str, path: str) -> tuple[str, ...]:
+        """What to do where a file is there already, of another machine than it is said to be of."""
+        rows = connection.rows(
+            "SELECT DISTINCT m.key, m.label FROM sample s JOIN session t ON t.id = s.session "
+            "JOIN machine m ON m.id = t.machine WHERE s.source = ?",
+            source,
+        )
+        return tuple(
+            f"{path}: was there already, of machine {label}; to correct that, 'speedproof history forget COMMIT' "
+            "and add it again"
+            for key, label in rows
+            if key != identity
+        )
+
+    @staticmethod
+    def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
+        """A word where the same file, which is a session, gave another commit all the same values."""
+        new = {*zip(columns["series"], columns["observations"], strict=True)}
+        own, stored = {*columns["commit"]}, dict[str, set[tuple[int, bytes]]]()
+        if new:
+            for sha, number, *row in connection.rows(
+                'SELECT c.sha, c.id, s.series, o.observations FROM sample s JOIN "commit" c ON c.id = s."commit" '
+                "JOIN observation o ON o.sample = s.id WHERE s.session = ?",
+                columns["session"][0],
+            ):
+                if number not in own:
+                    stored.setdefault(sha, set()).add((*row,))
+        names = [short_name(sha) for sha, values in stored.items() if values >= new]
+        told = f"{path}: has the same values as at {enumerate_names(names, 3)}; is it of an earlier run?"
+        return (told,) if names else ()
 
     def _again(
         self,
