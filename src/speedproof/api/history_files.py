@@ -272,9 +272,9 @@ def add_all(
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
     count = sum(part.samples for part in parts)
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
-    told = [f"not added: {problem}" for problem in problems]
-    told += dict.fromkeys(problem for part in parts for problem in part.problems)
-    return Added(path, count, commits, all(part.known for part in parts), tuple(told), names)
+    lines = [f"not added: {problem}" for problem in problems]
+    lines += dict.fromkeys(problem for part in parts for problem in part.problems)
+    return Added(path, count, commits, all(part.known for part in parts), tuple(lines), names)
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:

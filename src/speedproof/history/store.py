@@ -191,18 +191,18 @@ class HistoryStore:
     def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
         """A word where the same file, which is a session, gave another commit all the same values."""
         new = {*zip(columns["series"], columns["observations"], strict=True)}
-        own, stored = {*columns["commit"]}, dict[str, set[tuple[int, bytes]]]()
+        commits, stored = {*columns["commit"]}, dict[str, set[tuple[int, bytes]]]()
         if new:
             for sha, number, *row in connection.rows(
                 'SELECT c.sha, c.id, s.series, o.observations FROM sample s JOIN "commit" c ON c.id = s."commit" '
                 "JOIN observation o ON o.sample = s.id WHERE s.session = ?",
                 columns["session"][0],
             ):
-                if number not in own:
+                if number not in commits:
                     stored.setdefault(sha, set()).add((*row,))
         names = [short_name(sha) for sha, values in stored.items() if values >= new]
-        told = f"{path}: has the same values as at {enumerate_names(names, 3)}; is it of an earlier run?"
-        return (told,) if names else ()
+        remark = f"{path}: has the same values as at {enumerate_names(names, 3)}; is it of an earlier run?"
+        return (remark,) if names else ()
 
     def _again(
         self,
