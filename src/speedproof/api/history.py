@@ -51,7 +51,7 @@ from speedproof.values import level
 if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
-    from speedproof.history.alarms import HistoryAlarm as HistoryAlarm
+    from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.store import HistoryStore
     from speedproof.protocols.noise_floor import NoiseFloor
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from speedproof.api.shown import Shown
 from speedproof.history.alarms import AlarmAnswer
+from speedproof.history.alarms import HistoryAlarm as HistoryAlarm
 from speedproof.history.result import HistoryAnswer
 from speedproof.reporting.history import alarm_report, overview
 from speedproof.reporting.model import Report, to_json

@@ -29,8 +29,9 @@ from speedproof.reporting.numbers import plural
 from speedproof.values import count, filled, place
 
 if TYPE_CHECKING:
-    from speedproof.api.history import Followed, HistoryAlarm
+    from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
+    from speedproof.api.history_results import HistoryAlarm
 
 
 class Shared(Struct, frozen=True, kw_only=True):
