@@ -444,8 +444,10 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     assert first.today == pytest.approx(math.exp(left), abs=0.004)
     assert last.undone is None
     assert last.today == pytest.approx(last.factor, rel=1e-9)
-    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (first, last), (), None)
+    wide = replace(first, earliest=COMMITS[17])
+    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (wide, last), (), None)
     assert state in render(overview(found), 200)
+    assert ("Which commit: " in render(overview(found), 200)) == (first.undone is None), "it is repaired"
 
 
 def test_a_commit_stands_while_one_of_its_changes_does() -> None:

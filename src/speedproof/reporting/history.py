@@ -379,7 +379,8 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
 def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
     """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
     for change in changes:
-        if result.slower(change) and result.decision(change) is None and change.earliest != change.latest:
+        stands = result.slower(change) and result.state(change) == STANDS
+        if stands and change.earliest != change.latest:
             first, last = short_name(change.earliest.sha), short_name(change.latest.sha)
             if change.drift:
                 yield f"Measure the drift: speedproof run --revisions {first} {last} -- COMMAND"
@@ -472,7 +473,7 @@ def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
     points = tuple(track.points(0 if everything else max(len(track) - _LAST, 0)))
     measured = [math.exp(point.value) for point in points]
-    medians = [factor(v) for v in measured] if track.anchored else values(measured, series.unit)
+    medians = [f"{v}x" for v in values(measured, "")] if track.anchored else values(measured, series.unit)
     rows = (
         (brief_commit(point.commit.sha), shown, str(len(point.values)), point.commit.subject)
         for point, shown in zip(points, medians, strict=True)
