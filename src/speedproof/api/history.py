@@ -103,8 +103,8 @@ class History:
         """What is read; a file that is not there is refused, not made."""
         if self._opened is None and not Path(self._where).exists():
             above = [str(folder / self._where) for folder in Path.cwd().parents]
-            if found := next((place for place in above if Path(place).exists()), None):
-                there = Parameter("store", found, f"store {quote(found)}")
+            if store := next((place for place in above if Path(place).exists()), None):
+                there = Parameter("store", store, f"store {quote(store)}")
                 raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
             how = f"speedproof history add FILE --store {quote(self._where)}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
@@ -381,9 +381,11 @@ class History:
         )
         followed = self._followed(line, commits, branch, benchmark, every)
         said = self.store.decisions()
-        found = find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ((), ())
+        alarms, older = (
+            find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ((), ())
+        )
         many = measured_commits(tracks), len({track.series for track in tracks})
-        return AlarmResult(self.store.where, every, last, *many, series, found[0], followed, found[1])
+        return AlarmResult(self.store.where, every, last, *many, series, alarms, followed, older)
 
     @checked()
     def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool | None:
