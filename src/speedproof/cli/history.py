@@ -242,8 +242,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         of = but = ""
         if (benchmark := asked.shared.benchmark) is not None:
             known, alarms = _asked_for(asked, chosen | {"benchmark": None})
-            names = sorted({known.known[alarm.track.series].key.benchmark for alarm in alarms})
-            of, but = f" of {benchmark}", f", but of {enumerate_names(names, 3)}" * bool(names)
+            others = sorted({known.known[alarm.track.series].key.benchmark for alarm in alarms})
+            of, but = f" of {benchmark}", f", but of {enumerate_names(others, 3)}" * bool(others)
         none = f"no alarm{of} at {asked.commit}{but}"
         if asked.commit is None:
             none = f"no alarm{of} is unconfirmed{but}, and no commit of a confirmed one is named"
