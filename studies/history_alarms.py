@@ -4,18 +4,20 @@
 
 First the mean number of commits between false alarms where 1,000 are stated, and between those of the newest
 commits where 50 are, for one benchmark and ten together; between all unconfirmed ones of one benchmark, then the
-share of steps of d deviations that are confirmed within two, three and ten commits, and at their commit; last
+confirmed ones of the watch, the share of steps of d deviations that are confirmed within two, three and ten commits, and at their commit; last
 that of steps that one or two commits make unconfirmed alarms.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from studies.history_several import NOISES
 
 from speedproof.arrays import FloatArray
 from speedproof.data.suite import Key
-from speedproof.history.alarms import ASKED, find_alarms
+from speedproof.history.alarms import ASKED, LAST, find_alarms
 from speedproof.history.commits import Commit
 from speedproof.history.rows import StoredSeries
 from speedproof.history.tracks import Track
@@ -23,6 +25,7 @@ from speedproof.stats.alarms import alarms, newest_jump
 
 SERIES, COMMITS, EVERY = 100, 300, 1000.0
 STORES, SHORT = 40, 100
+HISTORIES, FEW = 400, 10  # the first commits raise no alarm
 
 
 def newest(many: int, row: FloatArray) -> int:
@@ -31,19 +34,29 @@ def newest(many: int, row: FloatArray) -> int:
     return len(raised - {None})
 
 
-def unconfirmed(series: FloatArray) -> int:
-    """The unconfirmed alarms of benchmarks, commit by commit."""
+def seen(series: FloatArray, last: int, *, confirmed: bool) -> dict[tuple[int, str], int]:
+    """Commits of benchmarks that looks after each commit accuse, and how many commits there were at the first."""
     commits = [Commit(f"{i:040x}") for i in range(series.shape[1])]
     known = {k: StoredSeries(k, Key(str(k)), "s", False) for k in range(len(series))}
-    raised: set[tuple[int, str]] = set()
+    raised: dict[tuple[int, str], int] = {}
     for n in range(1, series.shape[1] + 1):
         at, none, no_bound = np.arange(n), np.zeros(n, np.int64), np.full(n, np.nan)
         tracks = [
             Track(k, "", False, commits[:n], at, series[k, :n], no_bound, no_bound, at, none) for k in known
         ]
-        found, _ = find_alarms(tracks, known, (), every=EVERY, last=1)
-        raised |= {(alarm.track.series, alarm.bad.sha) for alarm in found if not alarm.confirmed}
-    return len(raised)
+        found, _ = find_alarms(tracks, known, (), every=EVERY, last=last)
+        of = [(alarm.track.series, alarm.bad.sha) for alarm in found if alarm.confirmed == confirmed]
+        raised = dict.fromkeys(of, n) | raised
+    return raised
+
+
+def watched(draw: Callable[[np.random.Generator, tuple[int, int]], FloatArray], many: int) -> str:
+    """Confirmed false alarms in 1,000 commits: the first of a history, and every commit that is accused."""
+    rng = np.random.default_rng([15, many])
+    every = [seen(draw(rng, (many, SHORT)), LAST, confirmed=True) for _ in range(HISTORIES)]
+    until = sum(min(raised.values(), default=SHORT) - FEW for raised in every)
+    first, accused = sum(map(bool, every)), sum(map(len, every))
+    return f"{1000 * first / until:.2f} | {1000 * accused / (HISTORIES * (SHORT - FEW)):.2f}"
 
 
 def main() -> None:
@@ -60,9 +73,14 @@ def main() -> None:
             asked = sum(newest(many, row) for row in series[:SERIES])
             early.append(f"{SERIES * COMMITS / max(asked, 1) / many:,.0f}")
         stores = draw(np.random.default_rng([12, 1]), (SERIES, COMMITS))[:STORES, :SHORT]
-        early.append(f"{stores.size / max(sum(unconfirmed(row[None]) for row in stores), 1):,.0f}")
+        early.append(
+            f"{stores.size / max(sum(len(seen(row[None], 1, confirmed=False)) for row in stores), 1):,.0f}"
+        )
         cells += early
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
+    print("\n| noise | 1 benchmark, first | all | 5 benchmarks, first | all |\n|---|---|---|---|---|")
+    for kind in ("AR .3", "AR .6", "log-normal", "outliers"):
+        print(f"| {kind} | {watched(NOISES[kind], 1)} | {watched(NOISES[kind], 5)} |", flush=True)
     print("\n| commits before, benchmarks | d = 2 | 5 | 10 |\n|---|---|---|---|")
     for before, many in ((20, 1), (40, 1), (40, 10)):
         cells = []
