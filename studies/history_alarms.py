@@ -4,8 +4,8 @@
 
 First the mean number of commits between false alarms where 1,000 are stated, and between those of the newest
 commits where 50 are, for one benchmark and ten together; between all unconfirmed ones of one benchmark, then the
-confirmed ones of the watch, the share of steps of d deviations that are confirmed within two, three and ten commits, and at their commit; last
-that of steps that one or two commits make unconfirmed alarms.
+confirmed ones of the watch in 1,000 commits, the share of steps of d deviations that are confirmed within two, three
+and ten commits, and at their commit; last that of steps that one or two commits make unconfirmed alarms.
 """
 
 from __future__ import annotations
@@ -73,9 +73,8 @@ def main() -> None:
             asked = sum(newest(many, row) for row in series[:SERIES])
             early.append(f"{SERIES * COMMITS / max(asked, 1) / many:,.0f}")
         stores = draw(np.random.default_rng([12, 1]), (SERIES, COMMITS))[:STORES, :SHORT]
-        early.append(
-            f"{stores.size / max(sum(len(seen(row[None], 1, confirmed=False)) for row in stores), 1):,.0f}"
-        )
+        asked = sum(len(seen(row[None], 1, confirmed=False)) for row in stores)
+        early.append(f"{stores.size / max(asked, 1):,.0f}")
         cells += early
         print(f"| {kind} | {' | '.join(cells)} |", flush=True)
     print("\n| noise | 1 benchmark, first | all | 5 benchmarks, first | all |\n|---|---|---|---|---|")
