@@ -4,8 +4,8 @@
 
 First the mean number of commits between false alarms where 1,000 are stated, and between those of the newest
 commits where 50 are, for one benchmark and ten together; between all unconfirmed ones of one benchmark, then the
-confirmed ones of the watch in 1,000 commits, the share of steps of d deviations that are confirmed within two, three
-and ten commits, and at their commit; last that of steps that one or two commits make unconfirmed alarms.
+confirmed ones of the watch in 1,000 commits, the share of steps of d deviations that are confirmed within two,
+three and ten commits, and at their commit; last that of steps that one or two commits make unconfirmed alarms.
 """
 
 from __future__ import annotations
