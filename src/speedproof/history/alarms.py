@@ -27,7 +27,7 @@ EVERY, LAST = 1000.0, 30
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
-_SURE = 2.5
+_SURE = 1.5
 _BEGUN = 10  # values that tell to what height a level went first
 
 
