@@ -281,6 +281,7 @@ class History:
         from speedproof.history.alarms import beyond_changes
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
+        from speedproof.history.rows import standing
 
         line = first_parent_order(branch, self.repository)
         series, measured, commits, tracks = tracks_in(
@@ -288,8 +289,16 @@ class History:
         )
         floor = noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
         del measured  # of a large history much memory
-        changes = find_history_changes(tracks, alpha_of(confidence), correction=correction)
         said = self.store.decisions()
+        changes = tuple(
+            change
+            for change in find_history_changes(tracks, alpha_of(confidence), correction=correction)
+            if not change.of_one_session
+            or any(
+                one.state == "confirmed"
+                for one in standing(said, series[change.track.series].key.benchmark, change.concerned)
+            )
+        )
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),

@@ -238,6 +238,7 @@ def find_alarms(
             for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
         ]
         unsure = {since for since, (_, sure) in raised.items() if not sure}
+        unsure |= {k for k in borders[1:-1] if track.of_one_session(*stretch.possible(k))}
         for k, since in enumerate(borders[1:-1], 1):
             at_value, sure = raised.get(since, (since, False))
             news = since in raised and (at_value >= stretch.before or since in going_on)
@@ -247,7 +248,7 @@ def find_alarms(
             concerned = partial(track.concerned, split=places[0], possible=places[1])
             said = standing(decisions, known[track.series].key.benchmark, concerned)
             settled = [d for d in said if d.state in DECIDED]
-            sure = sure or any(d.state == "confirmed" for d in said)
+            sure = (sure and since not in unsure) or any(d.state == "confirmed" for d in said)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = {
