@@ -109,6 +109,7 @@ class HistoryAlarm(Struct, frozen=True):
             self.decision.state if self.decision else None,
             self.undone.sha if self.undone else None,
             self.again(series, followed),
+            self.decision,
         )  # fmt: skip
 
 
@@ -128,15 +129,20 @@ class ExportedAlarm(Struct, frozen=True):
     decision: str | None
     undone: str | None
     confirm: str  # the command that measures it again and files that, but for '-- COMMAND'
+    decided: Triage | None = None  # the whole decision: why, by whom and when, too
 
 
 class ExportedAlarms(Struct, frozen=True):
-    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones."""
+    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones.
+
+    ``older`` is how many slowdowns stand undecided since before the last commits.
+    """
 
     store: str
     every: float
     last: int
     alarms: tuple[ExportedAlarm, ...]
+    older: int = 0
 
 
 class AlarmAnswer(Struct, frozen=True):
@@ -178,7 +184,7 @@ class AlarmAnswer(Struct, frozen=True):
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
         alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
-        return ExportedAlarms(self.store, self.every, self.last, alarms)
+        return ExportedAlarms(self.store, self.every, self.last, alarms, len(self.older))
 
 
 def find_alarms(

@@ -19,8 +19,8 @@ STANDS = "stands"
 class ExportedChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
-    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it,
-    ``state`` that or, where nobody decided, whether it stands or is undone.
+    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it
+    (``decided``: with why, by whom and when), ``state`` that or, where nobody decided, whether it stands or is undone.
     """
 
     benchmark: str
@@ -41,6 +41,7 @@ class ExportedChange(Struct, frozen=True):
     decision: str | None
     state: str
     assigned: str | None
+    decided: Triage | None
 
 
 class ExportedHistory(Struct, frozen=True):
@@ -129,6 +130,7 @@ class HistoryAnswer(Struct, frozen=True):
             said.state if said else None,
             self.state(change),
             self.assigned(change),
+            said,
         )
 
 
