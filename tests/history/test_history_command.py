@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -304,6 +306,13 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
     assert [alarm.bad.sha for alarm in history.alarms().confirmed] == ["c40"]
     decided = {alarm.bad.sha: alarm.decision and alarm.decision.state for alarm in history.alarms().alarms}
     assert decided == {"c30": "blessed", "c40": None}
+    for words, rows, commit in (((), "changes", "commit"), (("watch",), "alarms", "bad")):
+        (told,) = json.loads(run(tmp_path, *words, "--json")[1])["results"]
+        said = {one[commit]: one["decided"] for one in told[rows]}
+        assert (said["c30"]["reason"], said["c30"]["who"], said["c40"]) == ("meant", getpass.getuser(), None)
+        assert abs(datetime.fromisoformat(said["c30"]["at"]).timestamp() - time.time()) < 600
+    (told,) = json.loads(run(tmp_path, "watch", "--last", "2", "--json")[1])["results"]
+    assert (told["alarms"], told["older"]) == ([], 1)  # that of c40
 
 
 def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import speedproof as sp
 from speedproof.data.suite import Key
 from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms
 from speedproof.history.changes import find_history_changes
-from speedproof.history.commits import Commit
+from speedproof.history.commits import Commit, Followed
 from speedproof.history.result import HistoryAnswer, by_commit
 from speedproof.history.rows import Announced, StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
@@ -29,7 +29,7 @@ ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
 
 
-COMMITS = [Commit(sha) for sha in ALL]
+COMMITS = [Commit(sha, author="t") for sha in ALL]
 
 
 def followed(*levels: list[float], commits: Sequence[Commit] = COMMITS) -> tuple[Track, ...]:
@@ -51,7 +51,8 @@ def noisy(seed: int, size: float, at: int, *, noise: float = 0.01, n: int = 80) 
 def slower_track(measured: tuple[str, ...]) -> tuple[Track, ...]:
     """Measured commits, of which the last quarter is 10 % slower, noise 1 %."""
     n = len(measured)
-    return followed(noisy(5, 0.1, 3 * n // 4, n=n), commits=[Commit(sha) for sha in measured])
+    commits = [commit for commit in COMMITS if commit.sha in measured]
+    return followed(noisy(5, 0.1, 3 * n // 4, n=n), commits=commits)
 
 
 def alarms_of(
@@ -94,6 +95,32 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
     assert alarm_report(replace(both_ways, alarms=(repair,))).hints == (
         again.replace(near.bad.sha[:9], repair.bad.sha[:9]),
     )
+
+
+def test_nothing_is_measured_again_that_nobody_can_check_out() -> None:
+    """Without git no command is named that needs its commits."""
+    commits = [Commit(sha) for sha in ALL]
+    tracks = followed(noisy(3, 0.03, 60, noise=0.02), commits=commits)
+    changes = find_history_changes(tracks)
+    (alarm,) = alarms_of(tracks)
+    assert changes[0].earliest != changes[0].latest
+    found = HistoryAnswer("s.db", 0.95, tuple(commits), KNOWN, tracks, changes, (), None)
+    watched = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, (replace(alarm, confirmed=False),))
+    assert "speedproof" not in " ".join(overview(found).hints)
+    assert alarm_report(watched).hints == ("Accept: speedproof history bless COMMIT",)
+
+
+def test_where_all_alarms_are_is_said_where_several_machines_are_followed() -> None:
+    """Else there is nothing that it could be confused with."""
+    (alarm,) = alarms_of(slower_track(ALL))
+    of_anchor = replace(alarm, track=replace(alarm.track, anchored=True, basis="v1.0"))
+    for apart, one, told in (
+        (True, alarm, ["All on ant."]),
+        (True, of_anchor, ["All relative to v1.0."]),
+        (False, alarm, []),
+    ):
+        found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, (one,), Followed(apart=apart))
+        assert [note.text for note in alarm_report(found).notes] == told
 
 
 def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
@@ -395,7 +422,7 @@ def test_what_was_said_of_a_drift_lasts() -> None:
                 ([blessed], True),
                 ([blessed, replace(blessed, benchmark="", state=back)], False),
                 ([blessed, replace(blessed, benchmark="parse", state=back)], True),
-                ([replace(blessed, benchmark="")], apart <= 2),
+                ([replace(blessed, benchmark="")], False),
                 ([replace(blessed, benchmark="parse")], False),
             ):
                 found = HistoryAnswer(

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from speedproof.api.pairs import PairResult
     from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.store import HistoryStore
+    from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
 
 DEFAULT_STORE = "speedproof.db"
@@ -300,7 +301,7 @@ class History:
             said,
             floor,
             () if apart else beyond_changes(tracks, series, said, changes),
-            self._followed(line, commits, branch, benchmark),
+            self._followed(line, commits, branch, benchmark, tracks),
         )
 
     def _followed(
@@ -309,6 +310,7 @@ class History:
         commits: Sequence[Commit],
         branch: str,
         benchmark: str | None,
+        tracks: Sequence[Track],
         every: float = 1000.0,
     ) -> Followed:
         """What of the store is on a branch, where git orders it, and the options that ask for the same."""
@@ -324,6 +326,7 @@ class History:
             len(self.store.commits()) - len(commits) if on_line else 0,
             bool(on_line) and line[-1] not in on_line,
             benchmark is not None,
+            len({track.basis for track in tracks}) > 1,
             "".join(f" --{name} {quote(value)}" for name, value, usual in asked if value != usual),
         )
 
@@ -379,7 +382,7 @@ class History:
         series, _, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, line, branch, machine, bounds=False
         )
-        followed = self._followed(line, commits, branch, benchmark, every)
+        followed = self._followed(line, commits, branch, benchmark, tracks, every)
         said = self.store.decisions()
         alarms, older = (
             find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ((), ())
@@ -546,7 +549,8 @@ class History:
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
         back all that was said before. What is said of one benchmark is also of its change where that may be at
-        the commit: of a drift, whose commit moves as more is measured, at any of its commits.
+        the commit: of a drift, whose commit moves as more is measured, at any of its commits. What is said of no
+        benchmark settles no drift.
         """
         name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)

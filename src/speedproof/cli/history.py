@@ -560,13 +560,14 @@ def _decide(
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
             history, of = asked.history, asked.shared.benchmark
-            changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
+            changes = history.changes(benchmark=of)
             name = {number: series.key.benchmark for number, series in changes.series.items()}
             shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
-            alarmed = [(name[a.track.series], a.bad, a) for a in alarms.alarms if a.concerned(said)]
+            alarmed = [(name[a.track.series], a.bad, a) for a in changes.watched if a.concerned(said)]
             named = {f"{one} at {short_name(commit.sha)}": c.undone for one, commit, c in shown}
             named |= {f"{one} at {short_name(commit.sha)}": a.undone for one, commit, a in alarmed}
-            for drifting in {one for one, _, c in shown if c.drift and of is None}:  # whose commit will move
+            drifts = {one for one, _, c in shown if c.drift} | {one for one, _, a in alarmed if a.drift}
+            for drifting in drifts if of is None else ():  # each by its name, for its commit will move
                 history.decide(asked.commit, state, reason=reason, benchmark=drifting)
             if named:
                 console.say(f"That counts for the change of {enumerate_names(named, 5)}.")

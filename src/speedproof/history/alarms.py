@@ -251,7 +251,7 @@ def find_alarms(
             good, bad, raiser = (track.commit(start + k) for k in (since - 1, since, at_value))
             places = start + since, stretch.possible(since)
             concerned = partial(track.concerned, split=places[0], possible=places[1])
-            said = standing(decisions, known[track.series].key.benchmark, concerned)
+            said = standing(decisions, known[track.series].key.benchmark, concerned, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
             sure = sure or any(d.state == "confirmed" for d in said)
             before, after = steps[k - 1]

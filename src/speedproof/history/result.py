@@ -6,7 +6,7 @@ import math
 
 from msgspec import Struct
 
-from speedproof.history.alarms import ExportedAlarm, HistoryAlarm
+from speedproof.history.alarms import EVERY, LAST, ExportedAlarm, HistoryAlarm, find_alarms
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
@@ -20,7 +20,8 @@ class ExportedChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
     ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it
-    (``decided``: with why, by whom and when), ``state`` that or, where nobody decided, whether it stands or is undone.
+    (``decided``: with why, by whom and when), ``state`` that or, where nobody decided, whether it stands or is
+    undone.
     """
 
     benchmark: str
@@ -79,7 +80,15 @@ class HistoryAnswer(Struct, frozen=True):
 
     def said(self, change: Change) -> list[Triage]:
         """Everything that was said of a change, of its benchmark or of all, and not taken back."""
-        return standing(self.decisions, self.series[change.track.series].key.benchmark, change.concerned)
+        benchmark = self.series[change.track.series].key.benchmark
+        return standing(self.decisions, benchmark, change.concerned, drift=change.drift)
+
+    @property
+    def watched(self) -> tuple[HistoryAlarm, ...]:
+        """Every alarm of the last commits, as they are usually asked for."""
+        return find_alarms(
+            self.tracks, self.series, self.decisions, every=EVERY, last=LAST, shown=self.changes
+        )[0]
 
     def decision(self, change: Change) -> Triage | None:
         """The last word on a change."""

@@ -63,16 +63,23 @@ class Announced(Struct, frozen=True):
 
 
 def standing(
-    decisions: Iterable[Triage], benchmark: str, concerned: Callable[[Triage], bool]
+    decisions: Iterable[Triage],
+    benchmark: str,
+    concerned: Callable[[Triage], bool],
+    *,
+    drift: bool = False,
 ) -> list[Triage]:
-    """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back."""
+    """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back.
+
+    Where a drift is found is no commit's doing: what settles a commit's changes settles none that passes there.
+    """
     said: list[Triage] = []
     for one in decisions:
         if one.benchmark not in ("", benchmark):
             continue
         if one.state == "reopened":
             said = [] if concerned(one) else [other for other in said if other.commit != one.commit]
-        elif concerned(one):
+        elif concerned(one) and not (drift and one.benchmark == "" and one.state in DECIDED):
             said.append(one)
     return said
 

@@ -132,8 +132,10 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
         else []
     )
     notes += [Text(older) for older in _older(result)]
-    accept = ("Accept: speedproof history bless COMMIT",) if result.undecided else ()
     several = len({alarm.track.basis for alarm in result.alarms}) > 1
+    if result.followed.apart and result.alarms and not several:
+        notes.append(Text(f"All {_where(result.alarms[0].track)}."))
+    accept = ("Accept: speedproof history bless COMMIT",) if result.undecided else ()
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -173,7 +175,7 @@ def too_few(
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
     """What measures an unconfirmed alarm again, a slowdown first; else what finds a commit of several."""
     named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
-    unconfirmed = [a for a in result.alarms if not a.confirmed and a.decision is None and a.undone is None]
+    unconfirmed = [a for a in result.alarms if not (a.confirmed or a.decision or a.undone) and a.bad.in_git]
     for alarm in sorted(unconfirmed, key=result.slower, reverse=True)[:1]:
         again = alarm.again(result.known[alarm.track.series], result.followed, _SHA, named=named)
         yield f"Measure again: {again} -- COMMAND"
@@ -207,6 +209,11 @@ def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> R
 def machine_of(track: Track) -> str:
     """What the values of a track are compared on."""
     return f"relative to {short_name(track.basis)}" if track.anchored else track.basis
+
+
+def _where(track: Track) -> str:
+    """The same in a sentence."""
+    return machine_of(track) if track.anchored else f"on {track.basis}"
 
 
 def _counted(series: int, metrics: Set[str]) -> str:
@@ -352,7 +359,8 @@ def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
     for alarm in result.alarms[:_ALONE]:
         key = result.series[alarm.track.series].key
         times, word, _ = size_of(alarm, key.metric, result.slower(alarm))
-        sizes.append(f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}")
+        size = f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}"
+        sizes.append(f"{size} {_where(alarm.track)}" if result.followed.apart else size)
     more = f" and {len(result.alarms) - _ALONE} more" if len(result.alarms) > _ALONE else ""
     if sizes:
         yield Text(f"Confirmed by 'history watch' alone: {', '.join(sizes)}{more}.")
@@ -380,7 +388,7 @@ def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
     """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
     for change in changes:
         stands = result.slower(change) and result.state(change) == STANDS
-        if stands and change.earliest != change.latest:
+        if stands and change.earliest != change.latest and change.commit.in_git:
             first, last = short_name(change.earliest.sha), short_name(change.latest.sha)
             if change.drift:
                 yield f"Measure the drift: speedproof run --revisions {first} {last} -- COMMAND"
@@ -469,7 +477,6 @@ def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
 
 def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
     series = result.series[track.series]
-    basis = machine_of(track) if track.anchored else f"on {track.basis}"
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
     points = tuple(track.points(0 if everything else max(len(track) - _LAST, 0)))
     measured = [math.exp(point.value) for point in points]
@@ -478,7 +485,7 @@ def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
         (brief_commit(point.commit.sha), shown, str(len(point.values)), point.commit.subject)
         for point, shown in zip(points, medians, strict=True)
     )
-    title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
+    title = f"{series.key.benchmark} ({series.key.metric}), {_where(track)}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))
     out = len(track) - len(points)
     notes = (Text(f"... {plural(out, 'earlier commit')}: --all"),) if out else ()
