@@ -151,10 +151,39 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not decided by another metric."""
+    """It is not decided by another metric, and nothing is built first."""
     suspected(tmp_path, monkeypatch, "heat")
-    code, out, err = run(tmp_path, "confirm", "--", "sh", "nap", "1")
+    code, out, err = run(tmp_path, "confirm", "--build", "touch x", "--", "sh", "nap", "1")
     assert (code, out, "--decide-by heat: no such metric; available: time, " in err) == (2, "", True)
+    assert "building" not in err
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        ("/bin/sh", True),
+        ("/bin/sh -c true", True),
+        ("{here}/pause 1", True),
+        ("sh {here}/pause", True),
+        ("sh pause", False),
+        ("/bin/sh pause", False),
+        ("/bin/sh {here}/pause pause", False),
+        ("sh {here}/gone", False),
+        ("sh /bin/sh", False),
+        ("", False),
+    ],
+)
+@pytest.mark.parametrize("split", [False, True])
+def test_one_file_for_both_commits_is_not_compared_with_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, refused: bool, split: bool
+) -> None:
+    """An absolute name is one file; a program that PATH finds may measure the folder that it is started in."""
+    (tmp_path / "pause").touch()
+    text = command.format(here=tmp_path.resolve())
+    words = text.split() if split and text else [text]
+    err = run(tmp_path, "confirm", "--", *words)[2]  # what is not refused meets that there is no store
+    assert ("is one file for both commits" in err) == refused, err
+    assert ("no such store" in err) == (not refused), err
 
 
 def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path) -> None:

@@ -234,6 +234,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
 
     if not asked.words:
         raise UsageError("history confirm: give the benchmark's command after '--'")
+    _refuse_one_file(asked.words, Path(asked.repository).resolve())
     history = asked.history
     chosen = handed(sp.History.alarms, asked.shared) | {"metric": asked.measuring.decide_by}
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
@@ -292,6 +293,18 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     console.write(Report("", (Text(f"{key.benchmark}: {outcome}"),)))
     after = history.alarms(**chosen).confirmed
     return FAILED if any(one.announced_by(alarm.announced) for one in after) else 0
+
+
+def _refuse_one_file(words: Sequence[str], here: Path) -> None:
+    """Say that both commits would start one and the same file, which no tree of theirs holds."""
+    names = [*words[0].split(), *words[1:]]
+    whole = [Path(name) for name in names[:2] if Path(name).is_absolute() and Path(name).is_file()]
+    same = [path for path in whole if path == Path(names[0]) or path.is_relative_to(here)]
+    if same and not any((here / name).is_file() for name in names if not Path(name).is_absolute()):
+        raise UsageError(
+            f"history confirm: {same[-1]} is one file for both commits; name one of their trees, as ./bench, "
+            "or a program that PATH finds, if it measures the folder that it is started in"
+        )
 
 
 def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.AlarmResult, list[HistoryAlarm]]":
