@@ -23,6 +23,9 @@ from tests.command import parse, speedproof
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
+from speedproof.data.suite import Key
+from speedproof.history.alarms import find_alarms
+from speedproof.history.rows import StoredSeries
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.reporting.history import overview
@@ -285,6 +288,12 @@ def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch:
     assert history.count(commit=alarm.bad.sha) == 1
     assert history.confirm(alarm, again(tmp_path, "nap", commits, (10, 50), "ant")) is True
     assert len(history.store.machines()) == 1
+    tracks = (alarm.track, replace(alarm.track, basis="bee"), replace(alarm.track, series=2))
+    known = {n: StoredSeries(n, Key("nap", metric), "s", False) for n, metric in ((1, "time"), (2, "cpu"))}
+    alarms, _ = find_alarms(tracks, known, history.store.decisions(), every=200.0, last=30)
+    assert [(a.track.basis, a.track.series, a.confirmed) for a in alarms] == [
+        ("ant", 1, True), ("bee", 1, False), ("ant", 2, False)
+    ]  # fmt: skip
 
 
 def test_a_machine_is_known_by_what_another_tool_tells_of_it(tmp_path: Path) -> None:

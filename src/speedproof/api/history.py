@@ -45,7 +45,7 @@ from speedproof.history.commits import Followed as Followed
 from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN as UNKNOWN
 from speedproof.history.packing import facts_of, identity_of, label_of, same_machine
-from speedproof.history.rows import Added, QueriedSample, State
+from speedproof.history.rows import Added, QueriedSample, State, remeasured
 from speedproof.values import level
 
 if TYPE_CHECKING:
@@ -440,7 +440,8 @@ class History:
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
         if shown:
-            self.store.decide(alarm.bad.sha, "confirmed", reason="", who=user(), benchmark=benchmark)
+            why = remeasured(series.key.metric, alarm.track.basis)
+            self.store.decide(alarm.bad.sha, "confirmed", reason=why, who=user(), benchmark=benchmark)
         return shown
 
     @staticmethod

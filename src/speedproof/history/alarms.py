@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, remeasured, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -251,9 +251,11 @@ def find_alarms(
             good, bad, raiser = (track.commit(start + k) for k in (since - 1, since, at_value))
             places = start + since, stretch.possible(since)
             concerned = partial(track.concerned, split=places[0], possible=places[1])
-            said = standing(decisions, known[track.series].key.benchmark, concerned, drift=since in drifts)
+            key = known[track.series].key
+            said = standing(decisions, key.benchmark, concerned, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
-            sure = sure or any(d.state == "confirmed" for d in said)
+            here = "", remeasured(key.metric, track.basis)
+            sure = sure or any(d.state == "confirmed" and d.reason in here for d in said)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = {

@@ -62,6 +62,11 @@ class Announced(Struct, frozen=True):
     factor: float
 
 
+def remeasured(metric: str, basis: str) -> str:
+    """The reason of what measuring again confirmed: which metric, on which machine or relative to which anchor."""
+    return f"{metric} on {basis}"
+
+
 def standing(
     decisions: Iterable[Triage],
     benchmark: str,
