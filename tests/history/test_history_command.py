@@ -374,6 +374,12 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     out = run(tmp_path, "bless", "c31", "meant")[1]
     assert out == "c31 is blessed\nThat counts for the change of parse at c30.\n"
     assert history.alarms().undecided == ()
+    run(tmp_path, "note", "c30", "so it is")
+    run(tmp_path, "note", "c36", "elsewhere")
+    out = run(tmp_path, "--commit", "c30")[1]
+    by = rf"\({re.escape(getpass.getuser())}, \d{{4}}-\d\d-\d\d\)\n"
+    assert re.search(f"\nblessed at c31: meant {by}noted: so it is {by}", out), out
+    assert "elsewhere" not in out
 
 
 def test_decisions_are_taken_back(tmp_path: Path) -> None:

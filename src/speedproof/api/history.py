@@ -107,7 +107,8 @@ class History:
             if store := next((place for place in above if Path(place).exists()), None):
                 there = Parameter("store", store, f"store {quote(store)}")
                 raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
-            how = f"speedproof history add FILE --store {quote(self._where)}"
+            named = "" if self._where == DEFAULT_STORE else f" --store {quote(self._where)}"
+            how = f"speedproof history add FILE{named}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
 

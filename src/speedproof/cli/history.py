@@ -410,8 +410,11 @@ def _add(asked: AddOptions, console: Console) -> int:
             f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them beside commits; "
             "'speedproof history forget' removes them, --commit names the commit"
         )
-    for cause, paths in failed.items():
-        console.remark(f"error: {enumerate_names(paths, 3)}: {cause}")
+    told = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
+    if failed and len(files) == 1:
+        raise UsageError(*told)
+    for line in told:
+        console.remark(f"error: {line}")
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0

@@ -90,6 +90,11 @@ class HistoryAnswer(Struct, frozen=True):
             self.tracks, self.series, self.decisions, every=EVERY, last=LAST, shown=self.changes
         )[0]
 
+    def told(self, group: CommitChanges) -> list[Triage]:
+        """Everything that was said at a commit, or of its changes at one beside it."""
+        of_changes = {id(said) for change in group.changes for said in self.said(change)}
+        return [d for d in self.decisions if d.commit == group.commit.sha or id(d) in of_changes]
+
     def decision(self, change: Change) -> Triage | None:
         """The last word on a change."""
         return next((d for d in reversed(self.said(change)) if d.state in DECIDED), None)

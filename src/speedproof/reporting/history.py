@@ -13,7 +13,7 @@ from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.result import STANDS, CommitChanges, HistoryAnswer, by_commit
-from speedproof.history.rows import QueriedSample
+from speedproof.history.rows import QueriedSample, Triage
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
@@ -271,7 +271,7 @@ def overview(
 
     ``of`` is how many changes there are, where some of them were chosen.
     """
-    groups = by_commit(result)
+    groups = whole = by_commit(result)
     changes = [change for group in groups for change in group.changes]
     if each:
         groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
@@ -314,7 +314,7 @@ def overview(
     hints += ["One benchmark: history show NAME", *(["All: --all"] if more else [])]
     return Report(
         f"history in {result.store}",
-        (*headline_of(result, of), *(_said(result, groups[0].commit) if one else ())),
+        (*headline_of(result, of), *(_said(result, whole[0]) if one else ())),
         (Table.of(columns, shown),) if shown else (),
         tuple(notes),
         hints=tuple(hints) if rows else (_EARLIER,),
@@ -342,15 +342,19 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
         yield Text(f"Of {of_what} without a change at most {at_most} would show one.", "dim")
 
 
-def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
-    """Whose commit it is, and what was said of it."""
+def _said(result: HistoryAnswer, group: CommitChanges) -> Iterator[Text]:
+    """Whose commit it is, and what was said of it and its changes."""
+    commit = group.commit
     by = f" ({commit.author})" if commit.author else ""
     yield Text(f"{short_name(commit.sha)} {commit.subject}{by}".replace("  ", " "))
-    for said in result.decisions:
-        if said.commit == commit.sha:
-            of = f" of {said.benchmark}" if said.benchmark else ""
-            what = f"{said.state}{of}{f': {said.reason}' if said.reason else ''}"
-            yield Text(f"{what} ({said.who}, {said.at[:10]})")
+    for said in result.told(group):
+        yield Text(words_of(said, commit, f" of {said.benchmark}" if said.benchmark else ""))
+
+
+def words_of(said: Triage, commit: Commit, of: str = "") -> str:
+    """What was said, by whom and when, and at which commit if at another one."""
+    at = f" at {short_name(said.commit)}" if said.commit != commit.sha else ""
+    return f"{said.state}{of}{at}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
 
 def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
