@@ -145,7 +145,14 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     machine: Annotated[
         str | None, "NAME", "the alarm's machine, if that is this one under another name", filled
     ] = None
-    measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by max_time")]
+    measuring: Annotated[
+        Measuring,
+        Taken(
+            "what decides",
+            take="metric decide_by max_time",
+            decide_by="the metric of the alarm, which decides (default: the one that is followed)",
+        ),
+    ]
     shared: Annotated[
         Shared,
         Taken("options", "every benchmark branch", benchmark="the one that the command measures"),
