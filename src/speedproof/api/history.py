@@ -328,6 +328,7 @@ class History:
             bool(on_line) and line[-1] not in on_line,
             benchmark is not None,
             len({track.basis for track in tracks}) > 1,
+            tuple(line),
             "".join(f" --{name} {quote(value)}" for name, value, usual in asked if value != usual),
         )
 

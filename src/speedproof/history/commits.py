@@ -28,11 +28,6 @@ class Commit(Struct, frozen=True):
     author: str = ""  # as git names it now; empty where it does not
     branch: str = ""  # where it was added, or what the file said
 
-    @property
-    def in_git(self) -> bool:
-        """Whether git knows it now, and so can check it out."""
-        return bool(self.author)
-
 
 class Followed(Struct, frozen=True):
     """What of a store an answer is of."""
@@ -42,6 +37,7 @@ class Followed(Struct, frozen=True):
     ahead: bool = False  # whether its newest commit is not measured
     alone: bool = False  # whether one benchmark was asked for, at a risk of its own
     apart: bool = False  # whether on several machines, or relative to several anchors
+    line: tuple[str, ...] = ()  # all its commits, measured or not; empty where git knows none
     options: str = ""  # by which the command line asks for the same store, branch and rate
 
 

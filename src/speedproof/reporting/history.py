@@ -175,7 +175,10 @@ def too_few(
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
     """What measures an unconfirmed alarm again, a slowdown first; else what finds a commit of several."""
     named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
-    unconfirmed = [a for a in result.alarms if not (a.confirmed or a.decision or a.undone) and a.bad.in_git]
+    line = set(result.followed.line)
+    unconfirmed = [
+        a for a in result.alarms if not (a.confirmed or a.decision or a.undone) and a.bad.sha in line
+    ]
     for alarm in sorted(unconfirmed, key=result.slower, reverse=True)[:1]:
         again = alarm.again(result.known[alarm.track.series], result.followed, _SHA, named=named)
         yield f"Measure again: {again} -- COMMAND"
@@ -390,14 +393,18 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
 
 def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
     """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
+    place = {sha: i for i, sha in enumerate(result.followed.line)}
     for change in changes:
-        stands = result.slower(change) and result.state(change) == STANDS
-        if stands and change.earliest != change.latest and change.commit.in_git:
-            first, last = short_name(change.earliest.sha), short_name(change.latest.sha)
-            if change.drift:
-                yield f"Measure the drift: speedproof run --revisions {first} {last} -- COMMAND"
-            else:
-                yield f"Which commit: speedproof bisect {first}^..{last} -- COMMAND"
+        first, last = change.earliest.sha, change.latest.sha
+        if last not in place or not result.slower(change) or result.state(change) != STANDS:
+            continue
+        if change.drift:
+            ends = f"{short_name(first)} {short_name(last)}"
+            yield f"Measure the drift: speedproof run --revisions {ends} -- COMMAND"
+            return
+        good = change.track.commit(change.possible[0] - 1).sha
+        if place[last] - place[good] > 1:  # what was not measured may be to blame, too
+            yield f"Which commit: speedproof bisect {short_name(good)}..{short_name(last)} -- COMMAND"
             return
 
 
