@@ -20,6 +20,7 @@ from speedproof.declaring import refuse
 from speedproof.errors import UsageError
 from speedproof.measuring.build import BuildCache as BuildCache
 from speedproof.measuring.build import build_all
+from speedproof.measuring.executor import ACCOUNTED, check_decider, parse_metric
 from speedproof.measuring.plan import (
     Hooks,
     idle_parameters,
@@ -33,6 +34,7 @@ from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.store import latest_session as latest_session
 from speedproof.measuring.store import new_session as new_session
 from speedproof.measuring_options import Measuring
+from speedproof.options import decider_of
 
 Plan = tuple[PlannedBenchmark, ...]
 Absent = dict[str, tuple[str, ...]]
@@ -174,6 +176,9 @@ def _plan_of_revisions(
     # What is wrong with the plan is said before anything is built.
     benchmarks = planned({revision.name: [PlannedBuild("", 0, 0.0)] for revision in revisions})
     check_tests(m, len(benchmarks), len(revisions) - 1)
+    if not (m.driver or m.perf or m.energy):  # else it depends on the machine what is recorded
+        output = (parse_metric(text).name for text in m.metric)
+        check_decider(decider_of(m.decide_by)[0], ["time", *ACCOUNTED, *output])
     if m.builds and "{seed}" in m.build:
         # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
         revisions = tuple(replace(revision, drawn=m.seed) for revision in revisions)

@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, measured_again, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -109,6 +109,7 @@ class HistoryAlarm(Struct, frozen=True):
             self.decision.state if self.decision else None,
             self.undone.sha if self.undone else None,
             self.again(series, followed),
+            self.decision,
         )  # fmt: skip
 
 
@@ -128,15 +129,20 @@ class ExportedAlarm(Struct, frozen=True):
     decision: str | None
     undone: str | None
     confirm: str  # the command that measures it again and files that, but for '-- COMMAND'
+    decided: Triage | None = None  # the whole decision: why, by whom and when, too
 
 
 class ExportedAlarms(Struct, frozen=True):
-    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones."""
+    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones.
+
+    ``older`` is how many slowdowns stand undecided since before the last commits.
+    """
 
     store: str
     every: float
     last: int
     alarms: tuple[ExportedAlarm, ...]
+    older: int = 0
 
 
 class AlarmAnswer(Struct, frozen=True):
@@ -178,7 +184,7 @@ class AlarmAnswer(Struct, frozen=True):
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
         alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
-        return ExportedAlarms(self.store, self.every, self.last, alarms)
+        return ExportedAlarms(self.store, self.every, self.last, alarms, len(self.older))
 
 
 def find_alarms(
@@ -246,11 +252,11 @@ def find_alarms(
             good, bad, raiser = (track.commit(start + k) for k in (since - 1, since, at_value))
             places = start + since, stretch.possible(since)
             concerned = partial(track.concerned, split=places[0], possible=places[1])
-            said = standing(decisions, known[track.series].key.benchmark, concerned)
+            key = known[track.series].key
+            said = standing(decisions, key.benchmark, concerned, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
-            sure = (sure and since not in unsure | stretch.only_alone) or any(
-                d.state == "confirmed" for d in said
-            )
+            sure &= since not in unsure | stretch.only_alone
+            sure |= measured_again(said, key.metric, track.basis)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = {
