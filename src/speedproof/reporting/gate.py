@@ -97,9 +97,8 @@ class _Line:
         """What is seen of it, or proven by itself."""
         if self.by_mean:
             return f"{words.natural(self.of)}{self.by_mean}"
-        if self.alone not in words.CHANGED:
-            return f"~ {words.natural(self.of)}".removesuffix(" -")
-        return words.change(replace(self.of, verdict=self.alone))
+        seen = self.alone if self.alone in words.CHANGED else Verdict.UNDECIDED
+        return words.change(replace(self.of, verdict=seen))
 
     @property
     def range(self) -> str:
@@ -385,7 +384,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
 
 
 def _least(bound: float) -> Cell:
-    least = factor(bound if bound > words.ONE else 1.0, -1)
+    least = factor(bound, -1)
     return Cell(f"at least {least}", shorter=(f"≥ {least}",))
 
 

@@ -150,16 +150,13 @@ class Voice(Struct, frozen=True):
             bound = words.effect(head).bound
             proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
             return Cell(words.change(head), style, speedup=certified), proven
-        brief, why = words.briefly(head), words.needs(head)
-        shorter = [words.change(head)]
+        seen = words.change(head)
         if head.verdict is Verdict.EQUIVALENT:
-            style = ""
-            longest = f"= the same within {share(self.margin or WORTH_KNOWING)}"
-        else:
-            style = "dim"
-            longest = f"~ undecided ({why})" if why and brief else "~ undecided"
-            shorter[:0] = [f"~ undecided ({brief})"] if brief else []
-        return Cell(longest, style, tuple(shorter), spans=True, speedup=certified), Cell("")
+            same = f"= the same within {share(self.margin or WORTH_KNOWING)}"
+            return Cell(same, shorter=(seen,), spans=True, speedup=certified), Cell("")
+        whole, *shorter = [f"undecided ({why})" for why in words.whys(head)] + ["undecided"]
+        open_yet = Cell(whole, "dim", tuple(shorter), spans=True)
+        return Cell(seen, "dim", speedup=certified), open_yet
 
     def sentence(self, head: Comparison, answers: Sequence[Comparison] = ()) -> str:
         """The verdict with its proof, and what contradicts it."""

@@ -243,8 +243,8 @@ def _change(head: Comparison) -> tuple[Cell, str]:
     if head.verdict in words.CHANGED:
         change = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
         return change, f"{words.at_least(words.effect(head).bound)} {words.marked(head)}".rstrip()
-    brief = words.briefly(head) if head.verdict is Verdict.UNDECIDED else ""
-    return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
+    brief = words.whys(head)[-1:] if head.verdict is Verdict.UNDECIDED else []
+    return Cell(words.change(head), "dim"), "".join(f"({why})" for why in brief)
 
 
 def _dated(names: Sequence[str]) -> bool:
