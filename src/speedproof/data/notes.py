@@ -71,8 +71,8 @@ class Assumption(Enum):
         "measure both versions in a random order", "risk", "dependent neighbouring runs")
     EFFECTIVE_RUNS = ("effective runs", "are there enough runs, after allowing for similar neighbours?",
         "measure more runs, or both versions in a random order", "power", "too few independent runs")
-    DRIFT = ("drift", "is the series free of a trend? (Spearman's correlation)",
-        "warm up longer, or measure both versions in a random order", "risk", "drift")
+    TREND = ("trend", "do the values neither rise nor fall over the runs? (Spearman's correlation)",
+        "warm up longer, or measure both versions in a random order", "risk", "a trend over the runs")
     STEADINESS = ("steadiness", "are the values of one process free of a trend? (Spearman's correlation)",
         "warm up longer, or use the same number of values from every process",
         "risk", "warm-up within processes")

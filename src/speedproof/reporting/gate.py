@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import by_medians, times, version_columns
@@ -209,7 +209,7 @@ def _conclusion(result: GateDecision, lines: Sequence[_Line]) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
     total, margins = len(lines), {line.words["margin"] for line in lines}
     margin = margins.pop() if len(margins) == 1 else "the margin"
-    what = _counted(lines) if total != 1 else labels([lines[0].of.benchmark], _LABEL)[0]
+    what = _counted(lines) if total != 1 else spoken([result.reference, lines[0].of.candidate.label])[1]
     fails, undecided = (
         [line for line in lines if line.row.outcome is outcome]
         for outcome in (Outcome.FAIL, Outcome.UNDECIDED)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.sample import clock_of
 from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.results import CHANGED as CHANGED
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
@@ -54,7 +55,7 @@ def gain_and_loss(result: Comparison) -> tuple[str, str]:
 
 def of_metric(metric: str) -> tuple[str, str]:
     """The same where only the metric is known."""
-    return ("faster", "slower") if metric == "time" else ("better", "worse")
+    return ("faster", "slower") if clock_of(metric) else ("better", "worse")
 
 
 def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
