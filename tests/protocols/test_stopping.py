@@ -145,7 +145,7 @@ def test_equal_programs_are_the_same_within_one_percent() -> None:
         assert found.verdict is Verdict.UNDECIDED
         assert found.needed is not None
         assert found.needed.within == (margin or 0.01)
-        assert found.needed.reference == math.ceil(race.blocks + found.blocks_to_go)
+        assert found.needed.reference == math.ceil(found.result.blocks + found.blocks_to_go)
 
 
 def test_what_a_verdict_needs_does_not_depend_on_a_precision() -> None:
