@@ -449,14 +449,14 @@ def said(error: click.UsageError) -> str:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    """The nearest name, else one that begins alike; none where all are far."""
+    """The nearest name, else one that begins alike; none where all are far, as from a single letter."""
     import difflib  # not for the help alone
 
     bare = {name.lstrip("-"): name for name in known}
     word = word.lstrip("-")
     begins = [name for name in bare if name.startswith(word[:3])]
     near = difflib.get_close_matches(word, bare, 1, _NEAR) or difflib.get_close_matches(word, begins, 1, 0)
-    return f"; did you mean {bare[near[0]]}?" if word and near else ""
+    return f"; did you mean {bare[near[0]]}?" if len(word) > 1 and near else ""
 
 
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:

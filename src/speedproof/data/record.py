@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
 from typing import Any
@@ -173,6 +173,21 @@ class Skipped(Struct, frozen=True):
     def __str__(self) -> str:
         # Names come from files, and a line break in one must not make two remarks of one.
         return visible(": ".join(filter(None, (self.path, self.where, self.benchmark, self.reason))))
+
+
+def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> Iterator[Record | Skipped]:
+    """The values that are numbers, if there are any; what is to be said of the others goes before.
+
+    That there are none may be ``expected``.
+    """
+    good = np.isfinite(record.values)
+    if lost := int(good.size - np.count_nonzero(good)):
+        reason = f"{name} is not a finite number in {lost} of {plural(good.size, noun)}"
+        yield record.left_out(reason, expected=expected and lost == good.size)
+    if lost < good.size:
+        processes, blocks = (of if of is None else of[good] for of in (record.processes, record.blocks))
+        some = replace(record, values=record.values[good], processes=processes, blocks=blocks)
+        yield some if lost else record
 
 
 def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
