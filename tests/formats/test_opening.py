@@ -130,7 +130,7 @@ def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrappi
         (b'{"results": []}', "JSON without any results: 'results' is empty"),
         (b'{"speed": 3}', "JSON of an unknown tool, with members 'speed'"),
         (b'{"speed": 3}\n{"speed": 4}\n', "JSON of an unknown tool, with members 'speed'"),
-        (b"Hello\nworld\n", "the first line is 'Hello'; known formats: "),
+        (b"Hello\nworld\n", "the first line is 'Hello'; 'speedproof formats' lists what is read"),
         (b'{"results": [], "command": 1, "times": 2}', "holds no results"),
         (b'{"results": [{"command": "x", "times": [1.0, 2', "ends in the middle"),
         (b'{"results": [{"command": "x", "times": [1.0,\n 2x', "not JSON"),
