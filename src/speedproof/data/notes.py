@@ -104,6 +104,8 @@ class Assumption(Enum):
     INTERLEAVED = ("interleaved measuring", "were both versions measured in turns?",
         "measure with 'speedproof run', which takes turns in random order",
         "risk", "versions measured one after the other")
+    ONE_UNIT = ("one unit", "are both versions in the same unit?",
+        "write the unit into the files", "question", "units that may differ")
     ONE_SESSION = ("one session", "were both versions measured in one session on one machine?",
         "measure both versions in one session, or each in several", "risk", "different sessions")
     SEVERAL_SESSIONS = ("several sessions",

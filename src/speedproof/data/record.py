@@ -18,7 +18,7 @@ from speedproof.data.units import Direction, Unit, direction_of
 from speedproof.errors import FormatError
 
 # They hold what somebody wrote down; every other tool measures one thing after the other.
-_NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
+NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
 _Fields = tuple[tuple[str, str], ...]
 _FEW = 64  # records whose values are looked at together
 _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
@@ -62,7 +62,7 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
     in_turn = Trait.IN_TURN in x.traits & y.traits and Trait.SORTED not in x.traits | y.traits
     if same_sitting and in_turn:
         return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
-    if x.tool in _NO_TOOL or y.tool in _NO_TOOL:
+    if x.tool in NO_TOOL or y.tool in NO_TOOL:
         return Order.UNKNOWN
     if same_sitting and x.session_count == y.session_count == 1 and x.position != y.position:
         return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
@@ -116,7 +116,9 @@ def pairing(reference: str, x: Mapping[Key, Sample], candidate: str, y: Mapping[
             pairs.append(Pair(key, sample, partner))
             continue
         a, b = (f"in {s.unit or 'plain numbers'} ({s.direction} is better)" for s in (sample, partner))
-        why = f"{reference} is {a}, {candidate} {b}; they cannot be compared"
+        plain = "" in (sample.unit, partner.unit) and sample.unit != partner.unit
+        unknown = " before the plain numbers have a unit (--unit)" * plain
+        why = f"{reference} is {a}, {candidate} {b}; they cannot be compared{unknown}"
         problems.append((key, f"{key.benchmark} ({key.metric}): {why}"))
     return Pairing(
         tuple(pairs), tuple(k for k in x if k not in y), tuple(k for k in y if k not in x), tuple(problems)
