@@ -8,7 +8,6 @@ which is made of both (of several commands ``COMMANDS``, where ``main`` says so)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc, get_annotations
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_origin
@@ -462,5 +461,7 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:
     """The error of a command that there is not."""
-    meant = f"; did you mean compare {name}?" if os.path.exists(name) else _near(name, known)
+    from pathlib import Path
+
+    meant = f"; did you mean compare {name}?" if Path(name).exists() else _near(name, known)
     return click.UsageError(f"unknown command {name}{meant}", ctx)
