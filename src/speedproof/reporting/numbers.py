@@ -32,6 +32,9 @@ def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
         digits = min(max(2, -apart.adjusted()), most)
     rounding = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding)
+    while digits > 2 and not rounded.as_tuple().digits[-1]:  # rounded up to fewer digits
+        digits -= 1
+        rounded = rounded.quantize(Decimal(1).scaleb(-digits))
     return f"{rounded:f}x" if 1e-4 < abs(ratio) < 1e6 else f"{rounded:.3g}x"
 
 
