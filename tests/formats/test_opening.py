@@ -125,6 +125,7 @@ def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrappi
         (b"\xff\xfe1", "damaged"),
         (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"),
         (b"{", "begins like JSON but is cut off or malformed"),
+        (b"name,mean,std\nx,1,2\n", "this is a table of means and deviations"),
         (b"[]", "JSON without any named members"),
         (b'{"results": [{"comm', "begins like JSON but is cut off or malformed"),
         (b'{"results": []}', "JSON without any results: 'results' is empty"),

@@ -185,6 +185,8 @@ _LINES: tuple[tuple[str, str], ...] = (
      f"hyperfine's CSV is a summary, {_SUMMARY}. Run hyperfine with --export-json"),
     (r"^\| Command \| Mean \[|^ *Time \(mean ± σ\):",
      f"this is hyperfine's summary, {_SUMMARY}. Run hyperfine with --export-json"),
+    (r"\A\w+[,;\t]mean[,;\t]\w*(sd|std|dev)\w*[,;\t\r\n]",
+     f"this is a table of means and deviations, {_SUMMARY}. Give the raw measurements"),
     (r"^name,iterations,real_time,cpu_time,time_unit|^Benchmark +Time +CPU +Iterations",
      "google-benchmark's CSV and console output are not read; run with --benchmark_out=FILE "
      "--benchmark_out_format=json --benchmark_repetitions=20"),
