@@ -33,6 +33,7 @@ PROVEN = "proven"
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
 WORSE_ON_AVERAGE = "on average it misses its limit"
+NO_NUMBER = "no number of runs can be named"
 """Why a policy is not met by what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
@@ -435,7 +436,7 @@ def mean_of_blocks(differences: FloatArray) -> MeanLogRatio:
 def forecast(blocks: int, more: float) -> Needed:
     """How many blocks are needed in all, as far as that is known."""
     total = math.ceil(blocks + more) if math.isfinite(more) else None
-    return Needed(total, total, "no end is in sight" if more == math.inf else "too early to say")
+    return Needed(total, total, NO_NUMBER if more == math.inf else "too early to say")
 
 
 def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:

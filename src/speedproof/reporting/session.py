@@ -15,7 +15,7 @@ from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRu
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.negative_controls import differs
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
-from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
+from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import Summary, summarise
 from speedproof.reporting import gate, sheet, versions
@@ -321,7 +321,7 @@ def _end(f: CandidateResult, left: int | None, aim: str) -> str:
     if math.isfinite(f.blocks_to_go):
         count = max(math.ceil(f.blocks_to_go), 1)
         return f"about {rough(count, 1)} run{'s' * (count > 1)} of each {aim}"
-    return "no end in sight"
+    return NO_NUMBER
 
 
 def bars(recent: Mapping[str, Sequence[float]], *, seconds: bool) -> list[str]:
