@@ -366,9 +366,9 @@ def few(result: Comparison) -> str:
     return f"≥ {max(counts)} {runs}" if needed.least else f"~{rough(max(counts))} {runs}"
 
 
-def whys(result: Comparison) -> list[str]:
-    """The same for a cell, the fullest first: with the runs of each side, the larger number alone."""
+def whys(result: Comparison) -> tuple[str, str]:
+    """The same for a cell: with the runs of each side where they differ, and in brief."""
     needed, why, runs = result.needed, needs(result), few(result)
     brief = f"needs {runs}" if runs else re.split("[:,]", why)[0]
     alike = runs and needed and needed.reference == needed.candidate and needed.within is None
-    return [text for text in dict.fromkeys([brief if alike else why, brief]) if text]
+    return brief if alike else why, brief
