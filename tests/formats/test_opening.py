@@ -126,6 +126,10 @@ def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrappi
         (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"),
         (b"{", "begins like JSON but is cut off or malformed"),
         (b"name,mean,std\nx,1,2\n", "this is a table of means and deviations"),
+        (
+            b'{"speedproof": "0", "schema": 5, "command": "compare", "results": [{"mean": 1}]}',
+            "an answer of speedproof",
+        ),
         (b"[]", "JSON without any named members"),
         (b'{"results": [{"comm', "begins like JSON but is cut off or malformed"),
         (b'{"results": []}', "JSON without any results: 'results' is empty"),

@@ -138,6 +138,8 @@ COMPANIONS = (
 
 # JSON by the names of members that it must have. In order: the first match counts.
 _JSON: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("speedproof", "schema", "command"), "this is an answer of speedproof; give the files that it was made from, "
+     "or what 'compare --json' wrote to 'speedproof report'"),
     (("median(elapsed)",), f"this is a summary of nanobench, {_SUMMARY}. Render with its template "
      "ankerl::nanobench::templates::json()"),
     (("wasm", "phase", "event", "mean_deviation"), f"this is sightglass's summary, {_SUMMARY}. Give the raw "

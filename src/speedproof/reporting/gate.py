@@ -46,7 +46,7 @@ _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
 _SAYS = {
     "regression": "{worse} by more than {margin}",
     "slowdown": "{worse}",
-    "difference": "changed by more than {margin}",
+    "difference": "different by more than {margin}",
     "not worse": "not {worse} by more than {margin}",
     "improvement": "{better}",
     "equivalence": "the same within {margin}",
