@@ -273,6 +273,23 @@ def test_commits_without_a_value_do_not_count(tmp_path: Path) -> None:
     assert "in 1 benchmark, last 30 commits of 36\n" in run(tmp_path, "watch", repository="/")[1]
 
 
+def test_what_one_session_alone_shows_asks_for_a_measurement(tmp_path: Path) -> None:
+    """Eight commits in a session at 1.3 times: no change, but an alarm; a change when it was measured again."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for commits in [*([i] for i in range(30)), range(30, 38)]:
+            rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}\n" for i in commits]
+            (tmp_path / "r.csv").write_text("".join(["benchmark,version,ms\n", *rows]))
+            name = None if len(commits) > 1 else f"c{commits[0]:02d}"
+            history.add(tmp_path / "r.csv", commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
+    (alarm,) = history.alarms().alarms
+    assert (alarm.bad.sha, alarm.confirmed) == ("c30", False)
+    assert history.changes().changes == ()
+    history.decide("c30", "confirmed")
+    assert [change.commit.sha for change in history.changes().changes] == ["c30"]
+    assert history.alarms().alarms[0].confirmed
+
+
 def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told before anything is measured; the machine is known by its host, its CPU or the name of a store."""
     history = suspected(tmp_path, monkeypatch, "time")

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
     from speedproof.history.alarms import HistoryAlarm
+    from speedproof.history.changes import Change
     from speedproof.history.store import HistoryStore
     from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
@@ -283,6 +284,7 @@ class History:
         from speedproof.history.alarms import beyond_changes
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
+        from speedproof.history.rows import confirmed, standing
 
         line = first_parent_order(branch, self.repository)
         series, measured, commits, tracks = tracks_in(
@@ -290,8 +292,15 @@ class History:
         )
         floor = noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
         del measured  # of a large history much memory
-        changes = find_history_changes(tracks, alpha_of(confidence), correction=correction)
         said = self.store.decisions()
+
+        def shown(change: Change) -> bool:
+            key = series[change.track.series].key
+            told = standing(said, key.benchmark, change.concerned)
+            return not change.of_one_session or confirmed(told, key.metric, change.track.basis)
+
+        found = find_history_changes(tracks, alpha_of(confidence), correction=correction)
+        changes = tuple(filter(shown, found))
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),

@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, remeasured, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -27,7 +27,7 @@ EVERY, LAST = 1000.0, 30
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
-_SURE = 2.5
+_SURE = 1.5
 _BEGUN = 10  # values that tell to what height a level went first
 
 
@@ -244,6 +244,7 @@ def find_alarms(
             for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
         ]
         unsure = {since for since, (_, sure) in raised.items() if not sure}
+        unsure |= {k for k in borders[1:-1] if track.of_one_session(*stretch.possible(k))}
         for k, since in enumerate(borders[1:-1], 1):
             at_value, sure = raised.get(since, (since, False))
             news = since in raised and (at_value >= stretch.before or since in going_on)
@@ -254,8 +255,7 @@ def find_alarms(
             key = known[track.series].key
             said = standing(decisions, key.benchmark, concerned, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
-            here = "", remeasured(key.metric, track.basis)
-            sure = sure or any(d.state == "confirmed" and d.reason in here for d in said)
+            sure = (sure and since not in unsure) or confirmed(said, key.metric, track.basis)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = {

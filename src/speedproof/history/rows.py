@@ -67,6 +67,11 @@ def remeasured(metric: str, basis: str) -> str:
     return f"{metric} on {basis}"
 
 
+def confirmed(said: Iterable[Triage], metric: str, basis: str) -> bool:
+    """Whether that was measured again; of what older stores keep nobody knows."""
+    return any(d.state == "confirmed" and d.reason in ("", remeasured(metric, basis)) for d in said)
+
+
 def standing(
     decisions: Iterable[Triage],
     benchmark: str,
