@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -370,6 +371,33 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
     assert (told["alarms"], told["older"]) == ([], 1)  # that of c40
 
 
+def test_a_share_of_false_changes_finds_more(tmp_path: Path) -> None:
+    """Of ten steps of one to five deviations Holm shows some, a share more: where many are, more may be believed.
+
+    Benjamini and Hochberg's rule is never the stricter one, whatever the values are.
+    """
+    rng, history = np.random.default_rng(4), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for i in range(24):
+            level = 10 + (i >= 12) * np.linspace(0.1, 0.5, 10) + 0.1 * rng.standard_normal(10)
+            rows = "\n".join(f"b{k},{value}" for k, value in enumerate(level))
+            (tmp_path / "r.csv").write_text(f"benchmark,ms\n{rows}\n")
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    few, many = (
+        {change["benchmark"] for change in json.loads(told)["results"][0]["changes"]}
+        for told in (run(tmp_path, *fdr, "--json", repository="/")[1] for fdr in ((), ("--fdr",)))
+    )
+    assert set() < few < many
+
+
+@pytest.mark.parametrize("place", ["bad.db", "mysql://here"])
+def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path, place: str) -> None:
+    """Not by the first question."""
+    (tmp_path / "bad.db").write_text("no database at all, but long enough to be taken for one" * 99)
+    with pytest.raises(sp.SpeedproofError):
+        sp.History(place if "://" in place else tmp_path / place)
+
+
 def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     """Without the first slow commit the next one is; its change is open, and so is one that is measured again."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
@@ -608,6 +636,10 @@ def test_an_alarm_is_handed_to_a_command(
     capfd.readouterr()
     run(tmp_path, *words, "echo from the command")
     assert capfd.readouterr() == ("", "from the command\n")
+    place = ["--store", str(tmp_path / "s.db"), "--repository", str(tmp_path)]
+    watch = [sys.executable, "-m", "speedproof", "history", *words, "echo from another", *place]
+    both = subprocess.run(watch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert "alarm" in both.stdout.partition("from another")[0]
     failing.unlink()
     code, out, _ = run(tmp_path, *words, command, "--json")
     assert (code, json.loads(file.read_text())) == (1, json.loads(out))
