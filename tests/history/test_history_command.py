@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from msgspec.structs import replace
 from tests.command import parse, speedproof
 
 import speedproof as sp
+from speedproof.cli.console import Console, Ticker
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.suite import Key
 from speedproof.history.alarms import find_alarms
@@ -833,6 +835,27 @@ def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch
         assert "and 3 more: " in err
         monkeypatch.setenv("PATH", str(tmp_path))
     assert run(tmp_path, "add", files[0], "--unit", "ms", "--commit", "v1", repository="/")[0] == 0
+
+
+def test_a_file_that_names_two_commits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them is to be named; how many files are added is shown meanwhile, and how many samples there are."""
+    (tmp_path / "r.csv").write_text("benchmark,ms,commit_id,git_commit\nin,10,aaa,bbb\n")
+    shown: list[object] = []
+    progress = Console.progress
+
+    def told_of(self: Console, title: str, total: float | None) -> AbstractContextManager[Ticker]:
+        shown.append((title, total))
+        return progress(self, title, total)
+
+    monkeypatch.setattr(Console, "progress", told_of)
+    code, _, err = run(tmp_path, "add", str(tmp_path / "r.csv"), repository="/")
+    told = "r.csv: names several commits (aaa, bbb); name one with --commit\n"
+    assert (code, err.endswith(told), shown) == (2, True, [("adding", 1)]), err
+    assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--commit", "ccc", repository="/")[0] == 0
+    whole, other = str(tmp_path / "all.jsonl.gz"), ("--store", str(tmp_path / "other.db"))
+    assert run(tmp_path, "export", whole)[:2] == (0, f"{whole}: 1 sample\n")
+    assert speedproof("history", "import", whole, *other)[:2] == (0, f"1 new sample from {whole}\n")
+    assert speedproof("history", "import", whole, *other)[:2] == (0, f"0 new samples from {whole}\n")
 
 
 def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:

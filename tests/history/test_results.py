@@ -22,7 +22,7 @@ from speedproof.history.commits import Commit, Followed
 from speedproof.history.result import HistoryAnswer, by_commit
 from speedproof.history.rows import Announced, StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.reporting.history import alarm_report, at_least, overview, track_report
+from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
 from speedproof.reporting.text import render
 from speedproof.stats.alarms import alarms
 
@@ -515,6 +515,7 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     line = Followed(line=ALL)
     found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (wide, last), (), None, (), line)
     assert state in render(overview(found), 200)
+    assert today_of(found, last) == "stands"
     assert ("Which commit: " in render(overview(found), 200)) == (first.undone is None), "it is repaired"
 
 
