@@ -852,6 +852,11 @@ def test_a_file_that_names_two_commits_is_refused(tmp_path: Path, monkeypatch: p
     told = "r.csv: names several commits (aaa, bbb); name one with --commit\n"
     assert (code, err.endswith(told), shown) == (2, True, [("adding", 1)]), err
     assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--commit", "ccc", repository="/")[0] == 0
+    header, row = run(tmp_path, "query", repository="/")[1].splitlines()[2:4]
+    assert (header.split()[:3], row.split()[:4]) == (
+        ["commit", "benchmark", "median"],
+        ["ccc", "in", "10", "ms"],
+    )
     whole, other = str(tmp_path / "all.jsonl.gz"), ("--store", str(tmp_path / "other.db"))
     assert run(tmp_path, "export", whole)[:2] == (0, f"{whole}: 1 sample\n")
     assert speedproof("history", "import", whole, *other)[:2] == (0, f"1 new sample from {whole}\n")
