@@ -11,8 +11,10 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from msgspec.structs import replace
 from tests.command import parse, speedproof
 
 import speedproof as sp
+from speedproof.cli.console import Console, Ticker
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.suite import Key
 from speedproof.history.alarms import find_alarms
@@ -370,6 +373,33 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
     assert (told["alarms"], told["older"]) == ([], 1)  # that of c40
 
 
+def test_a_share_of_false_changes_finds_more(tmp_path: Path) -> None:
+    """Of ten steps of one to five deviations Holm shows some, a share more: where many are, more may be believed.
+
+    Benjamini and Hochberg's rule is never the stricter one, whatever the values are.
+    """
+    rng, history = np.random.default_rng(4), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for i in range(24):
+            level = 10 + (i >= 12) * np.linspace(0.1, 0.5, 10) + 0.1 * rng.standard_normal(10)
+            rows = "\n".join(f"b{k},{value}" for k, value in enumerate(level))
+            (tmp_path / "r.csv").write_text(f"benchmark,ms\n{rows}\n")
+            history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    few, many = (
+        {change["benchmark"] for change in json.loads(told)["results"][0]["changes"]}
+        for told in (run(tmp_path, *fdr, "--json", repository="/")[1] for fdr in ((), ("--fdr",)))
+    )
+    assert set() < few < many
+
+
+@pytest.mark.parametrize("place", ["bad.db", "mysql://here"])
+def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path, place: str) -> None:
+    """Not by the first question."""
+    (tmp_path / "bad.db").write_text("no database at all, but long enough to be taken for one" * 99)
+    with pytest.raises(sp.SpeedproofError):
+        sp.History(place if "://" in place else tmp_path / place)
+
+
 def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     """Without the first slow commit the next one is; its change is open, and so is one that is measured again."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", tmp_path)
@@ -608,6 +638,10 @@ def test_an_alarm_is_handed_to_a_command(
     capfd.readouterr()
     run(tmp_path, *words, "echo from the command")
     assert capfd.readouterr() == ("", "from the command\n")
+    place = ["--store", str(tmp_path / "s.db"), "--repository", str(tmp_path)]
+    watch = [sys.executable, "-m", "speedproof", "history", *words, "echo from another", *place]
+    both = subprocess.run(watch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert "alarm" in both.stdout.partition("from another")[0]
     failing.unlink()
     code, out, _ = run(tmp_path, *words, command, "--json")
     assert (code, json.loads(file.read_text())) == (1, json.loads(out))
@@ -801,6 +835,32 @@ def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch
         assert "and 3 more: " in err
         monkeypatch.setenv("PATH", str(tmp_path))
     assert run(tmp_path, "add", files[0], "--unit", "ms", "--commit", "v1", repository="/")[0] == 0
+
+
+def test_a_file_that_names_two_commits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them is to be named; how many files are added is shown meanwhile, and how many samples there are."""
+    (tmp_path / "r.csv").write_text("benchmark,ms,commit_id,git_commit\nin,10,aaa,bbb\n")
+    shown: list[object] = []
+    progress = Console.progress
+
+    def told_of(self: Console, title: str, total: float | None) -> AbstractContextManager[Ticker]:
+        shown.append((title, total))
+        return progress(self, title, total)
+
+    monkeypatch.setattr(Console, "progress", told_of)
+    code, _, err = run(tmp_path, "add", str(tmp_path / "r.csv"), repository="/")
+    told = "r.csv: names several commits (aaa, bbb); name one with --commit\n"
+    assert (code, err.endswith(told), shown) == (2, True, [("adding", 1)]), err
+    assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--commit", "ccc", repository="/")[0] == 0
+    header, row = run(tmp_path, "query", repository="/")[1].splitlines()[2:4]
+    assert (header.split()[:3], row.split()[:4]) == (
+        ["commit", "benchmark", "median"],
+        ["ccc", "in", "10", "ms"],
+    )
+    whole, other = str(tmp_path / "all.jsonl.gz"), ("--store", str(tmp_path / "other.db"))
+    assert run(tmp_path, "export", whole)[:2] == (0, f"{whole}: 1 sample\n")
+    assert speedproof("history", "import", whole, *other)[:2] == (0, f"1 new sample from {whole}\n")
+    assert speedproof("history", "import", whole, *other)[:2] == (0, f"0 new samples from {whole}\n")
 
 
 def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:

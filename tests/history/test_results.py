@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
+from speedproof.corpus.changes import CorpusChange
 from speedproof.data.suite import Key
 from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms
 from speedproof.history.changes import find_history_changes
@@ -21,7 +22,7 @@ from speedproof.history.commits import Commit, Followed
 from speedproof.history.result import HistoryAnswer, by_commit
 from speedproof.history.rows import Announced, StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
-from speedproof.reporting.history import alarm_report, overview, track_report
+from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
 from speedproof.reporting.text import render
 from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
@@ -491,6 +492,24 @@ def test_a_drift_is_undone_by_what_takes_it_back_whole() -> None:
         assert math.log(drift.today) == pytest.approx(left, abs=0.01)
 
 
+def test_a_change_is_proven_beyond_one_only() -> None:
+    """A bound on the other side of 1 proves no size; the sentence names one benchmark, or all histories."""
+    for factor, low, high, least in (
+        (1.25, 1.125, 1.5, "1.12x"),
+        (1.25, 0.875, 1.5, ""),
+        (0.75, 0.625, 0.875, "1.14x"),
+        (0.75, 0.625, 1.125, ""),
+        (1.25, math.nan, math.nan, ""),
+    ):
+        change = CorpusChange("sort", "ant", "v2", "v2", "v2", factor, low, high, 0.01, factor > 1.0, False)
+        assert at_least(change) == least
+    for benchmarks, told in ((1, "Of single benchmarks without"), (2, "Of histories without")):
+        tracks = followed(*([noisy(k, 0.0, 0) for k in range(benchmarks)]))
+        known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(benchmarks)}
+        found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), known, tracks, (), (), None)
+        assert told in render(overview(found), 80)
+
+
 @pytest.mark.parametrize(("left", "state"), [(0.0, "undone at 40aaaaaaa"), (0.03, "still 1.03x")])
 def test_what_became_of_a_change(left: float, state: str) -> None:
     """5 % more than 1 ms from commit 20 on, at 40 taken back, in full or in part."""
@@ -508,6 +527,7 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     line = Followed(line=ALL)
     found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (wide, last), (), None, (), line)
     assert state in render(overview(found), 200)
+    assert today_of(found, last) == "stands"
     assert ("Which commit: " in render(overview(found), 200)) == (first.undone is None), "it is repaired"
 
 

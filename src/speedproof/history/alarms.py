@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, measured_again, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -256,7 +256,7 @@ def find_alarms(
             said = standing(decisions, key.benchmark, concerned, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
             sure &= since not in unsure | stretch.only_alone
-            sure |= measured_again(said, key.metric, track.basis)
+            sure |= confirmed(said, key.metric, track.basis)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = {
