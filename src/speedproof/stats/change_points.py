@@ -141,7 +141,7 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
-        splits, pvalues = plain.split.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
+        splits, pvalues = plain.splits.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
         searches = {
             row: _search(Levelled(series[row], ways[i]), alpha, splits[i], pvalues[i])
             for i, row in enumerate(part.tolist())
