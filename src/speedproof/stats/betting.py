@@ -85,29 +85,14 @@ def mix(log_wealths: Sequence[float]) -> float:
     return top + math.log(sum(math.exp(w - top) for w in log_wealths))
 
 
-class BettingMartingale:
-    """The wealth of the mixture at a speedup of 1, kept up to date block by block."""
-
-    __slots__ = ("_log_wealths", "side")
-
-    def __init__(self, side: int) -> None:
-        self.side = side
-        self._log_wealths: list[float] = LOG_WEIGHTS.tolist()
-
-    def bet(self, difference: float, scale: float) -> None:
-        """Bet on one block; the arguments are those of :func:`log_factors`."""
-        v = self.side * difference
-        if abs(v) <= _TIE:
-            return
-        r = abs(v) / scale if scale > _TIE else 1.0
-        for k, (slope, top) in enumerate(_PAIRS):
-            stake = math.copysign(min(slope * r, top), v)
-            self._log_wealths[k] += math.log(2.0 / (1.0 + math.exp(-2.0 * stake)))
-
-    @property
-    def log_wealth(self) -> float:
-        """Logarithm of the e-value."""
-        return mix(self._log_wealths)
+def bet(log_wealths: list[float], difference: float, scale: float) -> None:
+    """Add to the wealths what a block gains at a speedup of 1; the arguments are those of :func:`log_factors`."""
+    if abs(difference) <= _TIE:
+        return
+    r = abs(difference) / scale if scale > _TIE else 1.0
+    for k, (slope, top) in enumerate(_PAIRS):
+        stake = math.copysign(min(slope * r, top), difference)
+        log_wealths[k] += math.log(2.0 / (1.0 + math.exp(-2.0 * stake)))
 
 
 def growth(differences: FloatArray, shift: float) -> float:

@@ -27,7 +27,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import (
     FORECAST_FROM,
     LOG_WEIGHTS,
-    BettingMartingale,
+    bet,
     blocks_until,
     log_factors,
     mix,
@@ -131,7 +131,7 @@ class PairedSequence:
         # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
         # least and the most that the differences may have been before they were read.
         self._rows = np.empty((5, 64))
-        self._at_one = {side: BettingMartingale(side) for side in (1, -1)}
+        self._at_one: dict[int, list[float]] = {side: LOG_WEIGHTS.tolist() for side in (1, -1)}
         self._result: SequentialResult | None = None
 
     @classmethod
@@ -193,8 +193,8 @@ class PairedSequence:
 
     def _bet(self, difference: float, scale: float) -> None:
         """Bet on the next block."""
-        for martingale in self._at_one.values():
-            martingale.bet(difference, scale)
+        for side, log_wealths in self._at_one.items():
+            bet(log_wealths, side * difference, scale)
 
     @staticmethod
     def _row(side: int, shift: float) -> int:
@@ -208,7 +208,7 @@ class PairedSequence:
     def evidence(self, side: int) -> float:
         """The same at a speedup of 1, which is at hand."""
         self._ordered()
-        return self._at_one[side].log_wealth
+        return mix(self._at_one[side])
 
     def proves(self, side: int) -> bool:
         """Whether the bound of a side is beyond a speedup of 1."""
