@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from numpy.typing import ArrayLike as ArrayLike
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

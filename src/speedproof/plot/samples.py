@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import DataError
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import (
@@ -64,7 +63,7 @@ _LONG = 14  # characters that fit under a violin
 
 
 def histogram(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     model: MixtureModel | None = None,
     *,
     ax: Axes | None = None,
@@ -106,7 +105,7 @@ def histogram(
 
 
 def histograms(
-    samples: Mapping[str, npt.ArrayLike],
+    samples: Mapping[str, ArrayLike],
     models: Sequence[MixtureModel | None] | None = None,
     *,
     axis: str = "value",
@@ -202,7 +201,7 @@ def _normal(grid: FloatArray, mean: float, deviation: float) -> FloatArray:
 
 
 def density(
-    samples: Mapping[str, npt.ArrayLike], *, ax: Axes | None = None, axis: str = "value", title: str = ""
+    samples: Mapping[str, ArrayLike], *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Kernel density of all runs of each version, and dashed the normal distribution of their mean and deviation.
 
@@ -239,7 +238,7 @@ def density(
 
 
 def violins(
-    samples: Mapping[str, npt.ArrayLike],
+    samples: Mapping[str, ArrayLike],
     models: Sequence[MixtureModel | None] | None = None,
     *,
     ax: Axes | None = None,
@@ -315,7 +314,7 @@ def _violin(
 
 
 def ecdf(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     model: MixtureModel | None = None,
     *,
     ax: Axes | None = None,
@@ -360,7 +359,7 @@ def ecdf(
 
 
 def ecdfs(
-    samples: Mapping[str, npt.ArrayLike],
+    samples: Mapping[str, ArrayLike],
     models: Sequence[MixtureModel | None] | None = None,
     *,
     ax: Axes | None = None,
@@ -418,7 +417,7 @@ def _finished_ecdf(
 
 
 def run_order(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     model: MixtureModel | None = None,
     *,
     ax: Axes | None = None,
@@ -468,7 +467,7 @@ def run_order(
 
 
 def qq(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     distribution: Literal["normal", "log-normal"] = "normal",
     *,
     ax: Axes | None = None,
@@ -541,9 +540,9 @@ def qq(
 
 
 def ellipses(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    states: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    states: ArrayLike,
     *,
     ax: Axes | None = None,
     axes: tuple[str, str] = ("", ""),

@@ -22,9 +22,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import DataError
 from speedproof.stats.scaling import NORMAL_DEVIATION
 
@@ -125,7 +124,7 @@ def _missing(alpha: float) -> float:
     return -math.log(alpha) - float(LOG_WEIGHTS.max())
 
 
-def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float) -> float:
+def smallest_provable(differences: ArrayLike, blocks: float, *, alpha: float) -> float:
     """The smallest speedup that about half of all sessions of so many blocks would prove; infinity for too few."""
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:

@@ -22,9 +22,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray, IntArray, extension
+from speedproof.arrays import ArrayLike, FloatArray, IntArray, extension
 from speedproof.stats.normal_scores import normal_scores, power
 from speedproof.stats.two_levels import Levels, null_table, upper_tail
 
@@ -285,7 +284,7 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     return int(possible[0]), int(possible[-1])
 
 
-def levels(x: npt.ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
+def levels(x: ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for steps between levels.
 
     Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told.
@@ -335,7 +334,7 @@ def _runs(n: int, k: int, runs: int) -> float:
     return ways / math.comb(n, k)
 
 
-def levels_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
+def levels_pvalue(statistic: ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a step shows such a statistic or a larger one."""
     return upper_tail(np.asarray(statistic, dtype=np.float64), *_row(n), 2)
 

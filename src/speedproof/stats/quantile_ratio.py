@@ -19,10 +19,9 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, edges, hold
@@ -48,7 +47,7 @@ def least_pvalue(q: float, n: int, m: int) -> float:
     return max(q, 1.0 - q) ** min(n, m)
 
 
-def quantile_limits(values: npt.ArrayLike, q: float, alpha: float) -> tuple[float, float]:
+def quantile_limits(values: ArrayLike, q: float, alpha: float) -> tuple[float, float]:
     """A lower and an upper limit of one quantile, each of risk alpha; infinite where the values have none.
 
     Examples
@@ -62,7 +61,7 @@ def quantile_limits(values: npt.ArrayLike, q: float, alpha: float) -> tuple[floa
     return float(low[0]), float(high[0])
 
 
-def shift_function(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> FloatArray:
+def shift_function(x: ArrayLike, y: ArrayLike, alpha: float) -> FloatArray:
     """The ratio of two samples at each of nine deciles with a lower and an upper bound, shape (9, 3).
 
     All nine lower bounds hold together with a risk of alpha, and so do the upper ones (Bonferroni). They are 0
@@ -96,7 +95,7 @@ class Quantiles(Struct, frozen=True):
     log_ratio: FloatArray
 
     @classmethod
-    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, q: float) -> Quantiles:
+    def of(cls, x: ArrayLike, y: ArrayLike, q: float) -> Quantiles:
         """Of samples in the last axis, shapes (rows, n) and (rows, m); NaN where a quantile is not positive."""
         if not 0.0 < q < 1.0:
             raise ValueError(f"a quantile has a share between 0 and 1, not {q:g}")
@@ -164,7 +163,7 @@ class Quantiles(Struct, frozen=True):
 
 
 def runs_needed_quantiles(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8, *, q: float
+    x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8, *, q: float
 ) -> RunsNeeded:
     """Runs after which the test of the ratio of two quantiles would find what was observed, row by row."""
     return Quantiles.of(x, y, q).runs_needed(alpha, power)

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
 from speedproof.stats.ranks import ascending, listed, merged_places
@@ -50,7 +49,7 @@ class Pairs(Struct, frozen=True, eq=False):
         return Pairs(self.x[which], self.y[which], self.step[which], self.inflation[which], ())
 
 
-def pairs_of(x: npt.ArrayLike, y: npt.ArrayLike, steps: npt.ArrayLike, inflation: npt.ArrayLike) -> Pairs:
+def pairs_of(x: ArrayLike, y: ArrayLike, steps: ArrayLike, inflation: ArrayLike) -> Pairs:
     """Samples along the last axis, in rows."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     step, factors = np.asarray(steps, dtype=np.float64), np.asarray(inflation, dtype=np.float64)

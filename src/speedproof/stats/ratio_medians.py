@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats import ranks
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.ranks import (
@@ -40,9 +39,7 @@ _MOST_RATIOS, _MOST_COMPILED = 1 << 14, 1 << 18
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
 
 
-def ratio_of_medians(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, at_one: RankSum | None = None
-) -> Interval:
+def ratio_of_medians(x: ArrayLike, y: ArrayLike, alpha: float, *, at_one: RankSum | None = None) -> Interval:
     """Bounds of the factor between X and Y by the inverted rank-sum test; NaN where a value is negative.
 
     The rank-sum test of X against gamma Y counts the ratios x_i / y_j above gamma: each bound is an order
@@ -61,7 +58,7 @@ def ratio_of_medians(
 
 
 def ratio_of_medians_test(
-    x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, *, at_one: RankSum | None = None
+    x: ArrayLike, y: ArrayLike, gamma: float, *, at_one: RankSum | None = None
 ) -> OneSided:
     """Test the factor between X and Y against gamma: the p-values that the bounds of `ratio_of_medians` invert.
 
@@ -210,7 +207,7 @@ class _End(NamedTuple):
 
     gamma: float
     places: IntArray
-    count: int
+    upto: int
 
 
 class Ratios:
@@ -247,21 +244,21 @@ class Ratios:
         if self._last is not None and self._last[0] <= k < self._last[1][-1]:
             return float(self._last[2][np.searchsorted(self._last[1], k, side="right")])
         around = self._around  # next to one that was asked for before
-        if around is None or not around[0].count <= k < around[1].count:
+        if around is None or not around[0].upto <= k < around[1].upto:
             around = self._near(k)
         low, high = around
         # By interpolation, on the other side of k by twice the last miss, so that both ends come near; by halving
         # after two steps that did not.
         aim, before = k + 0.5, [math.inf, math.inf]
-        while (inside := self._distinct(low, high) if self.weighted else high.count - low.count) > self.few:
+        while (inside := self._distinct(low, high) if self.weighted else high.upto - low.upto) > self.few:
             halving = 2 * inside > before[-2]
-            share = 0.5 if halving else (aim - low.count) / (high.count - low.count)
+            share = 0.5 if halving else (aim - low.upto) / (high.upto - low.upto)
             middle = _between(low.gamma, high.gamma, share)
             before.append(inside)
             if low.gamma < middle < high.gamma:
                 end = self._end(middle)
-                low, high = (low, end) if end.count > k else (end, high)
-                aim = k + 0.5 + math.copysign(2.0 * abs(end.count - aim), k + 0.5 - end.count)
+                low, high = (low, end) if end.upto > k else (end, high)
+                aim = k + 0.5 + math.copysign(2.0 * abs(end.upto - aim), k + 0.5 - end.upto)
             elif halving:
                 break
         self._around = low, high
@@ -279,15 +276,15 @@ class Ratios:
     def _near(self, k: int) -> tuple[_End, _End]:
         """An interval that holds the k-th smallest ratio, between two of those of some values of each side."""
         low, high = self._everything()
-        every = float(high.count)
-        guesses, share, step = self._some(), (k + 0.5) / high.count, 0.0
+        every = float(high.upto)
+        guesses, share, step = self._some(), (k + 0.5) / high.upto, 0.0
         while 0.0 < share < 1.0 and self._distinct(low, high) > self.few:
             guess = float(guesses[int(share * guesses.size)])
             if not low.gamma < guess < high.gamma:
                 break
             end = self._end(guess)
-            low, high = (low, end) if end.count > k else (end, high)
-            off = (k + 0.5 - end.count) / every
+            low, high = (low, end) if end.upto > k else (end, high)
+            off = (k + 0.5 - end.upto) / every
             if off * step < 0.0:
                 break
             step = math.copysign(4.0 * max(abs(off), abs(step)), off)

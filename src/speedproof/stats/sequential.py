@@ -19,20 +19,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import (
-    FORECAST_FROM,
-    LOG_WEIGHTS,
-    bet,
-    blocks_until,
-    log_factors,
-    mix,
-    scale_of,
-)
+from speedproof.stats.betting import FORECAST_FROM, LOG_WEIGHTS, bet, blocks_until, log_factors, mix, scale_of
 from speedproof.stats.location import hodges_lehmann
 from speedproof.stats.scaling import middle
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
@@ -135,7 +126,7 @@ class PairedSequence:
         self._result: SequentialResult | None = None
 
     @classmethod
-    def of(cls, reference: npt.ArrayLike, candidate: npt.ArrayLike, *, alpha: float = 0.05) -> PairedSequence:
+    def of(cls, reference: ArrayLike, candidate: ArrayLike, *, alpha: float = 0.05) -> PairedSequence:
         """Make one of blocks that were all measured already."""
         x, y = np.asarray(reference, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
         if x.ndim != 1 or x.shape != y.shape:

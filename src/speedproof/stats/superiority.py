@@ -17,10 +17,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import (
     COMPILED,
@@ -72,12 +71,12 @@ class TypicalRatio(Bounded, frozen=True):
 
 
 def typical_ratio(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     alpha: float,
     *,
-    steps: npt.ArrayLike = (0.0, 0.0),
-    inflation: npt.ArrayLike = (1.0, 1.0),
+    steps: ArrayLike = (0.0, 0.0),
+    inflation: ArrayLike = (1.0, 1.0),
     order: PooledOrder | None = None,
 ) -> TypicalRatio:
     """The median of X / Y over pairs of runs, with the bounds and p-values of one test.
@@ -90,12 +89,12 @@ def typical_ratio(
 
 
 def typical_ratio_test(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     gamma: float,
     *,
-    steps: npt.ArrayLike = (0.0, 0.0),
-    inflation: npt.ArrayLike = (1.0, 1.0),
+    steps: ArrayLike = (0.0, 0.0),
+    inflation: ArrayLike = (1.0, 1.0),
     at_one: OneSided | None = None,
 ) -> OneSided:
     """Test the typical ratio of X to Y against gamma: the p-values that the bounds of `typical_ratio` invert.
@@ -106,12 +105,12 @@ def typical_ratio_test(
 
 
 def typical_ratio_tests(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     gammas: Sequence[float],
     *,
-    steps: npt.ArrayLike = (0.0, 0.0),
-    inflation: npt.ArrayLike = (1.0, 1.0),
+    steps: ArrayLike = (0.0, 0.0),
+    inflation: ArrayLike = (1.0, 1.0),
     at_one: OneSided | None = None,
 ) -> list[OneSided]:
     """The same against several: all ratios are put in order once."""
@@ -394,7 +393,7 @@ def chance_bounds(
 
 
 def probability_greater(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, order: PooledOrder | None = None
+    x: ArrayLike, y: ArrayLike, alpha: float, *, order: PooledOrder | None = None
 ) -> Bounded:
     """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread, as far as 0 and 1.
 
