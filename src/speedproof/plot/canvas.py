@@ -211,6 +211,9 @@ def _rendered(picture: Axes | Figure, ending: str) -> bytes:
     return content.getvalue()
 
 
+Model = MixtureModel | None  # of a sample, where it has one
+Models = Sequence[Model] | None
+Samples = Mapping[str, ArrayLike]
 Window = tuple[float, float]
 """The smallest and the largest value that a picture draws."""
 
@@ -251,8 +254,8 @@ def window(values: ArrayLike) -> Window:
 
 
 def on_one_axis(
-    samples: Mapping[str, ArrayLike], models: Sequence[MixtureModel | None] | None = None
-) -> tuple[list[tuple[str, FloatArray, MixtureModel | None]], Window]:
+    samples: Samples, models: Models = None
+) -> tuple[list[tuple[str, FloatArray, Model]], Window]:
     """Versions with their values and mixtures, and the range to draw of them all."""
     arrays = [np.asarray(values, dtype=np.float64) for values in samples.values()]
     lows, highs = zip(*map(window, arrays), strict=True)
