@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike as ArrayLike
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+ArrayPair = tuple[FloatArray, FloatArray]
 BoolArray = npt.NDArray[np.bool_]
 StateArray = npt.NDArray[np.int8]
 

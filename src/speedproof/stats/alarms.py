@@ -25,7 +25,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.change_points import place_of_step
 from speedproof.stats.normal_scores import COMPILED
 from speedproof.stats.scaling import in_common_unit
@@ -72,7 +72,7 @@ def mean_run(limit: float, slack: float = _SLACK) -> float:
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[FloatArray, FloatArray]:
+def _nodes() -> ArrayPair:
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return nodes, weights
 

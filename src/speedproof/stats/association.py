@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.ranks import midranks
 
 _AT_A_TIME = 2_000_000  # drawn places in memory
@@ -89,7 +89,7 @@ def associations(
     basis, lengths, _ = np.linalg.svd(groups, full_matrices=False)
     directions = basis.T[lengths > _ROUNDING * n]
 
-    def statistics(order: IntArray) -> tuple[FloatArray, FloatArray]:
+    def statistics(order: IntArray) -> ArrayPair:
         """Of orders, shape (draws, n): correlations and shares between states, shape (draws, metrics)."""
         with np.errstate(invalid="ignore"):  # of what is constant
             correlation = (r[order] @ scaled) * against

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import midranks
 from speedproof.stats.scaling import inner, usual
@@ -44,9 +44,7 @@ def lag1(x: ArrayLike, ranks: FloatArray | None = None) -> TestResult:
     return TestResult(ratio, 2.0 * betainc(s, s, np.minimum(ratio, 4.0 - ratio) / 4.0))
 
 
-def variance_inflation(
-    x: ArrayLike, y: ArrayLike, ranks: tuple[FloatArray, FloatArray] | None = None
-) -> FloatArray:
+def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
     """By how much the likeness of neighbouring runs multiplies the variance of what two series tell.
 
     (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most half
@@ -75,9 +73,7 @@ def variance_inflation(
     return np.asarray(np.minimum((1.0 + r) / (1.0 - r), 0.5 * min(n, m)))
 
 
-def walk_inflation(
-    x: ArrayLike, y: ArrayLike, ranks: tuple[FloatArray, FloatArray] | None = None
-) -> FloatArray:
+def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
     """By how much slow drift multiplies the variance of what two series tell, one measured after the other.
 
     Of noise of variance s^2 on a random walk of variance q^2 a step, the j-th cosine coefficient of n values

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from speedproof.arrays import ArrayLike, FloatArray, IntArray, extension
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray, extension
 from speedproof.stats.normal_scores import normal_scores, power
 from speedproof.stats.two_levels import Levels, null_table, upper_tail
 
@@ -340,7 +340,7 @@ def levels_pvalue(statistic: ArrayLike, n: int) -> FloatArray:
 
 
 @lru_cache(maxsize=4096)
-def _row(n: int) -> tuple[FloatArray, FloatArray]:
+def _row(n: int) -> ArrayPair:
     """Quantiles for series of n values, ascending, and the logarithms of their levels."""
     sizes, risks, quantiles = null_table("levels_null.json").values()
     k = int(np.clip(np.searchsorted(sizes, n), 1, sizes.size - 1))

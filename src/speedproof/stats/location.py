@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import listed
 from speedproof.stats.scaling import middle
@@ -72,7 +72,7 @@ def _partners(ordered: FloatArray, limit: float, side: Literal["left", "right"])
     return np.asarray(np.maximum(upto - np.arange(ordered.size), 0))
 
 
-def median_interval(x: ArrayLike, alpha: float = 0.05) -> tuple[FloatArray, FloatArray]:
+def median_interval(x: ArrayLike, alpha: float = 0.05) -> ArrayPair:
     """Bounds of the median of the distribution that independent values come from, or of each of several by rows.
 
     The r-th smallest and the r-th largest value, r the largest with 2 P[Binomial(n, 1/2) < r] <= alpha (W. J.

@@ -18,7 +18,7 @@ import itertools
 
 import numpy as np
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded
@@ -137,7 +137,7 @@ def _student_bound(d: FloatArray, alpha: float) -> FloatArray:
         return np.nan_to_num(mean - t_quantile(1.0 - alpha, d.shape[1] - 1.0) * error, nan=-np.inf)
 
 
-def _mean_and_error(d: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _mean_and_error(d: FloatArray) -> ArrayPair:
     if d.shape[1] == 1:
         return d[:, 0], np.full(len(d), np.nan)
     return d.mean(axis=1), d.std(axis=1, ddof=1) / np.sqrt(d.shape[1])

@@ -30,7 +30,7 @@ from itertools import count
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.ranks import COMPILED as COMPILED
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
@@ -130,13 +130,7 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
 
 
 def extremes(
-    x: FloatArray,
-    y: FloatArray,
-    constants: tuple[FloatArray, FloatArray],
-    gamma: float,
-    slack: float,
-    *,
-    least: bool,
+    x: FloatArray, y: FloatArray, constants: ArrayPair, gamma: float, slack: float, *, least: bool
 ) -> FloatArray | None:
     """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on."""
     if COMPILED is None:
@@ -148,7 +142,7 @@ def extremes(
 
 
 def bounded(
-    x: FloatArray, y: FloatArray, constants: tuple[FloatArray, FloatArray], critical: FloatArray, slack: float
+    x: FloatArray, y: FloatArray, constants: ArrayPair, critical: FloatArray, slack: float
 ) -> FloatArray | None:
     """Of the ratios of ascending x to descending y, rows, the two in the middle, and the ends of what is kept.
 
@@ -259,7 +253,7 @@ def _merged(packed: IntArray, ways: FloatArray) -> tuple[IntArray, FloatArray]:
     return packed, np.bincount(place, ways).astype(np.float64)
 
 
-Table = tuple[FloatArray, FloatArray]
+Table = ArrayPair
 """The scores from which each statistic is reached but for rounding, in ascending order, and P[T >= t] of each."""
 
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray
 from speedproof.stats.ranks import (
     COMPILED,
     ascending,
@@ -161,7 +161,7 @@ def _error(
     return np.sqrt(variance), np.where(noise > 0.0, df * (variance / noise) ** 2, np.inf), bias
 
 
-def _logarithms(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _logarithms(x: FloatArray, y: FloatArray) -> ArrayPair:
     # In a unit in which they are near 1, so that rounding them makes equal ratios differ by little.
     unit = -np.frexp(np.maximum(x[:, -1], y[:, -1]))[1][:, None]
     return np.log(np.ldexp(x, unit)), np.log(np.ldexp(y, unit))

@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, edges, hold
@@ -144,7 +144,7 @@ class Quantiles(Struct, frozen=True):
         least = least_runs(self.q, alpha)
         return RunsNeeded(*(np.maximum(np.ceil(known * runs), least) for runs in (n, m)))
 
-    def _ends(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+    def _ends(self, alpha: float) -> ArrayPair:
         z = np.full(len(self.x), normal_quantile(1.0 - alpha))
         with np.errstate(over="ignore"):
             return np.exp(self._low(z)), np.exp(self._high(z))

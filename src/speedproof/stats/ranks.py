@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray, extension
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray, extension
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.special import ndtr, t_sf
 
@@ -107,7 +107,7 @@ EXACT_BELOW = 30  # values a side; the normal distribution is then off by less t
 
 
 @lru_cache(maxsize=4096)
-def rank_sum_tails(sizes: tuple[int, ...], n: int) -> tuple[FloatArray, FloatArray]:
+def rank_sum_tails(sizes: tuple[int, ...], n: int) -> ArrayPair:
     """Count the splits of tied values into n of one side and the rest.
 
     Exact while the number of splits is below 2**53.
@@ -308,7 +308,7 @@ def midranks(x: FloatArray) -> FloatArray:
     return ranked(x)[0]
 
 
-def ranked(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def ranked(x: FloatArray) -> ArrayPair:
     """Ranks 1 ... n along the last axis, equal values sharing their mean rank, and the sorted values."""
     ranks, ordered = np.empty(x.shape), np.empty(x.shape)
     if COMPILED is not None and x.size:

@@ -20,7 +20,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided, TestResult
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import f_tails, normal_quantile, t_quantile, t_sf, t_sf_pdf
@@ -158,7 +158,7 @@ def edges(gamma: float) -> tuple[float, float]:
     return (below, min(above, 1.0)) if gamma < 1.0 else (max(below, 1.0), above)
 
 
-def scaled(x: FloatArray, y: FloatArray, gamma: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def scaled(x: FloatArray, y: FloatArray, gamma: ArrayLike) -> ArrayPair:
     """X and gamma Y as they compare: the ratio of two zeros is 1, as of other equal values."""
     gamma = np.asarray(gamma)
     with np.errstate(over="ignore", under="ignore"):
@@ -310,7 +310,7 @@ class _Contrast(Struct, frozen=True):
             above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
         return np.where(t > 0.0, below, above)
 
-    def statistic(self, gamma: FloatArray, sizes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+    def statistic(self, gamma: FloatArray, sizes: tuple[int, int]) -> ArrayPair:
         """The statistic, and Welch's degrees of freedom from n - 1 and m - 1; gamma may be infinite."""
         # as (x / gamma - y) / ..., so that infinity is a number like others
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

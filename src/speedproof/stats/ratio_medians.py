@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
 from speedproof.stats import ranks
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.ranks import (
@@ -98,7 +98,7 @@ def _without_ties_across(x: FloatArray, y: FloatArray) -> FloatArray:
     return rank_sum_sd(x.shape[-1], y.shape[-1], excess)
 
 
-def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[FloatArray, FloatArray]:
+def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> ArrayPair:
     """The rank-th largest and the rank-th smallest of the ratios x_i / y_j."""
     n, m = x.shape[-1], y.shape[-1]
     x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n)

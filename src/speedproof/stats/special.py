@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray, extension
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, extension
 
 COMPILED = extension("stats._scores")
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
@@ -116,9 +116,7 @@ def _ordered(keep: bool | BoolArray, a: Number, b: Number) -> tuple[Number, Numb
     return np.where(keep, a, b), np.where(keep, b, a)
 
 
-def _both(
-    function: Callable[..., tuple[Number, Number]], *given: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _both(function: Callable[..., tuple[Number, Number]], *given: FloatArray) -> ArrayPair:
     """Both values of a function of floats or arrays: up to so many elements a loop over floats is quicker."""
     shape = np.broadcast_shapes(*(v.shape for v in given))
     if math.prod(shape) > _FEW:
@@ -186,7 +184,7 @@ def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Num
     return _ordered(below, tail, 1.0 - tail)
 
 
-def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> ArrayPair:
     """I_x(a, b) and its complement; broadcasts; 0, 1 and NaN are their own images."""
     inside = (x > 0.0) & (y > 0.0)
     lower, upper = _both(_beta_tails, a, b, np.where(inside, x, 0.5), np.where(inside, y, 0.5))
@@ -207,7 +205,7 @@ def beta_ppf(q: float, a: float, b: float) -> float:
     return halved(lambda x: float(_beta_tails(*shapes, x, 1.0 - x)[0]) >= q, 0.0, 1.0)
 
 
-def f_tails(f: ArrayLike, d1: ArrayLike, d2: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def f_tails(f: ArrayLike, d1: ArrayLike, d2: ArrayLike) -> ArrayPair:
     """Lower and upper tail of the F distribution, each accurate where it is small."""
     f, d1, d2 = (np.asarray(v, dtype=np.float64) for v in (f, d1, d2))
     with np.errstate(over="ignore"):
@@ -232,7 +230,7 @@ def _t_tail_and_density(t: Number, df: Number) -> tuple[Number, Number]:
     return _ordered(far, tail, 0.5 - tail)[0], density
 
 
-def t_sf_pdf(t: ArrayLike, df: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def t_sf_pdf(t: ArrayLike, df: ArrayLike) -> ArrayPair:
     """Upper tail and density of Student's t distribution: what a step of Newton's method needs."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     tail, density = _both(_t_tail_and_density, np.minimum(np.abs(t), 1e150), df)
@@ -297,7 +295,7 @@ def decreasing_roots(
     low: FloatArray,
     high: FloatArray,
     narrow: float | FloatArray = _NARROW,
-) -> tuple[FloatArray, FloatArray]:
+) -> ArrayPair:
     """The ends of narrow intervals in which decreasing functions, possibly in steps, change their signs.
 
     They are widened where they hold no change, and narrowed to the width `narrow`, relative where their ends

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import (
     COMPILED,
@@ -166,7 +166,7 @@ def _at_one(
     return at_one, (chance, se, quantile)
 
 
-def _beyond_drift(gamma: float, test: OneSided, ends: tuple[FloatArray, FloatArray]) -> OneSided:
+def _beyond_drift(gamma: float, test: OneSided, ends: ArrayPair) -> OneSided:
     """What drift cannot explain is as good as three runs a side that do not overlap; ranks say less of it."""
     return OneSided(
         np.where(gamma < ends[0], BEYOND_DRIFT, test.pvalue),
@@ -203,7 +203,7 @@ def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
         yield _beyond_drift(gamma, OneSided(*pvalues), beyond_drift(pairs))
 
 
-def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[tuple[FloatArray, FloatArray]]:
+def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[ArrayPair]:
     """By gamma the least score of states that begin there or below, and the greatest that end there or above."""
     low, high, constants = _values(pairs, -1.0), _values(pairs, 1.0), (score.inflation, score.effective)
     of_gammas = []
@@ -353,7 +353,7 @@ def _states(x: FloatArray, y: FloatArray, score: Score) -> States:
     return States(edges, walked(order, n, m, score.inflation, score.effective), real)
 
 
-def _values(pairs: Pairs, sign: float) -> tuple[FloatArray, FloatArray]:
+def _values(pairs: Pairs, sign: float) -> ArrayPair:
     """Ascending x, descending y: the least (sign -1) or greatest (+1) ratios that the steps leave possible."""
     x = np.sort(pairs.x, axis=1) + sign * 0.5 * pairs.step[:, :1]
     y = np.sort(pairs.y, axis=1)[:, ::-1] - sign * 0.5 * pairs.step[:, 1:]
