@@ -122,8 +122,8 @@ class Quantiles(Struct, frozen=True):
     def test(self, gamma: float = 1.0) -> OneSided:
         """The p-values against "above gamma" and "below gamma": where the limits pass it."""
         below, above = (math.log(edge) for edge in edges(gamma))
-        deviate_above = _farthest(lambda z: self._low(z) > above, len(self.x))
-        deviate_below = _farthest(lambda z: self._high(z) < below, len(self.x))
+        deviate_above = _farthest(lambda z: self._end(z, -1) > above, len(self.x))
+        deviate_below = _farthest(lambda z: self._end(z, 1) < below, len(self.x))
         defined = np.where(np.isnan(self.log_ratio), np.nan, 1.0)
         # What lies on the other side of gamma is as far from being proven as its opposite is near.
         return OneSided(
@@ -137,7 +137,9 @@ class Quantiles(Struct, frozen=True):
         at_z = np.full(len(self.x), z)
         faster = self.log_ratio > 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
-            width = np.where(faster, self.log_ratio - self._low(at_z), self._high(at_z) - self.log_ratio)
+            width = np.where(
+                faster, self.log_ratio - self._end(at_z, -1), self._end(at_z, 1) - self.log_ratio
+            )
             times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
         known = np.where(np.isnan(times), np.inf, times)
         n, m = self.x.shape[-1], self.y.shape[-1]
@@ -147,19 +149,14 @@ class Quantiles(Struct, frozen=True):
     def _ends(self, alpha: float) -> ArrayPair:
         z = np.full(len(self.x), normal_quantile(1.0 - alpha))
         with np.errstate(over="ignore"):
-            return np.exp(self._low(z)), np.exp(self._high(z))
+            return np.exp(self._end(z, -1)), np.exp(self._end(z, 1))
 
-    def _low(self, z: FloatArray) -> FloatArray:
+    def _end(self, z: FloatArray, side: int) -> FloatArray:
+        """The logarithm of the lower (-1) or the upper end (1) that lies so many deviates away."""
         with np.errstate(invalid="ignore"):
-            below = self.of_x - _limit(self.x, -z, self.q)
-            above = _limit(self.y, z, self.q) - self.of_y
-            return self.log_ratio - np.hypot(below, above)
-
-    def _high(self, z: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            above = _limit(self.x, z, self.q) - self.of_x
-            below = self.of_y - _limit(self.y, -z, self.q)
-            return self.log_ratio + np.hypot(above, below)
+            of_x = self.of_x - _limit(self.x, side * z, self.q)
+            of_y = self.of_y - _limit(self.y, -side * z, self.q)
+            return np.asarray(self.log_ratio + side * np.hypot(of_x, of_y))
 
 
 def runs_needed_quantiles(
