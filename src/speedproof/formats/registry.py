@@ -102,7 +102,7 @@ def detect_source(source: Source) -> Format:
     if name := _nearest(heads[0], source.path):
         return format_named(name)
     seen = _description(begin, whole=len(begin) == len(source.content))
-    raise source.error("", f"{seen}; known formats: {', '.join(f.name for f in FORMATS)}")
+    raise source.error("", f"{seen}; 'speedproof formats' lists what is read, as text of one number a line")
 
 
 def _first(names: Sequence[str], head: bytes) -> Format | None:
