@@ -12,9 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from numpy.typing import ArrayLike as ArrayLike
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+ArrayPair = tuple[FloatArray, FloatArray]
 BoolArray = npt.NDArray[np.bool_]
 StateArray = npt.NDArray[np.int8]
 

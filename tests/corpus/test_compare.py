@@ -21,10 +21,10 @@ from speedproof.corpus import answers as answering
 from speedproof.corpus import compare as comparing
 from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare, pairs_in_file
-from speedproof.corpus.engine import Failure, Interrupted, run
+from speedproof.corpus.engine import run
 from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
-from speedproof.errors import FormatError, UsageError
+from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.options import DETAILS
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
@@ -304,8 +304,8 @@ def _work(task: tuple[int, str]) -> int:
 def test_killed_workers_lose_nothing(tmp_path: Path) -> None:
     """One task is killed once and comes again, one is killed always and is named, one finds a damaged file."""
     found = list(run(_work, [(i, str(tmp_path)) for i in range(6)], workers=2))
-    assert sorted(v for v in found if not isinstance(v, Failure)) == [0, 4, 16, 25]
-    killed, damaged = sorted(v.reason for v in found if isinstance(v, Failure))
+    assert sorted(v for v in found if not isinstance(v, SpeedproofError)) == [0, 4, 16, 25]
+    killed, damaged = sorted(str(v) for v in found if isinstance(v, SpeedproofError))
     assert killed.startswith("(1, ")
     assert "killed" in killed
     assert damaged == "x.parquet: the file is damaged"
@@ -340,6 +340,6 @@ def _same(task: int) -> int:
 def test_ctrl_c_keeps_what_was_under_way() -> None:
     outcomes: Iterator[Any] = run(_same, list(range(50)), workers=2)
     found = [next(outcomes)]
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         found += [outcomes.throw(KeyboardInterrupt), *outcomes]  # type: ignore[attr-defined]
     assert len(set(found)) == len(found) < 50

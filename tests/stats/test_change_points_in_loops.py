@@ -97,7 +97,7 @@ def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
     if shown(x, None) > alpha:
         return []
     plain = two_levels(x[None])
-    apart, step = float(plain.pvalue[0]) / share_of(x.size), int(plain.split[0])
+    apart, step = float(plain.pvalue[0]) / share_of(x.size), int(plain.splits[0])
     splits, rho = fewest(x, alpha, step if apart <= alpha else None)
     if splits == [step] and apart <= alpha:
         return [ChangePoint(step, *places_of_step(x - np.median(x), step, 0.0, alpha), apart)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import BettingMartingale, growth, log_factors, mix, smallest_provable
+from speedproof.stats.betting import LOG_WEIGHTS, bet, growth, log_factors, mix, smallest_provable
 from speedproof.stats.sequential import PairedSequence, SequentialResult
 
 BETS = (
@@ -375,11 +375,11 @@ def test_evidence_of_values_read_in_steps(step: float) -> None:
     for gamma, side in itertools.product((0.8, 1.0, 1.1), (1, -1)):
         half = 0.0 if gamma == 1.0 else 0.5 * step * side
         worst = side * (np.log(x - half) - np.log(y + half) - math.log(gamma))
-        one_by_one = BettingMartingale(1)
+        one_by_one = LOG_WEIGHTS.tolist()
         for d, scale in zip(worst.tolist(), scales.tolist(), strict=True):
-            one_by_one.bet(d, scale)
+            bet(one_by_one, d, scale)
         evidence = mix((log_factors(worst, scales, 0.0).sum(axis=0) + np.log([b[2] for b in BETS])).tolist())
-        assert evidence == pytest.approx(one_by_one.log_wealth, abs=1e-9)
+        assert evidence == pytest.approx(mix(one_by_one), abs=1e-9)
         assert sequence.log_evidence(gamma, side=side) == pytest.approx(evidence, abs=1e-9)
         missing, rate = math.log(10) + 1e-9 - evidence, growth(worst, 0.0)
         expected = missing / rate if rate > 0 else math.inf
@@ -421,10 +421,10 @@ def test_bets_at_the_tolerance_of_ties() -> None:
             ]
             found = log_factors(np.array([sign * d]), np.array([scale]), 0.0)[0].tolist()
             assert found == pytest.approx(np.log1p(gains))
-            bet = BettingMartingale(sign)
-            bet.bet(d, scale)
+            wealths = LOG_WEIGHTS.tolist()
+            bet(wealths, sign * d, scale)
             wealth = sum(share * (1 + gain) for gain, (*_, share) in zip(gains, BETS, strict=True))
-            assert bet.log_wealth == pytest.approx(math.log(wealth), abs=1e-12)
+            assert mix(wealths) == pytest.approx(math.log(wealth), abs=1e-12)
 
 
 def test_sums_of_wealths_beyond_doubles() -> None:

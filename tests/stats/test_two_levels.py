@@ -26,7 +26,7 @@ def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
         order[[i for i in range(n) if i not in places]] = values[low:]
         orders.append(order)
     found = two_levels(np.array(orders))
-    assert (found.distance > 0).sum() == 2
+    assert (found.statistic > 0).sum() == 2
     assert found.pvalue.min() == pytest.approx(2 / math.comb(n, low))
 
 
@@ -39,7 +39,7 @@ def test_the_tail_beyond_the_table_is_a_power_law() -> None:
     for n in (50, 60):
         for step in (12.0, 20.0, 60.0):
             found = two_levels((noise[:n] + step * (np.arange(n) >= 25))[None])
-            distance = float(found.distance[0])
+            distance = float(found.statistic[0])
             assert distance > quantiles[-1]
             assert found.pvalue[0] == pytest.approx(levels[-1] * (distance / quantiles[-1]) ** slope)
 
@@ -146,13 +146,13 @@ def test_two_levels(n: int, digits: int | None) -> None:
         assert distance[row] == 0.0 or split[row] == at
         assert coarse[row] == (len(set(series)) < n / 2)
     whole = two_levels(x)
-    assert whole.distance.tolist() == distance.tolist()
+    assert whole.statistic.tolist() == distance.tolist()
     assert ((whole.pvalue < 1.0) <= (distance > 0.0)).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_fewer_than_eight_values_have_no_levels(n: int) -> None:
     found = two_levels(np.arange(3.0 * n).reshape(3, n))
-    assert found.distance.tolist() == [0.0] * 3
-    assert found.split.tolist() == [n] * 3
+    assert found.statistic.tolist() == [0.0] * 3
+    assert found.splits.tolist() == [n] * 3
     assert found.pvalue.tolist() == [1.0] * 3

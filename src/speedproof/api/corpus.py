@@ -212,7 +212,7 @@ class Corpus:
         SpeedproofError
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
-        how = _how("compare", out, workers, dask, started, done)
+        how = _ready("compare", How(out, workers or cores(), dask, started, done))
         from speedproof.corpus.conclude import conclude
         from speedproof.reporting.names import short_names
 
@@ -266,7 +266,7 @@ class Corpus:
 
         The other parameters are those of :meth:`compare`; the answers are a row a sample.
         """
-        how = _how("model", out, workers, dask, started, done)
+        how = _ready("model", How(out, workers or cores(), dask, started, done))
         from speedproof.corpus.model import ModelAsked, model
 
         manifest = opened(self.place)[1]
@@ -294,7 +294,7 @@ class Corpus:
         were measured, else as they appeared. ``confidence`` is that a corpus without a change shows none;
         ``correction="bh"`` allows a share of false ones. The other parameters are those of :meth:`compare`.
         """
-        how = _how("changes", out, workers, dask, started, done)
+        how = _ready("changes", How(out, workers or cores(), dask, started, done))
         from speedproof.corpus.changes import ChangesAsked, changes
 
         manifest = opened(self.place)[1]
@@ -306,19 +306,11 @@ class Corpus:
         return f"<Corpus: {self.place}>"
 
 
-def _how(
-    module: str,
-    out: str | os.PathLike[str] | None,
-    workers: int | None,
-    dask: str | None,
-    started: Callable[[int, int], None],
-    done: Callable[[], None],
-) -> How:
-    """Where answers go and who works; processes begin to start before the rest is imported here."""
-    workers = cores() if workers is None else workers
-    if workers > 1 and dask is None:
+def _ready(module: str, how: How) -> How:
+    """Processes begin to start before the rest is imported here."""
+    if how.workers > 1 and how.dask is None:
         get_ready(f"speedproof.corpus.{module}")
-    return How(out, workers, dask, started, done)
+    return how
 
 
 def _metric(manifest: Manifest, name: str | None) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from speedproof import __version__
-from speedproof.corpus.engine import Failure, run
+from speedproof.corpus.engine import run
 from speedproof.corpus.place import Place, parquet
 from speedproof.corpus.read import ANSWER, database, duck, parts_of, register
 from speedproof.corpus.schema import opened
@@ -150,8 +150,8 @@ def answered(
     how.started(len(shares), len(shares) - len(tasks))
     failures = set()
     for outcome in run(work, tasks, workers=how.workers, dask=how.dask, meanwhile=duck):
-        if isinstance(outcome, Failure):
-            failures.add(outcome.reason)
+        if isinstance(outcome, SpeedproofError):
+            failures.add(str(outcome))
         how.done()
     there = set(target.files())
     files = tuple(name for name in names if name in there)

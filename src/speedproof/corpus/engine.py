@@ -17,8 +17,6 @@ from itertools import islice
 from multiprocessing import get_all_start_methods, get_context
 from typing import Any, TypeVar
 
-from msgspec import Struct
-
 from speedproof import __version__
 from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
 
@@ -28,16 +26,6 @@ _TRIES = 3
 _AHEAD = 2  # tasks a worker has waiting
 WAIT = 20.0  # seconds until a cluster must have answered
 _START = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-
-
-class Failure(Struct, frozen=True):
-    """A task that gave nothing, and why."""
-
-    reason: str
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, after what was under way has been kept."""
 
 
 def cores() -> int:
@@ -52,7 +40,7 @@ def run(
     workers: int = 1,
     dask: str | None = None,
     meanwhile: Callable[[], object] = lambda: None,
-) -> Iterator[R | Failure]:
+) -> Iterator[R | SpeedproofError]:
     """Every task's outcome, in the order in which they end.
 
     A task that finds a damaged file, or whose worker dies three times, is a failure; the others go on. What the
@@ -80,11 +68,11 @@ def get_ready(module: str) -> None:
             ensure_running()
 
 
-def _kept(work: Callable[[T], R], task: T) -> R | Failure:
+def _kept(work: Callable[[T], R], task: T) -> R | SpeedproofError:
     try:
         return work(task)
     except FormatError as error:
-        return Failure(str(error))
+        return error
 
 
 class _WithoutPandas(MetaPathFinder):
@@ -152,7 +140,7 @@ def _surroundings() -> Iterator[None]:
 
 def _on_processes(
     work: Callable[[T], R], tasks: Sequence[T], workers: int, meanwhile: Callable[[], object]
-) -> Iterator[R | Failure]:
+) -> Iterator[R | SpeedproofError]:
     waiting = deque(tasks)
     while waiting:
         for task in (yield from _in_pool(work, waiting, workers, meanwhile)):
@@ -161,19 +149,19 @@ def _on_processes(
                     break
             else:
                 name = getattr(task, "name", task)
-                yield Failure(f"{name}: its worker was killed {_TRIES} times; is memory short?")
+                yield SpeedproofError(f"{name}: its worker was killed {_TRIES} times; is memory short?")
 
 
 def _in_pool(
     work: Callable[[T], R], waiting: deque[T], workers: int, meanwhile: Callable[[], object]
-) -> Generator[R | Failure, None, list[T]]:
+) -> Generator[R | SpeedproofError, None, list[T]]:
     """Outcomes of those that wait, until all are done or a worker dies; then those that were at work."""
     from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
 
     with _surroundings():
         pool = ProcessPoolExecutor(workers, get_context(_START), _quiet, (dict(os.environ),))
-    running: dict[Future[R | Failure], T] = {}
+    running: dict[Future[R | SpeedproofError], T] = {}
     lost: list[T] = []
     try:
         while running or (waiting and not lost):
@@ -199,7 +187,7 @@ def _in_pool(
         for future in running:
             if not future.cancelled() and future.exception() is None:
                 yield future.result()
-        raise Interrupted from None
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -213,7 +201,7 @@ def _versions() -> tuple[str, str, str]:
     return __version__, platform.python_version().rpartition(".")[0], np.__version__
 
 
-def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Iterator[R | Failure]:
+def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Iterator[R | SpeedproofError]:
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
@@ -244,7 +232,7 @@ def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Ite
                 if failed is not None and not isinstance(failed, distributed.scheduler.KilledWorker):
                     raise failed
                 left -= 1
-                killed = Failure("a task's workers were killed again and again; is memory short?")
+                killed = SpeedproofError("a task's workers were killed again and again; is memory short?")
                 yield future.result() if failed is None else killed
                 future.release()
                 for more in start(1):
@@ -254,8 +242,6 @@ def _on_cluster(work: Callable[[T], R], tasks: Sequence[T], address: str) -> Ite
             f"{address}: the scheduler is lost ({type(error).__name__}) with {left} of {len(tasks)} tasks to do; "
             "what is done is kept, and the same command goes on when there is a scheduler"
         ) from None
-    except KeyboardInterrupt:
-        raise Interrupted from None
 
 
 def _same_versions(client: Any, address: str) -> None:

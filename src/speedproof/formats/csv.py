@@ -21,7 +21,7 @@ from speedproof.data.record import Record, Skipped
 from speedproof.data.unit_names import split_unit
 from speedproof.errors import FormatError
 from speedproof.formats import reading
-from speedproof.formats.csvrecords import CsvTable, Layout, long, wide
+from speedproof.formats.csvrecords import CsvTable, long, wide
 from speedproof.formats.source import ROLES, ReadOptions, Source
 
 TITLE = "CSV, TSV"
@@ -79,9 +79,10 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
     The rows are passed through twice: what they are depends on all of them.
     """
-    table = CsvTable(source)
+    table = CsvTable(source, options)
     if tool := _OF_TOOLS.get(tuple(table.header)):
         options = replace(options, columns={**tool[0], **options.columns}, unit=options.unit or tool[1])
+        table.options = options
     _check_header(table)
     for role in ("benchmark", "version"):
         table.join(options.columns.get(role, ""))
@@ -92,9 +93,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         for _ in table.blocks():  # an error of the form of the file goes before
             pass
         raise
-    free = [c for c, name in enumerate(header) if c not in roles.values() and name not in _NO_NAME]
-    layout = Layout(table, roles, free, options)
-    yield from long(layout, _rivals(header, roles, options)) if "value" in roles else wide(layout)
+    table.roles = roles
+    table.free = [c for c, name in enumerate(header) if c not in roles.values() and name not in _NO_NAME]
+    yield from long(table, _rivals(header, roles, options)) if "value" in roles else wide(table)
 
 
 def _check_header(table: CsvTable) -> None:

@@ -15,7 +15,6 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import joined, plural
@@ -37,19 +36,10 @@ _NUMBERED = re.compile(r"(run|rep|repetition|iteration|iter|r|x)?[ _-]?\d+", re.
 _DOUBTFUL = re.compile(r"[rx]?[ _-]?\d+", re.IGNORECASE)
 
 
-class Layout(Struct, frozen=True):
-    """What a table's columns are."""
-
-    table: CsvTable
-    roles: dict[str, int]
-    free: list[int]
-    options: ReadOptions
-
-
-def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
+def long(table: CsvTable, rivals: list[str]) -> Iterator[Record | Skipped]:
     """The records of a table with a row a value; ``rivals`` are columns that might hold the values, too."""
-    table, header, value = layout.table, layout.table.header, layout.roles["value"]
-    free = [c for c in layout.free if header[c] not in rivals]
+    header, value = table.header, table.roles["value"]
+    free = [c for c in table.free if header[c] not in rivals]
     configuration = _configuration(table, free)
     yield from table.left_out([value])
     if others := [header[c] for c in free if c not in configuration]:
@@ -59,27 +49,27 @@ def long(layout: Layout, rivals: list[str]) -> Iterator[Record | Skipped]:
     if rivals:
         names, used = ", ".join(map(repr, rivals)), f"the values are those of column {header[value]!r}"
         chosen = (f"{used}; not used: {names} (choose one as column value=NAME)",)
-    yield from _records(layout, [value], configuration=configuration, remarks=chosen)
+    yield from _records(table, [value], configuration=configuration, remarks=chosen)
 
 
-def wide(layout: Layout) -> Iterator[Record | Skipped]:
+def wide(table: CsvTable) -> Iterator[Record | Skipped]:
     """The records of a table with a column a sample, or a column a run."""
-    table, header, asked = layout.table, layout.table.header, layout.options.wide
-    numeric = _numeric(layout)
-    _refuse_data_as_header(layout, numeric)
+    header, asked = table.header, table.options.wide
+    numeric = _numeric(table)
+    _refuse_data_as_header(table, numeric)
     yield from table.left_out(numeric)
-    if others := [header[c] for c in layout.free if c not in numeric]:
+    if others := [header[c] for c in table.free if c not in numeric]:
         reason = f"columns without numbers are left out: {', '.join(others)}"
         yield table.source.skip("header", "", reason, expected=True)
     names = [header[c] for c in numeric]
-    if asked is None and "benchmark" in layout.roles and all(map(_NUMBERED.fullmatch, names)):
-        yield from _records(layout, numeric, "run", remarks=_taken_for_runs(names))
+    if asked is None and "benchmark" in table.roles and all(map(_NUMBERED.fullmatch, names)):
+        yield from _records(table, numeric, "run", remarks=_taken_for_runs(names))
     else:
-        yield from _records(layout, numeric, asked or "version")
+        yield from _records(table, numeric, asked or "version")
 
 
 def _records(
-    layout: Layout,
+    table: CsvTable,
     measured: list[int],
     names: Literal["version", "benchmark", "run", ""] = "",
     *,
@@ -90,7 +80,7 @@ def _records(
 
     A configuration are columns of conditions that they were measured under.
     """
-    table, roles, header, width = layout.table, layout.roles, layout.table.header, len(measured)
+    roles, header, width = table.roles, table.header, len(measured)
     naming: dict[str, int] = {
         r: roles[r] for r in ("benchmark", "version", "metric", "unit") if r in roles and r != names
     }
@@ -116,7 +106,7 @@ def _records(
         for n, k in np.argwhere(~good).tolist():
             column, beside = measured[k], {role: columns[c][n] for role, c in naming.items()}
             cell, where = columns[column][n], place(lines[n], column)
-            reason = _why_no_value(cell, where, layout)
+            reason = _why_no_value(cell, where, table)
             # Columns of unequal length end in empty cells: nothing is missing there.
             if cell or per_row == 1:
                 expected = bool(names) and not cell
@@ -149,7 +139,7 @@ def _records(
         beside = {role: cell_in[c] for role, c in naming.items()}
         written = beside.get("unit", "")
         if (written, column) not in units:
-            units[written, column] = _unit_of(written, header[column], layout)
+            units[written, column] = _unit_of(written, header[column], table)
         unit, of_unit = units[written, column]
         benchmark, version = named(beside, column)
         values, processes_of, traits = _ordered(rows.of(group), process, run)
@@ -213,20 +203,18 @@ def _numbers_of(cells: list[str]) -> list[float] | list[float | None]:
     return reading.decimals(cells) or [float(cell) if reading.is_number(cell) else None for cell in cells]
 
 
-def _unit_of(cell: str, column: str, layout: Layout) -> tuple[Unit, tuple[str, ...]]:
+def _unit_of(cell: str, column: str, table: CsvTable) -> tuple[Unit, tuple[str, ...]]:
     """The unit of a group's values: its cell of the unit column, else the end of the values' column name."""
-    name, asked = layout.table.source.name, layout.options.unit
+    name, asked = table.source.name, table.options.unit
     if cell:
         return reading.settle_unit(cell, asked, f"{name}: the column of units")
     return reading.settle_unit(split_unit(column)[1], asked, f"{name}: column {column!r}")
 
 
-def _why_no_value(cell: str, where: str, layout: Layout) -> str:
+def _why_no_value(cell: str, where: str, table: CsvTable) -> str:
     """Why a cell holds no measurement. Decimal commas condemn the whole file."""
     if reading.looks_decimal_comma(cell):
-        raise layout.table.source.error(
-            where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}"
-        )
+        raise table.source.error(where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}")
     if cell.lower() == "nan":
         return "the value is NaN"
     return "the value is missing" if reading.is_missing(cell) else f"{cell[:40]!r} is not a number"
@@ -254,44 +242,42 @@ def _configuration(table: CsvTable, free: Sequence[int]) -> list[int]:
     return [c for c in free if c in repeated or len(different[c]) == 1]
 
 
-def _numeric(layout: Layout) -> list[int]:
+def _numeric(table: CsvTable) -> list[int]:
     """The columns that hold a number anywhere."""
     columns_with_numbers: set[int] = set()
-    for _, columns in layout.table.blocks():
-        for c in layout.free:
+    for _, columns in table.blocks():
+        for c in table.free:
             if c not in columns_with_numbers and any(map(reading.is_numeric, columns[c])):
                 columns_with_numbers.add(c)
     if not columns_with_numbers:
-        names = ", ".join(layout.table.header)
-        raise layout.table.source.error(
+        names = ", ".join(table.header)
+        raise table.source.error(
             "header", f"no column holds numbers; the columns are {names}: name one as column value=NAME"
         )
     return sorted(columns_with_numbers)
 
 
-def _refuse_data_as_header(layout: Layout, numeric: list[int]) -> None:
+def _refuse_data_as_header(table: CsvTable, numeric: list[int]) -> None:
     """Refuse a header that is the first row of data; numbers alone may be runs, threads or versions.
 
     It is one where a name in it is found again below, or where it names no role and has a single number, or has
     fractions alone that might stand below.
     """
-    table, header = layout.table, layout.table.header
+    header = table.header
     if not all(reading.is_number(header[c]) for c in numeric):
         return
     beside = [c for c, name in enumerate(header) if c not in numeric and name]
-    alone = not layout.roles and (len(numeric) == 1 or all(_might_stand_below(layout, c) for c in numeric))
+    alone = not table.roles and (len(numeric) == 1 or all(_might_stand_below(table, c) for c in numeric))
     if beside and (alone or any(header[c] in columns[c] for _, columns in table.blocks() for c in beside)):
         raise table.source.error(
             f"line {table.at}", "numbers where column names are expected; add a header line"
         )
 
 
-def _might_stand_below(layout: Layout, column: int) -> bool:
+def _might_stand_below(table: CsvTable, column: int) -> bool:
     """Whether the name of a column is a fraction of the size of its cells."""
-    name = float(layout.table.header[column])
-    cells = [
-        float(x) for _, columns in layout.table.blocks() for x in columns[column] if reading.is_number(x)
-    ]
+    name = float(table.header[column])
+    cells = [float(x) for _, columns in table.blocks() for x in columns[column] if reading.is_number(x)]
     return bool(cells) and not name.is_integer() and min(cells) / 2 <= name <= 2 * max(cells)
 
 
@@ -310,10 +296,12 @@ Block = tuple[Sequence[int], list[list[str]]]  # the lines of some rows, and the
 
 
 class CsvTable:
-    """A CSV file: its header, and its rows in blocks."""
+    """A CSV file: its header, what its columns are, and its rows in blocks."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self.source, self.options = source, options
+        self.roles: dict[str, int] = {}  # the column of each, as whoever reads the header says
+        self.free: list[int] = []  # columns that play no role
         first = next((line for line in source.lines if line.strip() and line.lstrip()[0] != "#"), "")
         self.delimiter = delimiter_of(first) or ","
         # What may stand around a cell of ASCII and is not of it.

@@ -38,13 +38,7 @@ _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
 _NOT_FINITE = ("NaN", "+Inf", "-Inf", "Inf")
 # A test binary prints these before its results: it has been started once more.
 _FIRST = ("goos", "pkg")
-_METRICS = {
-    "ns/op": "time",
-    "sec/op": "time",
-    "MB/s": "throughput",
-    "B/s": "throughput",
-    "B/op": "memory",
-}
+_METRICS = {"ns/op": "time", "sec/op": "time", "MB/s": "throughput", "B/s": "throughput", "B/op": "memory"}
 _BLOCK = 1 << 20  # bytes whose values are taken at once
 _TOGETHER = 1 << 13  # rows of a table
 _SEVERAL = frozenset({Trait.ORDER_KNOWN})

@@ -14,11 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from msgspec import Struct
+from msgspec.json import decode
 from msgspec.structs import replace
 
 from speedproof.data.record import Record
@@ -128,80 +131,20 @@ def _nearest(head: bytes, path: Path) -> str | None:
     return "raw" if 2 * numeric >= len(lines) or (suffix == ".txt" and numeric) else None
 
 
-# Outputs of tools that are known but not read: what they are, and what to do instead.
-_SUMMARY = "without values of single runs"
-# What a tool writes beside its results: in a folder of them it is left out without a complaint.
-COMPANIONS = (
-    "this is asv's list of benchmarks; give the files of the folder results/MACHINE, which hold the results",
-    "this is asv's description of a machine; give the other files of its folder, which hold the results",
-)
+@cache
+def _refused() -> list[dict[str, Any]]:
+    """Outputs of tools that are known but not read, and what to do instead; the first that matches counts.
 
-# JSON by the names of members that it must have. In order: the first match counts.
-_JSON: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("speedproof", "schema", "command"), "this is an answer of speedproof; give the files that it was made from, "
-     "or what 'compare --json' wrote to 'speedproof report'"),
-    (("median(elapsed)",), f"this is a summary of nanobench, {_SUMMARY}. Render with its template "
-     "ankerl::nanobench::templates::json()"),
-    (("wasm", "phase", "event", "mean_deviation"), f"this is sightglass's summary, {_SUMMARY}. Give the raw "
-     "measurements, of sightglass-cli benchmark --raw"),
-    (("wasm", "phase", "event", "half_width_confidence_interval"), "these are sightglass's effect sizes, "
-     f"{_SUMMARY}. Give the raw measurements, of sightglass-cli benchmark --raw"),
-    (("runId", "criteria"), "this is what ReBench sends to ReBenchDB; give its data file (rebench --data-file)"),
-    (("param_names", "params", "type", "code"), COMPANIONS[0]),
-    (("cpu", "machine", "os", "ram"), COMPANIONS[1]),
-    (("BenchmarkTools",), "BenchmarkTools.jl's JSON is not read; write the times of a trial as raw text"),
-    (("files", "groups", "fullName"), f"vitest's JSON is a summary, {_SUMMARY}. Set benchmark.includeSamples and "
-     "write the samples as CSV with columns benchmark, value"),
-    (("Action", "Package"), "this is go test -json; run go test -bench . -count 20 without -json"),
-    (("group_id", "function_id", "full_id"), "this names a criterion benchmark; give the sample.json beside it or "
-     "the target/criterion folder"),
-    (("confidence_interval", "point_estimate"), f"these are criterion's estimates, {_SUMMARY}. Give the "
-     "sample.json beside it or the target/criterion folder"),
-    (("reason", "measured_values"), "cargo-criterion's messages are not read; give its target/criterion folder"),
-    (("mean", "std_dev"), f"this is a table of means and deviations, {_SUMMARY}. Give the raw measurements"),
-)  # fmt: skip
+    JSON by the names of members that it must have, text by a pattern of its lines.
+    """
+    return list(decode(Path(__file__).with_name("refused.json").read_bytes()))
 
-_LINES: tuple[tuple[str, str], ...] = (
-    (r"^test .+ \.\.\. bench: +[\d,.]+ \S+/iter|^test result: ok\. \d+ passed",
-     f"cargo bench's output is a summary, {_SUMMARY}. Measure with criterion.rs and give target/criterion"),
-    (r"^ *time: +\[[\d.]+ \S+ [\d.]+ \S+ [\d.]+ \S+\]",
-     f"criterion's terminal output is a summary, {_SUMMARY}. Give the target/criterion folder"),
-    (r"is a Catch v\d|^benchmark name +samples +iterations",
-     f"Catch2's console output is a summary, {_SUMMARY}. Measure with google-benchmark, or write the "
-     "samples of a reporter of your own as CSV"),
-    (r" x [\d,.]+ ops/sec ±",
-     f"benchmark.js prints a summary, {_SUMMARY}. Write benchmark.stats.sample of each benchmark as CSV"),
-    (r"^SUCCESS: .+ms \+/-|^Test +\| Min +\| Average",
-     f"the Luau benchmark runner prints a summary, {_SUMMARY}. Time each script with hyperfine --export-json"),
-    (r"^.+: [\d.]+m?s - timer ended",
-     "these are single times of console.time; repeat them and write one number a line, or measure with hyperfine"),
-    (r"^(\[ *[\d.]+%\] )?·+ (Running|For|Building|Benchmarking|Discovering)",
-     f"this is asv's console output, a summary, {_SUMMARY}. Run asv run --record-samples and give the files of "
-     "results/MACHINE"),
-    (r"^# (Run progress|Warmup Iteration +\d|JMH version)|^Iteration +\d+: [\d.,]+ \S+/\S+$|"
-     r"^Benchmark +(\(\S+\) +)*Mode +Cnt +Score",
-     "this is JMH's console log; run JMH with -rf json -rff FILE and give that file"),
-    (r'^"Benchmark","Mode","Threads","Samples","Score"',
-     f"JMH's CSV is a summary, {_SUMMARY}. Run JMH with -rf json"),
-    (r"^command,mean,stddev,median,user,system,min,max",
-     f"hyperfine's CSV is a summary, {_SUMMARY}. Run hyperfine with --export-json"),
-    (r"^\| Command \| Mean \[|^ *Time \(mean ± σ\):",
-     f"this is hyperfine's summary, {_SUMMARY}. Run hyperfine with --export-json"),
-    (r"\A\w+[,;\t]mean[,;\t]\w*(sd|std|dev)\w*[,;\t\r\n]",
-     f"this is a table of means and deviations, {_SUMMARY}. Give the raw measurements"),
-    (r"^name,iterations,real_time,cpu_time,time_unit|^Benchmark +Time +CPU +Iterations",
-     "google-benchmark's CSV and console output are not read; run with --benchmark_out=FILE "
-     "--benchmark_out_format=json --benchmark_repetitions=20"),
-    (r"^Number of (calibration runs?|runs? with values):|^Mean \+- std dev:",
-     f"this is pyperf's summary, {_SUMMARY}. Give the JSON that pyperf wrote with -o"),
-    (r"^# Execution Start:|^# @Run",
-     "this is a data file of ReBench without its header line (invocation, iteration, value, ...), as of a profile "
-     "or an old version; measure again with a ReBench that writes one"),
-    (r"^ Performance counter stats for",
-     f"perf stat prints a summary, {_SUMMARY}. Run it once a measurement with -x, and write one number a line"),
-    (r"^real\s+\d+m[\d.,]+s$",
-     "this is the shell's time; repeat the measurement with hyperfine --export-json"),
-)  # fmt: skip
+
+def is_companion(remedy: str) -> bool:
+    """Whether this was said of a file that a tool writes beside its results."""
+    return any(one["remedy"] == remedy for one in _refused() if one.get("companion"))
+
+
 # Console outputs show what they are in their first lines.
 _LONG_ENOUGH = 1 << 16
 _KEY = r'"((?:[^"\\]|\\.){1,80}+)"\s*+:'
@@ -209,11 +152,16 @@ _KEY = r'"((?:[^"\\]|\\.){1,80}+)"\s*+:'
 
 def _remedy(begin: bytes) -> str:
     r"""What to do with the output of a tool that is known, but not read; empty for any other."""
+    names, content = set[str](), ""
     if reading.is_json(begin):
         names = set(re.findall(_KEY, begin.decode(errors="replace")))
-        return next((remedy for members, remedy in _JSON if names.issuperset(members)), "")
-    content = begin[: 4 * _LONG_ENOUGH].decode(errors="replace")[:_LONG_ENOUGH]
-    return next((remedy for pattern, remedy in _LINES if re.search(pattern, content, re.MULTILINE)), "")
+    else:
+        content = begin[: 4 * _LONG_ENOUGH].decode(errors="replace")[:_LONG_ENOUGH]
+    for one in _refused():
+        known = one.get("members")
+        if names.issuperset(known) if known else re.search(one["lines"], content, re.MULTILINE):
+            return str(one["remedy"])
+    return ""
 
 
 def _description(begin: bytes, *, whole: bool) -> str:

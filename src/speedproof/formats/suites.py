@@ -33,7 +33,7 @@ from speedproof.data.table import Item, RecordTable, each_record
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.formats import versions
-from speedproof.formats.registry import COMPANIONS, Format, detect_source, format_named
+from speedproof.formats.registry import Format, detect_source, format_named, is_companion
 from speedproof.formats.source import STDIN, ReadOptions, Source, is_corpus, open_source, source_of
 
 
@@ -341,7 +341,7 @@ def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Ite
         try:
             items += each_record(_of_source(open_source(path, version), format, options))
         except FormatError as error:
-            beside = error.message in COMPANIONS
+            beside = is_companion(error.message)
             items.append(Skipped(error.path, error.where, "", error.message, expected=beside))
     beside_results = filter(_is_beside, _files(folder))
     items += (Skipped(str(path), "", "", "not a result file", expected=True) for path in beside_results)

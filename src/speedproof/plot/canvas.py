@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.names import visible_lines
 from speedproof.errors import UsageError
 from speedproof.mixture.model import MixtureModel
@@ -212,6 +211,9 @@ def _rendered(picture: Axes | Figure, ending: str) -> bytes:
     return content.getvalue()
 
 
+Model = MixtureModel | None  # of a sample, where it has one
+Models = Sequence[Model] | None
+Samples = Mapping[str, ArrayLike]
 Window = tuple[float, float]
 """The smallest and the largest value that a picture draws."""
 
@@ -223,7 +225,7 @@ _GRID = 400
 _CELLS = 1024
 
 
-def window(values: npt.ArrayLike) -> Window:
+def window(values: ArrayLike) -> Window:
     """The range to draw: all values, unless a few lie so far out that the others would fill less than a sixth.
 
     Parameters
@@ -252,8 +254,8 @@ def window(values: npt.ArrayLike) -> Window:
 
 
 def on_one_axis(
-    samples: Mapping[str, npt.ArrayLike], models: Sequence[MixtureModel | None] | None = None
-) -> tuple[list[tuple[str, FloatArray, MixtureModel | None]], Window]:
+    samples: Samples, models: Models = None
+) -> tuple[list[tuple[str, FloatArray, Model]], Window]:
     """Versions with their values and mixtures, and the range to draw of them all."""
     arrays = [np.asarray(values, dtype=np.float64) for values in samples.values()]
     lows, highs = zip(*map(window, arrays), strict=True)
@@ -317,7 +319,7 @@ def bins(x: FloatArray, least: float) -> FloatArray:
     return np.linspace(x.min(), x.max(), count + 1)
 
 
-def kernel_density(values: npt.ArrayLike, at: npt.ArrayLike, *, least: float = 0.0) -> FloatArray:
+def kernel_density(values: ArrayLike, at: ArrayLike, *, least: float = 0.0) -> FloatArray:
     """Density by Gaussian kernels, as wide as Botev, Grotowski and Kroese's plug-in rule says.
 
     Silverman's rule assumes one mode and smears several into one; it is used only where the other has no

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import DataError
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot.canvas import (
@@ -19,6 +18,9 @@ from speedproof.plot.canvas import (
     GREY,
     OF_RUNS,
     WIDTH,
+    Model,
+    Models,
+    Samples,
     Window,
     axes_or_new,
     beside,
@@ -64,12 +66,7 @@ _LONG = 14  # characters that fit under a violin
 
 
 def histogram(
-    values: npt.ArrayLike,
-    model: MixtureModel | None = None,
-    *,
-    ax: Axes | None = None,
-    axis: str = "value",
-    title: str = "",
+    values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Histogram as a density, the mixture and its components over it, a rug of the values below.
 
@@ -105,13 +102,7 @@ def histogram(
     return finished(ax, title, beyond(x, seen), legend, xlabel=axis, ylabel="density")
 
 
-def histograms(
-    samples: Mapping[str, npt.ArrayLike],
-    models: Sequence[MixtureModel | None] | None = None,
-    *,
-    axis: str = "value",
-    title: str = "",
-) -> Figure:
+def histograms(samples: Samples, models: Models = None, *, axis: str = "value", title: str = "") -> Figure:
     """Histograms of many versions under each other on one axis, each with its mixture and the first one's median.
 
     Parameters
@@ -152,7 +143,7 @@ def histograms(
     return figure
 
 
-def _bars_and_curves(ax: Axes, x: FloatArray, model: MixtureModel | None, seen: Window) -> None:
+def _bars_and_curves(ax: Axes, x: FloatArray, model: Model, seen: Window) -> None:
     """Bars, rug and curves inside a window."""
     inside = x[(x >= seen[0]) & (x <= seen[1])]
     wide = widened(seen)
@@ -201,9 +192,7 @@ def _normal(grid: FloatArray, mean: float, deviation: float) -> FloatArray:
     return np.asarray(np.exp(-0.5 * ((grid - mean) / deviation) ** 2) / (deviation * np.sqrt(2.0 * np.pi)))
 
 
-def density(
-    samples: Mapping[str, npt.ArrayLike], *, ax: Axes | None = None, axis: str = "value", title: str = ""
-) -> Axes:
+def density(samples: Samples, *, ax: Axes | None = None, axis: str = "value", title: str = "") -> Axes:
     """Kernel density of all runs of each version, and dashed the normal distribution of their mean and deviation.
 
     Parameters
@@ -239,12 +228,7 @@ def density(
 
 
 def violins(
-    samples: Mapping[str, npt.ArrayLike],
-    models: Sequence[MixtureModel | None] | None = None,
-    *,
-    ax: Axes | None = None,
-    axis: str = "value",
-    title: str = "",
+    samples: Samples, models: Models = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Each version's mixture on the right of its line, a kernel density of the same values on the left.
 
@@ -291,9 +275,7 @@ def violins(
     return ax
 
 
-def _violin(
-    ax: Axes, place: int, x: FloatArray, model: MixtureModel | None, wide: Window, least: float
-) -> None:
+def _violin(ax: Axes, place: int, x: FloatArray, model: Model, wide: Window, least: float) -> None:
     grid = np.linspace(*wide, _GRID)
     if model is not None:
         model = MixtureModel(model.weights, model.means, np.hypot(model.sds, least * 0.5))
@@ -315,12 +297,7 @@ def _violin(
 
 
 def ecdf(
-    values: npt.ArrayLike,
-    model: MixtureModel | None = None,
-    *,
-    ax: Axes | None = None,
-    axis: str = "value",
-    title: str = "",
+    values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Empirical distribution function; with a mixture its own beside it, and their largest distance.
 
@@ -360,12 +337,7 @@ def ecdf(
 
 
 def ecdfs(
-    samples: Mapping[str, npt.ArrayLike],
-    models: Sequence[MixtureModel | None] | None = None,
-    *,
-    ax: Axes | None = None,
-    axis: str = "value",
-    title: str = "",
+    samples: Samples, models: Models = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Empirical distribution functions of many versions; dashed those of their mixtures.
 
@@ -418,12 +390,7 @@ def _finished_ecdf(
 
 
 def run_order(
-    values: npt.ArrayLike,
-    model: MixtureModel | None = None,
-    *,
-    ax: Axes | None = None,
-    axis: str = "value",
-    title: str = "",
+    values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Values in run order, each in the colour and shape of its most probable component.
 
@@ -468,7 +435,7 @@ def run_order(
 
 
 def qq(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     distribution: Literal["normal", "log-normal"] = "normal",
     *,
     ax: Axes | None = None,
@@ -541,9 +508,9 @@ def qq(
 
 
 def ellipses(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    states: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    states: ArrayLike,
     *,
     ax: Axes | None = None,
     axes: tuple[str, str] = ("", ""),

@@ -22,11 +22,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.change_points import place_of_step
 from speedproof.stats.normal_scores import COMPILED
 from speedproof.stats.scaling import in_common_unit
@@ -74,7 +73,7 @@ def mean_run(limit: float, slack: float = _SLACK) -> float:
 
 
 @lru_cache(maxsize=1)
-def _nodes() -> tuple[FloatArray, FloatArray]:
+def _nodes() -> ArrayPair:
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return nodes, weights
 
@@ -269,7 +268,7 @@ def _of_mean(rho: FloatArray, count: FloatArray) -> FloatArray:
     return np.asarray((1.0 + 2.0 * rho / (1.0 - rho)) / count - 2.0 * powers / (count**2 * (1.0 - rho)))
 
 
-def alarms(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
+def alarms(x: ArrayLike, mean: float) -> tuple[Alarm, ...]:
     """All alarms that a series raises as its values come in, false ones as rare as one in so many values.
 
     Each new level is watched from its first value on.

@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.ranks import midranks
 
 _AT_A_TIME = 2_000_000  # drawn places in memory
@@ -29,11 +28,11 @@ _ROUNDING = 1e-9  # statistics that differ by less are equal
 
 
 def associations(
-    time: npt.ArrayLike,
-    metrics: npt.ArrayLike,
+    time: ArrayLike,
+    metrics: ArrayLike,
     *,
-    states: npt.ArrayLike | None = None,
-    strata: npt.ArrayLike | None = None,
+    states: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
     circular: bool = False,
     permutations: int = 999,
     seed: int = 0,
@@ -90,7 +89,7 @@ def associations(
     basis, lengths, _ = np.linalg.svd(groups, full_matrices=False)
     directions = basis.T[lengths > _ROUNDING * n]
 
-    def statistics(order: IntArray) -> tuple[FloatArray, FloatArray]:
+    def statistics(order: IntArray) -> ArrayPair:
         """Of orders, shape (draws, n): correlations and shares between states, shape (draws, metrics)."""
         with np.errstate(invalid="ignore"):  # of what is constant
             correlation = (r[order] @ scaled) * against

@@ -22,9 +22,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import DataError
 from speedproof.stats.scaling import NORMAL_DEVIATION
 
@@ -85,29 +84,14 @@ def mix(log_wealths: Sequence[float]) -> float:
     return top + math.log(sum(math.exp(w - top) for w in log_wealths))
 
 
-class BettingMartingale:
-    """The wealth of the mixture at a speedup of 1, kept up to date block by block."""
-
-    __slots__ = ("_log_wealths", "side")
-
-    def __init__(self, side: int) -> None:
-        self.side = side
-        self._log_wealths: list[float] = LOG_WEIGHTS.tolist()
-
-    def bet(self, difference: float, scale: float) -> None:
-        """Bet on one block; the arguments are those of :func:`log_factors`."""
-        v = self.side * difference
-        if abs(v) <= _TIE:
-            return
-        r = abs(v) / scale if scale > _TIE else 1.0
-        for k, (slope, top) in enumerate(_PAIRS):
-            stake = math.copysign(min(slope * r, top), v)
-            self._log_wealths[k] += math.log(2.0 / (1.0 + math.exp(-2.0 * stake)))
-
-    @property
-    def log_wealth(self) -> float:
-        """Logarithm of the e-value."""
-        return mix(self._log_wealths)
+def bet(log_wealths: list[float], difference: float, scale: float) -> None:
+    """Add to the wealths what a block gains at a speedup of 1; the arguments are those of :func:`log_factors`."""
+    if abs(difference) <= _TIE:
+        return
+    r = abs(difference) / scale if scale > _TIE else 1.0
+    for k, (slope, top) in enumerate(_PAIRS):
+        stake = math.copysign(min(slope * r, top), difference)
+        log_wealths[k] += math.log(2.0 / (1.0 + math.exp(-2.0 * stake)))
 
 
 def growth(differences: FloatArray, shift: float) -> float:
@@ -140,7 +124,7 @@ def _missing(alpha: float) -> float:
     return -math.log(alpha) - float(LOG_WEIGHTS.max())
 
 
-def smallest_provable(differences: npt.ArrayLike, blocks: float, *, alpha: float) -> float:
+def smallest_provable(differences: ArrayLike, blocks: float, *, alpha: float) -> float:
     """The smallest speedup that about half of all sessions of so many blocks would prove; infinity for too few."""
     d = np.asarray(differences, dtype=np.float64)
     if d.size < 2:

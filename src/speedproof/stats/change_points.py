@@ -13,10 +13,9 @@ from functools import lru_cache
 from itertools import accumulate, groupby, pairwise, product
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats.levels import COMPILED, LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
@@ -100,7 +99,7 @@ def _share(n: int) -> float:
     return min(1.0, max(0.03, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
-def change_pvalues(x: npt.ArrayLike, *, enough: float = _ALL) -> FloatArray:
+def change_pvalues(x: ArrayLike, *, enough: float = _ALL) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change.
 
     Of those that a quicker look shows to be small `enough` a bound from above.
@@ -110,7 +109,7 @@ def change_pvalues(x: npt.ArrayLike, *, enough: float = _ALL) -> FloatArray:
     return np.concatenate([np.zeros(0), *(_shows(part, None, enough)[0] for part in parts)])
 
 
-def show_changes(x: npt.ArrayLike, alpha: float) -> BoolArray:
+def show_changes(x: ArrayLike, alpha: float) -> BoolArray:
     """Whether those p-values are at most alpha."""
     return np.asarray(change_pvalues(x, enough=alpha) <= alpha)
 
@@ -129,7 +128,7 @@ def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
     return np.minimum(pvalue, 1.0), splits
 
 
-def find_changes(x: npt.ArrayLike, alpha: float, *, known: float | None = None) -> tuple[ChangePoint, ...]:
+def find_changes(x: ArrayLike, alpha: float, *, known: float | None = None) -> tuple[ChangePoint, ...]:
     """All changes of level that a series shows: as few as leave nothing that shows a change."""
     series = np.asarray(x, dtype=np.float64)[None]
     return all_changes(series, alpha, change_pvalues(series) if known is None else np.array([known]))[0]
@@ -141,7 +140,7 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
-        splits, pvalues = plain.split.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
+        splits, pvalues = plain.splits.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
         searches = {
             row: _search(Levelled(series[row], ways[i]), alpha, splits[i], pvalues[i])
             for i, row in enumerate(part.tolist())

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import midranks
 from speedproof.stats.scaling import inner, usual
@@ -24,7 +23,7 @@ _UNSURE = 1.5  # the square of Student's 95 % quantile with five degrees of free
 _WALK_VARIANCES = np.concatenate([[0.0], np.geomspace(0.5, 5000.0, 30)])  # n m q^2 / s^2, see walk_inflation
 
 
-def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> TestResult:
+def lag1(x: ArrayLike, ranks: FloatArray | None = None) -> TestResult:
     """The rank version of von Neumann's ratio test of independence, two-sided; NaN when n < 4 or constant.
 
     The ratio is about 2 when runs are independent, less when neighbours are alike. Its p-value is that of the beta
@@ -45,9 +44,7 @@ def lag1(x: npt.ArrayLike, ranks: FloatArray | None = None) -> TestResult:
     return TestResult(ratio, 2.0 * betainc(s, s, np.minimum(ratio, 4.0 - ratio) / 4.0))
 
 
-def variance_inflation(
-    x: npt.ArrayLike, y: npt.ArrayLike, ranks: tuple[FloatArray, FloatArray] | None = None
-) -> FloatArray:
+def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
     """By how much the likeness of neighbouring runs multiplies the variance of what two series tell.
 
     (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most half
@@ -76,9 +73,7 @@ def variance_inflation(
     return np.asarray(np.minimum((1.0 + r) / (1.0 - r), 0.5 * min(n, m)))
 
 
-def walk_inflation(
-    x: npt.ArrayLike, y: npt.ArrayLike, ranks: tuple[FloatArray, FloatArray] | None = None
-) -> FloatArray:
+def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
     """By how much slow drift multiplies the variance of what two series tell, one measured after the other.
 
     Of noise of variance s^2 on a random walk of variance q^2 a step, the j-th cosine coefficient of n values
@@ -133,7 +128,7 @@ def _cosine_coefficients(x: FloatArray, j: IntArray) -> FloatArray:
     return np.asarray(np.sqrt(2.0 / size) * parts.sum(axis=-2))
 
 
-def drifting(n: int, m: int, inflation: npt.ArrayLike) -> BoolArray:
+def drifting(n: int, m: int, inflation: ArrayLike) -> BoolArray:
     """Whether runs are so alike that the series may be a random walk: an effective size below 3 to 4.
 
     Below 3 up to 15 runs a side, where independent runs are that alike by chance in 4 % of pairs, too.
@@ -142,7 +137,7 @@ def drifting(n: int, m: int, inflation: npt.ArrayLike) -> BoolArray:
     return np.asarray((factor > 1.0) & (smaller / factor < min(max(smaller / 5.0, 3.0), 4.0)))
 
 
-def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> TestResult:
+def drift(x: ArrayLike, ranks: FloatArray | None = None) -> TestResult:
     """Spearman's correlation of value and order, above 0 when values grow, by Student's t with n - 2 degrees.
 
     NaN when n < 4 or constant.
@@ -163,7 +158,7 @@ def drift(x: npt.ArrayLike, ranks: FloatArray | None = None) -> TestResult:
     return TestResult(correlation, np.where(rest > 0.0, 2.0 * tail, np.where(rest == 0.0, 0.0, np.nan)))
 
 
-def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> TestResult:
+def drift_within(x: ArrayLike, processes: ArrayLike) -> TestResult:
     """Trend of the values, shape (..., n), with their position in a process: a warm-up that every one repeats.
 
     The mean correlation of value and position, and the p-value of the one-sample t test that the mean slope of a
@@ -201,7 +196,7 @@ def drift_within(x: npt.ArrayLike, processes: npt.ArrayLike) -> TestResult:
     return TestResult(np.asarray(correlations.mean(axis=-1)), np.where(spread_out, 2.0 * tail, exact))
 
 
-def hurst_factor(x: npt.ArrayLike) -> FloatArray:
+def hurst_factor(x: ArrayLike) -> FloatArray:
     """Hurst factor log(R / S) / log(n / 2) of the 2009 protocol; independent runs are near 1/2.
 
     R is the range of the cumulated deviations from the mean, S the standard deviation with divisor n. NaN for a

@@ -17,20 +17,17 @@ border lie in so few runs.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from importlib import import_module, resources
-from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
-from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray, extension
 from speedproof.stats.normal_scores import normal_scores, power
+from speedproof.stats.two_levels import Levels, null_table, upper_tail
 
+COMPILED = extension("stats._levels")
 MARGIN = 3
 """Fewest values of a level."""
 LEAST = 12
@@ -46,24 +43,6 @@ _Places = IntArray | slice | int
 _CHANCE = 2e-3
 """Above the chance that 65 values or more on two sides of a border lie in so few runs, of three or more each."""
 _PLACES = 80  # of longer series, where steps may be: those of the largest local contrasts
-
-
-def _load_compiled() -> ModuleType | None:
-    try:
-        return import_module("speedproof.stats._levels")
-    except ImportError:  # installed without a compiler
-        return None
-
-
-COMPILED = _load_compiled()
-
-
-class Levels(Struct, frozen=True):
-    """Evidence for steps in each of several series."""
-
-    statistic: FloatArray  # twice the log-likelihood ratio of steps or a rise, less what they cost
-    splits: IntArray  # number of values before each step that explains the series best, then zeros
-    pvalue: FloatArray  # probability of such a statistic where there is no step
 
 
 def cheap_steps(n: int) -> int:
@@ -305,7 +284,7 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     return int(possible[0]), int(possible[-1])
 
 
-def levels(x: npt.ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
+def levels(x: ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for steps between levels.
 
     Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told.
@@ -355,29 +334,15 @@ def _runs(n: int, k: int, runs: int) -> float:
     return ways / math.comb(n, k)
 
 
-@lru_cache(maxsize=1)
-def _table() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sizes, levels and quantiles (sizes x levels) of the statistic without a step."""
-    table = json.loads(resources.files(__package__).joinpath("levels_null.json").read_text("utf-8"))
-    sizes, risks, quantiles = (np.array(table[name], float) for name in ("sizes", "levels", "quantiles"))
-    return sizes, risks, quantiles
-
-
-def levels_pvalue(statistic: npt.ArrayLike, n: int) -> FloatArray:
+def levels_pvalue(statistic: ArrayLike, n: int) -> FloatArray:
     """Probability that a series of n values without a step shows such a statistic or a larger one."""
-    known, log_p = _row(n)
-    statistics = np.asarray(statistic, dtype=np.float64)
-    slope = (log_p[-1] - log_p[-2]) / (known[-1] - known[-2])
-    beyond = log_p[-1] + slope * (statistics - known[-1])
-    inside = np.interp(statistics, known, log_p, left=0.0)
-    pvalue: FloatArray = np.exp(np.where(statistics > known[-1], beyond, inside))
-    return pvalue
+    return upper_tail(np.asarray(statistic, dtype=np.float64), *_row(n), 2)
 
 
 @lru_cache(maxsize=4096)
-def _row(n: int) -> tuple[FloatArray, FloatArray]:
+def _row(n: int) -> ArrayPair:
     """Quantiles for series of n values, ascending, and the logarithms of their levels."""
-    sizes, risks, quantiles = _table()
+    sizes, risks, quantiles = null_table("levels_null.json").values()
     k = int(np.clip(np.searchsorted(sizes, n), 1, sizes.size - 1))
     share = float(np.clip(math.log(n / sizes[k - 1]) / math.log(sizes[k] / sizes[k - 1]), 0.0, 1.0))
     return quantiles[k - 1] + share * (quantiles[k] - quantiles[k - 1]), np.log(risks)

@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import listed
 from speedproof.stats.scaling import middle
@@ -73,7 +72,7 @@ def _partners(ordered: FloatArray, limit: float, side: Literal["left", "right"])
     return np.asarray(np.maximum(upto - np.arange(ordered.size), 0))
 
 
-def median_interval(x: npt.ArrayLike, alpha: float = 0.05) -> tuple[FloatArray, FloatArray]:
+def median_interval(x: ArrayLike, alpha: float = 0.05) -> ArrayPair:
     """Bounds of the median of the distribution that independent values come from, or of each of several by rows.
 
     The r-th smallest and the r-th largest value, r the largest with 2 P[Binomial(n, 1/2) < r] <= alpha (W. J.
@@ -97,7 +96,7 @@ def _binomial_rank(n: int, alpha: float) -> int:
     return rank
 
 
-def symmetry(values: npt.ArrayLike) -> TestResult:
+def symmetry(values: ArrayLike) -> TestResult:
     """Test symmetry about an unknown centre, which the signed-rank test and its sequential twin assume.
 
     With a symmetric distribution the mean and the median are the same number; they are compared, in units of the

@@ -6,15 +6,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import UsageError
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.special import beta_ppf, normal_quantile
 
 
-def holm(pvalues: npt.ArrayLike, family: int | None = None) -> FloatArray:
+def holm(pvalues: ArrayLike, family: int | None = None) -> FloatArray:
     """Adjust p-values for the family-wise error rate, by Holm's step-down procedure.
 
     However the tests depend on each other. S. Holm: "A simple sequentially rejective multiple test procedure",
@@ -23,21 +22,19 @@ def holm(pvalues: npt.ArrayLike, family: int | None = None) -> FloatArray:
     return _adjusted(pvalues, family, lambda p, m: np.maximum.accumulate((m - np.arange(p.size)) * p))
 
 
-def benjamini_hochberg(pvalues: npt.ArrayLike, family: int | None = None) -> FloatArray:
+def benjamini_hochberg(pvalues: ArrayLike, family: int | None = None) -> FloatArray:
     """Adjust p-values for the false discovery rate, by the step-up procedure of Benjamini and Hochberg.
 
     For tests that are independent or depend on each other positively. Journal of the Royal Statistical Society B
     57, 1995. Of a larger ``family`` those that are at most the risk suffice for a decision at that risk.
     """
     return _adjusted(
-        pvalues,
-        family,
-        lambda p, m: np.minimum.accumulate((p * m / np.arange(1, p.size + 1))[::-1])[::-1],
+        pvalues, family, lambda p, m: np.minimum.accumulate((p * m / np.arange(1, p.size + 1))[::-1])[::-1]
     )
 
 
 def _adjusted(
-    pvalues: npt.ArrayLike, family: int | None, procedure: Callable[[FloatArray, int], FloatArray]
+    pvalues: ArrayLike, family: int | None, procedure: Callable[[FloatArray, int], FloatArray]
 ) -> FloatArray:
     """What a procedure makes of p-values in order, at most 1; NaN where there was none."""
     p = np.asarray(pvalues, dtype=np.float64)

@@ -6,9 +6,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import ascending
 from speedproof.stats.scaling import inner, middle, usual
@@ -48,7 +47,7 @@ def _weights(n: int) -> FloatArray:
     return weights
 
 
-def shapiro_wilk(x: npt.ArrayLike) -> TestResult:
+def shapiro_wilk(x: ArrayLike) -> TestResult:
     """Test whether samples come from normal distributions.
 
     W and its p-value; NaN for a constant sample and for n < 3. Centred at the median and scaled by the range
@@ -94,7 +93,7 @@ _TAILS = (
 _TABLED = 100  # sizes up to which Dallal and Wilkinson's formula was fitted
 
 
-def lilliefors(x: npt.ArrayLike) -> TestResult:
+def lilliefors(x: ArrayLike) -> TestResult:
     """Test whether samples come from normal distributions of unknown mean and variance.
 
     The largest distance D (H. W. Lilliefors, J. Am. Stat. Assoc. 62, 1967); NaN for a constant sample and for n <

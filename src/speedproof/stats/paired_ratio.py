@@ -17,9 +17,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded
@@ -95,7 +94,7 @@ def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:
     return LogErrors(error / np.sqrt(_EFFICIENCY), np.maximum(n - 1.0, 1.0), 0.0 * n)
 
 
-def runs_needed_pairs(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
+def runs_needed_pairs(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Sessions after which the test would find the observed ratio; infinity where a ratio means nothing.
 
     Guenther's formula (see `runs_needed_means`) by the efficiency of ranks, never fewer than can reject.
@@ -138,7 +137,7 @@ def _student_bound(d: FloatArray, alpha: float) -> FloatArray:
         return np.nan_to_num(mean - t_quantile(1.0 - alpha, d.shape[1] - 1.0) * error, nan=-np.inf)
 
 
-def _mean_and_error(d: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _mean_and_error(d: FloatArray) -> ArrayPair:
     if d.shape[1] == 1:
         return d[:, 0], np.full(len(d), np.nan)
     return d.mean(axis=1), d.std(axis=1, ddof=1) / np.sqrt(d.shape[1])

@@ -28,10 +28,9 @@ from functools import lru_cache
 from itertools import count
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.ranks import COMPILED as COMPILED
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
@@ -82,11 +81,7 @@ class Studentised(Struct, frozen=True):
 
 
 def studentised(
-    spread: Spread,
-    n: int,
-    m: int,
-    inflation: tuple[npt.ArrayLike, npt.ArrayLike] = (1.0, 1.0),
-    tied: npt.ArrayLike = 0.0,
+    spread: Spread, n: int, m: int, inflation: tuple[ArrayLike, ArrayLike] = (1.0, 1.0), tied: ArrayLike = 0.0
 ) -> Studentised:
     """Brunner and Munzel's statistic and what goes with it, for two sizes of 2 or more.
 
@@ -135,13 +130,7 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
 
 
 def extremes(
-    x: FloatArray,
-    y: FloatArray,
-    constants: tuple[FloatArray, FloatArray],
-    gamma: float,
-    slack: float,
-    *,
-    least: bool,
+    x: FloatArray, y: FloatArray, constants: ArrayPair, gamma: float, slack: float, *, least: bool
 ) -> FloatArray | None:
     """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on."""
     if COMPILED is None:
@@ -153,11 +142,7 @@ def extremes(
 
 
 def bounded(
-    x: FloatArray,
-    y: FloatArray,
-    constants: tuple[FloatArray, FloatArray],
-    critical: FloatArray,
-    slack: float,
+    x: FloatArray, y: FloatArray, constants: ArrayPair, critical: FloatArray, slack: float
 ) -> FloatArray | None:
     """Of the ratios of ascending x to descending y, rows, the two in the middle, and the ends of what is kept.
 
@@ -268,11 +253,11 @@ def _merged(packed: IntArray, ways: FloatArray) -> tuple[IntArray, FloatArray]:
     return packed, np.bincount(place, ways).astype(np.float64)
 
 
-Table = tuple[FloatArray, FloatArray]
+Table = ArrayPair
 """The scores from which each statistic is reached but for rounding, in ascending order, and P[T >= t] of each."""
 
 
-def _deviate(statistic: Studentised, effective: npt.ArrayLike) -> FloatArray:
+def _deviate(statistic: Studentised, effective: ArrayLike) -> FloatArray:
     """What orders outcomes from "X is smaller" to "X is larger"; 0 of equal values, infinite when separated."""
     t = np.where(np.isnan(statistic.statistic), 0.0, statistic.statistic)
     z = _normal_deviate(np.minimum(np.abs(t), 1e150), statistic.df)
@@ -280,7 +265,7 @@ def _deviate(statistic: Studentised, effective: npt.ArrayLike) -> FloatArray:
     return statistic.floored(np.where(np.isinf(t), np.inf, stretched) * np.sign(t))
 
 
-def _curvature(effective: npt.ArrayLike) -> FloatArray:
+def _curvature(effective: ArrayLike) -> FloatArray:
     return _CURVATURE / np.asarray(effective, dtype=np.float64)
 
 
@@ -310,7 +295,7 @@ class Null(Struct, frozen=True, eq=False):
         """Whether every order was enumerated."""
         return self.scores is not None
 
-    def score(self, statistic: Studentised, effective: npt.ArrayLike | None = None) -> FloatArray:
+    def score(self, statistic: Studentised, effective: ArrayLike | None = None) -> FloatArray:
         """What orders outcomes from "X is smaller" to "X is larger" by their p-values; NaN counts as 0.
 
         `effective` is the smaller effective size where it is not min(n, m).
@@ -335,7 +320,7 @@ class Null(Struct, frozen=True, eq=False):
             return math.inf if alpha < 0.5 else -_LARGEST
         return normal_quantile(1.0 - alpha) if self.scores is None else _critical(self.scores, alpha)
 
-    def quantile(self, alpha: float, df: FloatArray, effective: npt.ArrayLike | None = None) -> FloatArray:
+    def quantile(self, alpha: float, df: FloatArray, effective: ArrayLike | None = None) -> FloatArray:
         """The statistic without a floor that has the risk alpha at the given degrees of freedom."""
         if self.plain is not None:
             return np.full(np.shape(df), _critical(self.plain, alpha))

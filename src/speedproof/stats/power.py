@@ -22,10 +22,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, FloatArray
 from speedproof.stats.ranks import (
     COMPILED,
     ascending,
@@ -50,12 +49,11 @@ class RunsNeeded(Struct, frozen=True):
 
 def _whole(total: FloatArray, n: int, m: int) -> RunsNeeded:
     return RunsNeeded(
-        np.maximum(np.ceil(total * (n / (n + m))), _LEAST),
-        np.maximum(np.ceil(total * (m / (n + m))), _LEAST),
+        np.maximum(np.ceil(total * (n / (n + m))), _LEAST), np.maximum(np.ceil(total * (m / (n + m))), _LEAST)
     )
 
 
-def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
+def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Runs after which a one-sided t-test would find the observed difference of means, in its direction.
 
     N = (z(1 - alpha) + z(power))^2 (var X / q + var Y / (1 - q)) / d^2 + z(1 - alpha)^2 / 2, q the share of X: W.
@@ -72,7 +70,7 @@ def runs_needed_means(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: f
     return _whole(np.where(known, total, np.inf), n, m)
 
 
-def runs_needed_ranks(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
+def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Runs after which a one-sided rank-sum test would find the observed superiority p, in its direction.
 
     N = (z(1 - alpha) s0 + z(power) s1)^2 / (p - 1/2)^2 with the variance of p by which the test goes, s0^2 / N =
@@ -163,7 +161,7 @@ def _error(
     return np.sqrt(variance), np.where(noise > 0.0, df * (variance / noise) ** 2, np.inf), bias
 
 
-def _logarithms(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _logarithms(x: FloatArray, y: FloatArray) -> ArrayPair:
     # In a unit in which they are near 1, so that rounding them makes equal ratios differ by little.
     unit = -np.frexp(np.maximum(x[:, -1], y[:, -1]))[1][:, None]
     return np.log(np.ldexp(x, unit)), np.log(np.ldexp(y, unit))
@@ -203,7 +201,7 @@ def _thinned(values: FloatArray) -> FloatArray:
 _MOST_UNITS = 1000
 
 
-def variance_components(values: npt.ArrayLike) -> tuple[float, ...]:
+def variance_components(values: ArrayLike) -> tuple[float, ...]:
     """What each level adds to the variance of one value, the highest level first."""
     means = np.asarray(values, dtype=np.float64)
     components: list[float] = []

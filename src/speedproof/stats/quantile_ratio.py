@@ -19,10 +19,9 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, edges, hold
@@ -48,7 +47,7 @@ def least_pvalue(q: float, n: int, m: int) -> float:
     return max(q, 1.0 - q) ** min(n, m)
 
 
-def quantile_limits(values: npt.ArrayLike, q: float, alpha: float) -> tuple[float, float]:
+def quantile_limits(values: ArrayLike, q: float, alpha: float) -> tuple[float, float]:
     """A lower and an upper limit of one quantile, each of risk alpha; infinite where the values have none.
 
     Examples
@@ -62,7 +61,7 @@ def quantile_limits(values: npt.ArrayLike, q: float, alpha: float) -> tuple[floa
     return float(low[0]), float(high[0])
 
 
-def shift_function(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> FloatArray:
+def shift_function(x: ArrayLike, y: ArrayLike, alpha: float) -> FloatArray:
     """The ratio of two samples at each of nine deciles with a lower and an upper bound, shape (9, 3).
 
     All nine lower bounds hold together with a risk of alpha, and so do the upper ones (Bonferroni). They are 0
@@ -96,7 +95,7 @@ class Quantiles(Struct, frozen=True):
     log_ratio: FloatArray
 
     @classmethod
-    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, q: float) -> Quantiles:
+    def of(cls, x: ArrayLike, y: ArrayLike, q: float) -> Quantiles:
         """Of samples in the last axis, shapes (rows, n) and (rows, m); NaN where a quantile is not positive."""
         if not 0.0 < q < 1.0:
             raise ValueError(f"a quantile has a share between 0 and 1, not {q:g}")
@@ -123,8 +122,8 @@ class Quantiles(Struct, frozen=True):
     def test(self, gamma: float = 1.0) -> OneSided:
         """The p-values against "above gamma" and "below gamma": where the limits pass it."""
         below, above = (math.log(edge) for edge in edges(gamma))
-        deviate_above = _farthest(lambda z: self._low(z) > above, len(self.x))
-        deviate_below = _farthest(lambda z: self._high(z) < below, len(self.x))
+        deviate_above = _farthest(lambda z: self._end(z, -1) > above, len(self.x))
+        deviate_below = _farthest(lambda z: self._end(z, 1) < below, len(self.x))
         defined = np.where(np.isnan(self.log_ratio), np.nan, 1.0)
         # What lies on the other side of gamma is as far from being proven as its opposite is near.
         return OneSided(
@@ -138,33 +137,30 @@ class Quantiles(Struct, frozen=True):
         at_z = np.full(len(self.x), z)
         faster = self.log_ratio > 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
-            width = np.where(faster, self.log_ratio - self._low(at_z), self._high(at_z) - self.log_ratio)
+            width = np.where(
+                faster, self.log_ratio - self._end(at_z, -1), self._end(at_z, 1) - self.log_ratio
+            )
             times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
         known = np.where(np.isnan(times), np.inf, times)
         n, m = self.x.shape[-1], self.y.shape[-1]
         least = least_runs(self.q, alpha)
         return RunsNeeded(*(np.maximum(np.ceil(known * runs), least) for runs in (n, m)))
 
-    def _ends(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+    def _ends(self, alpha: float) -> ArrayPair:
         z = np.full(len(self.x), normal_quantile(1.0 - alpha))
         with np.errstate(over="ignore"):
-            return np.exp(self._low(z)), np.exp(self._high(z))
+            return np.exp(self._end(z, -1)), np.exp(self._end(z, 1))
 
-    def _low(self, z: FloatArray) -> FloatArray:
+    def _end(self, z: FloatArray, side: int) -> FloatArray:
+        """The logarithm of the lower (-1) or the upper end (1) that lies so many deviates away."""
         with np.errstate(invalid="ignore"):
-            below = self.of_x - _limit(self.x, -z, self.q)
-            above = _limit(self.y, z, self.q) - self.of_y
-            return self.log_ratio - np.hypot(below, above)
-
-    def _high(self, z: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            above = _limit(self.x, z, self.q) - self.of_x
-            below = self.of_y - _limit(self.y, -z, self.q)
-            return self.log_ratio + np.hypot(above, below)
+            of_x = self.of_x - _limit(self.x, side * z, self.q)
+            of_y = self.of_y - _limit(self.y, -side * z, self.q)
+            return np.asarray(self.log_ratio + side * np.hypot(of_x, of_y))
 
 
 def runs_needed_quantiles(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, power: float = 0.8, *, q: float
+    x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8, *, q: float
 ) -> RunsNeeded:
     """Runs after which the test of the ratio of two quantiles would find what was observed, row by row."""
     return Quantiles.of(x, y, q).runs_needed(alpha, power)

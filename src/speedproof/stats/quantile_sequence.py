@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayPair, FloatArray
 from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.quantile_ratio import Quantiles
 from speedproof.stats.sequential import PairedSequence, bounds_of
@@ -50,7 +50,7 @@ class QuantileSequence(PairedSequence):
         super().__init__(alpha=alpha)
         self._q = q
         self._logs: tuple[list[float], list[float]] = ([], [])
-        self._tables: tuple[FloatArray, FloatArray] | None = None
+        self._tables: ArrayPair | None = None
         self._at: dict[int, float] = {}
 
     def add(self, reference: float, candidate: float, *, resolution: float = 0.0) -> None:

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
 from speedproof.stats.dependence import drifting
 from speedproof.stats.permutation import Null, Spread, null_distribution, one_order, studentised
 from speedproof.stats.ranks import ascending, listed, merged_places
@@ -50,7 +49,7 @@ class Pairs(Struct, frozen=True, eq=False):
         return Pairs(self.x[which], self.y[which], self.step[which], self.inflation[which], ())
 
 
-def pairs_of(x: npt.ArrayLike, y: npt.ArrayLike, steps: npt.ArrayLike, inflation: npt.ArrayLike) -> Pairs:
+def pairs_of(x: ArrayLike, y: ArrayLike, steps: ArrayLike, inflation: ArrayLike) -> Pairs:
     """Samples along the last axis, in rows."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     step, factors = np.asarray(steps, dtype=np.float64), np.asarray(inflation, dtype=np.float64)
@@ -127,7 +126,7 @@ BEYOND_DRIFT = one_order(3, 3)
 """The p-value of a difference that exceeds what drift explains."""
 
 
-def beyond_drift(pairs: Pairs, stepped: bool = True) -> tuple[FloatArray, FloatArray]:
+def beyond_drift(pairs: Pairs, stepped: bool = True) -> ArrayPair:
     """Between which ratios drift may explain the difference: beyond, the gap exceeds what order explains.
 
     Of a side whose neighbours correlate by r, order explains the share r of the spread: the range, as a factor, to
@@ -198,7 +197,7 @@ class _Side:
             return places.astype(np.float64)
         return self.upto[row][places] if row is not None else np.take_along_axis(self.upto, places, axis=1)
 
-    def sums(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def sums(self, counts: FloatArray) -> ArrayPair:
         """The sum and the sum of squares of a count for every value.
 
         Squares are taken around the mean, so that nothing cancels when nearly all pairs are won.
@@ -219,7 +218,7 @@ class Search:
         self.listed = max(float(_LISTED), _SHARE_LISTED * sum(pairs.sizes))
         self.read = {sign: self._read(sign) for sign in (-1.0, 1.0)}
 
-    def _read(self, sign: float) -> tuple[FloatArray, FloatArray]:
+    def _read(self, sign: float) -> ArrayPair:
         """The values that the steps leave possible: the least x and greatest y (sign -1), or the reverse (+1)."""
         half = sign * 0.5 * self.pairs.step
         if not half.any() and min(self.x.values[:, 0].min(), self.y.values[:, 0].min()) > 0.0:
@@ -242,7 +241,7 @@ class Search:
         return self.scorer.of(self._spread(self._places(gamma, sign)))
 
     @cached_property
-    def _range(self) -> tuple[FloatArray, FloatArray]:
+    def _range(self) -> ArrayPair:
         """Logarithms of ratios between which the typical one probably lies, from quantiles."""
         ends = []
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -259,14 +258,12 @@ class Search:
         ratios = self.x.values.shape[1] * self.y.values.shape[1]
         return np.asarray(self.listed * (end - start) / (0.1 * ratios))
 
-    def bounds(self, alpha: float) -> tuple[FloatArray, FloatArray]:
+    def bounds(self, alpha: float) -> ArrayPair:
         """The last gammas that are rejected as too small, and the first that are rejected as too large."""
         critical = min(self.scorer.null.critical(alpha), _MOST)  # infinite where only separation rejects
         return self._crossings(-1.0, critical), self._crossings(1.0, critical)
 
-    def _start(
-        self, beyond: Callable[[FloatArray], FloatArray], sign: float, critical: float
-    ) -> tuple[FloatArray, FloatArray]:
+    def _start(self, beyond: Callable[[FloatArray], FloatArray], sign: float, critical: float) -> ArrayPair:
         """An interval that probably holds the bounds: of many values they are near those of some of them."""
         start, end = self._range
         n, m = self.pairs.sizes

@@ -11,10 +11,9 @@ import math
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray, extension
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray, extension
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.special import ndtr, t_sf
 
@@ -38,7 +37,7 @@ class BrunnerMunzel(OneSided, frozen=True):
     df: FloatArray  # degrees of freedom of Student's distribution; NaN where the standard error is 0
 
 
-def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike, *, order: PooledOrder | None = None) -> RankSum:
+def rank_sum(x: ArrayLike, y: ArrayLike, *, order: PooledOrder | None = None) -> RankSum:
     """Wilcoxon-Mann-Whitney test, one-sided both ways.
 
     Exact when n < 50, m < 50 and nothing ties, else normal with continuity and tie correction (the rule of
@@ -62,7 +61,7 @@ def rank_sum(x: npt.ArrayLike, y: npt.ArrayLike, *, order: PooledOrder | None = 
     return RankSum(pvalue, pvalue_less, w, exact, np.asarray(order.ends.sum(axis=-1)), ties)
 
 
-def brunner_munzel(x: npt.ArrayLike, y: npt.ArrayLike) -> BrunnerMunzel:
+def brunner_munzel(x: ArrayLike, y: ArrayLike) -> BrunnerMunzel:
     """Brunner and Munzel's test with Student's distribution, one-sided both ways.
 
     Of separated samples the p-value is that of the worst case, 2^-min(n, m): min(n, m) disjoint pairs each agree
@@ -108,7 +107,7 @@ EXACT_BELOW = 30  # values a side; the normal distribution is then off by less t
 
 
 @lru_cache(maxsize=4096)
-def rank_sum_tails(sizes: tuple[int, ...], n: int) -> tuple[FloatArray, FloatArray]:
+def rank_sum_tails(sizes: tuple[int, ...], n: int) -> ArrayPair:
     """Count the splits of tied values into n of one side and the rest.
 
     Exact while the number of splits is below 2**53.
@@ -236,7 +235,7 @@ class PooledOrder(Struct, frozen=True, dict=True):
         return np.asarray(both.sum(axis=-1) / (self.n * self.m))
 
 
-def pooled_order(x: npt.ArrayLike, y: npt.ArrayLike, tolerance: FloatArray | None = None) -> PooledOrder:
+def pooled_order(x: ArrayLike, y: ArrayLike, tolerance: FloatArray | None = None) -> PooledOrder:
     """Sort two samples together."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
@@ -309,7 +308,7 @@ def midranks(x: FloatArray) -> FloatArray:
     return ranked(x)[0]
 
 
-def ranked(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+def ranked(x: FloatArray) -> ArrayPair:
     """Ranks 1 ... n along the last axis, equal values sharing their mean rank, and the sorted values."""
     ranks, ordered = np.empty(x.shape), np.empty(x.shape)
     if COMPILED is not None and x.size:

@@ -18,10 +18,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided, TestResult
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import f_tails, normal_quantile, t_quantile, t_sf, t_sf_pdf
@@ -42,7 +41,7 @@ class TTest(OneSided, frozen=True):
     df: FloatArray
 
 
-def moments(x: npt.ArrayLike) -> Moments:
+def moments(x: ArrayLike) -> Moments:
     """Mean and variance along the last axis, exact to rounding however far from zero the values lie."""
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
@@ -54,13 +53,13 @@ def moments(x: npt.ArrayLike) -> Moments:
     return Moments(n, origin + offset, variance)
 
 
-def common_moments(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Moments, Moments]:
+def common_moments(x: ArrayLike, y: ArrayLike) -> tuple[Moments, Moments]:
     """Moments of two samples in one unit, in which no square or fourth power overflows or underflows."""
     x, y = in_common_unit(x, y)
     return moments(x), moments(y)
 
 
-def variance_ratio(x: npt.ArrayLike, y: npt.ArrayLike) -> TestResult:
+def variance_ratio(x: ArrayLike, y: ArrayLike) -> TestResult:
     """F test of H0: X and Y have one variance, two-sided; NaN when a size is below 2 or both are constant."""
     return variance_ratio_from(*common_moments(x, y))
 
@@ -76,7 +75,7 @@ def variance_ratio_from(mx: Moments, my: Moments) -> TestResult:
     return TestResult(f, 2.0 * np.minimum(*f_tails(f, *df)))
 
 
-def student(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
+def student(x: ArrayLike, y: ArrayLike) -> TTest:
     """Student's t-test of two means with one pooled variance; NaN when n + m < 3.
 
     NaN also when the standard error is below 10 eps times the larger mean, as in R's t.test.
@@ -93,7 +92,7 @@ def student_from(mx: Moments, my: Moments) -> TTest:
     return _ttest(mx, my, pooled * (1.0 / mx.n + 1.0 / my.n), float(df))
 
 
-def welch(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
+def welch(x: ArrayLike, y: ArrayLike) -> TTest:
     """Welch's t-test of two means, with the degrees of freedom of Welch and Satterthwaite.
 
     NaN when a size is below 2, or the standard error as small as for `student`.
@@ -159,7 +158,7 @@ def edges(gamma: float) -> tuple[float, float]:
     return (below, min(above, 1.0)) if gamma < 1.0 else (max(below, 1.0), above)
 
 
-def scaled(x: FloatArray, y: FloatArray, gamma: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def scaled(x: FloatArray, y: FloatArray, gamma: ArrayLike) -> ArrayPair:
     """X and gamma Y as they compare: the ratio of two zeros is 1, as of other equal values."""
     gamma = np.asarray(gamma)
     with np.errstate(over="ignore", under="ignore"):
@@ -195,10 +194,10 @@ def monotone(gamma: float, shifted: OneSided, at_one: OneSided, defined: BoolArr
 
 
 def ratio_of_means(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     alpha: float,
-    equal_variances: npt.ArrayLike,
+    equal_variances: ArrayLike,
     known: tuple[Moments, Moments] | None = None,
 ) -> Interval:
     """Bounds of mean X / mean Y by the inverted t-test (E. C. Fieller, J. R. Stat. Soc. B 16(2), 1954).
@@ -220,10 +219,10 @@ def ratio_of_means(
 
 
 def ratio_of_means_test(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     gamma: float,
-    equal_variances: npt.ArrayLike,
+    equal_variances: ArrayLike,
     known: tuple[Moments, Moments] | None = None,
 ) -> OneSided:
     """Test mean X / mean Y against gamma; NaN where the test of gamma = 1 is undefined or a mean is negative."""
@@ -245,9 +244,7 @@ def ratio_of_means_test(
     return monotone(gamma, OneSided(t_sf(t, df), t_sf(-t, df)), at_one, defined)
 
 
-def log_ratio_of_means(
-    x: npt.ArrayLike, y: npt.ArrayLike, known: tuple[Moments, Moments] | None = None
-) -> LogErrors:
+def log_ratio_of_means(x: ArrayLike, y: ArrayLike, known: tuple[Moments, Moments] | None = None) -> LogErrors:
     """Errors of log(mean X / mean Y) by the delta method: Var log(mean) is s^2 / (n mean^2) to first order.
 
     The logarithm of a mean with that variance v is too low by v / 2 on average.
@@ -313,7 +310,7 @@ class _Contrast(Struct, frozen=True):
             above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
         return np.where(t > 0.0, below, above)
 
-    def statistic(self, gamma: FloatArray, sizes: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+    def statistic(self, gamma: FloatArray, sizes: tuple[int, int]) -> ArrayPair:
         """The statistic, and Welch's degrees of freedom from n - 1 and m - 1; gamma may be infinite."""
         # as (x / gamma - y) / ..., so that infinity is a number like others
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

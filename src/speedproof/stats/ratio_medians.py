@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
 from speedproof.stats import ranks
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.ranks import (
@@ -40,9 +39,7 @@ _MOST_RATIOS, _MOST_COMPILED = 1 << 14, 1 << 18
 _CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
 
 
-def ratio_of_medians(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, at_one: RankSum | None = None
-) -> Interval:
+def ratio_of_medians(x: ArrayLike, y: ArrayLike, alpha: float, *, at_one: RankSum | None = None) -> Interval:
     """Bounds of the factor between X and Y by the inverted rank-sum test; NaN where a value is negative.
 
     The rank-sum test of X against gamma Y counts the ratios x_i / y_j above gamma: each bound is an order
@@ -61,7 +58,7 @@ def ratio_of_medians(
 
 
 def ratio_of_medians_test(
-    x: npt.ArrayLike, y: npt.ArrayLike, gamma: float, *, at_one: RankSum | None = None
+    x: ArrayLike, y: ArrayLike, gamma: float, *, at_one: RankSum | None = None
 ) -> OneSided:
     """Test the factor between X and Y against gamma: the p-values that the bounds of `ratio_of_medians` invert.
 
@@ -101,7 +98,7 @@ def _without_ties_across(x: FloatArray, y: FloatArray) -> FloatArray:
     return rank_sum_sd(x.shape[-1], y.shape[-1], excess)
 
 
-def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> tuple[FloatArray, FloatArray]:
+def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> ArrayPair:
     """The rank-th largest and the rank-th smallest of the ratios x_i / y_j."""
     n, m = x.shape[-1], y.shape[-1]
     x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n)
@@ -205,14 +202,11 @@ def median_ratio(x: FloatArray, y: FloatArray) -> float:
     return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
 
 
-class _Interval(NamedTuple):
-    """Two numbers, each with the places of y up to it and how many ratios these are."""
+class _End(NamedTuple):
+    """Of an interval of ratios: a number, for each y how many x lie up to it, and how many ratios these are."""
 
-    low: float
-    at_low: IntArray
-    below: int
-    high: float
-    at_high: IntArray
+    gamma: float
+    places: IntArray
     upto: int
 
 
@@ -225,7 +219,7 @@ class Ratios:
         self.upto_y = np.concatenate([[0], np.cumsum(weight_y)])
         self.weighted = self.upto_x[-1] > xs.size or self.upto_y[-1] > ys.size
         self.few = max(_FEW, (xs.size + ys.size) // 2)
-        self._around: _Interval | None = None
+        self._around: tuple[_End, _End] | None = None
         self._last: tuple[int, IntArray, FloatArray] | None = None  # ratios that were sorted
 
     def places(self, gamma: float) -> IntArray:
@@ -250,49 +244,52 @@ class Ratios:
         if self._last is not None and self._last[0] <= k < self._last[1][-1]:
             return float(self._last[2][np.searchsorted(self._last[1], k, side="right")])
         around = self._around  # next to one that was asked for before
-        if around is None or not around.below <= k < around.upto:
+        if around is None or not around[0].upto <= k < around[1].upto:
             around = self._near(k)
-        low, at_low, below, high, at_high, upto = around
+        low, high = around
         # By interpolation, on the other side of k by twice the last miss, so that both ends come near; by halving
         # after two steps that did not.
         aim, before = k + 0.5, [math.inf, math.inf]
-        while (inside := int((at_high - at_low).sum()) if self.weighted else upto - below) > self.few:
+        while (inside := self._distinct(low, high) if self.weighted else high.upto - low.upto) > self.few:
             halving = 2 * inside > before[-2]
-            middle = _between(low, high, 0.5 if halving else (aim - below) / (upto - below))
+            share = 0.5 if halving else (aim - low.upto) / (high.upto - low.upto)
+            middle = _between(low.gamma, high.gamma, share)
             before.append(inside)
-            if low < middle < high:
-                at = self.places(middle)
-                reached = self.count(at)
-                if reached > k:
-                    high, at_high, upto = middle, at, reached
-                else:
-                    low, at_low, below = middle, at, reached
-                aim = k + 0.5 + math.copysign(2.0 * abs(reached - aim), k + 0.5 - reached)
+            if low.gamma < middle < high.gamma:
+                end = self._end(middle)
+                low, high = (low, end) if end.upto > k else (end, high)
+                aim = k + 0.5 + math.copysign(2.0 * abs(end.upto - aim), k + 0.5 - end.upto)
             elif halving:
                 break
-        self._around = _Interval(low, at_low, below, high, at_high, upto)
-        return self._among(k, math.nextafter(low * (1.0 - _SLACK), 0.0), high * (1.0 + _SLACK))
+        self._around = low, high
+        return self._among(k, math.nextafter(low.gamma * (1.0 - _SLACK), 0.0), high.gamma * (1.0 + _SLACK))
 
-    def _near(self, k: int) -> _Interval:
+    def _end(self, gamma: float) -> _End:
+        places = self.places(gamma)
+        return _End(gamma, places, self.count(places))
+
+    @staticmethod
+    def _distinct(low: _End, high: _End) -> int:
+        """How many ratios of distinct values lie between."""
+        return int((high.places - low.places).sum())
+
+    def _near(self, k: int) -> tuple[_End, _End]:
         """An interval that holds the k-th smallest ratio, between two of those of some values of each side."""
-        interval = self._everything()
-        guesses, share, step = self._some(), (k + 0.5) / interval.upto, 0.0
-        while 0.0 < share < 1.0 and int((interval.at_high - interval.at_low).sum()) > self.few:
+        low, high = self._everything()
+        every = float(high.upto)
+        guesses, share, step = self._some(), (k + 0.5) / high.upto, 0.0
+        while 0.0 < share < 1.0 and self._distinct(low, high) > self.few:
             guess = float(guesses[int(share * guesses.size)])
-            if not interval.low < guess < interval.high:
+            if not low.gamma < guess < high.gamma:
                 break
-            at = self.places(guess)
-            reached = self.count(at)
-            if reached > k:
-                interval = interval._replace(high=guess, at_high=at, upto=reached)
-            else:
-                interval = interval._replace(low=guess, at_low=at, below=reached)
-            off = (k + 0.5 - reached) / float(self.upto_x[-1] * self.upto_y[-1])
+            end = self._end(guess)
+            low, high = (low, end) if end.upto > k else (end, high)
+            off = (k + 0.5 - end.upto) / every
             if off * step < 0.0:
                 break
             step = math.copysign(4.0 * max(abs(off), abs(step)), off)
             share += step
-        return interval
+        return low, high
 
     def _some(self) -> FloatArray:
         """Ratios in ascending order that stand for all."""
@@ -305,14 +302,14 @@ class Ratios:
         with np.errstate(over="ignore", under="ignore"):
             return np.sort((x[:, None] / y).ravel())
 
-    def _everything(self) -> _Interval:
+    def _everything(self) -> tuple[_End, _End]:
         """An interval up to whose low end there is no ratio, and up to whose high end there are all."""
         with np.errstate(over="ignore", under="ignore"):
             least, most = float(self.xs[0] / self.ys[-1]), float(self.xs[-1] / self.ys[0])
         # Ratios beyond all doubles lie beyond the ends, which are known to hold none and all.
         low, high = (min(max(end, 5e-324), float(_FLOATS.max)) for end in (least, most))
         none, every = np.zeros_like(self.weight_y), np.full_like(self.weight_y, self.xs.size)
-        return _Interval(low, none, 0, high, every, int(self.upto_x[-1] * self.upto_y[-1]))
+        return _End(low, none, 0), _End(high, every, int(self.upto_x[-1] * self.upto_y[-1]))
 
     def _among(self, k: int, low: float, high: float) -> float:
         """The k-th smallest ratio, of which is known that it lies between."""

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats.ranks import ascends, distinct, sample_ends
 
 MOST_APART = 1e100
@@ -27,20 +26,20 @@ _USUAL = (1e-60, 1e60)
 _HALF = 4  # bits of headroom: the sum or the difference of two values
 
 
-def shifts(largest: npt.ArrayLike) -> IntArray:
+def shifts(largest: ArrayLike) -> IntArray:
     """The power of two that makes values of usual size; 0 for those whose fourth powers stay within range."""
     largest = np.asarray(largest)
     usual_size = (largest > _USUAL[0]) & (largest < _USUAL[1])
     return np.where(usual_size, 0, -np.frexp(largest)[1])  # of 0, too, it is 0
 
 
-def exponent(*samples: npt.ArrayLike) -> int:
+def exponent(*samples: ArrayLike) -> int:
     """The power of two by which samples have to be multiplied to be of usual size; 0 when they are."""
     largest = max(float(np.abs(sample).max(initial=0.0)) for sample in samples)
     return 0 if _USUAL[0] < largest < _USUAL[1] else int(shifts(largest))
 
 
-def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
+def in_common_unit(*samples: ArrayLike) -> tuple[FloatArray, ...]:
     """Rows of samples times one power of two, where the largest value of a row is not of usual size.
 
     In that unit products with factors near 1 stay within range.
@@ -52,12 +51,12 @@ def in_common_unit(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
     return tuple(np.ldexp(a, shifts(largest)[..., None]) for a in arrays)
 
 
-def usual(x: npt.ArrayLike) -> FloatArray:
+def usual(x: ArrayLike) -> FloatArray:
     """A sample of usual size: multiplied by a power of two, if it has to be."""
     return in_common_unit(x)[0]
 
 
-def with_headroom(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
+def with_headroom(*samples: ArrayLike) -> tuple[FloatArray, ...]:
     """Samples of which two values can be added or subtracted: divided by 16, if they have to be."""
     arrays = tuple(np.asarray(sample, dtype=np.float64) for sample in samples)
     if max(float(np.abs(a).max(initial=0.0)) for a in arrays) < 1e307:
@@ -65,13 +64,13 @@ def with_headroom(*samples: npt.ArrayLike) -> tuple[FloatArray, ...]:
     return tuple(np.ldexp(a, -_HALF) for a in arrays)
 
 
-def mean(x: npt.ArrayLike) -> float:
+def mean(x: ArrayLike) -> float:
     """The mean of a sample; it exists however large the values are."""
     shift = exponent(x)
     return float(np.ldexp(np.ldexp(np.asarray(x, dtype=np.float64), shift).mean(), -shift))
 
 
-def median(x: npt.ArrayLike) -> float:
+def median(x: ArrayLike) -> float:
     """The median of a sample; it exists however large the values are."""
     values = np.asarray(x, dtype=np.float64)
     (scaled,) = with_headroom(values)
@@ -102,7 +101,7 @@ def middle(x: FloatArray) -> FloatArray:
     return np.asarray(ordered[..., places[0] : places[1] + 1].mean(axis=-1))
 
 
-def location_ratio(location: Callable[[FloatArray], float], x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+def location_ratio(location: Callable[[FloatArray], float], x: ArrayLike, y: ArrayLike) -> float:
     """The ratio of the locations of two samples: an observed speedup.
 
     NaN where a ratio means nothing: the location of X is negative, that of Y not positive. Infinite beyond
@@ -143,7 +142,7 @@ def last_place(value: float, most: float = 1.0) -> float:
     return min(10.0 ** int(place), most)
 
 
-def coarse_step(values: npt.ArrayLike) -> float:
+def coarse_step(values: ArrayLike) -> float:
     """The step in which values were read, where it is coarse: a quarter of all pairs of runs or more tie; else 0.
 
     The smallest difference between two of them, the last decimal place where all are equal. Where fewer tie,
@@ -156,7 +155,7 @@ def coarse_step(values: npt.ArrayLike) -> float:
     return last_place(float(different[0])) if different.size == 1 else float(np.diff(different).min())
 
 
-def coarse_steps(x: npt.ArrayLike, y: npt.ArrayLike, units: npt.ArrayLike = 1.0) -> FloatArray:
+def coarse_steps(x: ArrayLike, y: ArrayLike, units: ArrayLike = 1.0) -> FloatArray:
     """Row by row `coarse_step` of X and Y, read alike: what one does not show of its step, the other may.
 
     `units` are those that the values were written in.

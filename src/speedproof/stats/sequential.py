@@ -19,20 +19,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import (
-    FORECAST_FROM,
-    LOG_WEIGHTS,
-    BettingMartingale,
-    blocks_until,
-    log_factors,
-    mix,
-    scale_of,
-)
+from speedproof.stats.betting import FORECAST_FROM, LOG_WEIGHTS, bet, blocks_until, log_factors, mix, scale_of
 from speedproof.stats.location import hodges_lehmann
 from speedproof.stats.scaling import middle
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
@@ -131,11 +122,11 @@ class PairedSequence:
         # Grown by doubling: differences and the scales before them in block order; the differences sorted; the
         # least and the most that the differences may have been before they were read.
         self._rows = np.empty((5, 64))
-        self._at_one = {side: BettingMartingale(side) for side in (1, -1)}
+        self._at_one: dict[int, list[float]] = {side: LOG_WEIGHTS.tolist() for side in (1, -1)}
         self._result: SequentialResult | None = None
 
     @classmethod
-    def of(cls, reference: npt.ArrayLike, candidate: npt.ArrayLike, *, alpha: float = 0.05) -> PairedSequence:
+    def of(cls, reference: ArrayLike, candidate: ArrayLike, *, alpha: float = 0.05) -> PairedSequence:
         """Make one of blocks that were all measured already."""
         x, y = np.asarray(reference, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
         if x.ndim != 1 or x.shape != y.shape:
@@ -193,8 +184,8 @@ class PairedSequence:
 
     def _bet(self, difference: float, scale: float) -> None:
         """Bet on the next block."""
-        for martingale in self._at_one.values():
-            martingale.bet(difference, scale)
+        for side, log_wealths in self._at_one.items():
+            bet(log_wealths, side * difference, scale)
 
     @staticmethod
     def _row(side: int, shift: float) -> int:
@@ -208,7 +199,7 @@ class PairedSequence:
     def evidence(self, side: int) -> float:
         """The same at a speedup of 1, which is at hand."""
         self._ordered()
-        return self._at_one[side].log_wealth
+        return mix(self._at_one[side])
 
     def proves(self, side: int) -> bool:
         """Whether the bound of a side is beyond a speedup of 1."""

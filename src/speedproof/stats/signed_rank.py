@@ -17,10 +17,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 
 SignedRankRule = Literal["conditional", "table"]
 
@@ -40,7 +39,7 @@ class SignedRank(Struct, frozen=True, eq=False):
     method: str  # the null distribution used, in words
 
 
-def signed_rank(d: npt.ArrayLike, *, rule: SignedRankRule = "conditional") -> SignedRank:
+def signed_rank(d: ArrayLike, *, rule: SignedRankRule = "conditional") -> SignedRank:
     """Test whether differences tend to one side of zero; both p-values are 1 where none differs from it.
 
     Only the order of ``abs(d)`` and the signs matter. The conditional distribution is counted over doubled

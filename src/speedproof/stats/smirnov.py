@@ -7,10 +7,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats.ranks import pooled_order
 from speedproof.stats.scaling import middle, with_headroom
 
@@ -30,7 +29,7 @@ class KSResult(Struct, frozen=True):
     merged: BoolArray  # whether values were merged that differ by the rounding of the centring only
 
 
-def ks_location(x: npt.ArrayLike, y: npt.ArrayLike, rule: Literal["legacy", "r422"] = "legacy") -> KSResult:
+def ks_location(x: ArrayLike, y: ArrayLike, rule: Literal["legacy", "r422"] = "legacy") -> KSResult:
     """Test whether two distributions differ by more than their location: X - med X against Y - med Y.
 
     Centring decimal values leaves differences of rounding noise between values that would be equal in exact
@@ -70,7 +69,7 @@ def _tolerance(x: FloatArray, y: FloatArray, u: FloatArray, v: FloatArray) -> Fl
     return np.where(whole | (noise >= 1e-3 * spread), 0.0, noise)
 
 
-def kolmogorov_sf(x: npt.ArrayLike) -> FloatArray:
+def kolmogorov_sf(x: ArrayLike) -> FloatArray:
     """Upper tail of Kolmogorov's limiting distribution, its series summed to double precision."""
     x = np.asarray(x, dtype=np.float64)
     # Each of the two expansions of the theta function where it converges within four terms.

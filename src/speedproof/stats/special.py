@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray, extension
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, extension
 
 COMPILED = extension("stats._scores")
 # The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
@@ -29,13 +28,13 @@ _TOGETHER = 8  # terms
 _MOST_TERMS = 10_000  # of the fraction; it takes tens, and the square root of the largest parameter at worst
 
 
-def ndtr(x: npt.ArrayLike) -> FloatArray:
+def ndtr(x: ArrayLike) -> FloatArray:
     """Distribution function of the standard normal distribution."""
     z = np.asarray(x, dtype=np.float64) * -_SQRT_HALF
     return 0.5 * np.fromiter(map(math.erfc, z.ravel().tolist()), np.float64, z.size).reshape(z.shape)
 
 
-def ndtri(p: npt.ArrayLike) -> FloatArray:
+def ndtri(p: ArrayLike) -> FloatArray:
     """Quantile of the standard normal distribution."""
     q = np.atleast_1d(np.asarray(p, dtype=np.float64))
     centred = q - 0.5
@@ -117,9 +116,7 @@ def _ordered(keep: bool | BoolArray, a: Number, b: Number) -> tuple[Number, Numb
     return np.where(keep, a, b), np.where(keep, b, a)
 
 
-def _both(
-    function: Callable[..., tuple[Number, Number]], *given: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _both(function: Callable[..., tuple[Number, Number]], *given: FloatArray) -> ArrayPair:
     """Both values of a function of floats or arrays: up to so many elements a loop over floats is quicker."""
     shape = np.broadcast_shapes(*(v.shape for v in given))
     if math.prod(shape) > _FEW:
@@ -187,14 +184,14 @@ def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Num
     return _ordered(below, tail, 1.0 - tail)
 
 
-def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> ArrayPair:
     """I_x(a, b) and its complement; broadcasts; 0, 1 and NaN are their own images."""
     inside = (x > 0.0) & (y > 0.0)
     lower, upper = _both(_beta_tails, a, b, np.where(inside, x, 0.5), np.where(inside, y, 0.5))
     return np.where(inside, lower, x), np.where(inside, upper, y)
 
 
-def betainc(a: npt.ArrayLike, b: npt.ArrayLike, x: npt.ArrayLike) -> FloatArray:
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> FloatArray:
     """Regularised incomplete beta function I_x(a, b)."""
     a, b, x = (np.asarray(v, dtype=np.float64) for v in (a, b, x))
     return _tails(a, b, x, 1.0 - x)[0]
@@ -208,7 +205,7 @@ def beta_ppf(q: float, a: float, b: float) -> float:
     return halved(lambda x: float(_beta_tails(*shapes, x, 1.0 - x)[0]) >= q, 0.0, 1.0)
 
 
-def f_tails(f: npt.ArrayLike, d1: npt.ArrayLike, d2: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def f_tails(f: ArrayLike, d1: ArrayLike, d2: ArrayLike) -> ArrayPair:
     """Lower and upper tail of the F distribution, each accurate where it is small."""
     f, d1, d2 = (np.asarray(v, dtype=np.float64) for v in (f, d1, d2))
     with np.errstate(over="ignore"):
@@ -233,7 +230,7 @@ def _t_tail_and_density(t: Number, df: Number) -> tuple[Number, Number]:
     return _ordered(far, tail, 0.5 - tail)[0], density
 
 
-def t_sf_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+def t_sf_pdf(t: ArrayLike, df: ArrayLike) -> ArrayPair:
     """Upper tail and density of Student's t distribution: what a step of Newton's method needs."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     tail, density = _both(_t_tail_and_density, np.minimum(np.abs(t), 1e150), df)
@@ -241,12 +238,12 @@ def t_sf_pdf(t: npt.ArrayLike, df: npt.ArrayLike) -> tuple[FloatArray, FloatArra
     return np.where(t < 0.0, 1.0 - tail, tail), density
 
 
-def t_sf(t: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
+def t_sf(t: ArrayLike, df: ArrayLike) -> FloatArray:
     """Upper tail of Student's t distribution; see `t_sf_pdf`."""
     return t_sf_pdf(t, df)[0]
 
 
-def t_ppf(q: npt.ArrayLike, df: npt.ArrayLike) -> FloatArray:
+def t_ppf(q: ArrayLike, df: ArrayLike) -> FloatArray:
     """Quantile of Student's t distribution."""
     q, df = np.broadcast_arrays(np.asarray(q, dtype=np.float64), np.asarray(df, dtype=np.float64))
     p = np.minimum(q, 1.0 - q)
@@ -298,7 +295,7 @@ def decreasing_roots(
     low: FloatArray,
     high: FloatArray,
     narrow: float | FloatArray = _NARROW,
-) -> tuple[FloatArray, FloatArray]:
+) -> ArrayPair:
     """The ends of narrow intervals in which decreasing functions, possibly in steps, change their signs.
 
     They are widened where they hold no change, and narrowed to the width `narrow`, relative where their ends
@@ -346,7 +343,7 @@ _SERIES = (-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515
 _MOST_SUMMED = 2000
 
 
-def digamma(x: npt.ArrayLike) -> FloatArray:
+def digamma(x: ArrayLike) -> FloatArray:
     """The derivative of log gamma, of positive numbers.
 
     Examples
@@ -364,7 +361,7 @@ def digamma(x: npt.ArrayLike) -> FloatArray:
     return np.asarray(below + np.log(x) - 0.5 / x - series)
 
 
-def gamma_cdf(x: npt.ArrayLike, shape: npt.ArrayLike) -> FloatArray:
+def gamma_cdf(x: ArrayLike, shape: ArrayLike) -> FloatArray:
     """P[X <= x] for scale 1, of positive x; shapes are broadcast.
 
     Examples
@@ -405,7 +402,7 @@ def _temme(x: FloatArray, a: FloatArray) -> FloatArray:
     )
 
 
-def gamma_shape(gap: npt.ArrayLike) -> FloatArray:
+def gamma_shape(gap: ArrayLike) -> FloatArray:
     """The shape of largest likelihood, from log of the mean less mean of the logs, which is positive.
 
     Examples

@@ -17,10 +17,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import (
     COMPILED,
@@ -72,12 +71,12 @@ class TypicalRatio(Bounded, frozen=True):
 
 
 def typical_ratio(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     alpha: float,
     *,
-    steps: npt.ArrayLike = (0.0, 0.0),
-    inflation: npt.ArrayLike = (1.0, 1.0),
+    steps: ArrayLike = (0.0, 0.0),
+    inflation: ArrayLike = (1.0, 1.0),
     order: PooledOrder | None = None,
 ) -> TypicalRatio:
     """The median of X / Y over pairs of runs, with the bounds and p-values of one test.
@@ -90,12 +89,12 @@ def typical_ratio(
 
 
 def typical_ratio_test(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     gamma: float,
     *,
-    steps: npt.ArrayLike = (0.0, 0.0),
-    inflation: npt.ArrayLike = (1.0, 1.0),
+    steps: ArrayLike = (0.0, 0.0),
+    inflation: ArrayLike = (1.0, 1.0),
     at_one: OneSided | None = None,
 ) -> OneSided:
     """Test the typical ratio of X to Y against gamma: the p-values that the bounds of `typical_ratio` invert.
@@ -106,12 +105,12 @@ def typical_ratio_test(
 
 
 def typical_ratio_tests(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
     gammas: Sequence[float],
     *,
-    steps: npt.ArrayLike = (0.0, 0.0),
-    inflation: npt.ArrayLike = (1.0, 1.0),
+    steps: ArrayLike = (0.0, 0.0),
+    inflation: ArrayLike = (1.0, 1.0),
     at_one: OneSided | None = None,
 ) -> list[OneSided]:
     """The same against several: all ratios are put in order once."""
@@ -167,7 +166,7 @@ def _at_one(
     return at_one, (chance, se, quantile)
 
 
-def _beyond_drift(gamma: float, test: OneSided, ends: tuple[FloatArray, FloatArray]) -> OneSided:
+def _beyond_drift(gamma: float, test: OneSided, ends: ArrayPair) -> OneSided:
     """What drift cannot explain is as good as three runs a side that do not overlap; ranks say less of it."""
     return OneSided(
         np.where(gamma < ends[0], BEYOND_DRIFT, test.pvalue),
@@ -204,7 +203,7 @@ def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
         yield _beyond_drift(gamma, OneSided(*pvalues), beyond_drift(pairs))
 
 
-def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[tuple[FloatArray, FloatArray]]:
+def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[ArrayPair]:
     """By gamma the least score of states that begin there or below, and the greatest that end there or above."""
     low, high, constants = _values(pairs, -1.0), _values(pairs, 1.0), (score.inflation, score.effective)
     of_gammas = []
@@ -354,7 +353,7 @@ def _states(x: FloatArray, y: FloatArray, score: Score) -> States:
     return States(edges, walked(order, n, m, score.inflation, score.effective), real)
 
 
-def _values(pairs: Pairs, sign: float) -> tuple[FloatArray, FloatArray]:
+def _values(pairs: Pairs, sign: float) -> ArrayPair:
     """Ascending x, descending y: the least (sign -1) or greatest (+1) ratios that the steps leave possible."""
     x = np.sort(pairs.x, axis=1) + sign * 0.5 * pairs.step[:, :1]
     y = np.sort(pairs.y, axis=1)[:, ::-1] - sign * 0.5 * pairs.step[:, 1:]
@@ -394,7 +393,7 @@ def chance_bounds(
 
 
 def probability_greater(
-    x: npt.ArrayLike, y: npt.ArrayLike, alpha: float, *, order: PooledOrder | None = None
+    x: ArrayLike, y: ArrayLike, alpha: float, *, order: PooledOrder | None = None
 ) -> Bounded:
     """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread, as far as 0 and 1.
 

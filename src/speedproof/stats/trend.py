@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import ArrayLike
 from speedproof.stats.special import t_quantile
 
 LEAST_POINTS = 3
@@ -52,7 +52,7 @@ class Trend(Struct, frozen=True):
         return self.centre - self.height / self.slope, self.centre + ends[0], self.centre + ends[1]
 
 
-def trend(x: npt.ArrayLike, y: npt.ArrayLike, errors: npt.ArrayLike) -> Trend:
+def trend(x: ArrayLike, y: ArrayLike, errors: ArrayLike) -> Trend:
     """The line through three points or more that are not all at one place; unknown errors (NaN) count as equal.
 
     Examples

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 
 import numpy as np
@@ -34,19 +34,21 @@ LEAST = 8
 """Fewest values of a series that can show a change."""
 
 
-class TwoLevels(Struct, frozen=True):
-    """Of each of several series how far its levels lie apart (0 where they mix), the split, the p-value."""
+class Levels(Struct, frozen=True):
+    """Evidence for steps in each of several series."""
 
-    distance: FloatArray
-    split: IntArray
-    pvalue: FloatArray
+    statistic: (
+        FloatArray  # how far they lie apart, 0 where they mix; or twice a log-likelihood ratio less its price
+    )
+    splits: IntArray  # number of values before each step that explains the series best, of several then zeros
+    pvalue: FloatArray  # probability of such a statistic where there is no step
 
 
-def two_levels(x: FloatArray) -> TwoLevels:
+def two_levels(x: FloatArray) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for two levels that follow each other."""
     rows, n = x.shape
     if n < LEAST:
-        return TwoLevels(np.zeros(rows), np.full(rows, n), np.ones(rows))
+        return Levels(np.zeros(rows), np.full(rows, n), np.ones(rows))
     distance, split, coarse = separation(usual(x))
     apart = np.flatnonzero(distance > 0.0)
     pvalues = np.ones(rows)
@@ -57,7 +59,7 @@ def two_levels(x: FloatArray) -> TwoLevels:
         [_of_chain(n, k) if few else 0.0 for k, few in zip(fewer, coarse[apart], strict=True)]
     )
     pvalues[apart] = np.maximum(np.maximum(chance, dependent), of_chain)
-    return TwoLevels(distance, split, pvalues)
+    return Levels(distance, split, pvalues)
 
 
 def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
@@ -89,24 +91,28 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, BoolArray]:
     return distance, split, coarse
 
 
-@lru_cache(maxsize=1)
-def _table() -> dict[str, FloatArray]:
-    """Sizes, levels, quantiles (sizes x levels) of the statistic."""
-    text = resources.files(__package__).joinpath("two_levels_null.json").read_text(encoding="utf-8")
+@cache
+def null_table(name: str) -> dict[str, FloatArray]:
+    """Sizes, levels, quantiles (sizes x levels) of a statistic where there is no step, by simulation."""
+    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     return {name: np.array(values, float) for name, values in json.loads(text).items()}
+
+
+def upper_tail(at: FloatArray, quantiles: FloatArray, log_p: FloatArray, back: int) -> FloatArray:
+    """Between the quantiles log p is linear, and beyond as it was over so many of the last ones."""
+    slope = (log_p[-1] - log_p[-back]) / (quantiles[-1] - quantiles[-back])
+    beyond = log_p[-1] + slope * (at - quantiles[-1])
+    return np.asarray(np.exp(np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0))))
 
 
 def _tail(distance: FloatArray, n: int) -> FloatArray:
     """Probability of such a distance or a larger one: between the levels log p is linear in log distance."""
-    table = _table()
+    table = null_table("two_levels_null.json")
     # Of the next shorter series, which are worse.
     row = int(np.searchsorted(table["sizes"], n, side="right")) - 1
     quantiles, log_p = np.log(table["quantiles"][row]), np.log(table["levels"])
     with np.errstate(divide="ignore"):
-        at = np.log(distance)
-    slope = (log_p[-1] - log_p[-3]) / (quantiles[-1] - quantiles[-3])
-    beyond = log_p[-1] + slope * (at - quantiles[-1])
-    return np.asarray(np.exp(np.where(at > quantiles[-1], beyond, np.interp(at, quantiles, log_p, left=0.0))))
+        return upper_tail(np.log(distance), quantiles, log_p, 3)
 
 
 @lru_cache(maxsize=4096)
