@@ -282,7 +282,7 @@ class History:
         """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
         from speedproof.api.history_results import HistoryResult
         from speedproof.history.alarms import beyond_changes
-        from speedproof.history.changes import Change, find_history_changes
+        from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
         from speedproof.history.rows import confirmed, standing
 
