@@ -25,6 +25,7 @@ from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
 from speedproof.reporting.text import render
 from speedproof.stats.alarms import alarms
+from speedproof.stats.change_points import change_pvalues
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
@@ -311,6 +312,17 @@ def test_each_slowdown_is_handed_on_and_seldom_again() -> None:
             for alarm in answer.confirmed:
                 assert min(sure[COMMITS.index(alarm.bad) > BACK]) < answer.commits
     assert times <= 8 * 5
+
+
+@pytest.mark.parametrize("seed", [104, 198, 386, 488, 553, 583, 687])
+def test_noise_that_is_taken_for_several_changes_confirms_none(seed: int) -> None:
+    """Each is clear without the others: what is confirmed shows with all that is not sure, too, at some look."""
+    values = 0.01 * np.random.default_rng(seed).standard_normal(60)
+    for i in range(1, 60):
+        values[i] = 0.6 * values[i - 1] + 0.8 * values[i]
+    confirmed = any(a.confirmed for a in alarms_of(followed([*values.tolist()], commits=COMMITS[:60])))
+    shown = [float(change_pvalues(values[None, :n])[0]) for n in range(20, 61)]
+    assert not confirmed or alarms(values, 1000.0) or min(shown) <= 0.0015
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
     from speedproof.history.alarms import HistoryAlarm
-    from speedproof.history.changes import Change
     from speedproof.history.store import HistoryStore
     from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
@@ -282,9 +281,9 @@ class History:
         """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
         from speedproof.api.history_results import HistoryResult
         from speedproof.history.alarms import beyond_changes
-        from speedproof.history.changes import find_history_changes
+        from speedproof.history.changes import Change, find_history_changes
         from speedproof.history.floor import noise_floor
-        from speedproof.history.rows import confirmed, standing
+        from speedproof.history.rows import measured_again, standing
 
         line = first_parent_order(branch, self.repository)
         series, measured, commits, tracks = tracks_in(
@@ -294,13 +293,16 @@ class History:
         del measured  # of a large history much memory
         said = self.store.decisions()
 
-        def shown(change: Change) -> bool:
-            key = series[change.track.series].key
-            told = standing(said, key.benchmark, change.concerned)
-            return not change.of_one_session or confirmed(told, key.metric, change.track.basis)
+        def confirmed(change: Change) -> bool:
+            key, basis = series[change.track.series].key, change.track.basis
+            concerning = standing(said, key.benchmark, change.concerned, drift=change.drift)
+            return measured_again(concerning, key.metric, basis)
 
-        found = find_history_changes(tracks, alpha_of(confidence), correction=correction)
-        changes = tuple(filter(shown, found))
+        changes = tuple(
+            change
+            for change in find_history_changes(tracks, alpha_of(confidence), correction=correction)
+            if not change.of_one_session or confirmed(change)
+        )
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),

@@ -6,6 +6,7 @@ It is imported before anything is known to be measured, so nothing here imports 
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
@@ -33,7 +34,7 @@ from speedproof.measuring.plan import (
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.store import latest_session as latest_session
 from speedproof.measuring.store import new_session as new_session
-from speedproof.measuring_options import Measuring
+from speedproof.measuring_options import UNNAMED, Measuring
 from speedproof.options import decider_of
 
 Plan = tuple[PlannedBenchmark, ...]
@@ -155,9 +156,12 @@ def _in_trees(asked: Request, hooks: Hooks) -> Callable[[Trees], Plan]:
             "--calibrate"
         )
     command, parameters = asked.commands[0], _parameters(m)
+    name = m.benchmark
+    if name == UNNAMED and not (parameters or m.driver):
+        name = command if isinstance(command, str) else shlex.join(command)
 
     def planned(trees: Trees) -> Plan:
-        plan = plan_trees(command, trees, parameters, hooks, benchmark=m.benchmark)
+        plan = plan_trees(command, trees, parameters, hooks, benchmark=name)
         return plan if m.driver else asked.chosen(plan)
 
     return planned

@@ -13,7 +13,6 @@ from typing import IO, Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import plural as plural
@@ -41,20 +40,6 @@ def changed(items: Iterable[Record | Skipped], change: Callable[[Record], Record
 def nested(parts: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
     """The values of several processes, with the number of each one's process."""
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [part.size for part in parts])
-
-
-def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> Iterator[Record | Skipped]:
-    """The values that are numbers, if there are any; what is to be said of the others goes before.
-
-    That there are none may be ``expected``.
-    """
-    good = np.isfinite(record.values)
-    if lost := int(good.size - np.count_nonzero(good)):
-        reason = f"{name} is not a number in {lost} of {plural(good.size, noun)}"
-        yield record.left_out(reason, expected=expected and lost == good.size)
-    if lost < good.size:
-        processes = None if record.processes is None else record.processes[good]
-        yield replace(record, values=record.values[good], processes=processes) if lost else record
 
 
 def epoch(text: object) -> float | None:

@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, measured_again, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -255,7 +255,8 @@ def find_alarms(
             key = known[track.series].key
             said = standing(decisions, key.benchmark, concerned, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
-            sure = (sure and since not in unsure) or confirmed(said, key.metric, track.basis)
+            sure &= since not in unsure | stretch.only_alone
+            sure |= measured_again(said, key.metric, track.basis)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = {
@@ -319,6 +320,7 @@ class _Stretch:
         # Of each new level, by its first point: the point that raised it, whether it is confirmed
         self.by_start: dict[int, tuple[int, bool]] = {}
         self.no_news: set[int] = set()
+        self.only_alone: set[int] = set()  # sure once the others are taken out, and not with them
 
     def explained(self, alarms: Sequence[Alarm], mean: float) -> list[int]:
         """Where alarms before the newest points raised them; nothing where those raise one, too."""
@@ -362,12 +364,15 @@ class _Stretch:
         )
         return [old[k] for k in silent], rows
 
-    def news(self) -> Iterator[tuple[int, FloatArray]]:
-        """Of what only the history shows and is news: where, the values without other changes and alarms."""
-        splits = self.borders()
+    def news(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Of what only the history shows and is news: where, the values without all others, and without alarms."""
+        splits, levelled = self.borders(), Levelled(self.level)
+        heights, beside_alarms = levelled.heights(splits), self.level.copy()
+        for since, (before, after) in zip(splits, pairwise(heights), strict=True):
+            beside_alarms[since:] -= (after - before) * (since in self.by_start)
         for k, since in enumerate(splits):
             if since not in self.by_start and since not in self.no_news:
-                yield since, Levelled(self.level).alone(splits, [k])[0]
+                yield since, levelled.alone(splits, [k])[0], beside_alarms
 
     @property
     def going_on(self) -> set[int]:
@@ -400,16 +405,23 @@ def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
 
 
 def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
-    """With which of the newest points what only the history shows was shown first, by halves; whether surely."""
+    """With which of the newest points what only the history shows was shown first, by halves; whether surely.
+
+    Where noise is taken for several changes, each is sure once the others are taken out: that undoes an alarm, and
+    confirms none.
+    """
     news = [(stretch, *each) for stretch in stretches for each in stretch.news()]
     first = [stretch.before for stretch, *_ in news]
     last = [stretch.level.size - 1 for stretch, *_ in news]
-    at, sure = last.copy(), [False] * len(news)
+    at, alone, sure = last.copy(), [False] * len(news), [False] * len(news)
     asked = [*range(len(news))]
     while asked:  # from the newest back, as long as it was shown
         pvalues = _pvalues([news[i][2][: at[i] + 1] for i in asked], _SURE / mean)
+        clear = [i for i, pvalue in zip(asked, pvalues, strict=True) if pvalue * mean <= _SURE]
+        together = _pvalues([news[i][3][: at[i] + 1] for i in clear], _SURE / mean)
+        for i, pvalue in zip(clear, together, strict=True):
+            alone[i], sure[i] = True, pvalue * mean <= _SURE
         for i, pvalue in zip(asked, pvalues, strict=True):
-            sure[i] = pvalue * mean <= _SURE
             at[i] = at[i] - 1 if pvalue <= RISK else -1
         asked = [i for i in asked if not sure[i] and at[i] >= first[i]]
     while asked := [i for i, ends in enumerate(zip(first, last, strict=True)) if ends[0] < ends[1]]:
@@ -417,8 +429,10 @@ def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
         pvalues = _pvalues([news[i][2][: k + 1] for i, k in zip(asked, middle, strict=True)], RISK)
         for i, k, pvalue in zip(asked, middle, pvalues, strict=True):
             first[i], last[i] = (first[i], k) if pvalue <= RISK else (k + 1, last[i])
-    for (stretch, since, _), raised, surely in zip(news, first, sure, strict=True):
-        stretch.by_start[since] = (max(raised, since), surely)
+    for i, (stretch, since, *_) in enumerate(news):
+        stretch.by_start[since] = (max(first[i], since), alone[i])
+        if alone[i] and not sure[i]:
+            stretch.only_alone.add(since)
 
 
 def _pvalues(series: Sequence[FloatArray], enough: float) -> list[float]:

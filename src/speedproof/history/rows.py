@@ -67,9 +67,9 @@ def remeasured(metric: str, basis: str) -> str:
     return f"{metric} on {basis}"
 
 
-def confirmed(said: Iterable[Triage], metric: str, basis: str) -> bool:
-    """Whether that was measured again; of what older stores keep nobody knows."""
-    return any(d.state == "confirmed" and d.reason in ("", remeasured(metric, basis)) for d in said)
+def measured_again(said: Iterable[Triage], metric: str, basis: str) -> bool:
+    """Whether somebody confirmed it, or a session that measured this metric there did."""
+    return any(one.state == "confirmed" and one.reason in ("", remeasured(metric, basis)) for one in said)
 
 
 def standing(

@@ -43,8 +43,8 @@ _OWN = 4  # values without which a level is not left
 _BEFORE = 100
 _AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value of so many new values, for looks at all lengths and
-# dependent values, of which more stray together; of the chance of such ranks and its power of the mean, for outliers;
-# of that of the newest values; of the p-value where few values show the level
+# dependent values, of which more stray together; of the chance of such ranks and its power of the mean, for
+# outliers; of that of the newest values; of the p-value where few values show the level
 _STRICTER = {1: 2.5, 2: 2.5, 3: 4.0, 4: 10.0, 5: 25.0}
 _RANKS, _POWER, _RANKS_OF_NEWEST, _OF_EARLY = 8000.0, 1.8, 4.0, 40.0
 
