@@ -640,7 +640,10 @@ def test_an_alarm_is_handed_to_a_command(
     assert capfd.readouterr() == ("", "from the command\n")
     place = ["--store", str(tmp_path / "s.db"), "--repository", str(tmp_path)]
     watch = [sys.executable, "-m", "speedproof", "history", *words, "echo from another", *place]
-    both = subprocess.run(watch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    both = subprocess.run(
+        watch, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=env
+    )
     assert "alarm" in both.stdout.partition("from another")[0]
     failing.unlink()
     code, out, _ = run(tmp_path, *words, command, "--json")
