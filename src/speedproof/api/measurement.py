@@ -34,6 +34,7 @@ from speedproof.protocols.sequential import SequentialComparison as SequentialCo
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
+_TOGETHER_SECONDS = 0.03
 
 
 class Measurement:
@@ -167,7 +168,10 @@ class Measurement:
     ) -> RaceResult:
         """Measure to the end for a watcher who is told of every run, and say how it went."""
         with self._held:
-            deque(self._session.steps(lambda p: watch(p, self.comparisons[p.benchmark.name])), maxlen=0)
+            steps = self._session.steps(
+                lambda p: watch(p, self.comparisons[p.benchmark.name]), patience=_TOGETHER_SECONDS
+            )
+            deque(steps, maxlen=0)
         return self._ended
 
     def review(self) -> RaceResult:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.arrays import extension
 from speedproof.errors import Parameter, SpeedproofError
 from speedproof.measuring.system import (
     adopt,
@@ -24,6 +25,7 @@ from speedproof.measuring.system import (
     children,
     end,
     ended_within,
+    guard_of,
     left_behind,
     memory_file,
     release,
@@ -58,10 +60,11 @@ class Job(Struct, frozen=True):
     capture: bool = False
     timeout: float | None = None  # seconds after which the whole process group is ended
     # What is the same for many runs, where it is known: all variables, from :func:`environment_of`, where the
-    # program is, and the signals that it does not ignore
+    # program is, the signals that are as by default for it, and its arguments and variables as the kernel reads them
     environment: Mapping[bytes, bytes] | None = None
     program: str = ""
-    signals: tuple[int, ...] = ()
+    signals: bytes = b""
+    texts: tuple[bytes, bytes] = (b"", b"")
 
     def prepared(self) -> Job:
         """With all of these, for all runs of a version."""
@@ -70,10 +73,13 @@ class Job(Struct, frozen=True):
         program = self.program or find_program(self.command[0], path)
         if program is None:
             raise RunError(f"{self.command[0]}: ", *NO_PROGRAM)
-        # What the caller ignores (nohup) stays ignored. The C library asks for each signal that is not named.
-        heeded = (s for s in signal.valid_signals() if signal.getsignal(s) != signal.SIG_IGN)
-        signals = tuple(map(int, {*heeded, *_IGNORED_BY_PYTHON}))
-        return replace(self, environment=environment, program=program, signals=signals)
+        # What the caller ignores (nohup) stays ignored.
+        kept = signal.SIG_IGN, signal.SIG_DFL
+        heeded = (s for s in signal.valid_signals() if signal.getsignal(s) not in kept)
+        signals = bytes({*heeded, *_IGNORED_BY_PYTHON})
+        variables = (name + b"=" + value for name, value in environment.items())
+        texts = tuple(b"".join(text + b"\0" for text in some) for some in (map(os.fsencode, self.command), variables))
+        return replace(self, environment=environment, program=program, signals=signals, texts=texts)
 
 
 class Run(Struct, frozen=True):
@@ -140,53 +146,45 @@ def execute(job: Job) -> Run:
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
     """
-    if not (job.program and job.signals):
+    if not job.texts[0]:
         job = job.prepared()
     stdin = stdout = _null()
     stderr = _unwritten.pop() if _unwritten else memory_file("output")
-    errors, left = _End(stderr), 0
-    opened: list[int] = []
+    opened, left, output, errors = list[int](), 0, b"", b""
     try:
         if job.stdin != os.devnull:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
             opened.append(stdout := memory_file("output"))
-        copies = [(_COPY, stdin, 0), (_COPY, stdout, 1), (_COPY, stderr, 2)]
-        # Spawning has no directory of its own to offer, so the runner goes there for the moment.
-        with contextlib.chdir(job.cwd) if job.cwd else _HERE:
-            before = adopt()
-            seconds, status, usage, timed_out = _spawn_and_wait(job, copies, before, errors)
-            left = len(left_behind(before))
-        # After the run: what the runner needed to start it is inherited, too.
-        own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        told, timed_out, left, errors = _spawn_and_wait(job, (stdin, stdout, stderr))
+        start, finish, status, user, system, peak, minor, major, voluntary, involuntary, own_peak, _, _ = told
         metrics = {
-            "time": seconds,
-            "user": round(usage.ru_utime, 6),
-            "system": round(usage.ru_stime, 6),
-            "cpu": round(usage.ru_utime + usage.ru_stime, 6),
-            "minor-faults": float(usage.ru_minflt),
-            "major-faults": float(usage.ru_majflt),
-            "voluntary-switches": float(usage.ru_nvcsw),
-            "involuntary-switches": float(usage.ru_nivcsw),
+            "time": (finish - start) / 1e9,
+            "user": user / 1e6,
+            "system": system / 1e6,
+            "cpu": (user + system) / 1e6,
+            "minor-faults": float(minor),
+            "major-faults": float(major),
+            "voluntary-switches": float(voluntary),
+            "involuntary-switches": float(involuntary),
         }
-        if usage.ru_maxrss > own_peak:
-            metrics["memory"] = usage.ru_maxrss * bytes_of_peak()
-        output = _content(stdout) if job.capture else b""
-        return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors.kept(), left)
+        if peak > own_peak:
+            metrics["memory"] = peak * bytes_of_peak()
+        if job.capture:
+            output = _content(stdout)
+        return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors, left)
     except OSError as error:
         if error.filename is None:
             raise
         raise RunError(f"{error.filename}: {error.strerror}") from None
     finally:
-        release()
         # Whoever is left may write yet.
-        (opened if left or errors.kept() else _unwritten).append(stderr)
+        (opened if left or errors else _unwritten).append(stderr)
         for descriptor in opened:
             os.close(descriptor)
 
 
-_COPY = os.POSIX_SPAWN_DUP2
-_HERE = contextlib.nullcontext()
+COMPILED = extension("measuring._start")
 _unwritten: list[int] = []  # files in memory for standard error, from runs that wrote none
 
 
@@ -216,34 +214,47 @@ class _End:
         return (self._before + last)[-_KEPT_ERRORS:]
 
 
-def _spawn_and_wait(
-    job: Job, copies: list[tuple[int, int, int]], before: set[int], errors: _End
-) -> tuple[float, int, resource.struct_rusage, bool]:
-    pid, timed_out = 0, False
+_Told = tuple[int, ...]
+"""Of a process: when it was made and when it ended (ns), its status, its time in user and kernel mode (us), its peak
+of memory, faults and switches, each of two kinds; the runner's own peak after it, for what the runner needed to start
+it is inherited, too; whether nobody is left; the bytes in the file of its errors."""
+_ALL = 13
+_PATIENCE = 50  # ms
+
+
+def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, bool, int, bytes]:
+    """What is told of it, whether it was ended for its time, how many it left, and the end of its errors."""
+    pid, before, timed_out, errors = 0, set[int](), False, _End(streams[2])
+    told: _Told = ()
     _rest()
-    start = time.perf_counter_ns()
     try:
         try:
-            pid = os.posix_spawn(
-                job.program,
-                job.command,
-                job.environment or {},
-                file_actions=copies,
-                setpgroup=0,
-                setsigdef=job.signals,
-            )
+            # Almost always it tells all. Of what takes longer, its number and when it was made; nothing where
+            # there are other children.
+            told = _start(job, streams)
+            if len(told) < _ALL:
+                pid, start, before = (*told, before) if told else _spawn(job, streams)
         except OSError as error:
+            if error.filename is not None:
+                raise
             raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
-        watch(pid)
-        finish = ended_within(pid, math.inf if job.timeout is None else job.timeout, errors.shorten)
-        if not finish:
-            timed_out = True
-            end(pid, before)
-            finish = time.perf_counter_ns()
-        _, status, usage = os.wait4(pid, 0)
-        _to_protect[0] = _RESTED_RUNS if usage.ru_nivcsw > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
+        if pid:
+            seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
+            finish = ended_within(pid, seconds, errors.shorten)
+            if not finish:
+                timed_out = True
+                end(pid, before)
+                finish = time.perf_counter_ns()
+            _, status, usage = os.wait4(pid, 0)
+            times = (round(1e6 * seconds) for seconds in (usage.ru_utime, usage.ru_stime))
+            faults = (usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw)
+            own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            told = (start, finish, status, *times, usage.ru_maxrss, *faults, own, 0, 1)
+        _to_protect[0] = _RESTED_RUNS if told[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
         # Two short rests protect more than one: what lies between uses up less of a turn.
         _rest()
+        left = 0 if told[11] else len(left_behind(before))
+        return told, timed_out, left, errors.kept() if told[12] else b""
     except BaseException:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.
@@ -253,8 +264,37 @@ def _spawn_and_wait(
                 os.waitpid(child, 0)
         raise
     finally:
-        watch(0)
-    return (finish - start) / 1e9, status, usage, timed_out
+        if not told[11:12] == (1,):
+            watch(0)
+            release()
+
+
+def _start(job: Job, streams: tuple[int, int, int]) -> _Told:
+    """Start it, and wait for a moment; nothing happens where that is not simple."""
+    if COMPILED is None:
+        return ()
+    (words, variables), environment = job.texts, job.environment or {}
+    milliseconds = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
+    told: _Told = COMPILED.start(
+        job.program, words, len(job.command), variables, len(environment), job.signals, job.cwd, *streams,
+        guard_of(os.getpid()), milliseconds,
+    )  # fmt: skip
+    return told
+
+
+def _spawn(job: Job, streams: tuple[int, int, int]) -> tuple[int, int, set[int]]:
+    """Start it, of which its number and when that was, and who was there before."""
+    before = adopt()
+    copies = [(os.POSIX_SPAWN_DUP2, stream, to) for to, stream in enumerate(streams)]
+    environment = job.environment or {}
+    # Spawning has no directory of its own to offer, so the runner goes there for the moment.
+    with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext():
+        start = time.perf_counter_ns()
+        pid = os.posix_spawn(
+            job.program, job.command, environment, file_actions=copies, setpgroup=0, setsigdef=job.signals
+        )
+        watch(pid)
+    return pid, start, before
 
 
 _to_protect = [0]  # so many runs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -205,6 +206,21 @@ class Executor:
         return dict.fromkeys(wanted, self.measure(version))
 
 
+class Taken(NamedTuple):
+    """A run of a session."""
+
+    benchmark: PlannedBenchmark
+    version: PlannedVersion
+    build: int | None  # which of the version's builds
+    run: Run
+    block: int
+    position: int  # in its block
+    warmup: bool
+    began: float  # when, by the clock
+    ended: float
+    together: int  # how many benchmarks were measured at once
+
+
 class RunLoop:
     """Executes, stores and counts the runs of a session."""
 
@@ -219,8 +235,10 @@ class RunLoop:
     ) -> None:
         self.head, self.executor, self.clock, self.append = head, executor, clock, append
         self.metric, self._ignore_failure = metric, ignore_failure
+        self._least = -math.ulp(0.0) if metric in PROCESSOR_TIMES else 0.0
         self.started = clock()
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
+        self._taken: deque[Taken] = deque()
 
     def now(self) -> float:
         """Seconds since the start, as a run's line has them."""
@@ -235,28 +253,60 @@ class RunLoop:
         warmup: bool,
         asked: Sequence[PlannedBenchmark],
     ) -> list[tuple[PlannedBenchmark, Run]]:
-        """Run a version once, at its place in its block, for the benchmarks that want it.
+        """Run a version once, at its place in its block, for the benchmarks that want it; store and count it."""
+        self.take(wanted, built, place, warmup=warmup, asked=asked)
+        return [(taken.benchmark, taken.run) for taken in self.keep()]
+
+    def take(
+        self,
+        wanted: Sequence[PlannedBenchmark],
+        built: tuple[PlannedVersion, int | None],
+        place: tuple[int, int],
+        *,
+        warmup: bool,
+        asked: Sequence[PlannedBenchmark],
+    ) -> Mapping[str, Run]:
+        """The same, by benchmark; it is stored and counted with others, by :meth:`keep`.
 
         What a tool measures in one process may disturb what it measures next there: all versions of a block are
         asked for the same benchmarks, and what is not wanted of one is discarded.
         """
-        (version, build), (block, position) = built, place
-        at = self.now()
-        measured = self.executor.measure_all(version, [b.name for b in wanted], [b.name for b in asked])
+        version, build = built
+        names = [b.name for b in wanted]
+        began = self.clock()
+        runs = self.executor.measure_all(version, names, [b.name for b in asked])
+        ended = self.clock()
         for benchmark in wanted:
-            run = measured[benchmark.name]
-            kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
-            self.append(RunLine(self.head.session, benchmark.name, version.name, block, position, at, *kept))
-            deciding = self.deciding(run)
-            if (run.failed or not deciding) and not self._ignore_failure:
+            run = runs[benchmark.name]
+            self._taken.append(
+                Taken(benchmark, version, build, run, *place, warmup, began, ended, len(asked))
+            )
+            if not (self._ignore_failure or self.counts(run)):
+                self.keep()
                 raise self._fault(benchmark, version, run)
+        return runs
+
+    def waiting(self) -> float:
+        """For how long a run has waited to be kept."""
+        return self._taken[-1].ended - self._taken[0].began if self._taken else 0.0
+
+    def keep(self) -> list[Taken]:
+        """Store and count what was taken; between two runs it takes several times as long, for want of caches."""
+        kept = []
+        while self._taken:
+            taken = self._taken[0]
+            benchmark, version, build, run, block, position, warmup, began, *_ = taken
+            place = (benchmark.name, version.name, block, position, round(began - self.started, 6))
+            facts = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
+            self.append(RunLine(self.head.session, *place, *facts))
+            kept.append(self._taken.popleft())
             if not warmup:
                 tally = self.tallies[benchmark.name, version.name]
                 for metric in () if run.failed else self.head.units:
                     if metric not in run.metrics and metric not in tally.absent:
                         tally.absent[metric] = self.executor.explain(run, metric)
-                tally.count(run, deciding=deciding)
-        return [(benchmark, measured[benchmark.name]) for benchmark in wanted]
+                tally.count(run, deciding=self.deciding(run))
+        return kept
 
     def counted(self, session: StoredSession) -> Iterator[tuple[Tally, RunLine]]:
         """The runs of an earlier session, of versions that still take part, warm-up left out."""
@@ -284,9 +334,7 @@ class RunLoop:
 
     def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
-        value = run.metrics.get(self.metric, math.nan)
-        least = -math.ulp(0.0) if self.metric in PROCESSOR_TIMES else 0.0
-        return least < value < math.inf
+        return self._least < run.metrics.get(self.metric, math.nan) < math.inf
 
     def _fault(self, benchmark: PlannedBenchmark, version: PlannedVersion, run: Run) -> RunError:
         """A run that failed, or does not decide, ends the session, unless that is ignored."""

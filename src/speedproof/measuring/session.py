@@ -138,13 +138,13 @@ class Session:
         return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
     def steps(
-        self, watch: Callable[[Progress], object] = lambda progress: None
+        self, watch: Callable[[Progress], object] = lambda progress: None, *, patience: float = 0.0
     ) -> Generator[Progress, None, None]:
         """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it.
 
         Ctrl-C while somebody watches is one of the session, which ends as it does during a run.
         """
-        self._watch = watch
+        self._watch, self._patience = watch, patience
         self._runs.append(self._head)
         self._runs.started = self._clock()
         begun: dict[str, None] = {}
@@ -252,9 +252,11 @@ class Session:
             orders: Sequence[Sequence[str]] = self._orders(turn, versions)
             while wanting := self._remaining(turn, first):
                 orders = yield from self._block(turn, versions, wanting, orders)
+            yield from self._told(turn)
         except RunError as error:
             raise RunError(*error.args, *(f"\n{problem}" for problem in self._finish(begun))) from None
         except BaseException:
+            self._runs.keep()
             self._unfinished += self._finish(begun)
             raise
         # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
@@ -280,19 +282,20 @@ class Session:
         if order and self._warmup != 0:
             for name in orders[0]:
                 # A build that has not run yet is not in the machine's caches.
-                yield from self._run(turn, wanted[name], now[name], (block, 0), wanting, warmup=True)
+                yield from self._run(turn, wanted[name], now[name], (block, 0), wanting)
         # Those left of a random order are in random order.
         names = [name for order in orders for name in order if wanted[name]]
         for place, name in enumerate(names, start=1):
             if place == len(names):
                 # The comparison leaves the next run cold caches: drawing is for the last one.
                 orders = self._orders(turn, versions, ahead=1)
-            runs = yield from self._run(
-                turn, wanted[name], now[name], (block, place - 1), wanting, warmup=False
-            )
-            for benchmark, run in runs:
+            runs = self._runs.take(wanted[name], now[name], (block, place - 1), asked=wanting, warmup=False)
+            for benchmark in wanted[name]:
+                run = runs[benchmark.name]
                 if self._runs.counts(run):
                     values[benchmark.name].setdefault(name, []).append(run.metrics[self._runs.metric])
+            if self._runs.waiting() >= self._patience:
+                yield from self._told(turn)
         for benchmark in wanting:
             of_versions = values[benchmark.name].items()
             whole = {name: median(runs) for name, runs in of_versions if len(runs) == self._repeats}
@@ -308,16 +311,19 @@ class Session:
         built: _Built,
         place: tuple[int, int],
         asked: Sequence[PlannedBenchmark],
-        *,
-        warmup: bool,
-    ) -> Generator[Progress, None, list[tuple[PlannedBenchmark, Run]]]:
-        """Run a version for the benchmarks that want it, if any does; what they found."""
-        runs = self._runs.execute(wanted, built, place, asked=asked, warmup=warmup) if wanted else []
-        for benchmark, run in runs:
-            elapsed = self._clock() - turn.start
-            self._watch(progress := Progress(benchmark, built[0].name, run, warmup, elapsed, len(asked)))
-            yield progress
+    ) -> Generator[Progress, None, Mapping[str, Run]]:
+        """Run a version to warm up, for the benchmarks that want it, if any does; what they found."""
+        runs = self._runs.take(wanted, built, place, asked=asked, warmup=True) if wanted else {}
+        yield from self._told(turn)
         return runs
+
+    def _told(self, turn: _Turn) -> Iterator[Progress]:
+        """Keep the runs of some milliseconds, and tell of them."""
+        for taken in self._runs.keep():
+            elapsed = taken.ended - turn.start
+            place = (taken.benchmark, taken.version.name, taken.run, taken.warmup)
+            self._watch(progress := Progress(*place, elapsed, taken.together))
+            yield progress
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
         """Clean up after every version, whatever becomes of the others; what went wrong."""
@@ -383,8 +389,8 @@ class Session:
             for position, (name, version) in enumerate(versions.items()):
                 benchmarks = [b for b in turn.group if name in self._deciders[b.name].runners]
                 place = (len(times), position)
-                runs = yield from self._run(turn, benchmarks, (version, None), place, turn.group, warmup=True)
-                seconds += [run.metrics.get("time", 0.0) for _, run in runs]
+                runs = yield from self._run(turn, benchmarks, (version, None), place, turn.group)
+                seconds += [runs[b.name].metrics.get("time", 0.0) for b in benchmarks]
             times.append(seconds)
 
 
