@@ -31,6 +31,8 @@ from speedproof.measuring_options import Measuring
 class Judge:
     """Decides by the number of blocks alone; its candidates stay."""
 
+    certain = 1
+
     def __init__(self, names: Sequence[str], most: float = math.inf) -> None:
         self.names, self.most = tuple(names), most
         self.added: list[Mapping[str, float]] = []

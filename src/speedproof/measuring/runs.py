@@ -101,6 +101,10 @@ class Decider(Protocol):
     def runners(self) -> tuple[str, ...]:
         """The versions of the next block: the reference, and the candidates that are still there."""
 
+    @property
+    def certain(self) -> float:
+        """How many blocks follow in any case, whatever they show; one is asked for at a time."""
+
     def add(self, block: Mapping[str, float]) -> None:
         """Take the values of a block, by version."""
 
@@ -206,19 +210,38 @@ class Executor:
         return dict.fromkeys(wanted, self.measure(version))
 
 
+class Wanted(NamedTuple):
+    """What is wanted of a version in the blocks to come."""
+
+    version: PlannedVersion
+    build: int | None  # which of the version's builds, where there are several
+    benchmarks: Sequence[PlannedBenchmark]  # that want it
+    names: Sequence[str]  # of these
+    # What a tool measures in one process may disturb what it measures next there: all versions of a block are
+    # asked for the same benchmarks, and what is not wanted of one is discarded
+    asked: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        built: tuple[PlannedVersion, int | None],
+        benchmarks: Sequence[PlannedBenchmark],
+        asked: Sequence[PlannedBenchmark],
+    ) -> Wanted:
+        """With the names."""
+        return cls(*built, benchmarks, [b.name for b in benchmarks], [b.name for b in asked])
+
+
 class Taken(NamedTuple):
     """A run of a session."""
 
-    benchmark: PlannedBenchmark
-    version: PlannedVersion
-    build: int | None  # which of the version's builds
-    run: Run
+    wanted: Wanted
+    runs: Mapping[str, Run]  # by benchmark
     block: int
     position: int  # in its block
     warmup: bool
     began: float  # when, by the clock
     ended: float
-    together: int  # how many benchmarks were measured at once
 
 
 class RunLoop:
@@ -239,6 +262,7 @@ class RunLoop:
         self.started = clock()
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
         self._taken: deque[Taken] = deque()
+        self._urgent = False  # whether some run did not count: what becomes of a version hangs on the next
 
     def now(self) -> float:
         """Seconds since the start, as a run's line has them."""
@@ -254,54 +278,42 @@ class RunLoop:
         asked: Sequence[PlannedBenchmark],
     ) -> list[tuple[PlannedBenchmark, Run]]:
         """Run a version once, at its place in its block, for the benchmarks that want it; store and count it."""
-        self.take(wanted, built, place, warmup=warmup, asked=asked)
-        return [(taken.benchmark, taken.run) for taken in self.keep()]
+        taken = self.take(Wanted.of(built, wanted, asked), *place, warmup=warmup)
+        self.keep()
+        return [(benchmark, taken.runs[benchmark.name]) for benchmark in wanted]
 
-    def take(
-        self,
-        wanted: Sequence[PlannedBenchmark],
-        built: tuple[PlannedVersion, int | None],
-        place: tuple[int, int],
-        *,
-        warmup: bool,
-        asked: Sequence[PlannedBenchmark],
-    ) -> Mapping[str, Run]:
-        """The same, by benchmark; it is stored and counted with others, by :meth:`keep`.
-
-        What a tool measures in one process may disturb what it measures next there: all versions of a block are
-        asked for the same benchmarks, and what is not wanted of one is discarded.
-        """
-        version, build = built
-        names = [b.name for b in wanted]
+    def take(self, wanted: Wanted, block: int, position: int, *, warmup: bool) -> Taken:
+        """Run a version once; :meth:`keep` stores and counts it, with others."""
         began = self.clock()
-        runs = self.executor.measure_all(version, names, [b.name for b in asked])
-        ended = self.clock()
-        for benchmark in wanted:
-            run = runs[benchmark.name]
-            self._taken.append(
-                Taken(benchmark, version, build, run, *place, warmup, began, ended, len(asked))
-            )
-            if not (self._ignore_failure or self.counts(run)):
-                self.keep()
-                raise self._fault(benchmark, version, run)
-        return runs
+        runs = self.executor.measure_all(wanted.version, wanted.names, wanted.asked)
+        taken = Taken(wanted, runs, block, position, warmup, began, self.clock())
+        self._taken.append(taken)
+        for benchmark in wanted.benchmarks:
+            if not self.counts(run := runs[benchmark.name]):
+                self._urgent = True
+                if not self._ignore_failure:
+                    self.keep()
+                    raise self._fault(benchmark, wanted.version, run)
+        return taken
 
-    def waiting(self) -> float:
-        """For how long a run has waited to be kept."""
-        return self._taken[-1].ended - self._taken[0].began if self._taken else 0.0
+    def due(self, patience: float) -> bool:
+        """Whether a run has waited for so many seconds to be kept."""
+        return self._urgent or self._taken[-1].ended - self._taken[0].began >= patience
 
     def keep(self) -> list[Taken]:
-        """Store and count what was taken; between two runs it takes several times as long, for want of caches."""
+        """Store and count what was taken: between two runs it takes several times as long, for want of caches."""
         kept = []
         while self._taken:
             taken = self._taken[0]
-            benchmark, version, build, run, block, position, warmup, began, *_ = taken
-            place = (benchmark.name, version.name, block, position, round(began - self.started, 6))
-            facts = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
-            self.append(RunLine(self.head.session, *place, *facts))
+            wanted, runs, block, position, warmup, began, _ = taken
+            place = (block, position, round(began - self.started, 6))
+            for name in wanted.names:
+                run = runs[name]
+                facts = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, wanted.build)
+                self.append(RunLine(self.head.session, name, wanted.version.name, *place, *facts))
             kept.append(self._taken.popleft())
-            if not warmup:
-                tally = self.tallies[benchmark.name, version.name]
+            for name in () if warmup else wanted.names:
+                run, tally = runs[name], self.tallies[name, wanted.version.name]
                 for metric in () if run.failed else self.head.units:
                     if metric not in run.metrics and metric not in tally.absent:
                         tally.absent[metric] = self.executor.explain(run, metric)
