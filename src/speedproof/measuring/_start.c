@@ -99,20 +99,32 @@ static char **pointers(const char *texts, Py_ssize_t size, Py_ssize_t many) {
     return NULL;
 }
 
+/* Sleep for so many microseconds and no longer; the child that is started next gets the slack that there was. */
+static void rest(int microseconds) {
+    const struct timespec time = {.tv_nsec = 1000L * microseconds};
+    const int slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    PyThreadState *const thread = PyEval_SaveThread();
+    nanosleep(&time, NULL);
+    PyEval_RestoreThread(thread);
+    prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0);
+}
+
 static const char start_doc[] =
-    "start(program, words, number, variables, number, signals, folder, stdin, stdout, stderr, slot, milliseconds): start a "
-    "program and wait for its end; see execute.py.";
+    "start(program, words, number, variables, number, signals, folder, stdin, stdout, stderr, slot, rest, patience): start "
+    "a program and wait for its end; see execute.py.";
 
 static PyObject *start(PyObject *self, PyObject *arguments) {
     Start start;
     const char *words, *variables;
     Py_ssize_t words_size, words_many, variables_size, variables_many;
     Py_buffer slot;
-    int patience;
+    int pause, patience;
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "sy#ny#ny#siiiw*i:start", &start.program, &words, &words_size, &words_many,
+    if (!PyArg_ParseTuple(arguments, "yy#ny#ny#yiiiw*ii:start", &start.program, &words, &words_size, &words_many,
                           &variables, &variables_size, &variables_many, &start.signals, &start.many,
-                          &start.folder, &start.streams[0], &start.streams[1], &start.streams[2], &slot, &patience))
+                          &start.folder, &start.streams[0], &start.streams[1], &start.streams[2], &slot, &pause,
+                          &patience))
         return NULL;
     PyObject *result = NULL;
     start.variables = NULL;
@@ -123,6 +135,7 @@ static PyObject *start(PyObject *self, PyObject *arguments) {
         result = PyTuple_New(0);
         goto end;
     }
+    if (pause > 0) rest(pause);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     const long long from = now();
     const pid_t pid = begin(&start);

@@ -37,8 +37,8 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000
 # Of standard error the end is kept: looked at so often, it can take no more memory than it is written in a moment.
 _KEPT_ERRORS = 1 << 20
-# The kernel's slack for timers makes about 55 us of it; 10 us, as without it, hardly protect.
-_REST_SECONDS = 1e-6
+# 20 us protect as well as 100 do, 10 do not.
+_REST_MICROSECONDS = 30
 _RESTED_RUNS = 100
 # A program may be moved to another CPU when it starts, which counts as one.
 _OWN_INTERRUPTIONS = 1
@@ -60,11 +60,11 @@ class Job(Struct, frozen=True):
     capture: bool = False
     timeout: float | None = None  # seconds after which the whole process group is ended
     # What is the same for many runs, where it is known: all variables, from :func:`environment_of`, where the
-    # program is, the signals that are as by default for it, and its arguments and variables as the kernel reads them
+    # program is, the signals that are as by default for it; and how :mod:`speedproof.measuring._start` is told all
     environment: Mapping[bytes, bytes] | None = None
     program: str = ""
     signals: bytes = b""
-    texts: tuple[bytes, bytes] = (b"", b"")
+    packed: tuple[bytes | int, ...] = ()
 
     def prepared(self) -> Job:
         """With all of these, for all runs of a version."""
@@ -77,9 +77,11 @@ class Job(Struct, frozen=True):
         kept = signal.SIG_IGN, signal.SIG_DFL
         heeded = (s for s in signal.valid_signals() if signal.getsignal(s) not in kept)
         signals = bytes({*heeded, *_IGNORED_BY_PYTHON})
-        variables = (name + b"=" + value for name, value in environment.items())
-        texts = tuple(b"".join(text + b"\0" for text in some) for some in (map(os.fsencode, self.command), variables))
-        return replace(self, environment=environment, program=program, signals=signals, texts=texts)
+        variables = [name + b"=" + value for name, value in environment.items()]
+        words = [*map(os.fsencode, self.command)]
+        blocks = (part for some in (words, variables) for part in (b"".join(w + b"\0" for w in some), len(some)))
+        packed = (os.fsencode(program), *blocks, signals, os.fsencode(self.cwd))
+        return replace(self, environment=environment, program=program, signals=signals, packed=packed)
 
 
 class Run(Struct, frozen=True):
@@ -146,11 +148,12 @@ def execute(job: Job) -> Run:
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
     """
-    if not job.texts[0]:
+    if not job.packed:
         job = job.prepared()
     stdin = stdout = _null()
     stderr = _unwritten.pop() if _unwritten else memory_file("output")
-    opened, left, output, errors = list[int](), 0, b"", b""
+    opened: list[int] = []
+    left, output, errors = 0, b"", b""
     try:
         if job.stdin != os.devnull:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
@@ -220,25 +223,25 @@ of memory, faults and switches, each of two kinds; the runner's own peak after i
 it is inherited, too; whether nobody is left; the bytes in the file of its errors."""
 _ALL = 13
 _PATIENCE = 50  # ms
+_to_protect = [0]  # runs, where one was interrupted not long ago: others want the CPU
 
 
 def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, bool, int, bytes]:
     """What is told of it, whether it was ended for its time, how many it left, and the end of its errors."""
-    pid, before, timed_out, errors = 0, set[int](), False, _End(streams[2])
-    told: _Told = ()
-    _rest()
+    pid, timed_out, alone = 0, False, 0
+    before: set[int] = set()
+    errors = _End(streams[2])
     try:
         try:
-            # Almost always it tells all. Of what takes longer, its number and when it was made; nothing where
-            # there are other children.
-            told = _start(job, streams)
-            if len(told) < _ALL:
-                pid, start, before = (*told, before) if told else _spawn(job, streams)
+            # Whoever has just slept is not interrupted for others, nor is the child that it starts.
+            told = _start(job, streams, _REST_MICROSECONDS if _to_protect[0] else 0)
         except OSError as error:
-            if error.filename is not None:
+            if error.filename == job.cwd:
                 raise
             raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
-        if pid:
+        if len(told) < _ALL:
+            pid, start, *others = told
+            before.update(others)
             seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
             finish = ended_within(pid, seconds, errors.shorten)
             if not finish:
@@ -247,14 +250,13 @@ def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, boo
                 finish = time.perf_counter_ns()
             _, status, usage = os.wait4(pid, 0)
             times = (round(1e6 * seconds) for seconds in (usage.ru_utime, usage.ru_stime))
-            faults = (usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw)
-            own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            told = (start, finish, status, *times, usage.ru_maxrss, *faults, own, 0, 1)
-        _to_protect[0] = _RESTED_RUNS if told[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
-        # Two short rests protect more than one: what lies between uses up less of a turn.
-        _rest()
-        left = 0 if told[11] else len(left_behind(before))
-        return told, timed_out, left, errors.kept() if told[12] else b""
+            counts = (usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw)
+            own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            told = (start, finish, status, *times, usage.ru_maxrss, *counts, own_peak, 0, 1)
+        involuntary, _, alone, written = told[9:]
+        _to_protect[0] = _RESTED_RUNS if involuntary > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
+        left = 0 if alone else len(left_behind(before))
+        return told, timed_out, left, errors.kept() if written else b""
     except BaseException:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.
@@ -264,27 +266,21 @@ def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, boo
                 os.waitpid(child, 0)
         raise
     finally:
-        if not told[11:12] == (1,):
+        if not alone:
             watch(0)
             release()
 
 
-def _start(job: Job, streams: tuple[int, int, int]) -> _Told:
-    """Start it, and wait for a moment; nothing happens where that is not simple."""
-    if COMPILED is None:
-        return ()
-    (words, variables), environment = job.texts, job.environment or {}
-    milliseconds = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
-    told: _Told = COMPILED.start(
-        job.program, words, len(job.command), variables, len(environment), job.signals, job.cwd, *streams,
-        guard_of(os.getpid()), milliseconds,
-    )  # fmt: skip
-    return told
-
-
-def _spawn(job: Job, streams: tuple[int, int, int]) -> tuple[int, int, set[int]]:
-    """Start it, of which its number and when that was, and who was there before."""
+def _start(job: Job, streams: tuple[int, int, int], rest: int) -> _Told:
+    """Rest, start it and wait for a moment: all that is told, or its number, when it was made, who was there before."""
+    if COMPILED is not None:
+        patience = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
+        told: _Told = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
+        if told:
+            return told  # which it does not where there are other children
     before = adopt()
+    if rest:
+        time.sleep(1e-6 * rest)
     copies = [(os.POSIX_SPAWN_DUP2, stream, to) for to, stream in enumerate(streams)]
     environment = job.environment or {}
     # Spawning has no directory of its own to offer, so the runner goes there for the moment.
@@ -293,20 +289,8 @@ def _spawn(job: Job, streams: tuple[int, int, int]) -> tuple[int, int, set[int]]
         pid = os.posix_spawn(
             job.program, job.command, environment, file_actions=copies, setpgroup=0, setsigdef=job.signals
         )
-        watch(pid)
-    return pid, start, before
-
-
-_to_protect = [0]  # so many runs
-
-
-def _rest() -> None:
-    """Sleep for a moment, where a run was interrupted not long ago: others want the CPU.
-
-    Whoever has just slept is not interrupted for them, nor is the child that it starts.
-    """
-    if _to_protect[0]:
-        time.sleep(_REST_SECONDS)
+    watch(pid)
+    return pid, start, *before
 
 
 NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")
