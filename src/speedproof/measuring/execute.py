@@ -13,6 +13,7 @@ import shutil
 import signal
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from speedproof.measuring.system import (
     memory_file,
     release,
     watch,
+    watched,
 )
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
@@ -150,11 +152,11 @@ def execute(job: Job) -> Run:
     """
     if not job.packed:
         job = job.prepared()
-    stdin = stdout = _null()
     stderr = _unwritten.pop() if _unwritten else memory_file("output")
     opened: list[int] = []
-    left, output, errors = 0, b"", b""
+    written = False
     try:
+        stdin = stdout = _null()
         if job.stdin != os.devnull:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
@@ -173,16 +175,15 @@ def execute(job: Job) -> Run:
         }
         if peak > own_peak:
             metrics["memory"] = peak * bytes_of_peak()
-        if job.capture:
-            output = _content(stdout)
+        output = _content(stdout) if job.capture else b""
+        written = bool(left or errors)  # whoever is left may write yet
         return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors, left)
     except OSError as error:
         if error.filename is None:
             raise
         raise RunError(f"{error.filename}: {error.strerror}") from None
     finally:
-        # Whoever is left may write yet.
-        (opened if left or errors else _unwritten).append(stderr)
+        (opened if written else _unwritten).append(stderr)
         for descriptor in opened:
             os.close(descriptor)
 
@@ -228,69 +229,64 @@ _to_protect = [0]  # runs, where one was interrupted not long ago: others want t
 
 def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, bool, int, bytes]:
     """What is told of it, whether it was ended for its time, how many it left, and the end of its errors."""
-    pid, timed_out, alone = 0, False, 0
-    before: set[int] = set()
-    errors = _End(streams[2])
+    before, timed_out, told = None, False, ()
     try:
-        try:
-            # Whoever has just slept is not interrupted for others, nor is the child that it starts.
-            told = _start(job, streams, _REST_MICROSECONDS if _to_protect[0] else 0)
-        except OSError as error:
-            if error.filename == job.cwd:
-                raise
-            raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
+        # Whoever has just slept is not interrupted for others, nor is the child that it starts.
+        rest = _REST_MICROSECONDS if _to_protect[0] else 0
+        if COMPILED is not None:
+            patience = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
+            told = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
+        if not told:  # nor is it started where there are other children
+            before = adopt()
+            told = _spawn(job, streams, rest)
+        errors = _End(streams[2])
         if len(told) < _ALL:
-            pid, start, *others = told
-            before.update(others)
-            seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
-            finish = ended_within(pid, seconds, errors.shorten)
-            if not finish:
-                timed_out = True
-                end(pid, before)
-                finish = time.perf_counter_ns()
-            _, status, usage = os.wait4(pid, 0)
-            times = (round(1e6 * seconds) for seconds in (usage.ru_utime, usage.ru_stime))
-            counts = (usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw)
-            own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            told = (start, finish, status, *times, usage.ru_maxrss, *counts, own_peak, 0, 1)
-        involuntary, _, alone, written = told[9:]
-        _to_protect[0] = _RESTED_RUNS if involuntary > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
-        left = 0 if alone else len(left_behind(before))
-        return told, timed_out, left, errors.kept() if written else b""
-    except BaseException:
+            told, timed_out = _awaited(job, errors, *told, before or set())
+        _to_protect[0] = _RESTED_RUNS if told[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
+        left = 0 if told[11] else len(left_behind(before or set()))
+        return told, timed_out, left, errors.kept() if left or told[12] else b""
+    except BaseException as error:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.
-        for child in {pid} if pid else children() - before:
-            end(child, before)
+        for child in {pid} if (pid := watched()) else set() if before is None else children() - before:
+            end(child, before or set())
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
+        if isinstance(error, OSError) and not told and error.filename != job.cwd:
+            raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
         raise
     finally:
-        if not alone:
+        if told[11:12] != (1,):
             watch(0)
             release()
 
 
-def _start(job: Job, streams: tuple[int, int, int], rest: int) -> _Told:
-    """Rest, start it and wait for a moment: all that is told, or its number, when it was made, who was there before."""
-    if COMPILED is not None:
-        patience = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
-        told: _Told = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
-        if told:
-            return told  # which it does not where there are other children
-    before = adopt()
+def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int]:
+    """Start it; its number, and when it was made."""
+    copies = [(os.POSIX_SPAWN_DUP2, stream, to) for to, stream in enumerate(streams)]
+    options: dict[str, Any] = {"file_actions": copies, "setpgroup": 0, "setsigdef": job.signals}
     if rest:
         time.sleep(1e-6 * rest)
-    copies = [(os.POSIX_SPAWN_DUP2, stream, to) for to, stream in enumerate(streams)]
-    environment = job.environment or {}
     # Spawning has no directory of its own to offer, so the runner goes there for the moment.
     with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext():
         start = time.perf_counter_ns()
-        pid = os.posix_spawn(
-            job.program, job.command, environment, file_actions=copies, setpgroup=0, setsigdef=job.signals
-        )
+        pid = os.posix_spawn(job.program, job.command, job.environment or {}, **options)
     watch(pid)
-    return pid, start, *before
+    return pid, start
+
+
+def _awaited(job: Job, errors: _End, pid: int, start: int, before: set[int]) -> tuple[_Told, bool]:
+    """All that is told of one that was started, and whether it was ended for its time."""
+    seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
+    finish = ended_within(pid, seconds, errors.shorten)
+    if timed_out := not finish:
+        end(pid, before)
+        finish = time.perf_counter_ns()
+    _, status, usage = os.wait4(pid, 0)
+    times = (round(1e6 * usage.ru_utime), round(1e6 * usage.ru_stime))
+    counts = (usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw)
+    own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return (start, finish, status, *times, usage.ru_maxrss, *counts, own_peak, 0, 1), timed_out
 
 
 NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")

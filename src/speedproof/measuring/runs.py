@@ -7,7 +7,7 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -210,7 +210,7 @@ class Executor:
         return dict.fromkeys(wanted, self.measure(version))
 
 
-class Wanted(NamedTuple):
+class Wanted(Struct, frozen=True):
     """What is wanted of a version in the blocks to come."""
 
     version: PlannedVersion
@@ -232,7 +232,7 @@ class Wanted(NamedTuple):
         return cls(*built, benchmarks, [b.name for b in benchmarks], [b.name for b in asked])
 
 
-class Taken(NamedTuple):
+class Taken(Struct, frozen=True):
     """A run of a session."""
 
     wanted: Wanted
@@ -288,12 +288,12 @@ class RunLoop:
         runs = self.executor.measure_all(wanted.version, wanted.names, wanted.asked)
         taken = Taken(wanted, runs, block, position, warmup, began, self.clock())
         self._taken.append(taken)
-        for benchmark in wanted.benchmarks:
-            if not self.counts(run := runs[benchmark.name]):
+        for run in runs.values():
+            if not self.counts(run):
                 self._urgent = True
                 if not self._ignore_failure:
                     self.keep()
-                    raise self._fault(benchmark, wanted.version, run)
+                    raise self._fault(wanted, runs)
         return taken
 
     def due(self, patience: float) -> bool:
@@ -305,8 +305,8 @@ class RunLoop:
         kept = []
         while self._taken:
             taken = self._taken[0]
-            wanted, runs, block, position, warmup, began, _ = taken
-            place = (block, position, round(began - self.started, 6))
+            wanted, runs, warmup = taken.wanted, taken.runs, taken.warmup
+            place = (taken.block, taken.position, round(taken.began - self.started, 6))
             for name in wanted.names:
                 run = runs[name]
                 facts = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, wanted.build)
@@ -342,15 +342,16 @@ class RunLoop:
 
     def counts(self, run: Run | RunLine) -> bool:
         """Whether a run did not fail, and decides."""
-        return not run.failed and self.deciding(run)
+        return not (run.exit or run.timed_out) and self._least < run.metrics.get(self.metric, math.nan) < math.inf
 
     def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
         return self._least < run.metrics.get(self.metric, math.nan) < math.inf
 
-    def _fault(self, benchmark: PlannedBenchmark, version: PlannedVersion, run: Run) -> RunError:
+    def _fault(self, wanted: Wanted, runs: Mapping[str, Run]) -> RunError:
         """A run that failed, or does not decide, ends the session, unless that is ignored."""
-        of = f" ({benchmark.name})" if self.executor.together and not run.failed else ""
+        name, run = next((name, runs[name]) for name in wanted.names if not self.counts(runs[name]))
+        of = f" ({name})" if self.executor.together and not run.failed else ""
         if run.failed:
             how = run.describe_failure()
         elif self.metric in run.metrics:
@@ -363,7 +364,7 @@ class RunLoop:
             parts = (f"did not give the metric {self.metric!r} that decides", why, run.describe_output())
             how = "; ".join(part for part in parts if part)
         return RunError(
-            f"{version.text!r}{of} {how}\n(",
+            f"{wanted.version.text!r}{of} {how}\n(",
             *(Parameter("ignore_failure", True), " leaves such runs out; "),
             *(Parameter("output", "capture"), " also shows standard output)"),
         )

@@ -335,7 +335,7 @@ class Session:
                 run = taken.runs.get(benchmark.name)
                 if run is not None and self._runs.counts(run):
                     values.setdefault(taken.wanted.version.name, []).append(run.metrics[self._runs.metric])
-            whole = {name: median(of) for name, of in values.items() if len(of) == self._repeats}
+            whole = {name: of[0] if len(of) == 1 else median(of) for name, of in values.items() if len(of) == self._repeats}
             self._deciders[benchmark.name].add(whole)
 
     def _run(
@@ -348,11 +348,11 @@ class Session:
 
     def _told(self, turn: _Turn) -> Iterator[Progress]:
         """Keep the runs, and tell of them."""
-        for wanted, runs, _, _, warmup, _, ended in self._runs.keep():
+        for taken in self._runs.keep():
+            wanted, elapsed = taken.wanted, taken.ended - turn.start
             for benchmark in wanted.benchmarks:
-                run, elapsed = runs[benchmark.name], ended - turn.start
-                progress = Progress(benchmark, wanted.version.name, run, warmup, elapsed, len(wanted.asked))
-                self._watch(progress)
+                place = (benchmark, wanted.version.name, taken.runs[benchmark.name], taken.warmup)
+                self._watch(progress := Progress(*place, elapsed, len(wanted.asked)))
                 yield progress
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
