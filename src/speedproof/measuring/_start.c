@@ -130,7 +130,11 @@ static PyObject *start(PyObject *self, PyObject *arguments) {
     start.variables = NULL;
     start.words = pointers(words, words_size, words_many);
     if (start.words) start.variables = pointers(variables, variables_size, variables_many);
-    if (!start.variables || slot.len < 16) goto end;
+    if (!start.variables) goto end;
+    if (slot.len < 16) {
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+        goto end;
+    }
     if (!childless()) {
         result = PyTuple_New(0);
         goto end;

@@ -81,7 +81,9 @@ class Job(Struct, frozen=True):
         signals = bytes({*heeded, *_IGNORED_BY_PYTHON})
         variables = [name + b"=" + value for name, value in environment.items()]
         words = [*map(os.fsencode, self.command)]
-        blocks = (part for some in (words, variables) for part in (b"".join(w + b"\0" for w in some), len(some)))
+        blocks = (
+            part for some in (words, variables) for part in (b"".join(w + b"\0" for w in some), len(some))
+        )
         packed = (os.fsencode(program), *blocks, signals, os.fsencode(self.cwd))
         return replace(self, environment=environment, program=program, signals=signals, packed=packed)
 
@@ -219,9 +221,10 @@ class _End:
 
 
 _Told = tuple[int, ...]
-"""Of a process: when it was made and when it ended (ns), its status, its time in user and kernel mode (us), its peak
-of memory, faults and switches, each of two kinds; the runner's own peak after it, for what the runner needed to start
-it is inherited, too; whether nobody is left; the bytes in the file of its errors."""
+"""Of a process: when it was made and when it ended (ns), its status, its time in user and kernel mode (us), its
+peak of memory, faults and switches, each of two kinds; the runner's own peak after it, for what the runner needed
+to start it is inherited, too; whether nobody is left; the bytes in the file of its errors. Of one that goes on its
+number, and when it was made."""
 _ALL = 13
 _PATIENCE = 50  # ms
 _to_protect = [0]  # runs, where one was interrupted not long ago: others want the CPU
@@ -229,27 +232,30 @@ _to_protect = [0]  # runs, where one was interrupted not long ago: others want t
 
 def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, bool, int, bytes]:
     """What is told of it, whether it was ended for its time, how many it left, and the end of its errors."""
-    before, timed_out, told = None, False, ()
+    told: _Told = ()
+    before: set[int] = set()
+    adopted = timed_out = False
+    errors = _End(streams[2])
     try:
         # Whoever has just slept is not interrupted for others, nor is the child that it starts.
         rest = _REST_MICROSECONDS if _to_protect[0] else 0
         if COMPILED is not None:
             patience = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
             told = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
-        if not told:  # nor is it started where there are other children
+        if not told:  # as it is beside other children
             before = adopt()
+            adopted = True
             told = _spawn(job, streams, rest)
-        errors = _End(streams[2])
         if len(told) < _ALL:
-            told, timed_out = _awaited(job, errors, *told, before or set())
+            told, timed_out = _awaited(job, told, before, errors)
         _to_protect[0] = _RESTED_RUNS if told[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
-        left = 0 if told[11] else len(left_behind(before or set()))
+        left = 0 if told[11] else len(left_behind(before))
         return told, timed_out, left, errors.kept() if left or told[12] else b""
     except BaseException as error:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.
-        for child in {pid} if (pid := watched()) else set() if before is None else children() - before:
-            end(child, before or set())
+        for child in {pid} if (pid := watched()) else children() - before if adopted else set[int]():
+            end(child, before)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
         if isinstance(error, OSError) and not told and error.filename != job.cwd:
@@ -275,8 +281,9 @@ def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int
     return pid, start
 
 
-def _awaited(job: Job, errors: _End, pid: int, start: int, before: set[int]) -> tuple[_Told, bool]:
+def _awaited(job: Job, begun: _Told, before: set[int], errors: _End) -> tuple[_Told, bool]:
     """All that is told of one that was started, and whether it was ended for its time."""
+    pid, start = begun
     seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
     finish = ended_within(pid, seconds, errors.shorten)
     if timed_out := not finish:

@@ -309,8 +309,9 @@ class RunLoop:
             place = (taken.block, taken.position, round(taken.began - self.started, 6))
             for name in wanted.names:
                 run = runs[name]
-                facts = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, wanted.build)
-                self.append(RunLine(self.head.session, name, wanted.version.name, *place, *facts))
+                ended = (run.metrics, run.exit, run.timed_out)
+                who = (self.head.session, name, wanted.version.name)
+                self.append(RunLine(*who, *place, *ended, warmup, run.left_behind, wanted.build))
             kept.append(self._taken.popleft())
             for name in () if warmup else wanted.names:
                 run, tally = runs[name], self.tallies[name, wanted.version.name]
@@ -342,7 +343,10 @@ class RunLoop:
 
     def counts(self, run: Run | RunLine) -> bool:
         """Whether a run did not fail, and decides."""
-        return not (run.exit or run.timed_out) and self._least < run.metrics.get(self.metric, math.nan) < math.inf
+        return (
+            not (run.exit or run.timed_out)
+            and self._least < run.metrics.get(self.metric, math.nan) < math.inf
+        )
 
     def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""

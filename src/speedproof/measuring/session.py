@@ -322,7 +322,9 @@ class Session:
     def _certain(self, turn: _Turn, wanting: Sequence[PlannedBenchmark]) -> int:
         """How many blocks follow in any case, or so many that it does not matter."""
         deciders = [self._deciders[benchmark.name] for benchmark in wanting]
-        most = min(turn.blocks - self._blocks[turn.number], *(decider.certain for decider in deciders), _AHEAD)
+        most = min(
+            turn.blocks - self._blocks[turn.number], *(decider.certain for decider in deciders), _AHEAD
+        )
         if self._max_blocks is not None:
             most = min(most, *(self._max_blocks - decider.blocks for decider in deciders))
         return int(max(most, 1))
@@ -335,7 +337,7 @@ class Session:
                 run = taken.runs.get(benchmark.name)
                 if run is not None and self._runs.counts(run):
                     values.setdefault(taken.wanted.version.name, []).append(run.metrics[self._runs.metric])
-            whole = {name: of[0] if len(of) == 1 else median(of) for name, of in values.items() if len(of) == self._repeats}
+            whole = {name: median(of) for name, of in values.items() if len(of) == self._repeats}
             self._deciders[benchmark.name].add(whole)
 
     def _run(
