@@ -29,7 +29,7 @@ from speedproof.measuring.execute import (
 
 @pytest.fixture(params=["C", "Python"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Which starts programs; what an earlier test left is no child that the compiled one would leave to its twin."""
+    """Which starts programs; the compiled one leaves it to its twin while there are other children."""
     if request.param == "Python":
         monkeypatch.setattr(execute_module, "COMPILED", None)
     elif execute_module.COMPILED is None:
