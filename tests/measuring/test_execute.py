@@ -404,3 +404,43 @@ def test_a_shell_is_the_runners(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert shell_command("a | b") == (str(tmp_path / "sh"), "-c", "a | b")
     assert shell_command("a", "sh -e 'x y'") == (str(tmp_path / "sh"), "-e", "x y", "-c", "a")
     assert shell_command("a", "gone -e") == ("gone", "-e", "-c", "a")
+
+
+def test_a_text_with_a_zero_byte_is_refused() -> None:
+    """It would end there."""
+    for job in (Job(("true", "a\0b")), Job(("true",), {"A": "a\0b"})):
+        with pytest.raises(ValueError, match="embedded null byte"):
+            execute(job)
+
+
+def test_signals_in_between_end_no_run(way: str) -> None:
+    """A handler that returns: it is waited for on, whichever way it was begun, and measured whole."""
+    seen: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+    try:
+        run = execute(
+            Job(("sh", "-c", f"kill -USR1 {os.getpid()}; sleep .02; kill -USR1 {os.getpid()}; sleep .2"))
+        )
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert seen == [signal.SIGUSR1] * 2
+    assert run.metrics["time"] >= 0.22
+    assert not run.failed
+
+
+def test_other_children_are_left_alone(way: str) -> None:
+    """Neither an end nor a time-out of a command is one of theirs, nor is an interrupt."""
+    other = subprocess.Popen(["sleep", "300"])
+    try:
+        assert not execute(Job(("true",))).failed
+        assert execute(Job(("sleep", "30"), timeout=0.01)).timed_out
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                execute(Job(("sh", "-c", f"kill -INT {os.getpid()}; exec sleep 60")))
+        finally:
+            signal.signal(signal.SIGINT, handler)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
