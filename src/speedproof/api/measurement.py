@@ -34,6 +34,7 @@ from speedproof.protocols.sequential import SequentialComparison as SequentialCo
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
+# So long short runs wait for being stored and told: what is done for many at once costs each of them little.
 _TOGETHER_SECONDS = 0.03
 
 
@@ -59,7 +60,8 @@ class Measurement:
         changed: Callable[[], Iterable[tuple[str, str, str]]] | None = None,
         spent: float = 0.0,
     ) -> None:
-        """At ``path`` is every run before the next one; ``spent`` are seconds of the time allowed that are over.
+        """At ``path`` is every run before the next one, of :meth:`run` short ones after 30 ms; ``spent`` are seconds
+        of the time allowed that are over.
 
         ``warmup`` are runs of every version before those that count; None for "until steady": until, for no
         version, the median time of the last three rounds is less than 98 % of that of the three before, at most 30
@@ -166,7 +168,7 @@ class Measurement:
     def run(
         self, watch: Callable[[Progress, SequentialComparison], object] = lambda progress, comparison: None
     ) -> RaceResult:
-        """Measure to the end for a watcher who is told of every run, and say how it went."""
+        """Measure to the end for a watcher who is told of every run, of short ones some ms later."""
         with self._held:
             steps = self._session.steps(
                 lambda p: watch(p, self.comparisons[p.benchmark.name]), patience=_TOGETHER_SECONDS

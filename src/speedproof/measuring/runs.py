@@ -307,12 +307,16 @@ class RunLoop:
             taken = self._taken[0]
             wanted, runs, warmup = taken.wanted, taken.runs, taken.warmup
             place = (taken.block, taken.position, round(taken.began - self.started, 6))
+            lines = []
             for name in wanted.names:
                 run = runs[name]
                 ended = (run.metrics, run.exit, run.timed_out)
                 who = (self.head.session, name, wanted.version.name)
-                self.append(RunLine(*who, *place, *ended, warmup, run.left_behind, wanted.build))
+                lines.append(RunLine(*who, *place, *ended, warmup, run.left_behind, wanted.build))
+            # Before they are stored: Ctrl-C while the disk is waited for must not store them twice.
             kept.append(self._taken.popleft())
+            for line in lines:
+                self.append(line)
             for name in () if warmup else wanted.names:
                 run, tally = runs[name], self.tallies[name, wanted.version.name]
                 for metric in () if run.failed else self.head.units:
