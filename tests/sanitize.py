@@ -16,7 +16,12 @@ import numpy as np
 import pytest
 from msgspec.structs import astuple
 
-TESTS = ["tests/formats/test_go_text.py", "tests/mixture/test_em.py", "tests/mixture/test_search.py"]
+TESTS = [
+    "tests/formats/test_go_text.py",
+    "tests/measuring/test_execute.py",
+    "tests/mixture/test_em.py",
+    "tests/mixture/test_search.py",
+]
 TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_pooled.py"]
 # What the kernels' memory sees; simulations call them no differently.
 SIMULATED = "numpy or random_starts or others or test_change_points or test_levels"
@@ -106,6 +111,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))  # of the studies
     place = Path(sys.argv[1]).resolve()
     damaged(load("speedproof.formats._go", place))
+    load("speedproof.measuring._start", place)
     load("speedproof.stats._levels", place)
     load("speedproof.stats._merging", place)
     load("speedproof.stats._scores", place)

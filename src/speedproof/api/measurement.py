@@ -60,9 +60,9 @@ class Measurement:
         changed: Callable[[], Iterable[tuple[str, str, str]]] | None = None,
         spent: float = 0.0,
     ) -> None:
-        """At ``path`` is every run before the next one, of :meth:`run` short ones after 30 ms; ``spent`` are seconds
-        of the time allowed that are over.
+        """At ``path`` is every run before the next one; ``spent`` are seconds of the time allowed that are over.
 
+        Of :meth:`run` short runs are there after 30 ms.
         ``warmup`` are runs of every version before those that count; None for "until steady": until, for no
         version, the median time of the last three rounds is less than 98 % of that of the three before, at most 30
         rounds.

@@ -154,8 +154,8 @@ class Session:
     ) -> Generator[Progress, None, None]:
         """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it.
 
-        Ctrl-C while somebody watches is one of the session, which ends as it does during a run. Runs are stored and
-        told when one has waited ``patience`` seconds for that.
+        Ctrl-C while somebody watches is one of the session, which ends as it does during a run. Runs are
+        stored and told when one has waited ``patience`` seconds for that.
         """
         self._watch, self._patience = watch, patience
         self._runs.append(self._head)
