@@ -232,7 +232,7 @@ class Wanted(Struct, frozen=True):
         return cls(*built, benchmarks, [b.name for b in benchmarks], [b.name for b in asked])
 
 
-class Taken(Struct, frozen=True):
+class TakenRun(Struct, frozen=True):
     """A run of a session."""
 
     wanted: Wanted
@@ -261,7 +261,7 @@ class RunLoop:
         self._least = -math.ulp(0.0) if metric in PROCESSOR_TIMES else 0.0
         self.started = clock()
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
-        self._taken: deque[Taken] = deque()
+        self._taken: deque[TakenRun] = deque()
         self._urgent = False  # whether some run did not count: what becomes of a version hangs on the next
 
     def now(self) -> float:
@@ -282,11 +282,11 @@ class RunLoop:
         self.keep()
         return [(benchmark, taken.runs[benchmark.name]) for benchmark in wanted]
 
-    def take(self, wanted: Wanted, block: int, position: int, *, warmup: bool) -> Taken:
+    def take(self, wanted: Wanted, block: int, position: int, *, warmup: bool) -> TakenRun:
         """Run a version once; :meth:`keep` stores and counts it, with others."""
         began = self.clock()
         runs = self.executor.measure_all(wanted.version, wanted.names, wanted.asked)
-        taken = Taken(wanted, runs, block, position, warmup, began, self.clock())
+        taken = TakenRun(wanted, runs, block, position, warmup, began, self.clock())
         self._taken.append(taken)
         for run in runs.values():
             if not self.counts(run):
@@ -300,7 +300,7 @@ class RunLoop:
         """Whether a run has waited for so many seconds to be kept."""
         return self._urgent or self._taken[-1].ended - self._taken[0].began >= patience
 
-    def keep(self) -> list[Taken]:
+    def keep(self) -> list[TakenRun]:
         """Store and count what was taken: between two runs it takes several times as long, for want of caches."""
         kept = []
         while self._taken:

@@ -19,7 +19,7 @@ from speedproof.measuring.runs import (
     Measured,
     Progress,
     RunLoop,
-    Taken,
+    TakenRun,
     Wanted,
     block_order,
 )
@@ -294,10 +294,10 @@ class Session:
                     yield from self._run(turn, wanted[name], (first, 0))
         most = 1 if order else self._certain(turn, wanting)
         stop = min(self._clock() + self._patience, turn.start + turn.seconds)
-        blocks: list[list[Taken]] = []
+        blocks: list[list[TakenRun]] = []
         try:
             for block in range(first, first + most):
-                runs: list[Taken] = []
+                runs: list[TakenRun] = []
                 for ordered in self._orders(turn, versions, block):
                     # Those left of a random order are in random order.
                     for name in ordered:
@@ -330,7 +330,7 @@ class Session:
             most = min(most, *(self._max_blocks - decider.blocks for decider in deciders))
         return int(max(most, 1))
 
-    def _judge(self, wanting: Sequence[PlannedBenchmark], block: Sequence[Taken]) -> None:
+    def _judge(self, wanting: Sequence[PlannedBenchmark], block: Sequence[TakenRun]) -> None:
         """Give a block's values to those who decide."""
         for benchmark in wanting:
             values: dict[str, list[float]] = {}
