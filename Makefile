@@ -122,7 +122,7 @@ bench: $(VENV)/.dev
 SANITIZED := build/sanitize
 sanitize: $(VENV)/.dev
 	mkdir -p $(SANITIZED)
-	for kernels in formats/_go mixture/_em stats/_levels stats/_merging stats/_scores; do \
+	for kernels in formats/_go measuring/_start mixture/_em stats/_levels stats/_merging stats/_scores; do \
 	  gcc -std=c11 -O0 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined \
 	    -ffp-contract=off -fPIC -shared -DPy_LIMITED_API=0x030B0000 \
 	    -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \

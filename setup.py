@@ -1,12 +1,13 @@
-"""Declare the compiled kernels: optional, as speedproof falls back to NumPy without them."""
+"""Declare the compiled kernels: optional, as speedproof falls back to Python without them."""
 
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
 
 
 def kernels(name: str) -> Extension:
-    """A module of C beside its NumPy twin, in one file or with headers of its name."""
+    """A module of C beside its Python twin, in one file or with headers of its name."""
     source = Path("src", *name.split("."))
     return Extension(
         name,
@@ -23,6 +24,7 @@ def kernels(name: str) -> Extension:
 setup(
     ext_modules=[
         kernels("speedproof.formats._go"),
+        *[kernels("speedproof.measuring._start")] * (sys.platform == "linux"),
         kernels("speedproof.mixture._em"),
         kernels("speedproof.stats._levels"),
         kernels("speedproof.stats._merging"),

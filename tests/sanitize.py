@@ -16,10 +16,17 @@ import numpy as np
 import pytest
 from msgspec.structs import astuple
 
-TESTS = ["tests/formats/test_go_text.py", "tests/mixture/test_em.py", "tests/mixture/test_search.py"]
+TESTS = [
+    "tests/formats/test_go_text.py",
+    "tests/measuring/test_execute.py",
+    "tests/mixture/test_em.py",
+    "tests/mixture/test_search.py",
+]
 TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_pooled.py"]
-# What the kernels' memory sees; simulations call them no differently.
-SIMULATED = "numpy or random_starts or others or test_change_points or test_levels"
+# What the kernels' memory sees; simulations call them no differently, and programs have the sanitisers, too.
+SIMULATED = (
+    "numpy or random_starts or others or test_change_points or test_levels or known_allocation or SEGV"
+)
 TESTS += ["-k", f"kernel or every_way or not ({SIMULATED})"]
 
 
@@ -106,6 +113,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))  # of the studies
     place = Path(sys.argv[1]).resolve()
     damaged(load("speedproof.formats._go", place))
+    load("speedproof.measuring._start", place)
     load("speedproof.stats._levels", place)
     load("speedproof.stats._merging", place)
     load("speedproof.stats._scores", place)

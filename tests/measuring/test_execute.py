@@ -1,5 +1,6 @@
 """Real processes: times, failures, time-outs, signals, leaks."""
 
+import ctypes
 import os
 import resource
 import shutil
@@ -9,10 +10,12 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.measuring.waiting import gone, wait_for
 
+import speedproof.measuring.execute as execute_module
 from speedproof.measuring.execute import (
     Job,
     Run,
@@ -22,6 +25,19 @@ from speedproof.measuring.execute import (
     find_program,
     shell_command,
 )
+
+
+@pytest.fixture(params=["C", "Python"], autouse=True)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Which starts programs; the compiled one leaves it to its twin while there are other children."""
+    if request.param == "Python":
+        monkeypatch.setattr(execute_module, "COMPILED", None)
+    elif execute_module.COMPILED is None:
+        pytest.skip("installed without a compiler")
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return str(request.param)
 
 
 def open_files() -> list[str]:
@@ -223,16 +239,20 @@ def test_how_a_run_ended(run: Run, how: str) -> None:
 
 @pytest.mark.parametrize(("peak", "memory"), [(999, {}), (1000, {}), (1001, {"memory": 1001 * 1024.0})])
 def test_metrics_are_the_kernels_numbers_in_base_units(
-    monkeypatch: pytest.MonkeyPatch, peak: int, memory: dict[str, float]
+    way: str, monkeypatch: pytest.MonkeyPatch, peak: int, memory: dict[str, float]
 ) -> None:
     """Seconds of the processor to the microsecond; a peak counts where it is above the runner's own."""
-    wait = os.wait4
-    usage = resource.struct_rusage((1.2345678, 0.7654321, peak, *[0] * 3, 11, 12, *[0] * 6, 13, 14))
-    own = resource.struct_rusage((0.0, 0.0, 1000, *[0] * 13))
-    times = iter([5, 2_500_000_005])
-    monkeypatch.setattr(os, "wait4", lambda pid, options: (*wait(pid, options)[:2], usage))
-    monkeypatch.setattr(resource, "getrusage", lambda who: own)
-    monkeypatch.setattr(time, "perf_counter_ns", lambda: next(times))
+    if way == "C":
+        told = (5, 2_500_000_005, 0, 1_234_568, 765_432, peak, 11, 12, 13, 14, 1000, 1, 0)
+        monkeypatch.setattr(execute_module, "COMPILED", SimpleNamespace(start=lambda *arguments: told))
+    else:
+        wait = os.wait4
+        usage = resource.struct_rusage((1.2345678, 0.7654321, peak, *[0] * 3, 11, 12, *[0] * 6, 13, 14))
+        own = resource.struct_rusage((0.0, 0.0, 1000, *[0] * 13))
+        times = iter([5, 2_500_000_005])
+        monkeypatch.setattr(os, "wait4", lambda pid, options: (*wait(pid, options)[:2], usage))
+        monkeypatch.setattr(resource, "getrusage", lambda who: own)
+        monkeypatch.setattr(time, "perf_counter_ns", lambda: next(times))
     run = execute(Job(("true",)))
     monkeypatch.undo()
     names = "user system cpu minor-faults major-faults voluntary-switches involuntary-switches"
@@ -240,25 +260,44 @@ def test_metrics_are_the_kernels_numbers_in_base_units(
     assert run == Run({"time": 2.5, **dict(zip(names.split(), numbers, strict=True)), **memory})
 
 
-def test_the_runner_rests_only_after_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Around every run for a while, then no more; to be moved when it starts is no interruption."""
+def test_the_runner_rests_only_after_an_interruption(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before every run for a while, then no more; to be moved when it starts is no interruption."""
     wait, switches, rests = os.wait4, [2], list[float]()
 
     def rested() -> int:
         execute(Job(("true",)))
         return len(rests)
 
+    def started(*arguments: object) -> tuple[int, ...]:
+        rests.extend([1.0] * (arguments[-2] != 0))
+        return 5, 6, 0, 0, 0, 0, 0, 0, 0, switches[0], 0, 1, 0
+
     def waited(pid: int, options: int) -> tuple[int, int, resource.struct_rusage]:
         return (*wait(pid, options)[:2], resource.struct_rusage((0.0, 0.0, *[0] * 13, switches[0])))
 
+    if way == "C":
+        monkeypatch.setattr(execute_module, "COMPILED", SimpleNamespace(start=started))
     monkeypatch.setattr(os, "wait4", waited)
     monkeypatch.setattr(time, "sleep", rests.append)
     first = rested()
-    assert rested() == first + 2
+    assert rested() == first + 1
     switches[0] = 1
     while (before := len(rests)) != rested():
         assert len(rests) < 1000
-    assert rested() == before > first + 100
+    assert rested() == before >= first + 100
+
+
+def test_a_rest_is_short_and_leaves_the_slack_of_timers(way: str) -> None:
+    """Of 30 us, which the usual slack makes 80; the program has the slack that the runner was given."""
+    prctl = ctypes.CDLL(None).prctl
+    before = prctl(30, 0, 0, 0, 0)
+    try:
+        prctl(29, 70_000, 0, 0, 0)
+        execute_module._to_protect[0] = 1
+        told = execute(Job(("cat", "/proc/self/timerslack_ns"), capture=True)).stdout
+        assert int(told) == prctl(30, 0, 0, 0, 0) == 70_000
+    finally:
+        prctl(29, before, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -365,3 +404,43 @@ def test_a_shell_is_the_runners(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert shell_command("a | b") == (str(tmp_path / "sh"), "-c", "a | b")
     assert shell_command("a", "sh -e 'x y'") == (str(tmp_path / "sh"), "-e", "x y", "-c", "a")
     assert shell_command("a", "gone -e") == ("gone", "-e", "-c", "a")
+
+
+def test_a_text_with_a_zero_byte_is_refused() -> None:
+    """It would end there."""
+    for job in (Job(("true", "a\0b")), Job(("true",), {"A": "a\0b"})):
+        with pytest.raises(ValueError, match="embedded null byte"):
+            execute(job)
+
+
+def test_signals_in_between_end_no_run(way: str) -> None:
+    """A handler that returns: it is waited for on, whichever way it was begun, and measured whole."""
+    seen: list[int] = []
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+    try:
+        run = execute(
+            Job(("sh", "-c", f"kill -USR1 {os.getpid()}; sleep .02; kill -USR1 {os.getpid()}; sleep .2"))
+        )
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert seen == [signal.SIGUSR1] * 2
+    assert run.metrics["time"] >= 0.22
+    assert not run.failed
+
+
+def test_other_children_are_left_alone(way: str) -> None:
+    """Neither an end nor a time-out of a command is one of theirs, nor is an interrupt."""
+    other = subprocess.Popen(["sleep", "300"])
+    try:
+        assert not execute(Job(("true",))).failed
+        assert execute(Job(("sleep", "30"), timeout=0.01)).timed_out
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                execute(Job(("sh", "-c", f"kill -INT {os.getpid()}; exec sleep 60")))
+        finally:
+            signal.signal(signal.SIGINT, handler)
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()

@@ -23,13 +23,15 @@ from speedproof.data.session_file import (
     StoredSession,
 )
 from speedproof.measuring.execute import Run, RunError
-from speedproof.measuring.runs import BuildOrder, Executor, RunLoop, Tally, block_order, seed_or_new
+from speedproof.measuring.runs import BuildOrder, Executor, Progress, RunLoop, Tally, block_order, seed_or_new
 from speedproof.measuring.session import Session
 from speedproof.measuring_options import Measuring
 
 
 class Judge:
     """Decides by the number of blocks alone; its candidates stay."""
+
+    certain: float = 1
 
     def __init__(self, names: Sequence[str], most: float = math.inf) -> None:
         self.names, self.most = tuple(names), most
@@ -53,6 +55,14 @@ class Judge:
 
     def stopped(self) -> tuple[str, ...]:
         return ()
+
+
+class Certain(Judge):
+    """One who says so beforehand."""
+
+    @property
+    def certain(self) -> float:  # type: ignore[override]
+        return self.most - self.blocks
 
 
 class Alone(Executor):
@@ -93,10 +103,11 @@ def session(
     warmup: int | None = 0,
     repeats: int = 1,
     metric: str = "time",
+    ignore_failure: bool = False,
 ) -> tuple[Session, list[Line]]:
     lines: list[Line] = []
     head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, tuple(benchmarks))
-    loop = RunLoop(head, executor, lambda: executor.now, lines.append, metric, False)
+    loop = RunLoop(head, executor, lambda: executor.now, lines.append, metric, ignore_failure)
     return (
         Session(
             loop,
@@ -456,3 +467,60 @@ def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> Non
     for byte, drawn in ((0, 0), (255, 2**32 - 1)):
         monkeypatch.setattr(os, "urandom", lambda size, byte=byte: bytes([byte]) * size)
         assert [seed_or_new(seed) for seed in (None, 0, 7)] == [drawn, 0, 7]
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("builds", [0, 7])
+@pytest.mark.parametrize("leave_at", [math.inf, 5, 12, 29])
+def test_runs_kept_together_are_those_kept_one_by_one(
+    ignored: bool, together: bool, builds: int, leave_at: float
+) -> None:
+    """Lines, tallies, blocks and what is told; also where a run fails, and after Ctrl-C in any run."""
+    found = []
+    for patience in (0.0, 2.0, 9.5, math.inf):
+
+        class Failing(Together if together else Alone):  # type: ignore[misc]
+            def measure(self, version: PlannedVersion) -> Run:
+                if len(self.ran) == leave_at:
+                    raise KeyboardInterrupt
+                run = super().measure(version)
+                return Run(run.metrics, exit=int(len(self.ran) % 11 == 0))
+
+        benchmarks = plan("a", "b", versions="XYZ", builds=builds)
+        executor = Failing(lambda name: {"time": 1.0})
+        judges = {name: Certain("XYZ", 10) for name in "ab"}
+        tried, lines = session(benchmarks, executor, judges, repeats=2, ignore_failure=ignored)
+        told: list[Progress] = []
+        error = ""
+        try:
+            steps = list(tried.steps(told.append, patience=patience))
+            if leave_at == math.inf:
+                assert told == steps
+        except RunError as fault:
+            error = str(fault)
+        # What was not told when it ended is in the file.
+        complete = told if leave_at == math.inf and not error else None
+        found.append((lines, complete, error, tried.measured, [judge.added for judge in judges.values()]))
+    assert all(other == found[0] for other in found[1:])
+    assert sum(isinstance(line, RunLine) for line in found[0][0]) > 4
+
+
+def test_runs_of_some_time_are_told_together() -> None:
+    """Told and stored after each where that is asked for, else when the first has waited so long; at the end."""
+    for patience, expected in (
+        (0.0, [1] * 10),
+        (1.0, [1] * 10),
+        (1.5, [2] * 5),
+        (3.0, [3, 3, 3, 1]),
+        (math.inf, [10]),
+    ):
+        executor = Alone(lambda name: {"time": 1.0})
+        found, lines = session(plan("b"), executor, {"b": Certain("XY", 5)})
+        stored: list[int] = []
+        for progress in found.steps(patience=patience):
+            stored.append(sum(isinstance(line, RunLine) for line in lines))
+            assert progress.elapsed <= executor.now
+        ends = sorted({*stored})
+        assert [end - before for before, end in zip([0, *ends], ends, strict=False)] == expected
+        assert len(stored) == 10

@@ -13,10 +13,12 @@ import shutil
 import signal
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from speedproof.arrays import extension
 from speedproof.errors import Parameter, SpeedproofError
 from speedproof.measuring.system import (
     adopt,
@@ -24,10 +26,12 @@ from speedproof.measuring.system import (
     children,
     end,
     ended_within,
+    guard_of,
     left_behind,
     memory_file,
     release,
     watch,
+    watched,
 )
 
 # Python ignores these, and a child would inherit that: a benchmark in a pipe must still die of SIGPIPE.
@@ -35,8 +39,8 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _SHOWN_OUTPUT = 4000
 # Of standard error the end is kept: looked at so often, it can take no more memory than it is written in a moment.
 _KEPT_ERRORS = 1 << 20
-# The kernel's slack for timers makes about 55 us of it; 10 us, as without it, hardly protect.
-_REST_SECONDS = 1e-6
+# 20 us protect as well as 100 do, 10 do not.
+_REST_MICROSECONDS = 30
 _RESTED_RUNS = 100
 # A program may be moved to another CPU when it starts, which counts as one.
 _OWN_INTERRUPTIONS = 1
@@ -58,10 +62,11 @@ class Job(Struct, frozen=True):
     capture: bool = False
     timeout: float | None = None  # seconds after which the whole process group is ended
     # What is the same for many runs, where it is known: all variables, from :func:`environment_of`, where the
-    # program is, and the signals that it does not ignore
+    # program is, the signals that are as by default for it; and how :mod:`speedproof.measuring._start` is told all
     environment: Mapping[bytes, bytes] | None = None
     program: str = ""
-    signals: tuple[int, ...] = ()
+    signals: bytes = b""
+    packed: tuple[bytes | int, ...] = ()
 
     def prepared(self) -> Job:
         """With all of these, for all runs of a version."""
@@ -70,10 +75,17 @@ class Job(Struct, frozen=True):
         program = self.program or find_program(self.command[0], path)
         if program is None:
             raise RunError(f"{self.command[0]}: ", *NO_PROGRAM)
-        # What the caller ignores (nohup) stays ignored. The C library asks for each signal that is not named.
-        heeded = (s for s in signal.valid_signals() if signal.getsignal(s) != signal.SIG_IGN)
-        signals = tuple(map(int, {*heeded, *_IGNORED_BY_PYTHON}))
-        return replace(self, environment=environment, program=program, signals=signals)
+        # What the caller ignores (nohup) stays ignored.
+        kept = signal.SIG_IGN, signal.SIG_DFL
+        heeded = (s for s in signal.valid_signals() if signal.getsignal(s) not in kept)
+        signals = bytes({*heeded, *_IGNORED_BY_PYTHON})
+        variables = [name + b"=" + value for name, value in environment.items()]
+        words = [*map(os.fsencode, self.command)]
+        blocks = (
+            part for some in (words, variables) for part in (b"".join(w + b"\0" for w in some), len(some))
+        )
+        packed = (os.fsencode(program), *blocks, signals, os.fsencode(self.cwd))
+        return replace(self, environment=environment, program=program, signals=signals, packed=packed)
 
 
 class Run(Struct, frozen=True):
@@ -140,53 +152,45 @@ def execute(job: Job) -> Run:
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
     """
-    if not (job.program and job.signals):
+    if not job.packed:
         job = job.prepared()
-    stdin = stdout = _null()
     stderr = _unwritten.pop() if _unwritten else memory_file("output")
-    errors, left = _End(stderr), 0
     opened: list[int] = []
+    written = False
     try:
+        stdin = stdout = _null()
         if job.stdin != os.devnull:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
             opened.append(stdout := memory_file("output"))
-        copies = [(_COPY, stdin, 0), (_COPY, stdout, 1), (_COPY, stderr, 2)]
-        # Spawning has no directory of its own to offer, so the runner goes there for the moment.
-        with contextlib.chdir(job.cwd) if job.cwd else _HERE:
-            before = adopt()
-            seconds, status, usage, timed_out = _spawn_and_wait(job, copies, before, errors)
-            left = len(left_behind(before))
-        # After the run: what the runner needed to start it is inherited, too.
-        own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        told, timed_out, left, errors = _spawn_and_wait(job, (stdin, stdout, stderr))
+        start, finish, status, user, system, peak, minor, major, voluntary, involuntary, own_peak, _, _ = told
         metrics = {
-            "time": seconds,
-            "user": round(usage.ru_utime, 6),
-            "system": round(usage.ru_stime, 6),
-            "cpu": round(usage.ru_utime + usage.ru_stime, 6),
-            "minor-faults": float(usage.ru_minflt),
-            "major-faults": float(usage.ru_majflt),
-            "voluntary-switches": float(usage.ru_nvcsw),
-            "involuntary-switches": float(usage.ru_nivcsw),
+            "time": (finish - start) / 1e9,
+            "user": user / 1e6,
+            "system": system / 1e6,
+            "cpu": (user + system) / 1e6,
+            "minor-faults": float(minor),
+            "major-faults": float(major),
+            "voluntary-switches": float(voluntary),
+            "involuntary-switches": float(involuntary),
         }
-        if usage.ru_maxrss > own_peak:
-            metrics["memory"] = usage.ru_maxrss * bytes_of_peak()
+        if peak > own_peak:
+            metrics["memory"] = peak * bytes_of_peak()
         output = _content(stdout) if job.capture else b""
-        return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors.kept(), left)
+        written = bool(left or errors)  # whoever is left may write yet
+        return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors, left)
     except OSError as error:
         if error.filename is None:
             raise
         raise RunError(f"{error.filename}: {error.strerror}") from None
     finally:
-        release()
-        # Whoever is left may write yet.
-        (opened if left or errors.kept() else _unwritten).append(stderr)
+        (opened if written else _unwritten).append(stderr)
         for descriptor in opened:
             os.close(descriptor)
 
 
-_COPY = os.POSIX_SPAWN_DUP2
-_HERE = contextlib.nullcontext()
+COMPILED = extension("measuring._start")
 _unwritten: list[int] = []  # files in memory for standard error, from runs that wrote none
 
 
@@ -216,57 +220,80 @@ class _End:
         return (self._before + last)[-_KEPT_ERRORS:]
 
 
-def _spawn_and_wait(
-    job: Job, copies: list[tuple[int, int, int]], before: set[int], errors: _End
-) -> tuple[float, int, resource.struct_rusage, bool]:
-    pid, timed_out = 0, False
-    _rest()
-    start = time.perf_counter_ns()
+_Told = tuple[int, ...]
+"""Of a process: when it was made and when it ended (ns), its status, its time in user and kernel mode (us), its
+peak of memory, faults and switches, each of two kinds; the runner's own peak after it, for what the runner needed
+to start it is inherited, too; whether nobody is left; the bytes in the file of its errors. Of one that goes on its
+number, and when it was made."""
+_ALL = 13
+_PATIENCE = 50  # ms
+_to_protect = [0]  # runs, where one was interrupted not long ago: others want the CPU
+
+
+def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, bool, int, bytes]:
+    """What is told of it, whether it was ended for its time, how many it left, and the end of its errors."""
+    told: _Told = ()
+    before: set[int] = set()
+    adopted = timed_out = False
+    errors = _End(streams[2])
     try:
-        try:
-            pid = os.posix_spawn(
-                job.program,
-                job.command,
-                job.environment or {},
-                file_actions=copies,
-                setpgroup=0,
-                setsigdef=job.signals,
-            )
-        except OSError as error:
-            raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
-        watch(pid)
-        finish = ended_within(pid, math.inf if job.timeout is None else job.timeout, errors.shorten)
-        if not finish:
-            timed_out = True
-            end(pid, before)
-            finish = time.perf_counter_ns()
-        _, status, usage = os.wait4(pid, 0)
-        _to_protect[0] = _RESTED_RUNS if usage.ru_nivcsw > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
-        # Two short rests protect more than one: what lies between uses up less of a turn.
-        _rest()
-    except BaseException:
+        # Whoever has just slept is not interrupted for others, nor is the child that it starts.
+        rest = _REST_MICROSECONDS if _to_protect[0] else 0
+        if COMPILED is not None:
+            patience = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
+            told = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
+        if not told:  # as it is beside other children
+            before = adopt()
+            adopted = True
+            told = _spawn(job, streams, rest)
+        if len(told) < _ALL:
+            told, timed_out = _awaited(job, told, before, errors)
+        _to_protect[0] = _RESTED_RUNS if told[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
+        left = 0 if told[11] else len(left_behind(before))
+        return told, timed_out, left, errors.kept() if left or told[12] else b""
+    except BaseException as error:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.
-        for child in {pid} if pid else children() - before:
+        for child in {pid} if (pid := watched()) else children() - before if adopted else set[int]():
             end(child, before)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
+        if isinstance(error, OSError) and not told and error.filename != job.cwd:
+            raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
         raise
     finally:
-        watch(0)
-    return (finish - start) / 1e9, status, usage, timed_out
+        if told[11:12] != (1,):
+            watch(0)
+            release()
 
 
-_to_protect = [0]  # so many runs
+def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int]:
+    """Start it; its number, and when it was made."""
+    copies = [(os.POSIX_SPAWN_DUP2, stream, to) for to, stream in enumerate(streams)]
+    options: dict[str, Any] = {"file_actions": copies, "setpgroup": 0, "setsigdef": job.signals}
+    if rest:
+        time.sleep(1e-6 * rest)
+    # Spawning has no directory of its own to offer, so the runner goes there for the moment.
+    with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext():
+        start = time.perf_counter_ns()
+        pid = os.posix_spawn(job.program, job.command, job.environment or {}, **options)
+    watch(pid)
+    return pid, start
 
 
-def _rest() -> None:
-    """Sleep for a moment, where a run was interrupted not long ago: others want the CPU.
-
-    Whoever has just slept is not interrupted for them, nor is the child that it starts.
-    """
-    if _to_protect[0]:
-        time.sleep(_REST_SECONDS)
+def _awaited(job: Job, begun: _Told, before: set[int], errors: _End) -> tuple[_Told, bool]:
+    """All that is told of one that was started, and whether it was ended for its time."""
+    pid, start = begun
+    seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
+    finish = ended_within(pid, seconds, errors.shorten)
+    if timed_out := not finish:
+        end(pid, before)
+        finish = time.perf_counter_ns()
+    _, status, usage = os.wait4(pid, 0)
+    times = (round(1e6 * usage.ru_utime), round(1e6 * usage.ru_stime))
+    counts = (usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw)
+    own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return (start, finish, status, *times, usage.ru_maxrss, *counts, own_peak, 0, 1), timed_out
 
 
 NO_PROGRAM = ("no such program; give its path, or ", Parameter("shell"), " if it is built into a shell")

@@ -264,7 +264,8 @@ class CommandExecutor(Executor, Struct, frozen=True):
 
     def measure(self, version: PlannedVersion) -> Run:
         """Prepare, run once, conclude; only the run itself is measured."""
-        self._carry_out("prepare", version)
+        if version.prepare:
+            self._carry_out("prepare", version)
         place = version.command, version.cwd, *version.env.items()
         if (job := self.jobs.get(place)) is None:
             job = self._job(version.command, version, self.stdin, capture=self.capture)
@@ -278,7 +279,8 @@ class CommandExecutor(Executor, Struct, frozen=True):
                 values["energy"] = self.energy.used(before, self.energy.read())
             had = {name: value for name, value in values.items() if value is not None}
             run = replace(run, metrics={**counted, **had})
-        self._carry_out("conclude", version)
+        if version.conclude:
+            self._carry_out("conclude", version)
         return run
 
     def _carry_out(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
@@ -99,6 +100,10 @@ class Decider(Protocol):
     @property
     def runners(self) -> tuple[str, ...]:
         """The versions of the next block: the reference, and the candidates that are still there."""
+
+    @property
+    def certain(self) -> float:
+        """How many blocks follow in any case, whatever they show; one is asked for at a time."""
 
     def add(self, block: Mapping[str, float]) -> None:
         """Take the values of a block, by version."""
@@ -205,6 +210,40 @@ class Executor:
         return dict.fromkeys(wanted, self.measure(version))
 
 
+class Wanted(Struct, frozen=True):
+    """What is wanted of a version in the blocks to come."""
+
+    version: PlannedVersion
+    build: int | None  # which of the version's builds, where there are several
+    benchmarks: Sequence[PlannedBenchmark]  # that want it
+    names: Sequence[str]  # of these
+    # What a tool measures in one process may disturb what it measures next there: all versions of a block are
+    # asked for the same benchmarks, and what is not wanted of one is discarded
+    asked: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        built: tuple[PlannedVersion, int | None],
+        benchmarks: Sequence[PlannedBenchmark],
+        asked: Sequence[PlannedBenchmark],
+    ) -> Wanted:
+        """With the names."""
+        return cls(*built, benchmarks, [b.name for b in benchmarks], [b.name for b in asked])
+
+
+class TakenRun(Struct, frozen=True):
+    """A run of a session."""
+
+    wanted: Wanted
+    runs: Mapping[str, Run]  # by benchmark
+    block: int
+    position: int  # in its block
+    warmup: bool
+    began: float  # when, by the clock
+    ended: float
+
+
 class RunLoop:
     """Executes, stores and counts the runs of a session."""
 
@@ -219,8 +258,11 @@ class RunLoop:
     ) -> None:
         self.head, self.executor, self.clock, self.append = head, executor, clock, append
         self.metric, self._ignore_failure = metric, ignore_failure
+        self._least = -math.ulp(0.0) if metric in PROCESSOR_TIMES else 0.0
         self.started = clock()
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
+        self._taken: deque[TakenRun] = deque()
+        self._urgent = False  # whether some run did not count: what becomes of a version hangs on the next
 
     def now(self) -> float:
         """Seconds since the start, as a run's line has them."""
@@ -235,28 +277,53 @@ class RunLoop:
         warmup: bool,
         asked: Sequence[PlannedBenchmark],
     ) -> list[tuple[PlannedBenchmark, Run]]:
-        """Run a version once, at its place in its block, for the benchmarks that want it.
+        """Run a version once, at its place in its block, for the benchmarks that want it; store and count it."""
+        taken = self.take(Wanted.of(built, wanted, asked), *place, warmup=warmup)
+        self.keep()
+        return [(benchmark, taken.runs[benchmark.name]) for benchmark in wanted]
 
-        What a tool measures in one process may disturb what it measures next there: all versions of a block are
-        asked for the same benchmarks, and what is not wanted of one is discarded.
-        """
-        (version, build), (block, position) = built, place
-        at = self.now()
-        measured = self.executor.measure_all(version, [b.name for b in wanted], [b.name for b in asked])
-        for benchmark in wanted:
-            run = measured[benchmark.name]
-            kept = (run.metrics, run.exit, run.timed_out, warmup, run.left_behind, build)
-            self.append(RunLine(self.head.session, benchmark.name, version.name, block, position, at, *kept))
-            deciding = self.deciding(run)
-            if (run.failed or not deciding) and not self._ignore_failure:
-                raise self._fault(benchmark, version, run)
-            if not warmup:
-                tally = self.tallies[benchmark.name, version.name]
+    def take(self, wanted: Wanted, block: int, position: int, *, warmup: bool) -> TakenRun:
+        """Run a version once; :meth:`keep` stores and counts it, with others."""
+        began = self.clock()
+        runs = self.executor.measure_all(wanted.version, wanted.names, wanted.asked)
+        taken = TakenRun(wanted, runs, block, position, warmup, began, self.clock())
+        self._taken.append(taken)
+        for run in runs.values():
+            if not self.counts(run):
+                self._urgent = True
+                if not self._ignore_failure:
+                    self.keep()
+                    raise self._fault(wanted, runs)
+        return taken
+
+    def due(self, patience: float) -> bool:
+        """Whether a run has waited for so many seconds to be kept."""
+        return self._urgent or self._taken[-1].ended - self._taken[0].began >= patience
+
+    def keep(self) -> list[TakenRun]:
+        """Store and count what was taken: between two runs it takes several times as long, for want of caches."""
+        kept = []
+        while self._taken:
+            taken = self._taken[0]
+            wanted, runs, warmup = taken.wanted, taken.runs, taken.warmup
+            place = (taken.block, taken.position, round(taken.began - self.started, 6))
+            lines = []
+            for name in wanted.names:
+                run = runs[name]
+                ended = (run.metrics, run.exit, run.timed_out)
+                who = (self.head.session, name, wanted.version.name)
+                lines.append(RunLine(*who, *place, *ended, warmup, run.left_behind, wanted.build))
+            # Before they are stored: Ctrl-C while the disk is waited for must not store them twice.
+            kept.append(self._taken.popleft())
+            for line in lines:
+                self.append(line)
+            for name in () if warmup else wanted.names:
+                run, tally = runs[name], self.tallies[name, wanted.version.name]
                 for metric in () if run.failed else self.head.units:
                     if metric not in run.metrics and metric not in tally.absent:
                         tally.absent[metric] = self.executor.explain(run, metric)
-                tally.count(run, deciding=deciding)
-        return [(benchmark, measured[benchmark.name]) for benchmark in wanted]
+                tally.count(run, deciding=self.deciding(run))
+        return kept
 
     def counted(self, session: StoredSession) -> Iterator[tuple[Tally, RunLine]]:
         """The runs of an earlier session, of versions that still take part, warm-up left out."""
@@ -280,17 +347,19 @@ class RunLoop:
 
     def counts(self, run: Run | RunLine) -> bool:
         """Whether a run did not fail, and decides."""
-        return not run.failed and self.deciding(run)
+        return (
+            not (run.exit or run.timed_out)
+            and self._least < run.metrics.get(self.metric, math.nan) < math.inf
+        )
 
     def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""
-        value = run.metrics.get(self.metric, math.nan)
-        least = -math.ulp(0.0) if self.metric in PROCESSOR_TIMES else 0.0
-        return least < value < math.inf
+        return self._least < run.metrics.get(self.metric, math.nan) < math.inf
 
-    def _fault(self, benchmark: PlannedBenchmark, version: PlannedVersion, run: Run) -> RunError:
+    def _fault(self, wanted: Wanted, runs: Mapping[str, Run]) -> RunError:
         """A run that failed, or does not decide, ends the session, unless that is ignored."""
-        of = f" ({benchmark.name})" if self.executor.together and not run.failed else ""
+        name, run = next((name, runs[name]) for name in wanted.names if not self.counts(runs[name]))
+        of = f" ({name})" if self.executor.together and not run.failed else ""
         if run.failed:
             how = run.describe_failure()
         elif self.metric in run.metrics:
@@ -303,7 +372,7 @@ class RunLoop:
             parts = (f"did not give the metric {self.metric!r} that decides", why, run.describe_output())
             how = "; ".join(part for part in parts if part)
         return RunError(
-            f"{version.text!r}{of} {how}\n(",
+            f"{wanted.version.text!r}{of} {how}\n(",
             *(Parameter("ignore_failure", True), " leaves such runs out; "),
             *(Parameter("output", "capture"), " also shows standard output)"),
         )

@@ -12,7 +12,17 @@ from speedproof.data.names import plural
 from speedproof.data.session_file import EndLine, PlannedBenchmark, PlannedVersion, StoredSession
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.plan import as_built
-from speedproof.measuring.runs import Block, BuildOrder, Decider, Measured, Progress, RunLoop, block_order
+from speedproof.measuring.runs import (
+    Block,
+    BuildOrder,
+    Decider,
+    Measured,
+    Progress,
+    RunLoop,
+    TakenRun,
+    Wanted,
+    block_order,
+)
 
 # "Steady": the median of the last three rounds is not below 98 % of that of the three before, for any version.
 _STEADY_ROUNDS = 3
@@ -22,6 +32,7 @@ _STEADY_MAX = 30
 _HOPELESS = 10
 # In rounds, blocks that every open benchmark has after the first round; each round doubles them.
 _FIRST_ROUND = 10
+_AHEAD = 64
 
 _Built = tuple[PlannedVersion, int | None]
 """A version as the build that a block has of it, and which one that is."""
@@ -74,6 +85,7 @@ class Session:
         self._recalled, self._cut = Counter[str](), Counter[str]()
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
+        self._drawn: list[dict[int, list[tuple[str, ...]]]] = [{} for _ in self._groups]
         self._builds = [
             BuildOrder(
                 {version.name: len(version.builds) for benchmark in group for version in benchmark.versions},
@@ -138,13 +150,14 @@ class Session:
         return self._measured([(b.name, "") for b in self._head.benchmarks if b.name in measured], False)
 
     def steps(
-        self, watch: Callable[[Progress], object] = lambda progress: None
+        self, watch: Callable[[Progress], object] = lambda progress: None, *, patience: float = 0.0
     ) -> Generator[Progress, None, None]:
         """Measure until every benchmark is decided, meets a limit, or Ctrl-C; whoever leaves early ends it.
 
-        Ctrl-C while somebody watches is one of the session, which ends as it does during a run.
+        Ctrl-C while somebody watches is one of the session, which ends as it does during a run. Runs are
+        stored and told when one has waited ``patience`` seconds for that.
         """
-        self._watch = watch
+        self._watch, self._patience = watch, patience
         self._runs.append(self._head)
         self._runs.started = self._clock()
         begun: dict[str, None] = {}
@@ -249,75 +262,101 @@ class Session:
                 self._runs.executor.begin(version)
             if not self._builds[turn.number]:
                 yield from self._warm_up(turn, versions, again=first > 0)
-            orders: Sequence[Sequence[str]] = self._orders(turn, versions)
             while wanting := self._remaining(turn, first):
-                orders = yield from self._block(turn, versions, wanting, orders)
+                yield from self._stretch(turn, versions, wanting)
+            yield from self._told(turn)
         except RunError as error:
             raise RunError(*error.args, *(f"\n{problem}" for problem in self._finish(begun))) from None
         except BaseException:
+            self._runs.keep()
             self._unfinished += self._finish(begun)
             raise
         # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
         self._unfinished += self._finish(begun)
 
-    def _block(
-        self,
-        turn: _Turn,
-        versions: Mapping[str, PlannedVersion],
-        wanting: Sequence[PlannedBenchmark],
-        orders: Sequence[Sequence[str]],
-    ) -> Generator[Progress, None, Sequence[Sequence[str]]]:
-        """Measure one block and let it be judged; the orders of the next one."""
-        block, order = self._blocks[turn.number], self._builds[turn.number]
-        values: dict[str, dict[str, list[float]]] = {benchmark.name: {} for benchmark in wanting}
-        wanted: dict[str, list[PlannedBenchmark]] = {name: [] for name in versions}
-        for benchmark in wanting:
-            for name in self._deciders[benchmark.name].runners:
-                wanted[name].append(benchmark)
-        now: dict[str, _Built] = {name: (version, None) for name, version in versions.items()}
+    def _stretch(
+        self, turn: _Turn, versions: Mapping[str, PlannedVersion], wanting: Sequence[PlannedBenchmark]
+    ) -> Generator[Progress, None, None]:
+        """Measure blocks that follow whatever they show, of some ms, or the next one; then let them be judged.
+
+        Between two runs everything takes several times as long, for want of caches, and leaves the next run cold
+        ones: what can be done for all of them is.
+        """
+        order, first = self._builds[turn.number], self._blocks[turn.number]
+        built: dict[str, _Built] = {name: (version, None) for name, version in versions.items()}
         for name, build in (builds := order.upcoming()).items():
-            now[name] = as_built(versions[name], versions[name].builds[build]), build
+            built[name] = as_built(versions[name], versions[name].builds[build]), build
+        wanted = self._wanted(built, wanting)
         if order and self._warmup != 0:
-            for name in orders[0]:
+            for name in self._orders(turn, versions, first)[0]:
                 # A build that has not run yet is not in the machine's caches.
-                yield from self._run(turn, wanted[name], now[name], (block, 0), wanting, warmup=True)
-        # Those left of a random order are in random order.
-        names = [name for order in orders for name in order if wanted[name]]
-        for place, name in enumerate(names, start=1):
-            if place == len(names):
-                # The comparison leaves the next run cold caches: drawing is for the last one.
-                orders = self._orders(turn, versions, ahead=1)
-            runs = yield from self._run(
-                turn, wanted[name], now[name], (block, place - 1), wanting, warmup=False
-            )
-            for benchmark, run in runs:
-                if self._runs.counts(run):
-                    values[benchmark.name].setdefault(name, []).append(run.metrics[self._runs.metric])
+                if name in wanted:
+                    yield from self._run(turn, wanted[name], (first, 0))
+        most = 1 if order else self._certain(turn, wanting)
+        stop = min(self._clock() + self._patience, turn.start + turn.seconds)
+        blocks: list[list[TakenRun]] = []
+        try:
+            for block in range(first, first + most):
+                runs: list[TakenRun] = []
+                for ordered in self._orders(turn, versions, block):
+                    # Those left of a random order are in random order.
+                    for name in ordered:
+                        if name in wanted:
+                            runs.append(self._runs.take(wanted[name], block, len(runs), warmup=False))
+                            if self._runs.due(self._patience):
+                                yield from self._told(turn)
+                blocks.append(runs)
+                if runs[-1].ended >= stop:
+                    break
+        finally:
+            for runs in blocks:
+                self._judge(wanting, runs)
+                order.use(builds)
+                self._blocks[turn.number] += 1
+
+    def _wanted(self, built: Mapping[str, _Built], wanting: Sequence[PlannedBenchmark]) -> dict[str, Wanted]:
+        """What is wanted of each version that a benchmark wants."""
+        runners = {benchmark.name: self._deciders[benchmark.name].runners for benchmark in wanting}
+        of = {name: [b for b in wanting if name in runners[b.name]] for name in built}
+        return {name: Wanted.of(built[name], of[name], wanting) for name in built if of[name]}
+
+    def _certain(self, turn: _Turn, wanting: Sequence[PlannedBenchmark]) -> int:
+        """How many blocks follow in any case, or so many that it does not matter."""
+        deciders = [self._deciders[benchmark.name] for benchmark in wanting]
+        most = min(
+            turn.blocks - self._blocks[turn.number], *(decider.certain for decider in deciders), _AHEAD
+        )
+        if self._max_blocks is not None:
+            most = min(most, *(self._max_blocks - decider.blocks for decider in deciders))
+        return int(max(most, 1))
+
+    def _judge(self, wanting: Sequence[PlannedBenchmark], block: Sequence[TakenRun]) -> None:
+        """Give a block's values to those who decide."""
         for benchmark in wanting:
-            of_versions = values[benchmark.name].items()
-            whole = {name: median(runs) for name, runs in of_versions if len(runs) == self._repeats}
+            values: dict[str, list[float]] = {}
+            for taken in block:
+                run = taken.runs.get(benchmark.name)
+                if run is not None and self._runs.counts(run):
+                    values.setdefault(taken.wanted.version.name, []).append(run.metrics[self._runs.metric])
+            whole = {name: median(of) for name, of in values.items() if len(of) == self._repeats}
             self._deciders[benchmark.name].add(whole)
-        order.use(builds)
-        self._blocks[turn.number] += 1
-        return orders
 
     def _run(
-        self,
-        turn: _Turn,
-        wanted: Sequence[PlannedBenchmark],
-        built: _Built,
-        place: tuple[int, int],
-        asked: Sequence[PlannedBenchmark],
-        *,
-        warmup: bool,
-    ) -> Generator[Progress, None, list[tuple[PlannedBenchmark, Run]]]:
-        """Run a version for the benchmarks that want it, if any does; what they found."""
-        runs = self._runs.execute(wanted, built, place, asked=asked, warmup=warmup) if wanted else []
-        for benchmark, run in runs:
-            elapsed = self._clock() - turn.start
-            self._watch(progress := Progress(benchmark, built[0].name, run, warmup, elapsed, len(asked)))
-            yield progress
-        return runs
+        self, turn: _Turn, wanted: Wanted, place: tuple[int, int]
+    ) -> Generator[Progress, None, Mapping[str, Run]]:
+        """Run a version to warm up; what its benchmarks found."""
+        taken = self._runs.take(wanted, *place, warmup=True)
+        yield from self._told(turn)
+        return taken.runs
+
+    def _told(self, turn: _Turn) -> Iterator[Progress]:
+        """Keep the runs, and tell of them."""
+        for taken in self._runs.keep():
+            wanted, elapsed = taken.wanted, taken.ended - turn.start
+            for benchmark in wanted.benchmarks:
+                place = (benchmark, wanted.version.name, taken.runs[benchmark.name], taken.warmup)
+                self._watch(progress := Progress(*place, elapsed, len(wanted.asked)))
+                yield progress
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
         """Clean up after every version, whatever becomes of the others; what went wrong."""
@@ -333,17 +372,18 @@ class Session:
                 )
         return problems
 
-    def _orders(self, turn: _Turn, versions: Iterable[str], ahead: int = 0) -> list[tuple[str, ...]]:
-        """The orders of a group's next block, or of a later one: one of each repeat."""
-        # A seed given again must not draw the orders of the earlier blocks again.
-        before = max(self._recalled[benchmark.name] for benchmark in turn.group)
-        block = before + self._blocks[turn.number] + ahead
-        return [
-            block_order(
-                [*versions], seed=self._head.seed, benchmark=turn.number, block=block * self._repeats + i
-            )
-            for i in range(self._repeats)
-        ]
+    def _orders(self, turn: _Turn, versions: Iterable[str], block: int) -> Sequence[Sequence[str]]:
+        """The orders of a group's block: one of each repeat; drawn for many blocks at once."""
+        drawn = self._drawn[turn.number]
+        if block not in drawn:
+            drawn.clear()
+            # A seed given again must not draw the orders of the earlier blocks again.
+            before = max(self._recalled[benchmark.name] for benchmark in turn.group)
+            names, place = [*versions], {"seed": self._head.seed, "benchmark": turn.number}
+            for ahead in range(block, block + _AHEAD):
+                first = (before + ahead) * self._repeats
+                drawn[ahead] = [block_order(names, **place, block=first + i) for i in range(self._repeats)]
+        return drawn[block]
 
     def _ended(self, benchmark: str) -> str:
         """Why a benchmark is measured no longer; empty while it is."""
@@ -380,11 +420,11 @@ class Session:
         times: list[list[float]] = []
         while not _steady(times) if rounds is None else len(times) < rounds:
             seconds: list[float] = []
-            for position, (name, version) in enumerate(versions.items()):
-                benchmarks = [b for b in turn.group if name in self._deciders[b.name].runners]
-                place = (len(times), position)
-                runs = yield from self._run(turn, benchmarks, (version, None), place, turn.group, warmup=True)
-                seconds += [run.metrics.get("time", 0.0) for _, run in runs]
+            wanted = self._wanted({name: (version, None) for name, version in versions.items()}, turn.group)
+            for position, name in enumerate(versions):
+                if name in wanted:
+                    runs = yield from self._run(turn, wanted[name], (len(times), position))
+                    seconds += [runs[b].metrics.get("time", 0.0) for b in wanted[name].names]
             times.append(seconds)
 
 

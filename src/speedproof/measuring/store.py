@@ -1,9 +1,9 @@
 """Sessions on disk: where they are kept, the results file, the form of another tool.
 
-Every line of a results file is handed to the kernel before the next run starts. A ``kill -9`` of the runner
-therefore loses the run under way and nothing else. A power cut loses what the kernel had not written yet, at most
-about a second: ``fsync`` runs once a second, between runs, because its disk traffic would disturb the measurements
-after every single one.
+Every line of a results file is handed to the kernel before the next run starts, of short runs those of 30 ms at
+once. A ``kill -9`` of the runner therefore loses the run under way and no more than these. A power cut loses what
+the kernel had not written yet, at most about a second: ``fsync`` runs once a second, between runs, because its
+disk traffic would disturb the measurements after every single one.
 """
 
 from __future__ import annotations

@@ -232,6 +232,11 @@ def watch(group: int) -> None:
     guard_of(os.getpid())[:] = _number(group)
 
 
+def watched() -> int:
+    """Which one that is."""
+    return int(guard_of(os.getpid())[:])
+
+
 def adopt() -> set[int]:
     """Be the parent of whatever the commands leave behind, whichever session it is in; who is there already."""
     guard_of(os.getpid())  # which is no child

@@ -187,6 +187,11 @@ class SequentialComparison:
         """The versions of the next block: the reference and every candidate that is open."""
         return (self.reference, *self.open())
 
+    @property
+    def certain(self) -> float:
+        """How many blocks there will be before one that may end it for what it shows."""
+        return max(self._rules.min_blocks - self.blocks, 1) if self.candidates else math.inf
+
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
         self.blocks += 1
