@@ -143,7 +143,7 @@ static void scout_values(Table *t) {
             for (int j = 0; j < i; j++) again |= there[j] && !memcmp(line[j], line[i], sizeof(int) * (size_t)(K + 1));
             if (!again) scout_classes(t, line[i], K);
         }
-        if (t->K || (K < K_max && t->on->size <= BESIDE)) continue;
+        if (t->K || (K < K_max && t->on->size <= FEW)) continue;
         climb_briefly(t);
         for (; done < K; done++)
             for (int model = MODEL_E; model <= MODEL_V; model++) follow(t, done + 1, model, 1, INFINITY);
