@@ -35,7 +35,7 @@ typedef struct {
     const Points *on;        /* of these, those to scout on */
     double *density;         /* room for one a point */
     int n, K_max;            /* n: values that the points stand for */
-    double log_n;
+    double log_n, bar;       /* bar: a BIC that there is */
     int K, model;            /* where alone to scout; K = 0: everywhere */
     int give_up, steps;      /* rules of scouts */
     double floor, apart;     /* of a variance; how far four values lie apart */
@@ -155,7 +155,7 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
  * them more than with densities, so that a lane takes a climb of its own. */
 static void climb_briefly(Table *t) {
     const Points *on = t->on;
-    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = best_bic(t);
+    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = fmax(best_bic(t), t->bar);
     const Rules rules = table_rules(t, on, 1, MODEL_E, 1e-5, 0.0, t->steps, 4);
     const int beside = on->size <= FEW;
     for (int j = t->climbed; j < t->count; j++) {
@@ -396,6 +396,7 @@ static int search_table(const Kernels *kernels, const double *x, int size, int n
     t->kernels = kernels;
     t->n = n;
     t->log_n = log((double)n);
+    t->bar = -INFINITY;
     t->K_max = K_max;
     t->floor = floor;
     t->apart = apart;
