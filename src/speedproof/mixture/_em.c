@@ -104,6 +104,7 @@ static int sized(const Py_buffer *b, uint64_t count, size_t item, const char *wh
 static int rules_from(PyObject *fields, void *to) {
     Rules *rules = to;
     rules->needed = -INFINITY;
+    rules->hope = HOPE;
     if (!PyTuple_Check(fields)) {
         PyErr_SetString(PyExc_TypeError, "rules must be a tuple");
         return 0;

@@ -311,7 +311,8 @@ TARGET static unsigned NAME(advance)(Lanes *lanes, int n, int K, const Rules *ru
 
 TARGET static int NAME(em_runs)(const float *x, RunQueue queue, const Rules *rules) {
     Lanes lanes;
-    int K = queue.K, busy = 0;
+    const int most_K = queue.K;
+    int K = 1, busy = 0;
     const size_t size = (size_t)queue.n * WIDTH * sizeof *lanes.x;
     lanes.x = aligned_alloc(64, (size + 63) / 64 * 64);
     if (!lanes.x) return 0;
@@ -320,8 +321,9 @@ TARGET static int NAME(em_runs)(const float *x, RunQueue queue, const Rules *rul
     lanes.floor = lanes.longest = (Vec){0} + 1.0f;
     for (int l = 0; l < WIDTH; l++) {
         lanes.row[l] = -1;
-        NAME(idle)(&lanes, l, K);
+        NAME(idle)(&lanes, l, most_K);
         busy += NAME(load)(&lanes, l, x, &queue);
+        if (lanes.sizes[l] > K) K = (int)lanes.sizes[l];
     }
     lanes.t0 = lanes.t2 = lanes.now;
     while (busy > 0) {

@@ -3,9 +3,11 @@
 #define POINTS 48
 #define CUTS (2 * MOST_SCOUTED + 2 * K_LIMIT)
 
-/* Both models from classes of the points: class k is x[line[k] .. line[k + 1] - 1]; no class is empty. */
+/* Both models from classes of the points: class k is x[line[k] .. line[k + 1] - 1]; no class is empty. As if each value
+ * were of its class alone, one common variance gives a likelihood below that of the mixture: the least that the best has. */
 static void scout_classes(Table *t, const int *line, int K) {
     const double *x = t->on->x, centre = x[t->on->size / 2];
+    double within = 0.0, least = 0.0;
     Mixture m;
     for (int k = 0; k < K; k++) {
         const int size = line[k + 1] - line[k];
@@ -18,7 +20,12 @@ static void scout_classes(Table *t, const int *line, int K) {
         m.w[k] = (double)size / t->on->size;
         m.mu[k] = centre + mean;
         m.v[k] = fmax(second / size - mean * mean, 1e-6);
+        within += m.w[k] * m.v[k];
+        least += size * log(m.w[k]);
     }
+    within = fmax(within, t->floor);
+    least -= 0.5 * t->on->size * (LOG_2PI + 1.0 + log(within));
+    t->bar = fmax(t->bar, bic_on(t, t->on, least, K, MODEL_E));
     for (int model = MODEL_E; model <= MODEL_V; model++) scout(t, &m, K, model);
 }
 
@@ -143,7 +150,7 @@ static void scout_values(Table *t) {
             for (int j = 0; j < i; j++) again |= there[j] && !memcmp(line[j], line[i], sizeof(int) * (size_t)(K + 1));
             if (!again) scout_classes(t, line[i], K);
         }
-        if (t->K || (K < K_max && t->on->size <= BESIDE)) continue;
+        if (t->K || (K < K_max && t->on->size <= FEW)) continue;
         climb_briefly(t);
         for (; done < K; done++)
             for (int model = MODEL_E; model <= MODEL_V; model++) follow(t, done + 1, model, 1, INFINITY);

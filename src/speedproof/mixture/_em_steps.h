@@ -10,6 +10,7 @@
 #define NEWTON_NEARLY 1e-7
 #define NEWTON_LONGEST 0.5 /* its step, so that it stays on the hill */
 #define MOST_STEPS 100000000 /* ten times as many, for what single precision leaves, fit an int */
+#define HOPE 8.0 /* log-likelihood that a climb without gains may miss and still win */
 #define INLINE static inline __attribute__((always_inline))
 #define LOG_2PI 1.8378770664093453
 #define LOG2_E 1.4426950408889634
@@ -35,7 +36,8 @@ typedef struct {
     int extra_step; /* keep one more M-step when it still moves the weights (mclust) */
     int clamp;      /* ... is raised to it */
     int give_up;    /* after so many steps end a climb that is far below what its model needs to win ... */
-    double needed;  /* ... which is this log-likelihood */
+    double needed;  /* ... which is this log-likelihood ... */
+    double hope;    /* ... by more than this, when it gains no more */
 } Rules;
 
 enum { MODEL_E = 0, MODEL_V = 1 };
@@ -177,10 +179,11 @@ static double converged_below(const Rules *rules, double start) {
 }
 
 /* One that is too far below what the climb needs to win. The square root of a gain is about the slope: what is left to
- * climb grows with it, and with E, whose climbs rest on ledges, farther. So needed - loglik > 8 + reach sqrt(gain). */
+ * climb grows with it, and with E, whose climbs rest on ledges, farther. So needed - loglik > hope + reach sqrt(gain). */
 static double hopeless_below(const Rules *rules, int model, int steps, double start, double needed) {
-    const double half = model == MODEL_E ? 30.0 : 15.0, missing = needed - 8.0 - start;
+    const double missing = needed - rules->hope - start;
     if (!rules->give_up || steps < rules->give_up || !(missing > 0.0)) return -INFINITY;
+    const double half = (model == MODEL_E ? 30.0 : 15.0) * sqrt(rules->hope / HOPE);
     const double root = missing / (sqrt(half * half + missing) + half);
     return start + root * root;
 }

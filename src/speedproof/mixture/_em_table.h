@@ -2,8 +2,7 @@
 
 #define SMALL 256
 #define MOST_SCOUTED 3000
-#define FEW 128
-#define BESIDE 64 /* points, of which scouts go side by side */
+#define FEW 128 /* points, of which scouts go side by side, and whose climbs miss nothing */
 #define SCOUT_STEPS 20
 #define BRIEF_STEPS 30
 #define LONG_STEPS 3000
@@ -36,7 +35,7 @@ typedef struct {
     const Points *on;        /* of these, those to scout on */
     double *density;         /* room for one a point */
     int n, K_max;            /* n: values that the points stand for */
-    double log_n;
+    double log_n, bar;       /* bar: a BIC that there is */
     int K, model;            /* where alone to scout; K = 0: everywhere */
     int give_up, steps;      /* rules of scouts */
     double floor, apart;     /* of a variance; how far four values lie apart */
@@ -88,12 +87,15 @@ static double best_bic(const Table *t) {
     return best;
 }
 
-/* Rules of a climb on points, that ends after `give_up` steps where its model cannot win. */
+/* Rules of a climb on points, that ends after `give_up` steps where its model cannot win. What values miss points miss by
+ * their share; those of a large sample pass over what few of its values say. */
 static Rules table_rules(const Table *t, const Points *on, int K, int model, double relative, double absolute, int steps,
                          int give_up) {
+    const double share = (double)on->size / t->n;
     return (Rules){.gain_relative = relative, .gain_absolute = absolute, .min_variance = t->floor, .max_steps = steps,
                    .accelerate = 1, .clamp = 1, .give_up = t->give_up ? give_up : 0,
-                   .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->log_n, K, model)) * on->size / t->n};
+                   .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->log_n, K, model)) * share,
+                   .hope = t->n > MOST_SCOUTED ? HOPE : HOPE * share};
 }
 
 static int table_sound(const Table *t, int K, const Mixture *m) {
@@ -153,9 +155,9 @@ static void scout(Table *t, const Mixture *from, int K, int model) {
  * them more than with densities, so that a lane takes a climb of its own. */
 static void climb_briefly(Table *t) {
     const Points *on = t->on;
-    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = best_bic(t);
+    const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = fmax(best_bic(t), t->bar);
     const Rules rules = table_rules(t, on, 1, MODEL_E, 1e-5, 0.0, t->steps, 4);
-    const int beside = on->size <= BESIDE;
+    const int beside = on->size <= FEW;
     for (int j = t->climbed; j < t->count; j++) {
         Run *run = &t->waiting[j];
         run->floor = fmax(t->floor, narrowest * narrowest);
@@ -394,6 +396,7 @@ static int search_table(const Kernels *kernels, const double *x, int size, int n
     t->kernels = kernels;
     t->n = n;
     t->log_n = log((double)n);
+    t->bar = -INFINITY;
     t->K_max = K_max;
     t->floor = floor;
     t->apart = apart;

@@ -67,16 +67,25 @@ TARGET INLINE uint64_t OF(bits)(Ints where) {
 /* 2^q of so many vectors (a constant), where it is normal: a polynomial and a shift of the exponent. They go through
  * the steps side by side, as each step waits for the one before. */
 TARGET INLINE void OF(exp2s)(Vec *q, const int count) {
-    const REAL magic = (REAL)((INT)3 << (MANTISSA - 1)); /* adding it rounds to an integer */
     Vec t[GROUP], p[GROUP];
     for (int j = 0; j < count; j++) {
+#if BYTES == 64 /* the same numbers by two instructions of AVX-512 */
+        t[j] = CALL(roundscale)(q[j], 0);
+        q[j] -= t[j];
+#else
+        const REAL magic = (REAL)((INT)3 << (MANTISSA - 1)); /* adding it rounds to an integer */
         t[j] = q[j] + magic;
         q[j] -= t[j] - magic;
+#endif
         p[j] = OF(fma)((Vec){0} + EXP2[0], q[j], (Vec){0} + EXP2[1]);
     }
     for (size_t i = 2; i < sizeof EXP2 / sizeof *EXP2; i++)
         for (int j = 0; j < count; j++) p[j] = OF(fma)(p[j], q[j], (Vec){0} + EXP2[i]);
+#if BYTES == 64
+    for (int j = 0; j < count; j++) q[j] = CALL(scalef)(p[j], t[j]);
+#else
     for (int j = 0; j < count; j++) q[j] = (Vec)((Ints)p[j] + ((Ints)t[j] << MANTISSA));
+#endif
 }
 
 TARGET INLINE Vec OF(exp2)(Vec q) {
