@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
-from speedproof.history.changes import RISK, Change, find_history_changes, undoings
+from speedproof.history.changes import RISK, Change, find_history_changes, sessions_show, undoings
 from speedproof.history.commits import Commit, Followed, short_name
 from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, standing
 from speedproof.history.tracks import NEAR, Track
@@ -244,7 +244,11 @@ def find_alarms(
             for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
         ]
         unsure = {since for since, (_, sure) in raised.items() if not sure}
-        unsure |= {k for k in borders[1:-1] if track.of_one_session(*stretch.possible(k))}
+        unsure |= {
+            since
+            for before, since, after in zip(borders, borders[1:], borders[2:], strict=False)
+            if not sessions_show(track, start + before, start + after, mean)
+        }
         for k, since in enumerate(borders[1:-1], 1):
             at_value, sure = raised.get(since, (since, False))
             news = since in raised and (at_value >= stretch.before or since in going_on)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from speedproof.history.commits import Commit
 from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
+from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median, show_changes
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
@@ -68,9 +69,9 @@ class Change(Struct, frozen=True):
         return float(interval.low) / self.widened, float(interval.high) * self.widened
 
     @property
-    def of_one_session(self) -> bool:
-        """Whether it may be the level of a session that measured all on one side of it."""
-        return self.track.of_one_session(*self.possible)
+    def told(self) -> bool:
+        """Whether sessions show it, too."""
+        return sessions_show(self.track, self.points[0], self.points[2])
 
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
@@ -139,6 +140,20 @@ def find_history_changes(
         for track in tracks
         if id(track) in places
         for change in _changes(track, sorted(places[id(track)]), alpha)
+    )
+
+
+def sessions_show(track: Track, start: int, end: int, mean: float = math.inf) -> bool:
+    """Whether a change between points is more than the level of a session of several commits.
+
+    Values of one session share its level and are not independent: a value a session has to show it, at the risk or
+    as an alarm that is false once in so many values, or the values of one of them.
+    """
+    by_session = track.by_session(start, end) if track.session.size else []
+    return (
+        not by_session
+        or any(float(change_pvalues(values[None])[0]) <= RISK for values in by_session)
+        or (mean < math.inf and bool(alarms(by_session[0], mean)))
     )
 
 
@@ -211,9 +226,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         replace(
             change,
             today=math.exp(steps[-1][1] - steps[k][0]),
-            undone=next(
-                (changes[j].commit for j in undoings(steps, k) if not changes[j].of_one_session), None
-            ),
+            undone=next((changes[j].commit for j in undoings(steps, k) if changes[j].told), None),
         )
         for k, change in enumerate(changes)
     ]

@@ -4,7 +4,7 @@ Where sessions measured an anchor (a release, say) beside the commit, the value 
 which does not change with the machine; tracks of several anchors are joined through the sessions that measured
 two of them. Without an anchor each machine has a track of its own. There a session that measured several commits
 tells their ratios: the level of the machine in that session is taken off (:func:`levels_of_sessions`). It is known
-with an error, or not at all, so that a change may be no more than that (:meth:`Track.of_one_session`).
+with an error, or not at all, so that sessions have to show a change, too (:meth:`Track.by_session`).
 """
 
 from __future__ import annotations
@@ -107,21 +107,19 @@ class Track(Struct, frozen=True, eq=False):
         near = slice(max(min(low, at - NEAR), 0), max(high, at + NEAR) + 1)
         return {commit.sha for commit in self.order[near]}
 
-    def of_one_session(self, low: int, high: int) -> bool:
-        """Whether a change from one point to another may be the level of a session.
+    def by_session(self, start: int, end: int) -> list[FloatArray]:
+        """Of points from one to before another: a value a session, in order, and the values of each of several.
 
-        One that alone measured both points on one side of it, or of a place near it, and none on the other.
+        Empty where all sessions measured one commit.
         """
-        if not self.session.size:
-            return False
-        near = range(max(low - NEAR - 2, 0), min(high + NEAR + 2, len(self)))
-        of = [{*self.session[self.rows(k, k + 1)].tolist()} for k in near]
-        of = [{_ALONE} if _ALONE in sessions else sessions for sessions in of]
-        return any(
-            (x == y != {_ALONE} and len(x) == 1 and not x & (v | w))
-            for a, b, c, d in zip(of, of[1:], of[2:], of[3:], strict=False)
-            for x, y, v, w in ((a, b, c, d), (c, d, a, b))
-        )
+        rows = self.rows(start, end)
+        at, value, session = self.at[rows], self.values[rows], self.session[rows]
+        several = [np.flatnonzero(session == one) for one in np.unique(session[session != _ALONE])]
+        if not several:
+            return []
+        alone = [np.array([row]) for row in np.flatnonzero(session == _ALONE)]
+        each = sorted([*alone, *several], key=lambda of: float(at[of].mean()))
+        return [np.array([value[of].mean() for of in each]), *(value[of] for of in several)]
 
     def joint_error(self, split: int) -> float:
         """Of the joint between two neighbouring points."""
@@ -260,31 +258,39 @@ def _on_machine(
     if not np.any(several):
         return Track(number, basis, False, order, at, value, low, high, sample, _zeros(at.size))
     session = np.where(several, session, _ALONE)
-    above, kept = levels_of_sessions(at, session, value)
+    above, kept, session = levels_of_sessions(at, session, value)
     value, low, high = ((column - above)[kept] for column in (value, low, high))
     at, sample, session = (column[kept] for column in (at, sample, session))
     return Track(number, basis, False, order, at, value, low, high, sample, _zeros(at.size), session=session)
 
 
-def levels_of_sessions(at: IntArray, session: IntArray, value: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """By how much logarithms on a machine lie above those of sessions of one commit, -1; and which count.
+def levels_of_sessions(
+    at: IntArray, session: IntArray, value: FloatArray
+) -> tuple[FloatArray, BoolArray, IntArray]:
+    """By how much logarithms lie above those of sessions of one commit (-1); which count; whose level they have.
 
     Of a session of several commits the mean at the commits of both, but for its newest, which is on trial. One
-    that measures an alarm again is such a session: the machine may have another speed by then, and were that
-    pooled, what is measured again would differ from its neighbours. Its older commits count where no session has
-    them alone or as its newest: were each commit measured with the one before it, a slow day would be of both.
+    that measures only what others had measured before, an alarm again, is held against these where no commit was
+    measured alone: the machine may have another speed by then, and were that pooled, what is measured again would
+    differ from its neighbours. The older commits of any other count where no session has them alone or as its
+    newest: were each commit measured with the one before it, a slow day would be of both.
     """
     size, (_, number) = int(at.max(initial=0)) + 1, np.unique(session, return_inverse=True)
-    newest = np.zeros(number.size, np.int64)
+    newest, first = np.zeros(number.size, np.int64), np.full(size, np.iinfo(np.int64).max)
     np.maximum.at(newest, number, at)
     alone = session == _ALONE
-    on_trial = alone | (at == newest[number])
-    counts = np.bincount(at[alone], minlength=size)
-    level = np.bincount(at[alone], value[alone], size)[at] / np.maximum(counts, 1)[at]
-    both = (counts[at] > 0) & ~on_trial
+    np.minimum.at(first, at[~alone], session[~alone])
+    by_one = np.bincount(at[alone], minlength=size)[at] > 0
+    new = ~by_one & (first[at] == session)
+    again = ~alone & (np.bincount(number[new], minlength=number.size)[number] == 0)
+    base = np.where(by_one, alone, ~again)
+    level = np.bincount(at[base], value[base], size)[at] / np.bincount(at[base], minlength=size)[at]
+    both = ~alone & (at < newest[number]) & (by_one | again)
     shared = np.bincount(number[both], minlength=number.size)
     above = np.bincount(number[both], (value - level)[both], number.size) / np.maximum(shared, 1)
-    return above[number], on_trial | (np.bincount(at[on_trial], minlength=size)[at] == 0)
+    on_trial = alone | (~again & (at == newest[number]))
+    kept = again | on_trial | (np.bincount(at[on_trial], minlength=size)[at] == 0)
+    return above[number], kept, np.where(again, first[at], session)
 
 
 def measured_commits(tracks: Sequence[Track]) -> int:
