@@ -54,6 +54,7 @@ class Server:
         for module in {mutant.module for mutant in self.wanted}:
             importlib.import_module(f"speedproof.{module.removesuffix('.py').replace('/', '.')}")
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
+        gc.unfreeze()  # what the tests have frozen is not listed
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(self.package)):
                 self.functions.setdefault(_key(one.__code__), []).append(one)
