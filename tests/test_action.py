@@ -68,39 +68,28 @@ class Runner:
         for file in files.values():
             file.write_text("")
         base = {
-            "PATH": f"{self.home / 'bin'}:/usr/bin:/bin",
-            "HOME": str(self.home),
-            "TOOLS": str(self.home / "tools"),
-            "RUNNER_TEMP": str(self.home / "temp"),
-            "GITHUB_ACTION_PATH": str(ROOT),
-            "GITHUB_OUTPUT": str(files["output"]),
-            "GITHUB_STEP_SUMMARY": str(files["step_summary"]),
-            "GITHUB_REPOSITORY": "owner/project",
-        }
+            "PATH": f"{self.home / 'bin'}:/usr/bin:/bin", "HOME": str(self.home),
+            "TOOLS": str(self.home / "tools"), "RUNNER_TEMP": str(self.home / "temp"),
+            "GITHUB_ACTION_PATH": str(ROOT), "GITHUB_OUTPUT": str(files["output"]),
+            "GITHUB_STEP_SUMMARY": str(files["step_summary"]), "GITHUB_REPOSITORY": "owner/project",
+        }  # fmt: skip
         code, log = 0, ""
         for step in STEPS:
             env = {k: EXPRESSION.sub(lambda m: values[m[1]], v) for k, v in step.get("env", {}).items()}
             script = self.home / "step.sh"
             script.write_text(step["run"], encoding="utf-8")
             done = subprocess.run(
-                ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
-                env=base | env,
-                cwd=self.work,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+                ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)], env=base | env,
+                cwd=self.work, capture_output=True, text=True, check=False,
+            )  # fmt: skip
             code, log = done.returncode, log + done.stdout + done.stderr
             if code:
                 break
         outputs = dict(line.split("=", 1) for line in files["output"].read_text().splitlines())
         return Ran(
-            code,
-            outputs.get("verdict", ""),
-            files["step_summary"].read_text(encoding="utf-8"),
-            log,
+            code, outputs.get("verdict", ""), files["step_summary"].read_text(encoding="utf-8"), log,
             (self.home / "temp" / "pip").read_text(encoding="utf-8"),
-        )
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -127,17 +116,12 @@ def test_verdicts(runner: Runner) -> None:
     """The step's exit code is the gate's, the verdict an output, the report in the job summary."""
     base = write(runner.work, "base.csv", 1, 1)
     for factors, inputs, verdict, code in (
-        ((1, 1), {}, "pass", 0),
-        ((1.2, 1), {}, "fail", 1),
-        ((1.019, 1), {}, "undecided", 0),
-        ((1.019, 1), {"undecided": "report"}, "undecided", 3),
-        ((1.019, 1), {"undecided": "fail"}, "fail", 1),
-        ((1.019, 1), {"undecided": "pass"}, "undecided", 0),
-        ((1.2, 1), {"margin": "30%"}, "pass", 0),
-        ((1.2, 1), {"skip": "b0\nb7"}, "pass", 0),
-        ((1.2, 1), {"only": "b1"}, "pass", 0),
+        ((1, 1), {}, "pass", 0), ((1.2, 1), {}, "fail", 1), ((1.019, 1), {}, "undecided", 0),
+        ((1.019, 1), {"undecided": "report"}, "undecided", 3), ((1.019, 1), {"undecided": "fail"}, "fail", 1),
+        ((1.019, 1), {"undecided": "pass"}, "undecided", 0), ((1.2, 1), {"margin": "30%"}, "pass", 0),
+        ((1.2, 1), {"skip": "b0\nb7"}, "pass", 0), ((1.2, 1), {"only": "b1"}, "pass", 0),
         ((1, 1), {"policy": "proven-improvement", "confidence": "0.9"}, "undecided", 0),
-    ):
+    ):  # fmt: skip
         ran = runner.run(baseline=base, candidate=write(runner.work, "new.csv", *factors), **inputs)
         assert (ran.verdict, ran.code) == (verdict, code), ran.log
         assert ran.summary.startswith("<!-- speedproof -->\n### Gate: ")  # the marker finds its comment again

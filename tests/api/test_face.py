@@ -269,12 +269,8 @@ def test_what_a_suite_answers_is_said_in_words() -> None:
     adjusted, rank = s.adjusted("holm"), sp.rank(s.suite, mixtures=False)
     fitted = sp.mixture.fit(np.random.default_rng(1).normal(10, 1, 40))
     told: list[object] = [
-        s.geometric_mean,
-        s.hpt.r_speedup(0.5),
-        s.hpt.r_speedup(0.95),
-        adjusted,
-        adjusted.verdicts[0],
-    ]
+        s.geometric_mean, s.hpt.r_speedup(0.5), s.hpt.r_speedup(0.95), adjusted, adjusted.verdicts[0],
+    ]  # fmt: skip
     told += [rank["matmul"], rank["matmul"].ranking, rank.over_suite(), fitted, fitted.goodness(20)]
     for result in told:
         assert "=" not in str(result).replace("p = ", "").partition("(")[0]
@@ -361,10 +357,8 @@ def test_samples_and_suites_are_equal_by_content() -> None:
 def test_what_was_left_out_is_printed() -> None:
     """As the command line says it beside its answer; the report itself, which both share, is without."""
     table = {
-        "n": ["a", "b"] * 8,
-        "v": ["old"] * 8 + ["new"] * 8,
-        "t": [float("nan"), *map(float, range(1, 16))],
-    }
+        "n": ["a", "b"] * 8, "v": ["old"] * 8 + ["new"] * 8, "t": [float("nan"), *map(float, range(1, 16))],
+    }  # fmt: skip
     suite = sp.Suite.from_frame(table, benchmark="n", version="v", value="t")
     told = "left out: data frame: a: 1 of 4 in column 't' missing (NaN), left out"
     for result in (sp.compare_suite(suite), sp.gate(suite), sp.rank(suite, mixtures=False), sp.hpt(suite)):

@@ -62,14 +62,10 @@ def test_what_a_function_raises_is_not_caught() -> None:
         sp.race(lambda: 1 / 0, lambda: None)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda f: sp.race(f), "two functions"),
-        (lambda f: sp.race(f, f, names=["a", "a"]), "different names"),
-        (lambda f: sp.race(f, f, names=["a"]), "different names"),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda f: sp.race(f), "two functions"), (lambda f: sp.race(f, f, names=["a", "a"]), "different names"),
+    (lambda f: sp.race(f, f, names=["a"]), "different names"),
+])  # fmt: skip
 def test_races_that_cannot_be(make: Callable[[Callable[[], None]], object], message: str) -> None:
     """Named with the remedy."""
     with pytest.raises(sp.SpeedproofError, match=message):

@@ -257,20 +257,10 @@ def test_a_base_unit_is_its_own(parts: list[str]) -> None:
         assert parse_unit(base).base == base
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        "abc",
-        ["1", "2"],
-        [True, False],
-        [1j],
-        [[1.0], [2.0, 3.0]],
-        np.array([1, 2], "m8[ms]"),
-        np.array([1, 2], "M8[s]"),
-        np.zeros(3, [("a", "f8"), ("b", "f8")]),
-        [None, object()],
-    ],
-)
+@pytest.mark.parametrize("values", [
+    "abc", ["1", "2"], [True, False], [1j], [[1.0], [2.0, 3.0]], np.array([1, 2], "m8[ms]"),
+    np.array([1, 2], "M8[s]"), np.zeros(3, [("a", "f8"), ("b", "f8")]), [None, object()],
+])  # fmt: skip
 def test_the_class_takes_numbers_alone(values: Any) -> None:
     with pytest.raises(sp.SpeedproofError, match=r"made of numbers.*sp\.sample\(values\)"):
         sp.Sample(values)

@@ -211,14 +211,11 @@ def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "kind", "culprit"),
-    [
-        (("--decide-by", "user"), "worse", 4),
-        (("--metric", "rate:ops/s=([0-9.]+) ops/s", "--decide-by", "rate"), "worse", 4),
-        (("--metric", "load=load ([0-9.]+)", "--decide-by", "load"), "better", 6),
-    ],
-)
+@pytest.mark.parametrize(("words", "kind", "culprit"), [
+    (("--decide-by", "user"), "worse", 4),
+    (("--metric", "rate:ops/s=([0-9.]+) ops/s", "--decide-by", "rate"), "worse", 4),
+    (("--metric", "load=load ([0-9.]+)", "--decide-by", "load"), "better", 6),
+])  # fmt: skip
 def test_any_metric_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], kind: str, culprit: int
 ) -> None:
@@ -319,33 +316,28 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        ((), "give the range A..B first"),
-        (("start..main",), "one benchmark command"),
-        (("start..main", "./a", "./b"), "one benchmark command"),
-        (("--bad", "main", "./bench"), "--bad needs --good"),
-        (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
-        (("main..main", "./bench"), "is only one revision"),
-        (("start..main",), "quoted, or after --"),
-        (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
-        (("start..main", "./a", "--json", "x.json"), "standard output (--json > x.json)"),
-        (("main", "./bench"), "give the range A..B first"),
-        (("main..main", "./bench"), "give two, or a range A..B"),
-        (("start..mian", "./bench"), "'mian' is not a revision of"),
-        (("start..mian", "./bench"), "did you mean main?"),
-        (("start..zzz", "./bench"), "'git log --oneline --all' lists them"),
-        (("start..main", "./absent"), "has no ./absent; if it has to be built, give --build CMD"),
-        (("start..main", "./absent", "--build", "true"), "has no ./absent after its build"),
-        (("start..main", "./bench", "--build", "false"), "exited with code 1 and printed nothing"),
-        (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
-        (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "0 is not a positive number"),
-        (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
-        (("--resume", "absent.jsonl"), "cannot be read"),
-        (("--resume", str(GZIP)), "is not a session of a bisection"),
-    ],
-)
+@pytest.mark.parametrize(("argv", "said"), [
+    ((), "give the range A..B first"), (("start..main",), "one benchmark command"),
+    (("start..main", "./a", "./b"), "one benchmark command"),
+    (("--bad", "main", "./bench"), "--bad needs --good"),
+    (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
+    (("main..main", "./bench"), "is only one revision"), (("start..main",), "quoted, or after --"),
+    (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
+    (("start..main", "./a", "--json", "x.json"), "standard output (--json > x.json)"),
+    (("main", "./bench"), "give the range A..B first"),
+    (("main..main", "./bench"), "give two, or a range A..B"),
+    (("start..mian", "./bench"), "'mian' is not a revision of"),
+    (("start..mian", "./bench"), "did you mean main?"),
+    (("start..zzz", "./bench"), "'git log --oneline --all' lists them"),
+    (("start..main", "./absent"), "has no ./absent; if it has to be built, give --build CMD"),
+    (("start..main", "./absent", "--build", "true"), "has no ./absent after its build"),
+    (("start..main", "./bench", "--build", "false"), "exited with code 1 and printed nothing"),
+    (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
+    (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "0 is not a positive number"),
+    (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
+    (("--resume", "absent.jsonl"), "cannot be read"),
+    (("--resume", str(GZIP)), "is not a session of a bisection"),
+])  # fmt: skip
 def test_errors_in_words(
     argv: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

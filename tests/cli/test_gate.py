@@ -122,12 +122,8 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     options += ["--protocol", "median", "--margin", "1%", "--config", "all.toml", "--json"]
     (result,) = json.loads(gate(base, slow, *options)[1])["results"]
     assert result["rules"] == {
-        "alpha": 0.1,
-        "multiplicity": "none",
-        "protocol": "median",
-        "family": 0,
-        **once,
-    }
+        "alpha": 0.1, "multiplicity": "none", "protocol": "median", "family": 0, **once,
+    }  # fmt: skip
     assert {(r["demand"]["policy"], r["demand"]["margin"]) for r in result["rows"]} == {
         ("no-regression", 0.01)
     }
@@ -147,32 +143,24 @@ def test_later_tables_override_earlier_ones() -> None:
     assert read_settings("empty.toml") == Gating()
 
 
-@pytest.mark.parametrize(
-    ("text", "where", "message"),
-    [
-        ("[gate", "", "not TOML"),
-        ("[gat]\n", "gat", "no such key; did you mean 'gate'?"),
-        ("[gate]\nmargins = 1\n", "gate.margins", "did you mean 'margin'?"),
-        ("[gate]\nmargin = true\n", "gate.margin", 'write 0.02 or "2%"'),
-        ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
-        ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
-        ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),
-        ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
-        ('[gate]\nprotocol = "both"\n', "gate.protocol", "mean, median"),
-        ("[gate]\nundecided = 3\n", "gate.undecided", "report, fail, pass"),
-        ("gate = 3\n", "gate", "must be a table"),
-        ('[gate.benchmark]\npattern = "x"\n', "gate.benchmark", "double brackets"),
-        ("[[gate.benchmark]]\nmargin = 1\n", "gate.benchmark[1]", "a pattern is missing"),
-        ("[[gate.benchmark]]\npattern = 3\n", "gate.benchmark[1].pattern", "must be a text"),
-        ('[[gate.benchmark]]\npattern = "x"\nignore = "yes"\n', "gate.benchmark[1].ignore", "true nor false"),
-        (
-            '[[gate.benchmark]]\npattern = "x"\nprotocol = "mean"\n',
-            "gate.benchmark[1].protocol",
-            "no such key",
-        ),
-        ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "must be a table"),
-    ],
-)
+@pytest.mark.parametrize(("text", "where", "message"), [
+    ("[gate", "", "not TOML"), ("[gat]\n", "gat", "no such key; did you mean 'gate'?"),
+    ("[gate]\nmargins = 1\n", "gate.margins", "did you mean 'margin'?"),
+    ("[gate]\nmargin = true\n", "gate.margin", 'write 0.02 or "2%"'),
+    ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
+    ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
+    ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),
+    ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
+    ('[gate]\nprotocol = "both"\n', "gate.protocol", "mean, median"),
+    ("[gate]\nundecided = 3\n", "gate.undecided", "report, fail, pass"),
+    ("gate = 3\n", "gate", "must be a table"),
+    ('[gate.benchmark]\npattern = "x"\n', "gate.benchmark", "double brackets"),
+    ("[[gate.benchmark]]\nmargin = 1\n", "gate.benchmark[1]", "a pattern is missing"),
+    ("[[gate.benchmark]]\npattern = 3\n", "gate.benchmark[1].pattern", "must be a text"),
+    ('[[gate.benchmark]]\npattern = "x"\nignore = "yes"\n', "gate.benchmark[1].ignore", "true nor false"),
+    ('[[gate.benchmark]]\npattern = "x"\nprotocol = "mean"\n', "gate.benchmark[1].protocol", "no such key"),
+    ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "must be a table"),
+])  # fmt: skip
 def test_errors_in_settings_name_file_and_key(text: str, where: str, message: str) -> None:
     Path("s.toml").write_text(text)
     with pytest.raises(FormatError) as error:
@@ -515,23 +503,19 @@ def test_how_many_looks_there_are_is_chosen_once(write: Write) -> None:
         assert sp.gate(more, looks=same, after=first).decision.rules.looks == 3
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--html", "-", "--junit", "-"), "--html and --junit cannot both write to standard output"),
-        (("--junit", "-", "--json"), "--junit and --json cannot both write to standard output"),
-        (("--junit", "a", "--html", "./a"), "this file is already read or written"),
-        (("--junit", "base.csv"), "this file is already read or written"),
-        (("--html", "same.csv"), "this file is already read or written"),
-        (("--html", "speedproof.toml"), "this file is already read or written"),
-        (("--html", "none/a.html"), "there is no folder none; make it first"),
-        (("--junit", "."), "is a folder"),
-        (("--html", "a.pdf"), "--html a.pdf: .pdf is another format; name a file that ends with .html"),
-        (("--junit", "a.MD"), "name a file that ends with .xml"),
-        (("--markdown", "a.json"), "name a file that ends with .md"),
-        (("--github-summary",), "$GITHUB_STEP_SUMMARY is not set"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    (("--html", "-", "--junit", "-"), "--html and --junit cannot both write to standard output"),
+    (("--junit", "-", "--json"), "--junit and --json cannot both write to standard output"),
+    (("--junit", "a", "--html", "./a"), "this file is already read or written"),
+    (("--junit", "base.csv"), "this file is already read or written"),
+    (("--html", "same.csv"), "this file is already read or written"),
+    (("--html", "speedproof.toml"), "this file is already read or written"),
+    (("--html", "none/a.html"), "there is no folder none; make it first"), (("--junit", "."), "is a folder"),
+    (("--html", "a.pdf"), "--html a.pdf: .pdf is another format; name a file that ends with .html"),
+    (("--junit", "a.MD"), "name a file that ends with .xml"),
+    (("--markdown", "a.json"), "name a file that ends with .md"),
+    (("--github-summary",), "$GITHUB_STEP_SUMMARY is not set"),
+])  # fmt: skip
 def test_places_that_cannot_be_written(
     three: dict[str, str], options: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,13 +139,8 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     code, out, _ = speedproof("model", *files, "--unit", "s", *asked)
     assert code == 0
     for part in (
-        "99 % quantile",
-        "P[X <= 11 ms]",
-        "I1 = E|X-Y|",
-        "I2 = P[X < Y + 500",
-        "I3 = P[X < all others]",
-        "I4",
-    ):
+        "99 % quantile", "P[X <= 11 ms]", "I1 = E|X-Y|", "I2 = P[X < Y + 500", "I3 = P[X < all others]", "I4",
+    ):  # fmt: skip
         assert part in out
     _, out, _ = speedproof("model", *files, "--unit", "s", *asked, "--json")
     found = json.loads(out)["results"][0]
@@ -207,14 +202,11 @@ def test_a_number_of_components_that_is_given(tmp_path: Path) -> None:
     assert speedproof("model", str(path), "--unit", "ms", "--components", "61")[0] == 2
 
 
-@pytest.mark.parametrize(
-    ("names", "head", "rows"),
-    [
-        (("b0 v time", "b1 v time"), "benchmark modes", ["b0", "b1"]),
-        (("b v time", "b w time"), "version modes", ["v", "w"]),
-        (("b v time", "b v size"), "benchmark modes", ["b time", "b size"]),
-    ],
-)
+@pytest.mark.parametrize(("names", "head", "rows"), [
+    (("b0 v time", "b1 v time"), "benchmark modes", ["b0", "b1"]),
+    (("b v time", "b w time"), "version modes", ["v", "w"]),
+    (("b v time", "b v size"), "benchmark modes", ["b time", "b size"]),
+])  # fmt: skip
 def test_what_all_samples_share_is_not_told_in_every_row(
     names: tuple[str, ...], head: str, rows: list[str]
 ) -> None:

@@ -108,10 +108,8 @@ def test_builds_that_are_kept_are_listed_and_removed(tmp_path: Path, monkeypatch
     shown = re.findall(sizes, "\n".join(lines), re.MULTILINE)
     assert [shown[0], shown[1], shown[2][:3], shown[2][-3:], shown[3]] == ["v1", "v2", "sta", "end", "v4"]
     for asked, gone, left in (
-        (("--limit", "3.5"), "1 build", 3),
-        (("--limit", "2.5"), "1 build", 2),
-        (("--clear",), "2 builds", 0),
-    ):
+        (("--limit", "3.5"), "1 build", 3), (("--limit", "2.5"), "1 build", 2), (("--clear",), "2 builds", 0),
+    ):  # fmt: skip
         assert re.fullmatch(rf"{gone} removed, [12]\.\d MB\n", speedproof("cache", *asked)[1])
         assert len(re.findall(sizes, speedproof("cache")[1], re.MULTILINE)) == left
 
@@ -142,16 +140,11 @@ def run(*words: str) -> tuple[int, str]:
     return code, out + err
 
 
-@pytest.mark.parametrize(
-    ("words", "worse", "better"),
-    [
-        ("compare a b", "b is 1.10x slower", "b is 1.10x faster"),
-        ("gate a b", "FAIL", "PASS"),
-        ("rank a b", "Run a", "Run b"),
-        ("hpt a b", "  a 1", "  b 1"),
-        ("suite c.csv", "1.10x slower", "1.10x faster"),
-    ],
-)
+@pytest.mark.parametrize(("words", "worse", "better"), [
+    ("compare a b", "b is 1.10x slower", "b is 1.10x faster"), ("gate a b", "FAIL", "PASS"),
+    ("rank a b", "Run a", "Run b"), ("hpt a b", "  a 1", "  b 1"),
+    ("suite c.csv", "1.10x slower", "1.10x faster"),
+])  # fmt: skip
 def test_verdicts_turn(frames: Path, words: str, worse: str, better: str) -> None:
     """What would be slower is faster; a metric that is not there is an error."""
     command, *files = words.split()

@@ -139,26 +139,18 @@ def test_where_chooses_rows(gcc: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        ("compare {c} --where foo=1", "there is no column foo; available: row, benchmark"),
-        ("compare {c} --where n='x'", "Could not convert"),
-        ("compare {c} --where n=0", "no measured values where n=0"),
-        (f"compare {GCC}/O2.json --where n=1", "no file named is one"),
-        ("compare {c} --reference O9", "there is no version O9; available: O2, O3"),
-        ("corpus query {c} SELEC", "syntax error"),
-        ("corpus query {c}", "missing argument 'SQL'"),
-        ("corpus", "name an action first: build, info"),
-        ("corpus info nowhere", "there is no corpus"),
-        ("corpus sing", "no such action"),
-        ("corpus info {c} --append", "unknown option --append"),
-        (f"corpus build {GCC}", "missing option '-o' / '--output'"),
-        ("corpus build -o x", "name result files"),
-        ("corpus info s3x://a/b", "no such place"),
-        ("corpus info {c} --html -", "unknown option --html"),
-    ],
-)
+@pytest.mark.parametrize(("argv", "message"), [
+    ("compare {c} --where foo=1", "there is no column foo; available: row, benchmark"),
+    ("compare {c} --where n='x'", "Could not convert"),
+    ("compare {c} --where n=0", "no measured values where n=0"),
+    (f"compare {GCC}/O2.json --where n=1", "no file named is one"),
+    ("compare {c} --reference O9", "there is no version O9; available: O2, O3"),
+    ("corpus query {c} SELEC", "syntax error"), ("corpus query {c}", "missing argument 'SQL'"),
+    ("corpus", "name an action first: build, info"), ("corpus info nowhere", "there is no corpus"),
+    ("corpus sing", "no such action"), ("corpus info {c} --append", "unknown option --append"),
+    (f"corpus build {GCC}", "missing option '-o' / '--output'"), ("corpus build -o x", "name result files"),
+    ("corpus info s3x://a/b", "no such place"), ("corpus info {c} --html -", "unknown option --html"),
+])  # fmt: skip
 def test_errors_say_what_to_do(gcc: Path, argv: str, message: str) -> None:
     code, _, err = speedproof(*argv.format(c=gcc).split())
     assert code == 2

@@ -256,16 +256,13 @@ def test_pairs_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"reference": "v9", "candidate": "v1"}, "there is no version v9; available: v0, v1, v2"),
-        ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
-        ({"reference": "v1"}, "name two versions"),
-        ({"pairs": "all", "metric": "energy"}, "there is no metric energy"),
-        ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "message"), [
+    ({"reference": "v9", "candidate": "v1"}, "there is no version v9; available: v0, v1, v2"),
+    ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
+    ({"reference": "v1"}, "name two versions"),
+    ({"pairs": "all", "metric": "energy"}, "there is no metric energy"),
+    ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
+])  # fmt: skip
 def test_wrong_questions(corpus: Path, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         sp.Corpus(corpus).compare(**asked, workers=1)

@@ -16,16 +16,11 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError, UsageError
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "at least one value"),
-        ([[1.0, 2.0]], "one dimension"),
-        ([1.0, float("nan")], "value 2 of 2 is not a finite number"),
-        ([float("inf")], "value 1 of 1 is not a finite number"),
-        ([1.0, -1.0], "a time is never negative"),
-    ],
-)
+@pytest.mark.parametrize(("values", "message"), [
+    ([], "at least one value"), ([[1.0, 2.0]], "one dimension"),
+    ([1.0, float("nan")], "value 2 of 2 is not a finite number"),
+    ([float("inf")], "value 1 of 1 is not a finite number"), ([1.0, -1.0], "a time is never negative"),
+])  # fmt: skip
 def test_values_that_no_statement_can_be_based_on(values: list[float], message: str) -> None:
     """Each is refused, with the source and the place of the value."""
     with pytest.raises(DataError, match=message) as error:
@@ -99,12 +94,10 @@ def record(benchmark: str, *values: float, **more: object) -> Record:
 
 def test_pooling_keeps_processes_apart() -> None:
     """Process 0 of one file is not process 0 of another."""
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, 2, processes=np.array([0, 0]), path="1.json")),
-            ("a", record("b", 3, 4, processes=np.array([0, 1]), path="2.json")),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, 2, processes=np.array([0, 0]), path="1.json")),
+        ("a", record("b", 3, 4, processes=np.array([0, 1]), path="2.json")),
+    ])  # fmt: skip
     sample = suite.samples[Key("b"), "a"]
     assert sample.values.tolist() == [1, 2, 3, 4]
     assert sample.processes is not None
@@ -113,13 +106,11 @@ def test_pooling_keeps_processes_apart() -> None:
 
 def test_residue_names_what_was_pooled_over() -> None:
     """Fields that differ inside one sample are named, with the benchmarks concerned; files are sessions."""
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
-            ("a", record("b", 2, path="2.json", fields=(("cpu", "y"), ("os", "linux")))),
-            ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
+        ("a", record("b", 2, path="2.json", fields=(("cpu", "y"), ("os", "linux")))),
+        ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
+    ])  # fmt: skip
     assert {r.field: (r.values, r.benchmarks) for r in suite.residue} == {"cpu": (("x", "y"), ("b",))}
     assert suite["b"].of("a")[Key("b")].session_names == ("1.json", "2.json")
 
@@ -140,20 +131,12 @@ def test_one_bad_benchmark_does_not_lose_the_others() -> None:
     assert "finite" in suite.skipped[0].reason
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("xyz"),
-            st.lists(st.floats(-1, 10), max_size=3),
-            st.sampled_from(["", "1.json", "2.json"]),
-            st.sampled_from(["", "result 1"]),
-            st.sampled_from([frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})]),
-            st.sampled_from([None, (1.0, 2.0)]),
-            st.sampled_from([None, Direction.HIGHER]),
-        ),
-        max_size=8,
-    )
-)
+@given(st.lists(st.tuples(
+    st.sampled_from("xyz"), st.lists(st.floats(-1, 10), max_size=3),
+    st.sampled_from(["", "1.json", "2.json"]), st.sampled_from(["", "result 1"]),
+    st.sampled_from([frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})]),
+    st.sampled_from([None, (1.0, 2.0)]), st.sampled_from([None, Direction.HIGHER]),
+), max_size=8))  # fmt: skip
 def test_a_sample_does_not_depend_on_its_neighbours(rows: list[tuple[Any, ...]]) -> None:
     """Many records give the samples that each gives alone."""
     names = ("path", "where", "traits", "span", "direction")
@@ -211,14 +194,11 @@ def test_a_negative_time_is_left_out_whatever_its_unit() -> None:
 
 def test_a_taint_of_one_part_taints_the_whole() -> None:
     """What is good of all parts is kept; trimming or sorting of any part is, too."""
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, traits=frozenset({Trait.ORDER_KNOWN, Trait.TRIMMED}))),
-            ("a", record("b", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
-            ("a", record("c", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
-            ("a", record("c", 2)),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, traits=frozenset({Trait.ORDER_KNOWN, Trait.TRIMMED}))),
+        ("a", record("b", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
+        ("a", record("c", 2, traits=frozenset({Trait.ORDER_KNOWN}))), ("a", record("c", 2)),
+    ])  # fmt: skip
     assert suite.samples[Key("b"), "a"].traits == {Trait.ORDER_KNOWN, Trait.TRIMMED}
     assert suite.samples[Key("c"), "a"].traits == frozenset()
 
@@ -232,13 +212,11 @@ def test_skipped_is_carried_along() -> None:
 def test_files_of_single_process_tools_are_the_processes() -> None:
     """Two Go files pooled as one version are two processes, however many values each holds."""
     one = frozenset({Trait.ONE_PROCESS})
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, 2, path="1.txt", traits=one)),
-            ("a", record("b", 3, 4, 5, path="2.txt", traits=one)),
-            ("a", record("c", 1, 2, path="1.txt", traits=one)),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, 2, path="1.txt", traits=one)),
+        ("a", record("b", 3, 4, 5, path="2.txt", traits=one)),
+        ("a", record("c", 1, 2, path="1.txt", traits=one)),
+    ])  # fmt: skip
     assert suite.samples[Key("b"), "a"].per_process("mean").values.tolist() == [1.5, 4.0]
     assert Trait.ONE_PROCESS not in suite.samples[Key("b"), "a"].traits
     assert suite.samples[Key("c"), "a"].processes is None

@@ -112,17 +112,13 @@ def test_asv_medians_are_marked(files: Path) -> None:
 def test_asv_version_1(files: Path) -> None:
     records, skipped = split(files / "asv-version-1.json")
     assert {r.benchmark: (r.values.tolist(), r.unit) for r in records} == {
-        "time_units.time_parse": ([0.0004], "s"),
-        "time_units.mem_unit": ([728.0], "B"),
-        "time_units.time_sizes(1)": ([0.25], "s"),
-        "time_units.time_sizes(3)": ([0.75], "s"),
+        "time_units.time_parse": ([0.0004], "s"), "time_units.mem_unit": ([728.0], "B"),
+        "time_units.time_sizes(1)": ([0.25], "s"), "time_units.time_sizes(3)": ([0.75], "s"),
         "time_units.time_sampled": ([0.5, 0.25, 0.75], "s"),
-    }
+    }  # fmt: skip
     assert [s.reason.partition(";")[0] for s in skipped if not s.expected] == [
-        "the benchmark failed",
-        "1 of 3 parameter sets failed",
-        "1 results for 2 parameter sets",
-    ]
+        "the benchmark failed", "1 of 3 parameter sets failed", "1 results for 2 parameter sets",
+    ]  # fmt: skip
 
 
 def test_asv_folder_leaves_its_lists_out_without_complaint(files: Path) -> None:
@@ -194,10 +190,8 @@ def test_rebench_parameters_that_differ_are_named(tmp_path: Path) -> None:
     path.write_text(HEADER + rows)
     records, _ = split(path)
     assert [(r.benchmark, r.version) for r in records] == [
-        ("A:inputSize=1", None),
-        ("A:inputSize=2", None),
-        ("B", None),
-    ]
+        ("A:inputSize=1", None), ("A:inputSize=2", None), ("B", None),
+    ]  # fmt: skip
     assert "none was left out" in records[0].notes[0]
 
 
@@ -265,10 +259,8 @@ def test_words_of_numbers_inside_texts_stay(tmp_path: Path) -> None:
     path.write_text(json.dumps(content))
     found = {r.benchmark: r.values.tolist() for r in split(path)[0]}
     assert found == {
-        "time_x(NaN, -Infinity)": [1.0],
-        "time_x(\\)": [2.0],
-        "time_x(half \ufffd of a pair)": [3.0],
-    }
+        "time_x(NaN, -Infinity)": [1.0], "time_x(\\)": [2.0], "time_x(half \ufffd of a pair)": [3.0],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("least", [1.0, -1.0])

@@ -10,23 +10,19 @@ from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import dimensions, named, without
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("org.Bench.sort:lib=ACM,size=10", {"name": "org.Bench.sort", "lib": "ACM", "size": "10"}),
-        ("Encode/format=json/gzip", {"name": "Encode", "format": "json", "/2": "gzip"}),
-        ("BM_copy/size:512/threads:4", {"name": "BM_copy", "size": "512", "threads": "4"}),
-        ("BM_sort/512", {"name": "BM_sort", "/1": "512"}),
-        ("test_sort[x-1]", {"name": "test_sort", "/1": "x", "/2": "1"}),
-        ("suite.time_sort(100, 'asc')", {"name": "suite.time_sort", "/1": "100", "/2": "'asc'"}),
-        ("Demo.Sorts.Merge(N: 10, Kind: a)", {"name": "Demo.Sorts.Merge", "N": "10", "Kind": "a"}),
-        ("sort n=10 kind=a", {"name": "sort", "n": "10", "kind": "a"}),
-        ("BM_sort/kind=x y/512", {"name": "BM_sort", "kind": "x y", "/2": "512"}),
-        ("NBody:inputSize=10", {"name": "NBody", "inputSize": "10"}),
-        ("std::sort", {"name": "std::sort"}),
-        ("plain", {"name": "plain"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "found"), [
+    ("org.Bench.sort:lib=ACM,size=10", {"name": "org.Bench.sort", "lib": "ACM", "size": "10"}),
+    ("Encode/format=json/gzip", {"name": "Encode", "format": "json", "/2": "gzip"}),
+    ("BM_copy/size:512/threads:4", {"name": "BM_copy", "size": "512", "threads": "4"}),
+    ("BM_sort/512", {"name": "BM_sort", "/1": "512"}),
+    ("test_sort[x-1]", {"name": "test_sort", "/1": "x", "/2": "1"}),
+    ("suite.time_sort(100, 'asc')", {"name": "suite.time_sort", "/1": "100", "/2": "'asc'"}),
+    ("Demo.Sorts.Merge(N: 10, Kind: a)", {"name": "Demo.Sorts.Merge", "N": "10", "Kind": "a"}),
+    ("sort n=10 kind=a", {"name": "sort", "n": "10", "kind": "a"}),
+    ("BM_sort/kind=x y/512", {"name": "BM_sort", "kind": "x y", "/2": "512"}),
+    ("NBody:inputSize=10", {"name": "NBody", "inputSize": "10"}), ("std::sort", {"name": "std::sort"}),
+    ("plain", {"name": "plain"}),
+])  # fmt: skip
 def test_names_are_taken_apart_as_their_tools_write_them(name: str, found: dict[str, str]) -> None:
     taken = dimensions(name, ())
     assert taken == {"benchmark": name, **found}
@@ -76,16 +72,10 @@ def test_hyperfine_value_that_occurs_twice(tmp_path: Path) -> None:
 
 
 def test_jmh_parameters_as_versions_and_rows(tmp_path: Path) -> None:
-    results = [
-        {
-            "benchmark": "B.sort",
-            "mode": "avgt",
-            "params": {"lib": lib, "size": size},
-            "primaryMetric": {"scoreUnit": "ms/op", "rawData": [[1.0, 2.0]]},
-        }
-        for lib in ("ACM", "JDK")
-        for size in ("10", "99")
-    ]
+    results = [{
+        "benchmark": "B.sort", "mode": "avgt", "params": {"lib": lib, "size": size},
+        "primaryMetric": {"scoreUnit": "ms/op", "rawData": [[1.0, 2.0]]},
+    } for lib in ("ACM", "JDK") for size in ("10", "99")]  # fmt: skip
     path = tmp_path / "j.json"
     path.write_text(json.dumps(results))
     suite = read_suite(path, by="lib")
@@ -185,16 +175,13 @@ def test_all_fields_of_a_factorial_name_are_named(mazouz: Path) -> None:
     assert words.benchmarks[0] == "gcc/no affinity", "words need no names"
 
 
-@pytest.mark.parametrize(
-    ("by", "rows", "versions", "benchmark"),
-    [
-        ("affinity", (), ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
-        ("program", (), ("330.art_m", "312.swim_m"), "affinity=no affinity/threads=2, gcc"),
-        ("threads", "program", ("2", "6"), "330.art_m, gcc"),
-        ("affinity", "program,threads", ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
-        ((), "program", ("gcc", "icc"), "330.art_m"),
-    ],
-)
+@pytest.mark.parametrize(("by", "rows", "versions", "benchmark"), [
+    ("affinity", (), ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
+    ("program", (), ("330.art_m", "312.swim_m"), "affinity=no affinity/threads=2, gcc"),
+    ("threads", "program", ("2", "6"), "330.art_m, gcc"),
+    ("affinity", "program,threads", ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
+    ((), "program", ("gcc", "icc"), "330.art_m"),
+])  # fmt: skip
 def test_fields_of_factorial_names(
     mazouz: Path, by: str, rows: str, versions: tuple[str, ...], benchmark: str
 ) -> None:
@@ -210,15 +197,10 @@ def test_a_name_of_which_all_fields_are_versions(mazouz: Path) -> None:
     assert suite.benchmarks == ("values",)
 
 
-@pytest.mark.parametrize(
-    ("url", "version"),
-    [
-        ("s3://b/c", "v1"),
-        ("s3://b/c", "12"),
-        ("s3://b/c?endpoint_override=127.0.0.1:9000", ""),
-        ("s3://b/c?endpoint_override=localhost", "v1"),
-    ],
-)
+@pytest.mark.parametrize(("url", "version"), [
+    ("s3://b/c", "v1"), ("s3://b/c", "12"), ("s3://b/c?endpoint_override=127.0.0.1:9000", ""),
+    ("s3://b/c?endpoint_override=localhost", "v1"),
+])  # fmt: skip
 def test_the_version_behind_a_url_is_not_its_port(url: str, version: str) -> None:
     """A number at the end of an address in the URL's options is its port."""
     asked = named(f"{url}:{version}" if version else url)

@@ -24,12 +24,8 @@ from speedproof.formats.source import ReadOptions, source_of
 
 DIVISOR = {"ns/op": 1e9, "MB/s": 1e-6, "B/op": 1.0, "allocs/op": 1.0, "p99-ns": 1e9}
 METRIC = {
-    "ns/op": "time",
-    "MB/s": "throughput",
-    "B/op": "memory",
-    "allocs/op": "allocs/op",
-    "p99-ns": "p99-ns",
-}
+    "ns/op": "time", "MB/s": "throughput", "B/op": "memory", "allocs/op": "allocs/op", "p99-ns": "p99-ns",
+}  # fmt: skip
 
 
 def test_against_naive_reading(files: Path) -> None:
@@ -63,10 +59,8 @@ def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> 
     records = each_record(go.read(source, ReadOptions()))
     of = {r.metric: r.values.tolist() for r in records if isinstance(r, Record)}
     for metric, factor in (
-        ("time", Fraction(1, 10**9)),
-        ("throughput", Fraction(10**6)),
-        ("memory", Fraction(1)),
-    ):
+        ("time", Fraction(1, 10**9)), ("throughput", Fraction(10**6)), ("memory", Fraction(1)),
+    ):  # fmt: skip
         assert of[metric] == [float(Fraction(t) * factor) for t in texts]
 
 
@@ -121,10 +115,8 @@ def test_a_metric_that_is_not_finite_does_not_lose_the_line(tmp_path: Path) -> N
     path.write_text("BenchmarkX 100 20 ns/op NaN ratio +Inf rate\nBenchmarkX 100 21 ns/op 0.5 ratio 2 rate\n")
     items = list(read(path))
     assert {r.metric: r.values.tolist() for r in items if isinstance(r, Record)} == {
-        "time": [2e-08, 2.1e-08],
-        "ratio": [0.5],
-        "rate": [2.0],
-    }
+        "time": [2e-08, 2.1e-08], "ratio": [0.5], "rate": [2.0],
+    }  # fmt: skip
     assert [s.reason for s in items if isinstance(s, Skipped)] == ["ratio is NaN", "rate is +Inf"]
 
 
@@ -133,13 +125,9 @@ def test_malformed_lines_are_named(files: Path) -> None:
     skipped = [s for s in read(files / "go-changes.txt") if isinstance(s, Skipped)]
     named = {lines[int(s.where.removeprefix("line ")) - 1].split("-8")[0]: s.reason for s in skipped}
     assert set(named) == {
-        "Unit misses better=sideways",
-        "BenchmarkCut",
-        "BenchmarkWord",
-        "BenchmarkNothing",
-        "BenchmarkCount",
+        "Unit misses better=sideways", "BenchmarkCut", "BenchmarkWord", "BenchmarkNothing", "BenchmarkCount",
         "--- FAIL: BenchmarkBroken",
-    }
+    }  # fmt: skip
     assert "no unit" in named["BenchmarkCut"]
     assert "'fast' is not a number" in named["BenchmarkWord"]
     assert "failed" in named["--- FAIL: BenchmarkBroken"]

@@ -271,11 +271,9 @@ def test_values_of_github_action_benchmark(tmp_path: Path) -> None:
     """One value a benchmark, summary only; a rate is better high, by its unit or its name."""
     told = [
         {"name": "parse", "unit": "ms", "value": 12.5, "range": "± 3", "extra": "10 samples"},
-        {"name": "serve", "unit": "req/s", "value": 70},
-        {"name": "score", "unit": "", "value": 3},
-        {"name": "lost", "unit": "ms", "value": "NaN"},
-        {"unit": "ms", "value": 1},
-    ]
+        {"name": "serve", "unit": "req/s", "value": 70}, {"name": "score", "unit": "", "value": 3},
+        {"name": "lost", "unit": "ms", "value": "NaN"}, {"unit": "ms", "value": 1},
+    ]  # fmt: skip
     (tmp_path / "a.json").write_text(json.dumps(told))
     records = [item for item in read(tmp_path / "a.json") if isinstance(item, Record)]
     assert [(r.benchmark, r.metric, r.unit, r.values.tolist()) for r in records] == [

@@ -22,43 +22,23 @@ from speedproof.formats.reading import first_lines
 from speedproof.formats.suites import read as read_suite
 
 EXPECTED = {
-    "speedproof.jsonl": "speedproof",
-    "lists.json": "lists",
-    "github-action.json": "github-action",
-    "hyperfine.json": "hyperfine",
-    "hyperfine-memory.json": "hyperfine",
-    "pyperf.json": "pyperf",
-    "pyperf-memory.json": "pyperf",
-    "go.txt": "go",
-    "go-changes.txt": "go",
-    "google-benchmark.json": "google-benchmark",
-    "google-benchmark-aggregates.json": "google-benchmark",
-    "pytest-benchmark.json": "pytest-benchmark",
-    "pytest-benchmark-summary.json": "pytest-benchmark",
-    "jmh.json": "jmh",
-    "criterion/Fibonacci/Iterative/new/sample.json": "criterion",
+    "speedproof.jsonl": "speedproof", "lists.json": "lists", "github-action.json": "github-action",
+    "hyperfine.json": "hyperfine", "hyperfine-memory.json": "hyperfine", "pyperf.json": "pyperf",
+    "pyperf-memory.json": "pyperf", "go.txt": "go", "go-changes.txt": "go",
+    "google-benchmark.json": "google-benchmark", "google-benchmark-aggregates.json": "google-benchmark",
+    "pytest-benchmark.json": "pytest-benchmark", "pytest-benchmark-summary.json": "pytest-benchmark",
+    "jmh.json": "jmh", "criterion/Fibonacci/Iterative/new/sample.json": "criterion",
     "criterion/Fibonacci/Recursive/20/new/sample.json": "criterion",
     "criterion/Fibonacci/Iterative/new/raw.csv": "criterion",
-    "criterion/Fibonacci/Recursive/20/new/raw.csv": "criterion",
-    "benchmarkdotnet.json": "benchmarkdotnet",
-    "benchmarkdotnet-brief.json": "benchmarkdotnet",
-    "nanobench.json": "nanobench",
-    "asv/results/box/067eaa49-samples.json": "asv",
-    "asv/results/box/067eaa49-medians.json": "asv",
-    "asv-version-1.json": "asv",
-    "rebench.data": "rebench",
-    "krun.json": "krun",
-    "sightglass.json": "sightglass",
-    "sightglass.csv": "sightglass",
-    "parsec/run_2_simsmall_2024-03-01_10-00-00.log": "parsec",
-    "parsec/baseline.log": "parsec",
-    "speedup-test/config.csv": "speedup-test",
-    "speedup-test/samples/worked_example.x.txt": "raw",
-    "long.csv": "csv",
-    "wide.tsv": "csv",
-    "matrix.csv": "csv",
-    "raw.txt": "raw",
-}
+    "criterion/Fibonacci/Recursive/20/new/raw.csv": "criterion", "benchmarkdotnet.json": "benchmarkdotnet",
+    "benchmarkdotnet-brief.json": "benchmarkdotnet", "nanobench.json": "nanobench",
+    "asv/results/box/067eaa49-samples.json": "asv", "asv/results/box/067eaa49-medians.json": "asv",
+    "asv-version-1.json": "asv", "rebench.data": "rebench", "krun.json": "krun",
+    "sightglass.json": "sightglass", "sightglass.csv": "sightglass",
+    "parsec/run_2_simsmall_2024-03-01_10-00-00.log": "parsec", "parsec/baseline.log": "parsec",
+    "speedup-test/config.csv": "speedup-test", "speedup-test/samples/worked_example.x.txt": "raw",
+    "long.csv": "csv", "wide.tsv": "csv", "matrix.csv": "csv", "raw.txt": "raw",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -111,32 +91,24 @@ def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrappi
     assert [(r.values.tolist(), r.where) for r in read(path) if isinstance(r, Record)] == plain
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "empty"),
-        (b" \n\r\n\t", "empty"),
-        (gzip.compress(b"1.5\n" * 100, mtime=0)[:-9], "cut short"),
-        (gzip.compress(b"1.5\n" * 100, mtime=0)[:20] + b"\0" * 30, "damaged"),
-        (bz2.compress(b"1.5\n" * 100)[:-5], "damaged or cut short"),
-        (b"PK\x03\x04 and so on", "a zip archive; unpack it"),
-        (b"\x7fELF\0\0", "a program"),
-        ("1.5\n2.5\n".encode("utf-16-le"), "iconv -f UTF-16"),
-        (b"\xff\xfe1", "damaged"),
-        (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"),
-        (b"{", "begins like JSON but is cut off or malformed"),
-        (b"[]", "JSON without any named members"),
-        (b'{"results": [{"comm', "begins like JSON but is cut off or malformed"),
-        (b'{"results": []}', "JSON without any results: 'results' is empty"),
-        (b'{"speed": 3}', "JSON of an unknown tool, with members 'speed'"),
-        (b'{"speed": 3}\n{"speed": 4}\n', "JSON of an unknown tool, with members 'speed'"),
-        (b"Hello\nworld\n", "the first line is 'Hello'; known formats: "),
-        (b'{"results": [], "command": 1, "times": 2}', "holds no results"),
-        (b'{"results": [{"command": "x", "times": [1.0, 2', "ends in the middle"),
-        (b'{"results": [{"command": "x", "times": [1.0,\n 2x', "not JSON"),
-        (b'{"results": {"command": "x", "times": []}}', "expected `array`, got `object`"),
-    ],
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (b"", "empty"), (b" \n\r\n\t", "empty"), (gzip.compress(b"1.5\n" * 100, mtime=0)[:-9], "cut short"),
+    (gzip.compress(b"1.5\n" * 100, mtime=0)[:20] + b"\0" * 30, "damaged"),
+    (bz2.compress(b"1.5\n" * 100)[:-5], "damaged or cut short"),
+    (b"PK\x03\x04 and so on", "a zip archive; unpack it"), (b"\x7fELF\0\0", "a program"),
+    ("1.5\n2.5\n".encode("utf-16-le"), "iconv -f UTF-16"), (b"\xff\xfe1", "damaged"),
+    (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"), (b"{", "begins like JSON but is cut off or malformed"),
+    (b"[]", "JSON without any named members"),
+    (b'{"results": [{"comm', "begins like JSON but is cut off or malformed"),
+    (b'{"results": []}', "JSON without any results: 'results' is empty"),
+    (b'{"speed": 3}', "JSON of an unknown tool, with members 'speed'"),
+    (b'{"speed": 3}\n{"speed": 4}\n', "JSON of an unknown tool, with members 'speed'"),
+    (b"Hello\nworld\n", "the first line is 'Hello'; known formats: "),
+    (b'{"results": [], "command": 1, "times": 2}', "holds no results"),
+    (b'{"results": [{"command": "x", "times": [1.0, 2', "ends in the middle"),
+    (b'{"results": [{"command": "x", "times": [1.0,\n 2x', "not JSON"),
+    (b'{"results": {"command": "x", "times": []}}', "expected `array`, got `object`"),
+])  # fmt: skip
 def test_refusals_say_why(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "result.dat"
     path.write_bytes(content)
@@ -238,11 +210,8 @@ def test_folder(files: Path, tmp_path: Path) -> None:
     items = list(read(tmp_path))
     records = [i for i in items if isinstance(i, Record)]
     assert [Path(r.path).name for r in records] == [
-        "sample.json",
-        "hyperfine.json",
-        "hyperfine.json",
-        "raw.txt",
-    ]
+        "sample.json", "hyperfine.json", "hyperfine.json", "raw.txt",
+    ]  # fmt: skip
     skipped = {Path(i.path).name: i.expected for i in items if isinstance(i, Skipped)}
     assert skipped == {"README.md": True, "LICENSE": True, "notes": False, "raw.txt": False}
 
@@ -321,17 +290,12 @@ def test_the_manual_names_every_format() -> None:
 DEEP = "[" * 100_000
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "argv"),
-    [
-        ("s.toml", f"x = {DEEP}", "gate --baseline a.txt --candidate a.txt --config s.toml"),
-        ("s.toml", f"x = {DEEP}", "run --suite s.toml"),
-        ("r.json", DEEP, "report r.json"),
-        ("data.js", f"window.x = {DEEP}", "history add data.js --store h.db"),
-        ("c/corpus.json", DEEP, "corpus info c"),
-    ],
-    ids=["gate", "run", "report", "history", "corpus"],
-)
+@pytest.mark.parametrize(("name", "content", "argv"), [
+    ("s.toml", f"x = {DEEP}", "gate --baseline a.txt --candidate a.txt --config s.toml"),
+    ("s.toml", f"x = {DEEP}", "run --suite s.toml"), ("r.json", DEEP, "report r.json"),
+    ("data.js", f"window.x = {DEEP}", "history add data.js --store h.db"),
+    ("c/corpus.json", DEEP, "corpus info c"),
+], ids=["gate", "run", "report", "history", "corpus"])  # fmt: skip
 def test_deep_nesting_is_an_error_of_whatever_file(
     name: str, content: str, argv: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

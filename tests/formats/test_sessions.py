@@ -202,12 +202,10 @@ def test_the_same_sessions_are_compared_by_their_ratios(tmp_path: Path, names: s
 def test_sessions_one_after_the_other_are_not_paired() -> None:
     def sample(version: str, start: float) -> Sample:
         return Sample(
-            np.arange(1.0, 7.0),
-            sessions=np.arange(6),
-            session_names=tuple(f"{version}{k}.json" for k in range(6)),
-            span=(start, start + 5),
+            np.arange(1.0, 7.0), sessions=np.arange(6),
+            session_names=tuple(f"{version}{k}.json" for k in range(6)), span=(start, start + 5),
             tool="pyperf",
-        )
+        )  # fmt: skip
 
     x, y = sample("a", 0.0), sample("b", 3.0)
     assert paired_units(Pair(Key("b"), x, y)) is not None

@@ -132,18 +132,13 @@ def test_columns_of_numbers_under_names_are_not_pooled(tmp_path: Path) -> None:
         split(write(tmp_path, "real user sys\n1.5 1.2 0.3\n1.6 1.3 0.3\n"))
 
 
-@pytest.mark.parametrize(
-    ("text", "values", "unit", "missing"),
-    [
-        ("96.981 ms\n97.5 ms\n", [96.981 / 1e3, 97.5 / 1e3], "s", 0),
-        ("96.981ms 97.5ms\n", [96.981 / 1e3, 97.5 / 1e3], "s", 0),
-        ("999 us\n1.5 ms\n2 s\n", [999 / 1e6, 1.5 / 1e3, 2.0], "s", 0),
-        ("time (ms)\n3\n4 us\n", [3 / 1e3, 4 / 1e6], "s", 0),
-        ("1e3 B\n2 KiB\n", [1000.0, 2048.0], "B", 0),
-        ("5 cycles\n7 cycles\n", [5.0, 7.0], "cycles", 0),
-        ("1 ms\nNA\nnan ms\n2 ms\n", [0.001, 0.002], "s", 2),
-    ],
-)
+@pytest.mark.parametrize(("text", "values", "unit", "missing"), [
+    ("96.981 ms\n97.5 ms\n", [96.981 / 1e3, 97.5 / 1e3], "s", 0),
+    ("96.981ms 97.5ms\n", [96.981 / 1e3, 97.5 / 1e3], "s", 0),
+    ("999 us\n1.5 ms\n2 s\n", [999 / 1e6, 1.5 / 1e3, 2.0], "s", 0),
+    ("time (ms)\n3\n4 us\n", [3 / 1e3, 4 / 1e6], "s", 0), ("1e3 B\n2 KiB\n", [1000.0, 2048.0], "B", 0),
+    ("5 cycles\n7 cycles\n", [5.0, 7.0], "cycles", 0), ("1 ms\nNA\nnan ms\n2 ms\n", [0.001, 0.002], "s", 2),
+])  # fmt: skip
 def test_numbers_with_their_unit(
     tmp_path: Path, text: str, values: list[float], unit: str, missing: int
 ) -> None:
@@ -152,21 +147,16 @@ def test_numbers_with_their_unit(
     assert [item.reason.startswith(f"{missing} missing values") for item in skipped] == [True] * bool(missing)
 
 
-@pytest.mark.parametrize(
-    ("text", "where", "word"),
-    [
-        ("1.5\ninf\n", "line 2", "no measurement"),
-        ("NA\nNA\n", "", "no number"),
-        ("only words\nand words\n", "line 1", "not a number"),
-        ("time\ntime\n1\n", "line 2", "'time' is not a number"),
-        ("1 ms\n2\n", "line 2", "a number without a unit where line 1 has one in ms; write all in one unit"),
-        ("1\n\n2 ms\n", "line 3", "a number in ms where line 1 has one without a unit"),
-        ("1 ms\n2 KiB\n", "line 2", "a number in KiB where line 1 has one in ms"),
-        ("1 ms\n2 m\n", "line 2", "'m' is not a number"),
-        ("1 foo\n2 foo\n", "line 1", "'foo' is not a number"),
-        ("1 ms ms\n", "line 1", "'ms' is not a number"),
-    ],
-)
+@pytest.mark.parametrize(("text", "where", "word"), [
+    ("1.5\ninf\n", "line 2", "no measurement"), ("NA\nNA\n", "", "no number"),
+    ("only words\nand words\n", "line 1", "not a number"),
+    ("time\ntime\n1\n", "line 2", "'time' is not a number"),
+    ("1 ms\n2\n", "line 2", "a number without a unit where line 1 has one in ms; write all in one unit"),
+    ("1\n\n2 ms\n", "line 3", "a number in ms where line 1 has one without a unit"),
+    ("1 ms\n2 KiB\n", "line 2", "a number in KiB where line 1 has one in ms"),
+    ("1 ms\n2 m\n", "line 2", "'m' is not a number"), ("1 foo\n2 foo\n", "line 1", "'foo' is not a number"),
+    ("1 ms ms\n", "line 1", "'ms' is not a number"),
+])  # fmt: skip
 def test_raw_text_errors_name_line_and_remedy(tmp_path: Path, text: str, where: str, word: str) -> None:
     with pytest.raises(FormatError) as caught:
         split(write(tmp_path, text), format="raw")
@@ -259,16 +249,10 @@ def test_columns_may_be_named_by_numbers(tmp_path: Path, text: str) -> None:
     assert [r.version for r in records] == text.split("\n", 1)[0].split(",")[1:]
 
 
-@pytest.mark.parametrize(
-    ("names", "versions", "told"),
-    [
-        ("v1,v2", ["v1", "v2"], False),
-        ("run1,run2", [None], False),
-        ("1,2", [None], False),
-        ("x1,x2", [None], True),
-        ("4,8", [None], True),
-    ],
-)
+@pytest.mark.parametrize(("names", "versions", "told"), [
+    ("v1,v2", ["v1", "v2"], False), ("run1,run2", [None], False), ("1,2", [None], False),
+    ("x1,x2", [None], True), ("4,8", [None], True),
+])  # fmt: skip
 def test_numbered_columns_are_runs_or_versions(
     tmp_path: Path, names: str, versions: list[str | None], told: bool
 ) -> None:
@@ -290,11 +274,9 @@ def test_the_table_of_ripgreps_benchsuite(tmp_path: Path) -> None:
     path = write(tmp_path, "\n".join([header, *lines]), "raw.csv")
     records, _ = split(path)
     assert [(r.benchmark, r.version, r.values.tolist(), r.unit) for r in records] == [
-        ("a", "rg", [0.5, 0.25], "s"),
-        ("a", "grep", [2.5], "s"),
-        ("b", "rg", [0.75], "s"),
+        ("a", "rg", [0.5, 0.25], "s"), ("a", "grep", [2.5], "s"), ("b", "rg", [0.75], "s"),
         ("b", "grep", [3.0], "s"),
-    ]
+    ]  # fmt: skip
 
 
 def test_wide_csv_columns_are_versions_or_benchmarks(files: Path) -> None:
@@ -321,11 +303,9 @@ def test_benchmark_column_with_versions_beside(tmp_path: Path) -> None:
     path = write(tmp_path, "benchmark;before;after\na;1.5;1.0\na;1.6;1.1\nb;3;2\n")
     records, _ = split(path)
     assert {(r.benchmark, r.version): r.values.tolist() for r in records} == {
-        ("a", "before"): [1.5, 1.6],
-        ("a", "after"): [1.0, 1.1],
-        ("b", "before"): [3.0],
+        ("a", "before"): [1.5, 1.6], ("a", "after"): [1.0, 1.1], ("b", "before"): [3.0],
         ("b", "after"): [2.0],
-    }
+    }  # fmt: skip
 
 
 def test_other_measurements_do_not_tear_samples_apart(tmp_path: Path) -> None:
@@ -515,15 +495,10 @@ def test_benchmarks_of_one_files_versions_are_matched_by_position(tmp_path: Path
     assert [pair.key.benchmark for pair in pairs] == ["sort", "hash"]
 
 
-@pytest.mark.parametrize(
-    ("text", "versions"),
-    [
-        ("sort,1.5,2.5\nhash,1.75,2.25\n", None),
-        ("what,3.11,3.12\nsort,0.5,0.25\n", ["3.11", "3.12"]),
-        ("program,1.5,2.5\nsort,1.5,2.5\n", ["1.5", "2.5"]),
-        ("what,1,2\nsort,1.5,2.5\n", ["1", "2"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "versions"), [
+    ("sort,1.5,2.5\nhash,1.75,2.25\n", None), ("what,3.11,3.12\nsort,0.5,0.25\n", ["3.11", "3.12"]),
+    ("program,1.5,2.5\nsort,1.5,2.5\n", ["1.5", "2.5"]), ("what,1,2\nsort,1.5,2.5\n", ["1", "2"]),
+])  # fmt: skip
 def test_fractions_that_might_stand_below_are_no_header(
     text: str, versions: list[str] | None, tmp_path: Path
 ) -> None:

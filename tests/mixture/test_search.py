@@ -198,10 +198,8 @@ def test_instruction_sets_search_alike_to_the_last_bit(kernels: list[str], n: in
     fused = [kernel for kernel in kernels if kernel != "plain"]
     rng = np.random.default_rng(n)
     for x in (
-        rng.standard_t(2, n),
-        rng.normal(0, 1, n) + 5 * rng.integers(0, 3, n),
-        rng.normal(0, 1, n).round(1),
-    ):
+        rng.standard_t(2, n), rng.normal(0, 1, n) + 5 * rng.integers(0, 3, n), rng.normal(0, 1, n).round(1),
+    ):  # fmt: skip
         tables = [search.table(standardise(x)[0], min(9, n // 3), 0.01, kernel=kernel) for kernel in fused]
         for other in tables[1:]:
             np.testing.assert_array_equal(other.loglik, tables[0].loglik)

@@ -240,9 +240,5 @@ def test_a_bisection_knows_nothing_before_its_first_pair() -> None:
     np.testing.assert_equal([found.step, found.step_low, found.step_high], nothing)
     np.testing.assert_equal([found.rest_low, found.rest_high, found.probability], [math.nan] * 3)
     assert (found.parent, found.culprit, found.credible, found.second, found.pairs) == (
-        None,
-        None,
-        (),
-        0.0,
-        0,
-    )
+        None, None, (), 0.0, 0,
+    )  # fmt: skip

@@ -253,14 +253,11 @@ def test_claims_beyond_the_policy_are_corrected_too() -> None:
     assert all("equivalence" in proven_claims(row) for row in result.rows)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "protocol", "remark"),
-    [
-        ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 4 of each"),
-        ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
-        ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
-    ],
-)
+@pytest.mark.parametrize(("x", "y", "protocol", "remark"), [
+    ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 4 of each"),
+    ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
+    ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
+])  # fmt: skip
 def test_too_little_to_decide(x: list[float], y: list[float], protocol: Location, remark: str) -> None:
     """One run, constant values: undecided, never a pass, with a reason."""
     (row,) = hold(suite_of({"b": (np.array(x), np.array(y))}), rules=GateRules(protocol=protocol)).rows

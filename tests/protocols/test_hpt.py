@@ -344,16 +344,12 @@ class TestManyRuns:
 
     def test_digits_are_those_that_a_double_prints_as(self) -> None:
         rng = np.random.default_rng(3)
-        values = np.concatenate(
-            [
-                10.0 ** rng.uniform(-300, 300, 500),
-                rng.lognormal(0, 1, 500),
-                np.nextafter(10.0 ** np.arange(-20, 21), 0),
-                (rng.integers(10**14, 10**15, 500) + 0.5) * 10.0 ** rng.integers(-5, 1, 500),
-                10.0 ** np.arange(-20, 21),
-                [5e-324, 1.7e308, 0.1 + 0.2, 999999999999999.5, 1.0000000000000005],
-            ]
-        )
+        values = np.concatenate([
+            10.0 ** rng.uniform(-300, 300, 500), rng.lognormal(0, 1, 500),
+            np.nextafter(10.0 ** np.arange(-20, 21), 0),
+            (rng.integers(10**14, 10**15, 500) + 0.5) * 10.0 ** rng.integers(-5, 1, 500),
+            10.0 ** np.arange(-20, 21), [5e-324, 1.7e308, 0.1 + 0.2, 999999999999999.5, 1.0000000000000005],
+        ])  # fmt: skip
         digits = (part.tolist() for part in hpt_levels.printed_digits(values))
         for value, m, e in zip(values.tolist(), *digits, strict=True):
             assert Fraction(m) * Fraction(10) ** e == hpt_levels.decimal(value)

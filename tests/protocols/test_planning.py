@@ -193,15 +193,11 @@ def test_python() -> None:
         _ = both.runs
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"effect": 0.0}, "effect="),
-        ({"effect": "x"}, "effect="),
-        ({"effect": 0.02, "protocol": "best"}, "protocol='best'"),
-        ({"effect": 0.02, "quantile": 0.2}, "quantile="),
-    ],
-)
+@pytest.mark.parametrize(("options", "told"), [
+    ({"effect": 0.0}, "effect="), ({"effect": "x"}, "effect="),
+    ({"effect": 0.02, "protocol": "best"}, "protocol='best'"),
+    ({"effect": 0.02, "quantile": 0.2}, "quantile="),
+])  # fmt: skip
 def test_bad_requests(options: dict[str, Any], told: str) -> None:
     with pytest.raises(sp.SpeedproofError, match=told):
         sp.plan(normal(1, 10), **options)

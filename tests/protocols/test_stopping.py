@@ -87,21 +87,15 @@ def test_a_margin_has_its_inverse_below() -> None:
     """A quarter more, and four fifths: 1 / 1.25; strictly within, and only where no bound contradicts another."""
     assert Demand(margin=0.25).edges == (0.8,)
     for low, high, expected in (
-        (0.81, 1.24, True),
-        (0.78, 1.1, False),
-        (0.8, 1.1, False),
-        (0.9, 1.25, False),
-        (0.9, 1.26, False),
+        (0.81, 1.24, True), (0.78, 1.1, False), (0.8, 1.1, False), (0.9, 1.25, False), (0.9, 1.26, False),
         (1.1, 1.05, False),
-    ):
+    ):  # fmt: skip
         result = SequentialResult(30, 0, 0.05, low, high, 1.0, 1.0)
         assert result.equivalent(0.25) is expected
         assert result.contradictory is (low > high)
     for p, q, found in (
-        (0.05, 1.0, (True, False)),
-        (1.0, 0.05, (False, True)),
-        (0.0501, 0.0501, (False, False)),
-    ):
+        (0.05, 1.0, (True, False)), (1.0, 0.05, (False, True)), (0.0501, 0.0501, (False, False)),
+    ):  # fmt: skip
         result = SequentialResult(30, 0, 0.05, 0.9, 1.1, p, q)
         assert (result.faster, result.slower) == found
     assert SequentialResult(30, 0, 0.05, 0.0, 1.1, 1.0, 1.0).precision == math.inf

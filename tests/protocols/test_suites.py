@@ -235,15 +235,10 @@ def at_most(share: float, repeats: int) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("benchmarks", "runs", "options"),
-    [
-        (4, (3, 5), {}),
-        (12, (8, 8), {"noise": "two modes"}),
-        (6, (6, 6), {"nested": 8}),
-        pytest.param(122, (30, 5), {"noise": "exponential"}, id="uneven and skewed"),
-    ],
-)
+@pytest.mark.parametrize(("benchmarks", "runs", "options"), [
+    (4, (3, 5), {}), (12, (8, 8), {"noise": "two modes"}), (6, (6, 6), {"nested": 8}),
+    pytest.param(122, (30, 5), {"noise": "exponential"}, id="uneven and skewed"),
+])  # fmt: skip
 def test_coverage_of_both_geometric_means(
     study: ModuleType, benchmarks: int, runs: tuple[int, int], options: dict[str, Any]
 ) -> None:

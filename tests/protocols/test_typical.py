@@ -173,11 +173,8 @@ def test_dependence_holds_a_verdict_back_at_its_pvalues() -> None:
         )
         tried += 1
         for alpha, held in (
-            (plain * (1 - 1e-9), True),
-            (plain, False),
-            (adjusted * (1 - 1e-9), False),
-            (adjusted, True),
-        ):
+            (plain * (1 - 1e-9), True), (plain, False), (adjusted * (1 - 1e-9), False), (adjusted, True),
+        ):  # fmt: skip
             found = compare_typical(*samples, Rules(alpha))
             assert [c.held for c in found.checks if c.kind is Assumption.EFFECTIVE_RUNS] == [held]
     assert tried > 5
@@ -186,11 +183,9 @@ def test_dependence_holds_a_verdict_back_at_its_pvalues() -> None:
 def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
     """One value a session, told by its name; ``numbers`` is the order in which they appear."""
     return Sample(
-        np.array([10.0 + k for k in numbers]),
-        sessions=np.array(numbers),
-        session_names=tuple(names),
+        np.array([10.0 + k for k in numbers]), sessions=np.array(numbers), session_names=tuple(names),
         **fields,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("forms", [("{}", "{}"), ("a{}.json", "b{}.json"), ("old/{}x", "newer/{}x")])

@@ -206,19 +206,14 @@ def test_what_is_left_out() -> None:
     some = [Sample(f.values[:90], "") for f in faults]
     nested = [Sample(f.values, "", processes=np.repeat(np.arange(50), 2)) for f in faults]
     others: dict[str, Sequence[Sample | None]] = {
-        "one": [faults[0], None],
-        "some": some,
-        "constant": [Sample(np.full(100, 7.0), "")] * 2,
-        "nested": nested,
-        "faults": faults,
-    }
+        "one": [faults[0], None], "some": some, "constant": [Sample(np.full(100, 7.0), "")] * 2,
+        "nested": nested, "faults": faults,
+    }  # fmt: skip
     found = why("f", "time", times, others)
     assert dict(found.left_out) == {
-        "one": "only one version has it",
-        "some": "known of 90 of 100 and 90 of 100 runs",
-        "constant": "the same in every run",
-        "nested": "not of the same processes",
-    }
+        "one": "only one version has it", "some": "known of 90 of 100 and 90 of 100 runs",
+        "constant": "the same in every run", "nested": "not of the same processes",
+    }  # fmt: skip
     assert [m.metric for m in found.metrics] == ["faults"]
 
 

@@ -43,10 +43,8 @@ def written(name: str, *reports: Report, target: str = "") -> str:
 
 
 RENDERED: dict[str, Callable[[Report], str]] = {
-    "text": text.render,
-    "fragment": html.fragment,
-    **{name: partial(written, name) for name in FORMATS},
-}
+    "text": text.render, "fragment": html.fragment, **{name: partial(written, name) for name in FORMATS},
+}  # fmt: skip
 
 
 def _new_result() -> Report:
@@ -64,12 +62,10 @@ def _new_result() -> Report:
 def every(mixed: Made, hostile: Made) -> dict[str, Report]:
     result, suite = mixed
     return {
-        "new": _new_result(),
-        "suite": sheet.report(result, details=True, explain=True),
-        "hostile": sheet.report(hostile[0]),
-        "versions": versions.report([result, result]),
+        "new": _new_result(), "suite": sheet.report(result, details=True, explain=True),
+        "hostile": sheet.report(hostile[0]), "versions": versions.report([result, result]),
         "gate": gate_report.report(gate(suite, ("old", "new"), lambda name: Demand())),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.slow
@@ -118,13 +114,10 @@ def test_against_the_csv_reader(which: str, delimiter: str, request: pytest.Fixt
         assert row["benchmark"].removeprefix("'") == visible(c.benchmark)
         assert (row["protocol"], row["verdict"]) == (c.protocol, c.verdict)
         for name, value in (
-            ("speedup", c.speedup.value),
-            ("low", c.speedup.low),
-            ("high", c.speedup.high),
-            ("pvalue", c.pvalue),
-            ("reference_mean", c.reference.mean),
+            ("speedup", c.speedup.value), ("low", c.speedup.low), ("high", c.speedup.high),
+            ("pvalue", c.pvalue), ("reference_mean", c.reference.mean),
             ("candidate_maximum", c.candidate.maximum),
-        ):
+        ):  # fmt: skip
             assert float(row[name]) == value if math.isfinite(value) else row[name] == ""
         failed = row["failed_checks"].split("; ")
         assert len(failed) == len(set(failed))
@@ -187,11 +180,9 @@ def test_latex_compiles(hostile: Made, tmp_path: Path) -> None:
     )
     (tmp_path / "a.tex").write_text(source, encoding="utf-8")
     subprocess.run(
-        [program, "-halt-on-error", "-interaction=nonstopmode", "a.tex"],
-        cwd=tmp_path,
-        check=True,
+        [program, "-halt-on-error", "-interaction=nonstopmode", "a.tex"], cwd=tmp_path, check=True,
         capture_output=True,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("which", ["mixed", "hostile"])

@@ -102,14 +102,9 @@ def test_what_is_proven_of_an_undecided_benchmark_alone() -> None:
     assert "significant by itself, but not after the correction over 40" in shown
 
 
-@pytest.mark.parametrize(
-    ("levels", "wide", "narrow"),
-    [
-        ((1.3,), "proven", "proven"),
-        ((1.019,), "needed", "needed"),
-        ((1.3, 1.019), "proven or needed", "proof"),
-    ],
-)
+@pytest.mark.parametrize(("levels", "wide", "narrow"), [
+    ((1.3,), "proven", "proven"), ((1.019,), "needed", "needed"), ((1.3, 1.019), "proven or needed", "proof"),
+])  # fmt: skip
 def test_the_column_of_proofs_says_what_it_holds(levels: tuple[float, ...], wide: str, narrow: str) -> None:
     """Bounds, numbers of runs or both; what passed is not shown beside them, and names no title."""
     values = np.append(1 + 0.004 * norm.ppf((np.arange(40) + 0.5) / 40), 1.0)

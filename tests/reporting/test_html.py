@@ -105,11 +105,9 @@ def test_policy_allows_this_script_and_style_only(page: Page) -> None:
     digest = {name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
               for name, text in (("style-src", style), ("script-src", scripts[1]))}  # fmt: skip
     assert rules == {
-        "default-src": "'none'",
-        "base-uri": "'none'",
-        "form-action": "'none'",
+        "default-src": "'none'", "base-uri": "'none'", "form-action": "'none'",
         **{name: f"'sha256-{value}'" for name, value in digest.items()},
-    }
+    }  # fmt: skip
 
 
 def test_names_are_text(made: Made, page: Page) -> None:
@@ -213,14 +211,11 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
     """Up to a tenth lies at the edge, counted: what is over 8 interquartile ranges from the quartiles 0 and 1."""
     near = [0.0] * 5 + [1.0] * 5
     for x, told in (
-        ([*near, 9.0], ""),
-        ([*near, 9.5], "One value lies beyond the edge, at 9.5."),
-        ([*near, -8.0], ""),
+        ([*near, 9.0], ""), ([*near, 9.5], "One value lies beyond the edge, at 9.5."), ([*near, -8.0], ""),
         ([*near, -8.5], "One value lies beyond the edge, at -8.5."),
         ([*near * 2, 9.5, 10.0], "2 values lie beyond the edge, up to 10."),
-        ([*near * 2, 9.5, 10.0, 10.5], ""),
-        ([0.5] * 10 + [9.5], ""),
-    ):
+        ([*near * 2, 9.5, 10.0, 10.5], ""), ([0.5] * 10 + [9.5], ""),
+    ):  # fmt: skip
         (panel,) = panels(*make_suite({"a": (x, near)}, unit="")).values()
         assert panel["drawn"]["beyond"] == told
 
@@ -291,15 +286,10 @@ result, suite = make({"a": (r.normal(2, 1, 9) ** 2, r.normal(2, 1, 9) ** 2), "b"
 page = render(sheet.report(result, details=True), panels=[panels(result, suite)], suite=suite)
 print(sha256(page.encode()).hexdigest())
 """
-    runs = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(Path(__file__).parent)],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    runs = {subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent)], env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True, check=True,
+    ).stdout for seed in ("1", "2")}  # fmt: skip
     assert len(runs) == 1
 
 
@@ -315,11 +305,9 @@ def told_table(*told: Estimate | None) -> Table:
 def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
     """Places follow the axis' own labels, on a logarithmic scale; what has no bounds or no speedup has no line."""
     told = [
-        Estimate(1.2, 1.05, 1.3, 0.95),
-        Estimate(0.8, 0.7, 0.9, 0.95),
-        Estimate(1.0, math.nan, math.nan, 0.95),
-        None,
-    ]
+        Estimate(1.2, 1.05, 1.3, 0.95), Estimate(0.8, 0.7, 0.9, 0.95),
+        Estimate(1.0, math.nan, math.nan, 0.95), None,
+    ]  # fmt: skip
     page = Page(render(Report("", (Text("3 of 4"), Text("a sentence")), (told_table(*told),))))
     assert page.text_of("h1") == ["3 of 4"]
     ticks = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if t == "text"]

@@ -148,29 +148,20 @@ def test_samples_survive_bit_for_bit(mixed: Made) -> None:
         other = found.samples[place]
         assert other.values.tobytes() == sample.values.tobytes()
         assert (other.unit, other.direction, other.traits, other.label) == (
-            sample.unit,
-            sample.direction,
-            sample.traits,
-            sample.label,
-        )
+            sample.unit, sample.direction, sample.traits, sample.label,
+        )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is not JSON"),
-        ("[1, 2", "is not JSON"),
-        ("\x00\x80", "is not JSON"),
-        ("[]", "no results of speedproof"),
-        ('{"a": 1}', "no results of speedproof"),
-        ('{"speedproof": "1", "schema": 5, "command": "show", "results": []}', "results of 'show'"),
-        ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "newer"),
-        ('{"speedproof": "1", "schema": 1, "command": "compare", "results": []}', "older"),
-        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [{}]}', "missing required field"),
-        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": 3}', "$.results"),
-        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [3]}', "$.results[0]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "is not JSON"), ("[1, 2", "is not JSON"), ("\x00\x80", "is not JSON"),
+    ("[]", "no results of speedproof"), ('{"a": 1}', "no results of speedproof"),
+    ('{"speedproof": "1", "schema": 5, "command": "show", "results": []}', "results of 'show'"),
+    ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "newer"),
+    ('{"speedproof": "1", "schema": 1, "command": "compare", "results": []}', "older"),
+    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [{}]}', "missing required field"),
+    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": 3}', "$.results"),
+    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [3]}', "$.results[0]"),
+])  # fmt: skip
 def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:
     """A file of another kind is refused in words."""
     with pytest.raises(FormatError) as error:

@@ -51,13 +51,9 @@ def test_a_thousand(thousand: Made) -> None:
 def test_budget(count: int, make_suite: Callable[..., Made]) -> None:
     """One benchmark takes at most 10 lines, six 16, a hundred 32, at 80 columns."""
     rng = np.random.default_rng(count)
-    values = {
-        f"group_{i % 7}/a_benchmark_with_a_rather_long_name_{i}": (
-            rng.normal(1.0, 0.02, 20),
-            rng.normal(rng.choice([0.8, 1.0, 1.005, 1.3]), 0.02, 20),
-        )
-        for i in range(count)
-    }
+    values = {f"group_{i % 7}/a_benchmark_with_a_rather_long_name_{i}": (
+        rng.normal(1.0, 0.02, 20), rng.normal(rng.choice([0.8, 1.0, 1.005, 1.3]), 0.02, 20),
+    ) for i in range(count)}  # fmt: skip
     result, _ = make_suite(values)
     check([sheet.report(result)], count)
     lines = render(sheet.report(result), 80).splitlines()

@@ -115,16 +115,12 @@ def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "site" / "data").iterdir()) == ["0.js", "index.js"]
 
 
-@pytest.mark.parametrize(
-    ("remote", "address"),
-    [
-        ("https://user:secret@github.com/a/b.git", "https://github.com/a/b/commit/"),
-        ("git@gitlab.com:a/b/c.git", "https://gitlab.com/a/b/c/-/commit/"),
-        ("ssh://git@codeberg.org:22/a/b", "https://codeberg.org/a/b/commit/"),
-        ("/srv/git/b", ""),
-        ('https://github.com/a/b"onmouseover=x', ""),
-    ],
-)
+@pytest.mark.parametrize(("remote", "address"), [
+    ("https://user:secret@github.com/a/b.git", "https://github.com/a/b/commit/"),
+    ("git@gitlab.com:a/b/c.git", "https://gitlab.com/a/b/c/-/commit/"),
+    ("ssh://git@codeberg.org:22/a/b", "https://codeberg.org/a/b/commit/"), ("/srv/git/b", ""),
+    ('https://github.com/a/b"onmouseover=x', ""),
+])  # fmt: skip
 def test_links_to_commits_hold_no_secret(remote: str, address: str, tmp_path: Path) -> None:
     """From the remote's address, without the name and the password that it may hold."""
     for words in (["init", "-q", "."], ["remote", "add", "origin", remote]):
@@ -164,12 +160,9 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
         return str(browser.execute_script("return location.hash"))
 
     write_site(
-        [history()],
-        tmp_path / "site",
-        made="today",
-        link="https://example.org/commit/",
+        [history()], tmp_path / "site", made="today", link="https://example.org/commit/",
         tags={f"{9:040x}": "v1"},
-    )
+    )  # fmt: skip
     page = (tmp_path / "site" / "index.html").as_uri()
     browser.get(page)
     assert find("h1").text == "1 change in 1 of 2 benchmarks over 60 commits"

@@ -111,15 +111,12 @@ def test_a_metric_of_one_side() -> None:
     assert "Left out: misses (only one version has it)." in explained
 
 
-@pytest.mark.parametrize(
-    ("metrics", "told"),
-    [
-        ({"faults": ([1.0, 2.0], [1.0, 2.0])}, "reference has 100 runs, and here are 2 values"),
-        ({"faults": [1.0, 2.0, 3.0]}, "give its values of both versions"),
-        ({"faults": "ab"}, "give its values of both versions"),
-        ({"faults": ([np.nan] * 100, [1.0] * 100)}, "not a finite number"),
-    ],
-)
+@pytest.mark.parametrize(("metrics", "told"), [
+    ({"faults": ([1.0, 2.0], [1.0, 2.0])}, "reference has 100 runs, and here are 2 values"),
+    ({"faults": [1.0, 2.0, 3.0]}, "give its values of both versions"),
+    ({"faults": "ab"}, "give its values of both versions"),
+    ({"faults": ([np.nan] * 100, [1.0] * 100)}, "not a finite number"),
+])  # fmt: skip
 def test_bad_metrics(metrics: dict[str, Any], told: str) -> None:
     """Say what is wrong, and of which metric."""
     with pytest.raises(sp.SpeedproofError, match=told) as error:

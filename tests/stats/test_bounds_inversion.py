@@ -295,15 +295,11 @@ def test_probability_above_one_half_implies_the_test_rejects(x: Any, y: Any, alp
 
 ROOTS = np.array([-40.0, -1.5, 0.0, 1e-7, 0.3, 2.0, 55.0])
 SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "line": lambda d: -d,
-    "cube": lambda d: -(d**3),
-    "step": lambda d: np.where(d < 0.0, 1.0, -1e-12),
+    "line": lambda d: -d, "cube": lambda d: -(d**3), "step": lambda d: np.where(d < 0.0, 1.0, -1e-12),
     "step the other way": lambda d: np.where(d < 0.0, 1e-12, -1.0),
-    "stairs": lambda d: -np.floor(d / 1e-3) - 0.5,
-    "even step": lambda d: np.where(d < 0.0, 1.0, -1.0),
-    "ramp": lambda d: np.maximum(-d, 0.0),
-    "bend": lambda d: np.where(d < 0.0, -1e-6 * d, -1e6 * d),
-}
+    "stairs": lambda d: -np.floor(d / 1e-3) - 0.5, "even step": lambda d: np.where(d < 0.0, 1.0, -1.0),
+    "ramp": lambda d: np.maximum(-d, 0.0), "bend": lambda d: np.where(d < 0.0, -1e-6 * d, -1e6 * d),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -388,10 +388,8 @@ def test_a_walk_through_all_ratios(n: int, m: int, way: str, monkeypatch: pytest
     effective = np.array([n, m]) / inflation
     found = walked(np.stack([order, order]), n, m, inflation, effective.min(axis=1))
     gammas = [
-        Fraction(0),
-        *(Fraction(a + b, 2) for a, b in itertools.pairwise(ratios[order])),
-        Fraction(10**6),
-    ]
+        Fraction(0), *(Fraction(a + b, 2) for a, b in itertools.pairwise(ratios[order])), Fraction(10**6),
+    ]  # fmt: skip
     for k, gamma in enumerate(gammas):
         if k in (0, n * m) or ratios[order[k - 1]] < ratios[order[k]]:
             states = spread([sums_of([int(a) for a in x], [gamma * int(b) for b in y])])

@@ -245,17 +245,10 @@ def variance_and_cost(
     return variance, cost
 
 
-@pytest.mark.parametrize(
-    ("variances", "costs"),
-    [
-        ((1.0, 1.0), (10.0, 0.1)),
-        ((1.0, 4.0), (30.0, 1.0)),
-        ((4.0, 1.0), (1.0, 1.0)),
-        ((0.5, 2.0, 9.0), (60.0, 2.0, 0.1)),
-        ((2.0, 0.0), (5.0, 1.0)),
-        ((1e-6, 3e-6, 1e-5), (20.0, 0.5, 0.01)),
-    ],
-)
+@pytest.mark.parametrize(("variances", "costs"), [
+    ((1.0, 1.0), (10.0, 0.1)), ((1.0, 4.0), (30.0, 1.0)), ((4.0, 1.0), (1.0, 1.0)),
+    ((0.5, 2.0, 9.0), (60.0, 2.0, 0.1)), ((2.0, 0.0), (5.0, 1.0)), ((1e-6, 3e-6, 1e-5), (20.0, 0.5, 0.01)),
+])  # fmt: skip
 def test_no_other_plan_is_cheaper_at_the_same_precision(
     variances: tuple[float, ...], costs: tuple[float, ...]
 ) -> None:

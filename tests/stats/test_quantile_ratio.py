@@ -220,16 +220,10 @@ def _with_slow_runs(rng: np.random.Generator, n: int) -> FloatArray:
     return rng.lognormal(0.0, 0.1, n) * np.where(rng.random(n) < 0.12, 3.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda rng, n: rng.lognormal(0.0, 0.3, n),
-        lambda rng, n: rng.exponential(1.0, n) + 0.1,
-        lambda rng, n: np.maximum(rng.lognormal(1.0, 0.3, n).round(), 1.0),
-        _with_slow_runs,
-    ],
-    ids=["log-normal", "exponential", "ticks", "slow runs"],
-)
+@pytest.mark.parametrize("draw", [
+    lambda rng, n: rng.lognormal(0.0, 0.3, n), lambda rng, n: rng.exponential(1.0, n) + 0.1,
+    lambda rng, n: np.maximum(rng.lognormal(1.0, 0.3, n).round(), 1.0), _with_slow_runs,
+], ids=["log-normal", "exponential", "ticks", "slow runs"])  # fmt: skip
 @pytest.mark.parametrize("shared", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_the_risk_of_sessions_that_stop_when_they_like(draw: Draw, shared: float) -> None:
     """Looked at after every fourth of 200 blocks, 5 % of equal versions at most are ever said to be faster."""

@@ -212,11 +212,8 @@ def test_the_least_error_that_is_resolved(means: tuple[float, float], test: Any)
     """R's t.test: no test where the standard error is below 10 eps times the larger mean, of either sign."""
     least = 10.0 * 2.0**-52
     for error, defined in (
-        (least, True),
-        (least * (1 - 1e-15), False),
-        (least * 1.1, True),
-        (least * 0.9, False),
-    ):
+        (least, True), (least * (1 - 1e-15), False), (least * 1.1, True), (least * 0.9, False),
+    ):  # fmt: skip
         found = test(*(Moments(2, np.array(mean), np.array(error**2)) for mean in means))
         assert math.sqrt(error**2) == error
         assert bool(np.isnan(found.statistic)) != defined
@@ -285,15 +282,11 @@ def test_bounds_of_a_chance_alone() -> None:
     """Far out the odds overflow to certainty without a warning; without a standard error nothing is known."""
     false, true = np.zeros(1, dtype=np.bool_), np.ones(1, dtype=np.bool_)
     for chance, se, quantile, separation, expected in (
-        (0.6, 0.1, 1.7, 0.9, None),
-        (0.6, 5.0, 1e4, 0.9, [0.0, 1.0]),
-        (0.6, 0.0, 1.7, 0.9, [0.0, 1.0]),
-        (0.6, math.nan, 1.7, 0.9, [0.0, 1.0]),
-        (0.999, 1e-9, 1.7, 0.7, [0.5, 0.999]),
-        (0.001, 1e-9, 1.7, 0.7, [0.001, 0.5]),
-        (1.0, 0.0, 1.7, 0.7, [0.5, 1.0]),
+        (0.6, 0.1, 1.7, 0.9, None), (0.6, 5.0, 1e4, 0.9, [0.0, 1.0]), (0.6, 0.0, 1.7, 0.9, [0.0, 1.0]),
+        (0.6, math.nan, 1.7, 0.9, [0.0, 1.0]), (0.999, 1e-9, 1.7, 0.7, [0.5, 0.999]),
+        (0.001, 1e-9, 1.7, 0.7, [0.001, 0.5]), (1.0, 0.0, 1.7, 0.7, [0.5, 1.0]),
         (0.0, 0.0, 1.7, 0.7, [0.0, 0.5]),
-    ):
+    ):  # fmt: skip
         found = chance_bounds(
             np.array([chance]), np.array([se]), np.array([quantile]), separation, false, false
         )

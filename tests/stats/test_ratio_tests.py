@@ -158,11 +158,9 @@ def test_edges_next_to_one() -> None:
 def test_a_gamma_is_positive_and_finite(gamma: float) -> None:
     pair = [1.0, 2.0], [1.0, 2.0]
     for test in (
-        edges,
-        lambda one: typical_ratio_test(*pair, one),
-        lambda one: ratio_of_medians_test(*pair, one),
+        edges, lambda one: typical_ratio_test(*pair, one), lambda one: ratio_of_medians_test(*pair, one),
         lambda one: ratio_of_means_test(*pair, one, True),
-    ):
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=f"^a ratio is tested against a positive gamma, not {gamma:g}$"):
             test(gamma)
 
@@ -337,11 +335,8 @@ def test_against_zero_every_margin_is_decided(n: int) -> None:
     zero, one, steps = np.zeros((1, n)), np.ones((1, n)), np.zeros((1, 2))
     least = typical_ratio_test(2.0 * one, one, 1.0).pvalue
     for x, y, expected in (
-        (zero, one, 0.0),
-        (one, zero, math.inf),
-        (zero, zero, 1.0),
-        (3 * one, 3 * one, 1.0),
-    ):
+        (zero, one, 0.0), (one, zero, math.inf), (zero, zero, 1.0), (3 * one, 3 * one, 1.0),
+    ):  # fmt: skip
         asked: list[tuple[Any, float, list[OneSided]]] = [
             (typical_ratio(x, y, 0.05), 0.05, [typical_ratio_test(x, y, g) for g in EDGES]),
             (ratio_of_medians(x, y, 0.05), 0.05, [ratio_of_medians_test(x, y, g) for g in EDGES]),

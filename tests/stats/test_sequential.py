@@ -271,15 +271,12 @@ def test_a_printed_proof_is_not_contradicted(study: ModuleType, noise: str, spee
 
 
 BLOCKS = {
-    "few": [0.1, 0.2],
-    "faster": [0.10, 0.11, 0.09, 0.12, 0.10, 0.13, 0.08],
-    "slower": [-0.3, -0.1, -0.2, -0.25, -0.15, -0.2, -0.22, -0.18],
-    "same": [0.0] * 9,
-    "one ratio": [0.7] * 12,
-    "far": [30.0, 31.0, 29.0, 28.0, 33.0, 30.5],
+    "few": [0.1, 0.2], "faster": [0.10, 0.11, 0.09, 0.12, 0.10, 0.13, 0.08],
+    "slower": [-0.3, -0.1, -0.2, -0.25, -0.15, -0.2, -0.22, -0.18], "same": [0.0] * 9,
+    "one ratio": [0.7] * 12, "far": [30.0, 31.0, 29.0, 28.0, 33.0, 30.5],
     "scattered": (0.02 + 0.1 * np.random.default_rng(1).standard_normal(41)).tolist(),
     "spiked": (0.02 * np.random.default_rng(2).standard_t(2, 30) - 0.01).tolist(),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BLOCKS)

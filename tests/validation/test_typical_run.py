@@ -52,20 +52,10 @@ def test_unlike_distributions(name: str, n: int, risk: float, pairs: int) -> Non
 
 
 @pytest.mark.parametrize("name", sorted(UNLIKE))
-@pytest.mark.parametrize(
-    ("n", "m", "risk"),
-    [
-        (3, 5, 0.07),
-        (10, 3, 0.07),
-        (3, 100, 0.07),
-        (4, 10, 0.07),
-        (100, 4, 0.07),
-        (20, 5, 0.07),
-        (5, 100, 0.07),
-        (100, 10, 0.07),
-        (20, 100, 0.06),
-    ],
-)
+@pytest.mark.parametrize(("n", "m", "risk"), [
+    (3, 5, 0.07), (10, 3, 0.07), (3, 100, 0.07), (4, 10, 0.07), (100, 4, 0.07), (20, 5, 0.07), (5, 100, 0.07),
+    (100, 10, 0.07), (20, 100, 0.06),
+])  # fmt: skip
 def test_unlike_distributions_and_sizes(name: str, n: int, m: int, risk: float, pairs: int) -> None:
     of_x, of_y = UNLIKE[name]
     rng = np.random.default_rng([6, n, m])
