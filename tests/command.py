@@ -26,8 +26,7 @@ class Terminal(io.StringIO):
 def speedproof(*argv: str | Path) -> tuple[int, str, str]:
     """Exit code, output and remarks of a command."""
     out, err = io.StringIO(), io.StringIO()
-    code = main([*map(str, argv)], Console(out, err))
-    return code, out.getvalue(), err.getvalue()
+    return main([*map(str, argv)], Console(out, err)), out.getvalue(), err.getvalue()
 
 
 def hyperfine(path: str | Path, times: Mapping[str, npt.ArrayLike]) -> str:

@@ -133,8 +133,7 @@ def test_verdicts(runner: Runner) -> None:
 def test_an_error_is_in_the_summary(runner: Runner) -> None:
     """A file that is not there: verdict "error", exit code 2, the message and nothing of the run before."""
     base = write(runner.work, "base.csv", 1, 1)
-    new = write(runner.work, "new.csv", 1, 1)
-    assert runner.run(baseline=base, candidate=new).verdict == "pass"
+    assert runner.run(baseline=base, candidate=write(runner.work, "new.csv", 1, 1)).verdict == "pass"
     ran = runner.run(baseline=base, candidate="nowhere.json")
     assert (ran.verdict, ran.code) == ("error", 2)
     assert ran.summary.startswith("<!-- speedproof -->\n### Gate: error\n\n    speedproof: ")
@@ -292,8 +291,7 @@ def test_the_manuals_histories() -> None:
 def test_reports_beside_the_summary(runner: Runner) -> None:
     """A page and a JUnit file are inputs of their own."""
     base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "slow.csv", 1.2, 1)
-    ran = runner.run(baseline=base, candidate=slow, html="g.html", junit="g.xml")
-    assert ran.verdict == "fail"
+    assert runner.run(baseline=base, candidate=slow, html="g.html", junit="g.xml").verdict == "fail"
     assert "<!doctype html>" in (runner.work / "g.html").read_text(encoding="utf-8").lower()
     failures = ElementTree.parse(runner.work / "g.xml").getroot().findall(".//failure")
     assert [failure.get("type") for failure in failures] == ["failed"]

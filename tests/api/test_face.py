@@ -256,8 +256,7 @@ def test_violins_draw_processes() -> None:
     rng = np.random.default_rng(1)
     values = np.repeat(rng.normal(1.0, 0.1, 12), 5) + rng.normal(0.0, 1e-3, 60)
     nested = sp.Sample(values, "s", processes=np.repeat(np.arange(12), 5))
-    suite = sp.Suite.of_samples({"b": {"old": nested, "new": nested}})
-    ax = suite["b"].plot.violins()
+    ax = sp.Suite.of_samples({"b": {"old": nested, "new": nested}})["b"].plot.violins()
     assert "one value a process" in ax.get_ylabel()
     dots = [line.get_ydata() for line in ax.lines if line.get_marker() == "_"]
     assert [np.size(points) for points in dots] == [12, 12]
@@ -379,8 +378,7 @@ def test_few_values_a_component_are_named() -> None:
     assert "Fewer than 5 values a component, which may be chance." in str(modelled)
     clear = sp.mixture.fit(np.concatenate([pair(30)[0], pair(30)[0] + 5]))
     assert (clear.components, clear.overfitted) == (2, False)
-    single = sp.mixture.fit([1.0, 2.0], components=1)
-    assert not single.overfitted
+    assert not sp.mixture.fit([1.0, 2.0], components=1).overfitted
 
 
 def test_versions_that_beat_each_other_in_a_circle() -> None:

@@ -148,8 +148,7 @@ def test_a_gate_counts_what_is_missing() -> None:
 
 def test_a_negative_time_is_told_once_and_with_a_remedy() -> None:
     rows = {"n": ["a", "b"] * 8, "v": ["old"] * 8 + ["new"] * 8, "t": [-1.0, *map(float, range(1, 16))]}
-    made = sp.Suite.from_frame(rows, benchmark="n", version="v", value="t")
-    (told,) = sp.remarks(made)
+    (told,) = sp.remarks(sp.Suite.from_frame(rows, benchmark="n", version="v", value="t"))
     assert (
         told
         == "left out: data frame: a: it holds -1, and a time is never negative: correct or remove that value"

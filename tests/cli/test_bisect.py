@@ -90,14 +90,12 @@ def test_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.slow
 def test_what_does_not_build_or_run_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may end as a set of commits."""
-    seconds = ["1", "1", "?", "fails", "1.2", "1.2", "1.2"]
-    monkeypatch.chdir(history(tmp_path / "repo", seconds))
+    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "?", "fails", "1.2", "1.2", "1.2"]))
     words = ("start..main", "./bench", "--build", "! grep -q '?' bench", "--json", "--save", "b.jsonl")
     code, out, err = bisect(*words)
     assert code == 0, err
     found = json.loads(out)["results"][0]
-    assert found["finding"]["credible"] == [2, 3, 4]
-    assert sorted(found["finding"]["skipped"]) == [2, 3]
+    assert (found["finding"]["credible"], sorted(found["finding"]["skipped"])) == ([2, 3, 4], [2, 3])
     assert "exited with code 1" in err
     code, again, err = bisect("--resume", "b.jsonl", "--json")
     assert (code, json.loads(again)["results"]) == (0, json.loads(out)["results"])
@@ -167,8 +165,7 @@ def test_a_layout_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     lines = [json.loads(line) for line in Path("f").read_text().splitlines()]
     runs = [line for line in lines if line["type"] == "run" and "warmup" not in line]
     pairs = {(line["version"], line["block"], line["build"]) for line in runs}
-    assert len(runs) == 5 * len(pairs)
-    assert len({(version, build) for version, _, build in pairs}) == len(pairs)
+    assert (len(runs), len({(version, build) for version, _, build in pairs})) == (5 * len(pairs), len(pairs))
 
 
 @pytest.mark.slow
@@ -205,8 +202,7 @@ def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest
         drawn.append(set())
         words = ("--build", "echo {seed} > layout", "--max-time", "1e-9", "--save", f"f{number}")
         assert bisect("start..main", "./bench", *words, "--seed", seed)[0] == 3
-    assert len(drawn[0]) == 2
-    assert drawn[0] == drawn[1]
+    assert (len(drawn[0]), drawn[0]) == (2, drawn[1])
     assert not drawn[0] & drawn[2]
 
 
@@ -253,8 +249,7 @@ def test_single_failures_may_be_forgiven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgiving: bool
 ) -> None:
     """Every fourth run fails, which ends the bisection unless it is ignored; who always fails is left out."""
-    seconds = ["1", "1", "fails", "1", "1", "1.1", "1.1", "1.1"]
-    monkeypatch.chdir(history(tmp_path / "repo", seconds))
+    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "fails", "1", "1", "1.1", "1.1", "1.1"]))
     sound, runs = CommandExecutor.measure, iter(range(10_000))
 
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:

@@ -61,8 +61,7 @@ def test_what_is_shown_and_not_proven_is_undecided_for_fail_on(write: Callable[.
 def test_risk_and_confidence_are_one_option(pair: tuple[str, str]) -> None:
     """--confidence 0.99 is --alpha 0.01; both together are refused; nonsense is refused."""
     one = speedproof("compare", *pair, "--alpha", "0.01", "--json")[1]
-    other = speedproof("compare", *pair, "--confidence", "99%", "--json")[1]
-    assert one == other
+    assert one == speedproof("compare", *pair, "--confidence", "99%", "--json")[1]
     for bad in (
         ["--alpha", "0"], ["--alpha", "1.5"], ["--confidence", "x"],
         ["--alpha", "0.1", "--confidence", "0.9"],
@@ -81,8 +80,7 @@ def test_risk_and_confidence_are_one_option(pair: tuple[str, str]) -> None:
 def test_errors_name_the_remedy_and_exit_2(argv: list[str], message: str) -> None:
     """No traceback reaches a user; what is wrong is said on standard error."""
     code, out, err = speedproof(*argv)
-    assert code == 2
-    assert out == ""
+    assert (code, out) == (2, "")
     assert err.startswith("speedproof: error: ")
     assert message in err
 

@@ -165,8 +165,7 @@ def test_errors_in_settings_name_file_and_key(text: str, where: str, message: st
     Path("s.toml").write_text(text)
     with pytest.raises(FormatError) as error:
         read_settings("s.toml")
-    assert error.value.path == "s.toml"
-    assert error.value.where == where
+    assert (error.value.path, error.value.where) == ("s.toml", where)
     assert message in error.value.message
     code, out, err = gate(O2, O3, "--config", "s.toml")
     assert (code, out) == (2, "")
@@ -235,8 +234,7 @@ def test_two_versions_of_one_file() -> None:
     for command in ("compare", "hpt", "rank", "show", "model"):
         code, out, err = speedproof(command, "v.csv:b", "v.csv:c:d", "--json")
         assert code == 0, err
-        names = {*re.findall(r'"(a|b|c:d)"', out)}
-        assert names == {"b", "c:d"}
+        assert {*re.findall(r'"(a|b|c:d)"', out)} == {"b", "c:d"}
     for baseline, candidate, message in (
         ("v.csv", "w.csv", "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
         ("v.csv:a", "v.csv", "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
@@ -250,8 +248,7 @@ def test_two_versions_of_one_file() -> None:
 
 def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:
     """No benchmark left is an error, not a pass."""
-    fresh = write("fresh.csv", 6, xml=1, fresh=1)
-    assert gate(three["base"], fresh, "--only", "fresh")[0] == 2
+    assert gate(three["base"], write("fresh.csv", 6, xml=1, fresh=1), "--only", "fresh")[0] == 2
     Path("speedproof.toml").write_text('[[gate.benchmark]]\npattern = "*"\nignore = true\n')
     code, _, err = gate(three["base"], three["same"])
     assert code == 2

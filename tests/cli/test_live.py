@@ -47,8 +47,7 @@ def watch(
     with Watcher(Console(io.StringIO(), err), clock=lambda: now[0]) as watcher:
         for i in range(20):
             now[0] += seconds
-            run = Run({"time": 1.0 + i % 3})
-            watcher(Progress(PLAN, "XY"[i % 2], run, warmup, now[0], 1), race)
+            watcher(Progress(PLAN, "XY"[i % 2], Run({"time": 1.0 + i % 3}), warmup, now[0], 1), race)
     return err.getvalue()
 
 

@@ -87,8 +87,7 @@ def test_the_distance_of_the_test(bimodal: str, distance: Distance) -> None:
 
 def test_seed_and_threads(bimodal: str, tmp_path: Path) -> None:
     """The same seed writes the same bytes on one thread and on two, for one sample and for several."""
-    other = write(tmp_path / "more.txt", TWO.rvs(40, seed=2))
-    for files in ([bimodal], [bimodal, other]):
+    for files in ([bimodal], [bimodal, write(tmp_path / "more.txt", TWO.rvs(40, seed=2))]):
         one, two = (
             speedproof("model", *files, "--bootstrap", "60", "--seed", "3", "--jobs", jobs, "--json")[1]
             for jobs in ("1", "2")

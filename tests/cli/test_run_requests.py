@@ -65,8 +65,7 @@ def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
 
 def test_another_shell_is_named_with_the_option() -> None:
     args = parse(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
-    assert (args.measuring.shell, args.commands) == ("bash --norc", ("a",))
-    assert args.words == ("b", "--shell", "c")
+    assert (args.measuring.shell, args.commands, args.words) == ("bash --norc", ("a",), ("b", "--shell", "c"))
     for name in ("bash", "/bin/zsh"):
         code, _, err = run("--shell", name, "a", "b")
         assert code == 2
@@ -171,8 +170,7 @@ def test_every_metric_that_is_recorded_may_decide() -> None:
     run("true", "true", "--max-runs", "2", "--metric", "n=(x)", "--save", "r.jsonl")
     recorded = {name for r in read_sessions(Path("r.jsonl"))[0].runs for name in r.metrics}
     message = refused("true", "--metric", "n=(x)", "--decide-by", "score")
-    offered = message.strip().rpartition("available: ")[2].split(", ")
-    assert set(offered) == recorded | {"memory", "n"}
+    assert set(message.strip().rpartition("available: ")[2].split(", ")) == recorded | {"memory", "n"}
     faults = ("--decide-by", "minor-faults", "--max-runs", "2", "--json", "--save", "f.jsonl")
     code, out, err = run("true", "cat /dev/null", *faults)
     assert code == 0, err

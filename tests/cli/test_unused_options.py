@@ -96,8 +96,7 @@ def test_builds_that_are_kept_are_listed_and_removed(tmp_path: Path, monkeypatch
     """The longest unused goes first; a name that is long loses its middle."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert speedproof("cache")[:2] == (0, "No build is kept. 'speedproof run --revisions' makes some.\n")
-    names = ["v1", "v2", f"start-{'x' * 90}-end", "v4"]
-    for number, name in enumerate(names):
+    for number, name in enumerate(["v1", "v2", f"start-{'x' * 90}-end", "v4"]):
         stamp = tmp_path / "speedproof" / "builds" / f"{number:016}" / "built.json"
         stamp.parent.mkdir(parents=True)
         (stamp.parent / "program").write_bytes(b"x" * 1_000_000)

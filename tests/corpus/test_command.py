@@ -74,8 +74,7 @@ def test_quantiles_of_a_corpus_are_those_of_its_files(tmp_path: Path) -> None:
     )
     assert code == 0
     assert "(at P95, 95 %)" in said
-    sheet = speedproof("compare", *files, *asked)[1]
-    assert said.splitlines()[:7] == sheet.splitlines()[:7]
+    assert said.splitlines()[:7] == speedproof("compare", *files, *asked)[1].splitlines()[:7]
 
 
 def test_why_of_a_corpus_is_that_of_its_files(tmp_path: Path) -> None:
@@ -260,8 +259,7 @@ def test_a_list_of_files(tmp_path: Path) -> None:
 def test_a_process_ends_without_a_word_of_its_libraries(gcc: Path) -> None:
     """DuckDB reports objects that are left at the end as leaks."""
     command = [sys.executable, "-m", "speedproof", "corpus", "compare", str(gcc)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "leak" not in done.stderr
+    assert "leak" not in subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
 def test_small_commands_pay_for_nothing_of_it() -> None:
@@ -447,8 +445,7 @@ def test_files_that_are_there_already_are_counted(gcc: Path) -> None:
     """The same files again change nothing, and it is said why."""
     before = speedproof("corpus", "info", gcc)[1]
     code, out, err = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", gcc, "--append")
-    assert (code, out) == (0, before)
-    assert err == "speedproof: 2 files left out: already in the corpus, unchanged\n"
+    assert (code, out, err) == (0, before, "speedproof: 2 files left out: already in the corpus, unchanged\n")
 
 
 def test_nothing_to_model_is_an_error(gcc: Path) -> None:

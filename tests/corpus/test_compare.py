@@ -225,8 +225,7 @@ def test_what_is_done_is_not_done_again(
     calls = 10
     seen = []
     compare(corpus, asked, How(tmp_path / "cut", started=lambda parts, there: seen.append((parts, there))))
-    assert seen == [(whole.parts, 2)]
-    assert calls == 10 + whole.parts - 2
+    assert (seen, calls) == ([(whole.parts, 2)], 10 + whole.parts - 2)
     assert answers(tmp_path / "cut") == answers(tmp_path / "whole")
     with pytest.raises(UsageError, match="answers to another question"):
         compare(corpus, replace(asked, metric="memory"), How(tmp_path / "cut"))
@@ -270,8 +269,7 @@ def test_wrong_questions(corpus: Path, asked: dict[str, Any], message: str) -> N
 
 def test_mixed_units_are_said(tmp_path: Path, made_up: Make, put: Put) -> None:
     """Units that differ between versions of a benchmark are never compared, and named."""
-    results = made_up(20)
-    ((label, first), *rest) = results
+    ((label, first), *rest) = made_up(20)
     records = tuple(
         replace(r, unit="B/s", metric="time") if i == 3 else r for i, r in enumerate(first.records)
     )

@@ -34,13 +34,10 @@ def test_the_first_runs() -> None:
     found = plain.first(2)
     assert found.values.tolist() == [3.0, 1.0]
     assert found.sessions is not None
-    assert found.sessions.tolist() == [0, 0]
-    assert found.notes == ("known", "the first 2 of 3 runs are used")
+    assert (found.sessions.tolist(), found.notes) == ([0, 0], ("known", "the first 2 of 3 runs are used"))
     assert plain.first(3) is plain
-    nested = Sample(np.array([5.0, 4.0, 6.0, 1.0, 7.0]), processes=np.array([7, 2, 7, 9, 2]))
-    found = nested.first(2)
-    assert found.values.tolist() == [5.0, 4.0, 6.0, 7.0]
-    assert found.process_count == 2
+    found = Sample(np.array([5.0, 4.0, 6.0, 1.0, 7.0]), processes=np.array([7, 2, 7, 9, 2])).first(2)
+    assert (found.values.tolist(), found.process_count) == ([5.0, 4.0, 6.0, 7.0], 2)
     assert found.notes == ("the first 2 of 3 processes are used",)
 
 
@@ -126,8 +123,7 @@ def test_a_record_of_another_unit_is_left_out_and_named() -> None:
 def test_one_bad_benchmark_does_not_lose_the_others() -> None:
     """A NaN makes its own benchmark a leftover, not the suite an error."""
     suite = Suite.from_records([("a", record("bad", float("nan"))), ("a", record("good", 1.0))])
-    assert [k.benchmark for k in suite.keys] == ["good"]
-    assert suite.skipped[0].benchmark == "bad"
+    assert ([k.benchmark for k in suite.keys], suite.skipped[0].benchmark) == (["good"], "bad")
     assert "finite" in suite.skipped[0].reason
 
 

@@ -252,8 +252,7 @@ def test_rebench_of_too_few_columns_is_refused(tmp_path: Path) -> None:
 def test_words_of_numbers_inside_texts_stay(tmp_path: Path) -> None:
     """JSON has no NaN and asv writes one: in a name beside quotes and backslashes the same word is a text."""
     names = ["NaN, -Infinity", '"NaN"', "\\", '\\"NaN\\\\', "half \ud800 of a pair"]
-    result = [1.0, float("nan"), 2.0, float("-inf"), 3.0]
-    entry = {"result": result, "params": [names]}
+    entry = {"result": [1.0, float("nan"), 2.0, float("-inf"), 3.0], "params": [names]}
     content = {"commit_hash": "c", "requirements": {}, "params": {}, "results": {"time_x": entry}}
     path = tmp_path / "c.json"
     path.write_text(json.dumps(content))

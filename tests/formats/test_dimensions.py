@@ -24,8 +24,7 @@ from speedproof.formats.versions import dimensions, named, without
     ("plain", {"name": "plain"}),
 ])  # fmt: skip
 def test_names_are_taken_apart_as_their_tools_write_them(name: str, found: dict[str, str]) -> None:
-    taken = dimensions(name, ())
-    assert taken == {"benchmark": name, **found}
+    assert dimensions(name, ()) == {"benchmark": name, **found}
     for dimension, value in found.items():
         if dimension != "name":
             left = without(name, {dimension: value}, bare=True)
@@ -83,8 +82,7 @@ def test_jmh_parameters_as_versions_and_rows(tmp_path: Path) -> None:
     suite = read_suite(path, by="lib,size")
     assert (suite.versions[0], suite.benchmarks) == ("lib=ACM/size=10", ("B.sort",))
     suite = read_suite(path, by="lib", rows="name")
-    assert suite.benchmarks == ("B.sort",)
-    assert [s.n for s in suite.samples.values()] == [4, 4]
+    assert (suite.benchmarks, [s.n for s in suite.samples.values()]) == (("B.sort",), [4, 4])
     assert "size" in {residue.field for residue in suite.residue}, "what was pooled is said"
 
 
@@ -193,8 +191,7 @@ def test_fields_of_factorial_names(
 
 def test_a_name_of_which_all_fields_are_versions(mazouz: Path) -> None:
     suite = read_suite(mazouz, by="program,threads", columns={"benchmark": "program,threads"})
-    assert suite.versions[0] == "program=330.art_m/threads=2"
-    assert suite.benchmarks == ("values",)
+    assert (suite.versions[0], suite.benchmarks) == ("program=330.art_m/threads=2", ("values",))
 
 
 @pytest.mark.parametrize(("url", "version"), [

@@ -181,8 +181,7 @@ def test_lines_among_odd_ones(
     path.write_text(text)
     records, skipped = split(path)
     expected, wrong = line_by_line(text)
-    assert {(r.benchmark, r.metric): r.values.tolist() for r in records} == expected
-    assert len(skipped) == wrong
+    assert ({(r.benchmark, r.metric): r.values.tolist() for r in records}, len(skipped)) == (expected, wrong)
 
 
 def test_a_unit_like_a_name_does_not_shift_the_lines(tmp_path: Path) -> None:

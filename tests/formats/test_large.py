@@ -159,8 +159,7 @@ def test_long_tables_against_all_rows_in_memory(seed: int, tmp_path: Path, tiny:
     for item in read(path):
         if isinstance(item, Record):
             assert item.processes is not None
-            own = (item.benchmark, item.version or "", *(value for _, value in item.fields))
-            found[own] = item
+            found[(item.benchmark, item.version or "", *(value for _, value in item.fields))] = item
     assert found.keys() == expected.keys()
     for key, (values, processes) in expected.items():
         assert found[key].values.tolist() == values

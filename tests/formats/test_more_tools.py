@@ -28,8 +28,7 @@ def test_benchmarkdotnet_against_json(files: Path) -> None:
     for record, benchmark in ((old, first), (new, second)):
         results = [m for m in benchmark["Measurements"] if m["IterationStage"] == "Result"]
         own = {m["Nanoseconds"] / m["Operations"] for m in results}
-        found = set((record.values * 1e9).round(6).tolist())
-        assert own <= found
+        assert own <= set((record.values * 1e9).round(6).tolist())
         assert record.unit == "s"
         assert Trait.WARMUP_REMOVED in record.traits
         assert Trait.ONE_PROCESS not in record.traits
@@ -37,10 +36,8 @@ def test_benchmarkdotnet_against_json(files: Path) -> None:
     assert processes(old) == [0, 0, 0, 1, 1, 1], "a launch is a process"
     assert old.notes == ("1 value that BenchmarkDotNet removed as an outlier is among the values",)
     assert (new.values * 1e9).round(6).tolist() == [50.0, 52.5, 48.0, 49.0]
-    assert new.notes == ()
-    assert [s.expected for s in skipped] == [False, False, True]
-    assert skipped[0].benchmark == "Demo.Sorts.Failed(N: 10)"
-    assert skipped[1].where == "Benchmarks[3].Method"
+    assert (new.notes, [s.expected for s in skipped]) == ((), [False, False, True])
+    assert (skipped[0].benchmark, skipped[1].where) == ("Demo.Sorts.Failed(N: 10)", "Benchmarks[3].Method")
     assert "8 warm-up iterations" in skipped[2].reason
 
 
@@ -138,8 +135,7 @@ def test_nanobench_against_json(files: Path) -> None:
     names = [r.benchmark for r in times(records)]
     assert names == ["sorting/std::sort", "std::find", "reversed/std::sort"], "a name of two titles has both"
     cycles = [r for r in records if r.metric == "cycles"]
-    assert cycles[0].values.tolist() == [81.5, 73.5, 89.5]
-    assert {r.unit for r in cycles} == {"cycles"}
+    assert (cycles[0].values.tolist(), {r.unit for r in cycles}) == ([81.5, 73.5, 89.5], {"cycles"})
     assert {r.metric for r in records} == {"time", "cycles", "instructions"}
     lost, damaged, empty, counters = skipped
     assert damaged.where == "results[3].measurements"
@@ -196,8 +192,7 @@ def test_krun_damage_is_named(tmp_path: Path) -> None:
     path = tmp_path / "k.json"
     path.write_text('{"wallclock_times": {"a:P:x": 7, "b": [[2.0]]}, "audit": {}, "eta_estimates": {}}')
     records, (damaged,) = split(path)
-    assert [r.benchmark for r in records] == ["b"]
-    assert damaged.where == "wallclock_times.a:P:x"
+    assert ([r.benchmark for r in records], damaged.where) == (["b"], "wallclock_times.a:P:x")
     path.write_text("{}")
     with pytest.raises(FormatError, match="lacks wallclock_times"):
         list(read(path, format="krun"))

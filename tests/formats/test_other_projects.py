@@ -102,8 +102,7 @@ def test_jmh_scores_are_the_tools_own(shared: Path) -> None:
 
 
 def test_criterion_means_are_the_tools_own(shared: Path) -> None:
-    folder = shared / "criterion" / "html_report"
-    for record in read(folder):
+    for record in read(shared / "criterion" / "html_report"):
         assert isinstance(record, Record)
         estimates = json.loads((Path(record.path).parent / "estimates.json").read_text())
         assert record.values.mean() * 1e9 == pytest.approx(estimates["Mean"]["point_estimate"], rel=1e-9)
@@ -149,6 +148,5 @@ def test_nanobench_medians_are_the_tools_own(shared: Path) -> None:
     results = json.loads(path.read_text())["results"]
     records = [r for r in read(path) if isinstance(r, Record)]
     for metric, member in (("time", "elapsed"), ("cycles", "cpucycles"), ("instructions", "instructions")):
-        own = [r for r in records if r.metric == metric]
-        for record, result in zip(own, results, strict=True):
+        for record, result in zip([r for r in records if r.metric == metric], results, strict=True):
             assert np.median(record.values) == pytest.approx(result[f"median({member})"], rel=1e-12)

@@ -72,8 +72,7 @@ def test_a_log_of_no_run_is_refused(tmp_path: Path) -> None:
 
 def test_threads_as_versions(folder: Path) -> None:
     suite = sp.read(folder / "baseline.log", by="threads", rows="program,input")
-    assert suite.versions == ("1", "2")
-    assert suite.benchmarks == ("parsec.sort/native", "parsec.sort/simsmall")
+    assert (suite.versions, suite.benchmarks) == (("1", "2"), ("parsec.sort/native", "parsec.sort/simsmall"))
     assert sp.read(folder / "baseline.log", by="threads", only="*native").pair("1", "2").pairs
 
 

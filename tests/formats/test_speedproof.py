@@ -204,8 +204,7 @@ def test_sessions_that_went_on_with_each_other_are_one_experiment(tmp_path: Path
     (sample,) = suite.samples.values()
     assert sample.values.tolist() == [1.0, 2.0]
     assert Trait.STOPPED_ON_RESULT in sample.traits
-    assert sample.notes == ("session t went on with s",)
-    assert suite.residue == ()
+    assert (sample.notes, suite.residue) == (("session t went on with s",), ())
 
 
 def test_newer_files_are_refused_and_newer_members_ignored(tmp_path: Path) -> None:

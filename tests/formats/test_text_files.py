@@ -104,8 +104,7 @@ def test_a_header_names_a_quantity_or_a_unit_and_is_noted(
     tmp_path: Path, header: str, unit: str | None
 ) -> None:
     (record,), _ = split(write(tmp_path, f"{header}\n2\n3\n"), format="raw")
-    assert record.values.size == 2
-    assert record.unit == (unit or "")
+    assert (record.values.size, record.unit) == (2, unit or "")
     (note,) = record.notes
     assert note.startswith(f"line 1, {header.strip(chr(34))!r}, was taken as a header")
     assert ("names no unit" in note) == (unit is None)
@@ -165,8 +164,7 @@ def test_raw_text_errors_name_line_and_remedy(tmp_path: Path, text: str, where: 
 
 
 def test_sorted_values_are_said_to_be_sorted(tmp_path: Path) -> None:
-    rising = "\n".join(str(v) for v in range(1, 31))
-    (record,), _ = split(write(tmp_path, rising))
+    (record,), _ = split(write(tmp_path, "\n".join(str(v) for v in range(1, 31))))
     assert Trait.SORTED in record.traits
     assert Trait.ORDER_KNOWN not in record.traits
     assert record.notes
@@ -219,8 +217,7 @@ def test_a_quoted_cell_is_no_comment(tmp_path: Path) -> None:
 )
 def test_a_comment_that_looks_like_a_row_is_told(tmp_path: Path, text: str, where: str, begins: str) -> None:
     records, (left_out,) = split(write(tmp_path, text, "f.csv"))
-    assert {r.benchmark for r in records} == {"a"}
-    assert (left_out.where, left_out.expected) == (where, False)
+    assert ({r.benchmark for r in records}, left_out.where, left_out.expected) == ({"a"}, where, False)
     assert left_out.reason.startswith(begins)
 
 
@@ -271,8 +268,7 @@ def test_the_table_of_ripgreps_benchsuite(tmp_path: Path) -> None:
     rows = [("a", "rg", 0.5), ("a", "rg", 0.25), ("a", "grep", 2.5), ("b", "rg", 0.75), ("b", "grep", 3.0)]
     lines = [f'{b},1,2,{name},"{name} x, y",{time},68,' for b, name, time in rows]
     header = "benchmark,warmup_iter,iter,name,command,duration,lines,env"
-    path = write(tmp_path, "\n".join([header, *lines]), "raw.csv")
-    records, _ = split(path)
+    records, _ = split(write(tmp_path, "\n".join([header, *lines]), "raw.csv"))
     assert [(r.benchmark, r.version, r.values.tolist(), r.unit) for r in records] == [
         ("a", "rg", [0.5, 0.25], "s"), ("a", "grep", [2.5], "s"), ("b", "rg", [0.75], "s"),
         ("b", "grep", [3.0], "s"),
@@ -300,8 +296,7 @@ def test_matrix_of_benchmarks_by_runs(files: Path) -> None:
 
 
 def test_benchmark_column_with_versions_beside(tmp_path: Path) -> None:
-    path = write(tmp_path, "benchmark;before;after\na;1.5;1.0\na;1.6;1.1\nb;3;2\n")
-    records, _ = split(path)
+    records, _ = split(write(tmp_path, "benchmark;before;after\na;1.5;1.0\na;1.6;1.1\nb;3;2\n"))
     assert {(r.benchmark, r.version): r.values.tolist() for r in records} == {
         ("a", "before"): [1.5, 1.6], ("a", "after"): [1.0, 1.1], ("b", "before"): [3.0],
         ("b", "after"): [2.0],
@@ -310,8 +305,7 @@ def test_benchmark_column_with_versions_beside(tmp_path: Path) -> None:
 
 def test_other_measurements_do_not_tear_samples_apart(tmp_path: Path) -> None:
     rows = [f"{k},sort,{k + 0.5},{k / 7},2026-01-01T00:00:0{k},{k % 2 + 1}" for k in range(8)]
-    path = write(tmp_path, "\n".join([",name,time,cpu,date,threads", *rows]))
-    records, (left_out,) = split(path)
+    records, (left_out,) = split(write(tmp_path, "\n".join([",name,time,cpu,date,threads", *rows])))
     assert [(dict(r.fields), r.values.tolist()) for r in records] == [
         ({"threads": "1"}, [0.5, 2.5, 4.5, 6.5]),
         ({"threads": "2"}, [1.5, 3.5, 5.5, 7.5]),
@@ -515,8 +509,7 @@ def test_fractions_that_might_stand_below_are_no_header(
 def test_nan_is_not_a_missing_cell(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("benchmark,value\na,NaN\na,NA\na,1.5\n")
-    reasons = [item.reason for item in split(path)[1]]
-    assert reasons == ["the value is NaN", "the value is missing"]
+    assert [item.reason for item in split(path)[1]] == ["the value is NaN", "the value is missing"]
 
 
 def test_more_of_a_metric_is_better_on_request(tmp_path: Path) -> None:

@@ -102,8 +102,7 @@ def test_partitions_against_every_one() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
         x = np.sort(rng.normal(0, 1, 11) + 4 * rng.integers(0, 3, 11))
-        lines = {len(line) - 1: line for line in reversed(em.partitions(x, 4))}
-        for K, line in lines.items():
+        for K, line in {len(line) - 1: line for line in reversed(em.partitions(x, 4))}.items():
             every = [np.array([0, *cuts, x.size]) for cuts in combinations(range(1, x.size), K - 1)]
             assert within(x, line) == pytest.approx(min(within(x, cuts) for cuts in every), abs=1e-12)
 

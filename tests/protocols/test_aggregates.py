@@ -291,8 +291,7 @@ def test_a_mean_of_logarithms_against_scipy() -> None:
     assert (with_floor.error, with_floor.df) == pytest.approx((math.hypot(these.error, 0.03), 5.0))
     assert with_sessions(these, 0.03, 500.0).df == these.df
     assert with_sessions(these, 0.0, 5.0) == these
-    floor = NoiseFloor("", {}, {Key("").metric: SessionSpread(2e-4, 7.0, 0.0, 2)})
-    held = log_ratios(pairs[:1], floor)
+    held = log_ratios(pairs[:1], NoiseFloor("", {}, {Key("").metric: SessionSpread(2e-4, 7.0, 0.0, 2)}))
     assert (held.sessions, held.degrees) == pytest.approx((math.sqrt(2 * 2e-4), 7.0))
     whole = geometric_means(pairs, 0.1)
     assert whole.like_these == like.estimate(0.1)

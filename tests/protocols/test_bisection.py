@@ -69,8 +69,7 @@ def test_an_open_answer_holds_the_change_as_often_as_it_says() -> None:
     for seed in range(60):
         rng = np.random.default_rng([9, seed])
         place = int(rng.integers(1, 64))
-        level = [1.0] * place + [1.02] * (64 - place)
-        found = searched(level, 0.01, most=25, seed=seed)
+        found = searched([1.0] * place + [1.02] * (64 - place), 0.01, most=25, seed=seed)
         if found.outcome is BisectionOutcome.OPEN:
             held.append(place in found.credible)
     assert len(held) > 40
@@ -88,8 +87,7 @@ def test_commits_that_do_not_build_end_as_a_set() -> None:
     """The step is between 3 and 6; nothing tells 4, 5 and 6 apart."""
     found = searched([1.0] * 5 + [1.2] * 5, 0.001, frozenset({4, 5}))
     assert found.outcome is BisectionOutcome.CULPRIT
-    assert (found.parent, found.culprit, found.credible) == (3, 6, (4, 5, 6))
-    assert set(found.skipped) == {4, 5}
+    assert (found.parent, found.culprit, found.credible, set(found.skipped)) == (3, 6, (4, 5, 6), {4, 5})
 
 
 def test_a_proof_leaves_no_other_commit() -> None:

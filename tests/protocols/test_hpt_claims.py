@@ -197,8 +197,7 @@ def test_many_runs_against_scipy(n: int, m: int, speedup: Fraction) -> None:
         for p, alternative in zip(found[1:], ("greater", "less"), strict=True):
             expected = stats.mannwhitneyu(a, y, alternative=alternative, method="asymptotic").pvalue
             assert p == pytest.approx(expected, rel=1e-9)
-        won = stats.mannwhitneyu(a, y).statistic
-        z = (won - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+        z = (stats.mannwhitneyu(a, y).statistic - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
         plain = hpt_levels.tested_state(duel, speedup, "paper")
         assert plain[1:] == pytest.approx((stats.norm.sf(z), stats.norm.cdf(z)), rel=1e-9)
         for state, p, q in (found, plain):
@@ -284,8 +283,7 @@ def test_whole_numbers_at_the_end_of_64_bits() -> None:
     for digits, exact in ((562949953421311.0, True), (562949953421312.0, False)):
         for duel in (score_duel([digits * 1e14], [5.0**14]), cost_duel([5.0**14], [digits * 1e14])):
             assert (duel.upper.values.dtype == np.int64) is exact
-            assert duel.upper.values.tolist() == [int(digits) << 14]
-            assert duel.lower.values.tolist() == [1]
+            assert (duel.upper.values.tolist(), duel.lower.values.tolist()) == ([int(digits) << 14], [1])
     duel = score_duel([4.0], [1.0, 4.0])
     assert duel.lower.values.dtype == np.int64
     for product in (2**61 - 1, 2**61, 2**61 + 1, 2**62):  # four times this, against the largest of 64 bits

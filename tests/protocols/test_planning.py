@@ -104,8 +104,7 @@ def test_what_fewer_than_four_runs_show_is_no_proof() -> None:
 @pytest.mark.parametrize("effect", [0.02, 0.03])
 def test_against_the_power_of_the_t_test(effect: float) -> None:
     """Of normal runs the number is that of the non-central t distribution, up to the error of 300 comparisons."""
-    found = planned(normal(1, 200), normal(2, 200), effect)
-    for size in found.sizes:
+    for size in planned(normal(1, 200), normal(2, 200), effect).sizes:
         exact = t_test_runs((10.0 - 10.0 / (1.0 + effect)) / 0.5, size.power)
         assert size.runs == pytest.approx(exact, rel=0.25)
         assert size.low < size.runs < size.high

@@ -51,8 +51,7 @@ def test_processes_are_the_unit() -> None:
     x, y = draw(1, 40, 5), draw(2, 40, 5)
     nested = sp.compare(x, y, unit="ms", quantile=0.9).headline
     medians = sp.compare(np.median(x, axis=1), np.median(y, axis=1), unit="ms", quantile=0.9).headline
-    assert nested.reference.n == 40
-    assert nested.speedup == medians.speedup
+    assert (nested.reference.n, nested.speedup) == (40, medians.speedup)
 
 
 @pytest.mark.parametrize("q", [0.5, 0.75, 0.975, 0.9999])

@@ -175,8 +175,7 @@ def test_a_benchmark_that_is_more_than_half_of_the_total(
         for k, (t, w) in enumerate(zip(times, weights, strict=True))
     ]
     found = report(given)
-    assert found.dominant == expected
-    assert found.weighting == "custom"
+    assert (found.dominant, found.weighting) == (expected, "custom")
 
 
 @pytest.mark.parametrize("weights", [[None, None], [1.0, None], [0.0, 0.0], [1.0, -1.0]])

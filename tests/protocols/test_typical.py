@@ -199,8 +199,7 @@ def test_sessions_are_paired_by_their_names(forms: tuple[str, str]) -> None:
             found = paired_units(Pair(KEY, x, y))
             assert found is not None
             names = [[int(v - 10) for v in found[0].values], [order[int(v - 10)] for v in found[1].values]]
-            assert names[0] == names[1]
-            assert sorted(names[0]) == [0, 1, 2, 3]
+            assert (names[0], sorted(names[0])) == (names[1], [0, 1, 2, 3])
             for side in found:
                 assert (np.asarray(side.sessions) + 10.0).tolist() == side.values.tolist()
 

@@ -28,8 +28,7 @@ def mean_ratio(x: Sample, y: Sample) -> object:
 
 
 def duels(x: Sample, y: Sample) -> object:
-    pairs = [Pair(Key(name), x, y) for name in "abcdef"]
-    return hpt_of_pairs(pairs, confidences=[0.9]).benchmarks
+    return hpt_of_pairs([Pair(Key(name), x, y) for name in "abcdef"], confidences=[0.9]).benchmarks
 
 
 def ranks(x: Sample, y: Sample) -> object:

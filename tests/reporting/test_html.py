@@ -99,8 +99,7 @@ def test_policy_allows_this_script_and_style_only(page: Page) -> None:
     assert policy is not None
     rules = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
     scripts = page.text_of("script")
-    kinds = [a.get("type") for t, a in page.elements if t == "script"]
-    assert kinds == ["application/json", None]
+    assert [a.get("type") for t, a in page.elements if t == "script"] == ["application/json", None]
     (style,) = page.text_of("style")
     digest = {name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
               for name, text in (("style-src", style), ("script-src", scripts[1]))}  # fmt: skip
@@ -151,8 +150,7 @@ def test_data_is_json_that_cannot_leave_its_element(made: Made, page: Page) -> N
             drawn = np.array(sample["order"])
             assert drawn.min() >= 0
             assert drawn.max() <= STEPS
-            order = np.argsort(values, kind="stable")
-            assert (np.diff(drawn[order]) >= 0).all()
+            assert (np.diff(drawn[np.argsort(values, kind="stable")]) >= 0).all()
 
 
 def test_rows_say_what_the_sheet_says(made: Made, page: Page) -> None:
@@ -169,8 +167,7 @@ def test_accessible_structure(page: Page) -> None:
     """A language, one first heading, captions or labels for what needs them, sortable columns that say so."""
     tags = [tag for tag, _ in page.elements]
     assert dict(page.elements)["html"]["lang"] == "en"
-    assert tags.count("h1") == 1
-    assert tags.count("table") == tags.count("caption")
+    assert (tags.count("h1"), tags.count("table")) == (1, tags.count("caption"))
     assert all(a.get("scope") in ("col", "row") for t, a in page.elements if t == "th")
     assert all(
         a.get("aria-hidden") == "true" or (a.get("role") == "img" and a.get("aria-label"))
@@ -264,8 +261,7 @@ def test_versions_have_short_names(make_suite: Callable[..., Made]) -> None:
 
 def test_without_samples(mixed: Made) -> None:
     """No samples, no charts: panels carry everything else."""
-    page = Page(html_report((mixed[0], Suite((), {}))))
-    data = json.loads(page.text_of("script")[0])
+    data = json.loads(Page(html_report((mixed[0], Suite((), {})))).text_of("script")[0])
     assert all(panel["drawn"] is None for panel in data["panels"])
     assert all(panel["summary"] for panel in data["panels"])
 
@@ -311,8 +307,7 @@ def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
     page = Page(render(Report("", (Text("3 of 4"), Text("a sentence")), (told_table(*told),))))
     assert page.text_of("h1") == ["3 of 4"]
     ticks = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if t == "text"]
-    labels = [float(text) for text in page.text_of("text")]
-    slope, offset = np.polyfit(np.log(labels), ticks, 1)
+    slope, offset = np.polyfit(np.log([float(text) for text in page.text_of("text")]), ticks, 1)
     lines = [(a["x1"], a["x2"]) for t, a in page.elements if t == "line" and "class" not in a]
     drawn = [[float(str(end).rstrip("%")) for end in line] for line in lines]
     bounds = [[slope * math.log(b) + offset for b in (s.low, s.high)] for s in told[:2] if s]

@@ -48,8 +48,7 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(stored, encoding="utf-8")
     again = [part for o in OPTIONS for part in (o, str(tmp_path / f"b{o}"))]
     code, out, err = speedproof("report", str(tmp_path / "r.json"), *again)
-    assert code == 0
-    assert err.count("wrote ") == len(OPTIONS)
+    assert (code, err.count("wrote ")) == (0, len(OPTIONS))
     for option in OPTIONS:
         assert (tmp_path / f"a{option}").read_bytes() == (tmp_path / f"b{option}").read_bytes()
     assert out == speedproof("compare", O2, O3, f"third={O3}")[1]

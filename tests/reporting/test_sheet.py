@@ -168,8 +168,7 @@ def test_several_metrics_are_a_row_each(names: str) -> None:
         for metric, (unit, factor) in factors.items()
         for version, of in (("old", 1.0), ("new", factor))
     }
-    suite = Suite(("old", "new"), samples)
-    (made,) = sp.compare_suite(suite, metric="all").reports()
+    (made,) = sp.compare_suite(Suite(("old", "new"), samples), metric="all").reports()
     told = dict(line.split(maxsplit=1) for line in render(made).splitlines()[3:7])
     for metric, change in (("time", "2.00x faster"), ("memory", "4.00x better"), ("misses", "2.00x worse")):
         start = rf"2 {change[6:]} of 2 +{change} \[" if names == "ab" else rf"10.50.* {change}"
@@ -206,8 +205,7 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     ]
     (made,) = sheet.reports(results)
     text = render(made)
-    places = [row.name for row in made.tables[0].rows]
-    assert places == [first, *means]
+    assert [row.name for row in made.tables[0].rows] == [first, *means]
     assert "In this order: \u2588\u2581\u2585\u2586" in text
     several = [
         replace(

@@ -100,9 +100,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     branch = HistoryAnswer("s.db", 0.95, own, main.series, tracks, (), (), None)
     write_site([main], tmp_path / "site", made="today", branches={"feature": branch})
     _, track = told(tmp_path / "site" / "data" / "0.js")
-    assert track["br"] == "feature"
-    assert track["k"] == [[50, 2]]
-    assert track["cm"] == {"50": "f1", "51": "f2"}
+    assert (track["br"], track["k"], track["cm"]) == ("feature", [[50, 2]], {"50": "f1", "51": "f2"})
 
 
 def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
@@ -168,8 +166,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert find("h1").text == "1 change in 1 of 2 benchmarks over 60 commits"
     names = [a.text for a in browser.find_elements(By.CSS_SELECTOR, "tbody td.name a")]
     assert sorted(names) == sorted(["parse", "parse", HOSTILE])
-    body = find("body")
-    body.send_keys("/")
+    find("body").send_keys("/")
     find("#filter").send_keys("PAR")
     assert [a.text for a in browser.find_elements(By.CSS_SELECTOR, "tbody td.name a")] == ["parse", "parse"]
     assert "q=PAR" in address()

@@ -129,8 +129,7 @@ def test_a_chance_is_told_in_whole_percent(share: float) -> None:
 def test_memory_is_not_fast() -> None:
     """Only times and rates are fast or slow."""
     x = np.linspace(1e6, 1.1e6, 12)
-    found = compare_medians(Sample(x, "B"), Sample(x / 2, "B"), Rules())
-    assert change(found) == "2.00x better"
+    assert change(compare_medians(Sample(x, "B"), Sample(x / 2, "B"), Rules())) == "2.00x better"
 
 
 @pytest.mark.parametrize(("needed", "told"), [
@@ -224,8 +223,7 @@ def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: 
     """What is left of a number beside a cut would be read as another number."""
     (short,) = shortened([f"copy/{one}kB of {other}kB/x"], width)
     assert width_of(short) <= width
-    whole = {str(one), str(other)}
-    assert {*re.findall("[0-9]+", short)} <= whole
+    assert {*re.findall("[0-9]+", short)} <= {str(one), str(other)}
 
 
 def test_commands_are_shortened_between_words() -> None:

@@ -130,8 +130,7 @@ def test_bounds_of_skewed_ratios_pass_their_median() -> None:
         race.add({"X": x, "Y": base})
         sequence.add(x, base)
     # The bound is beyond the median, and still below half of the centre: there is more to be had.
-    result = race.findings()[0].result
-    assert sequence.middle() < result.low < sequence.centre() ** 0.5
+    assert sequence.middle() < race.findings()[0].result.low < sequence.centre() ** 0.5
     assert race.open()
 
 

@@ -288,8 +288,7 @@ def test_bounds_by_the_definition(name: str, alpha: float) -> None:
     """
     sequence = sequence_of(BLOCKS[name], alpha)
     n, ordered = sequence.blocks, np.sort(sequence.differences)
-    spread = float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum())
-    tolerance = max(0.01 * spread / n**2, 1e-10)
+    tolerance = max(0.01 * float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum()) / n**2, 1e-10)
     threshold = math.log(1 / alpha) + 1e-9
     result = sequence.result()
     for side, bound in ((1, result.low), (-1, result.high)):
@@ -355,8 +354,7 @@ def test_what_bounds_say(low: float, high: float) -> None:
             inside = 1 / (1 + margin) < low and high < 1 + margin
             assert found.equivalent(margin) is (inside and not against)
         none = low == 0.0 or high == math.inf or against
-        expected = math.inf if none else math.sqrt(high / low) - 1
-        assert found.precision == pytest.approx(expected)
+        assert found.precision == pytest.approx(math.inf if none else math.sqrt(high / low) - 1)
 
 
 @pytest.mark.parametrize("step", [0.0, 0.1])
