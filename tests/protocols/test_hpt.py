@@ -280,10 +280,13 @@ class TestErrors:
         with pytest.raises(DataError, match="no benchmark"):
             hpt_of_pairs([])
 
-    def test_a_time_of_zero(self) -> None:
-        pair = Pair(Key("sort"), Sample(np.array([1.0])), Sample(np.array([1.0, 0.0]), label="new"))
-        with pytest.raises(DataError, match=r"sort, new: value 2 of 2 is 0.*finer unit"):
-            hpt_of_pairs([pair])
+    @pytest.mark.parametrize(("candidate", "message"), [
+        (Sample(np.array([1.0, 0.0]), label="new"), r"sort, new: value 2 of 2 is 0.*finer unit"),
+        (Sample(np.array([1.0]), "B"), "sort: the samples have two units"),
+    ])  # fmt: skip
+    def test_what_has_no_ratio(self, candidate: Sample, message: str) -> None:
+        with pytest.raises(DataError, match=message):
+            hpt_of_pairs([Pair(Key("sort"), Sample(np.array([1.0])), candidate)])
 
     @pytest.mark.parametrize("size", [1e99, 1e101, 1e200, 1e300])
     def test_versions_of_other_sizes(self, size: float) -> None:
@@ -298,11 +301,6 @@ class TestErrors:
             found = hpt_of_pairs(pairs)
             assert found.winner is (Winner.CANDIDATE if x is of_x else Winner.REFERENCE)
             assert found.speedups[0].certified == pytest.approx(size, rel=0.3)
-
-    def test_two_units(self) -> None:
-        pair = Pair(Key("sort"), Sample(np.array([1.0])), Sample(np.array([1.0]), "B"))
-        with pytest.raises(DataError, match="sort: the samples have two units"):
-            hpt_of_pairs([pair])
 
 
 class TestManyRuns:

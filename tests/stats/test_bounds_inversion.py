@@ -260,20 +260,14 @@ TIMES = st.integers(2, 12).flatmap(
 )
 
 
-@given(x=COUNTS, y=COUNTS, alpha=RISKS)
-def test_median_bounds_exceed_1_exactly_when_the_test_rejects(x: Any, y: Any, alpha: float) -> None:
-    bounds, test = ratio_of_medians(x, y, alpha), rank_sum(x, y)
-    assert (bounds.low > 1.0) == (test.pvalue <= alpha)
-    assert (bounds.high < 1.0) == (test.pvalue_less <= alpha)
-
-
-@given(x=TIMES, y=TIMES, alpha=RISKS, equal=st.booleans())
-def test_mean_bounds_exceed_1_exactly_when_the_test_rejects(
-    x: Any, y: Any, alpha: float, equal: bool
+@given(counts=st.tuples(COUNTS, COUNTS), times=st.tuples(TIMES, TIMES), alpha=RISKS, equal=st.booleans())
+def test_bounds_exceed_1_exactly_when_the_test_rejects(
+    counts: Any, times: Any, alpha: float, equal: bool
 ) -> None:
-    bounds, test = ratio_of_means(x, y, alpha, equal), (student if equal else welch)(x, y)
-    assert (bounds.low > 1.0) == (test.pvalue <= alpha)
-    assert (bounds.high < 1.0) == (test.pvalue_less <= alpha)
+    means = ratio_of_means(*times, alpha, equal), (student if equal else welch)(*times)
+    for bounds, test in ((ratio_of_medians(*counts, alpha), rank_sum(*counts)), means):
+        assert (bounds.low > 1.0) == (test.pvalue <= alpha)
+        assert (bounds.high < 1.0) == (test.pvalue_less <= alpha)
 
 
 @pytest.mark.slow
