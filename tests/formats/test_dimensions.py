@@ -33,7 +33,7 @@ PYTEST = [
     ({"benchmarks": PYTEST, "machine_info": {}}, "a", ("x", "y"), ("x.py::t[1]", "x.py::t[2]")),
 ])  # fmt: skip
 def test_parameters_as_versions(
-    tmp_path: Path, content: Any, by: str, versions: tuple[str, ...], benchmarks: tuple[str, ...]
+    tmp_path: Path, content: Any, by: Any, versions: tuple[str, ...], benchmarks: tuple[str, ...]
 ) -> None:
     text = "".join(map(GO.format, content)) if isinstance(content, list) else content
     (tmp_path / "results").write_text(text if isinstance(text, str) else json.dumps(text))

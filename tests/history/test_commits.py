@@ -28,12 +28,9 @@ WHO = {f"GIT_{of}_{what}": "a@b" for of in ("AUTHOR", "COMMITTER") for what in (
 def git(folder: Path, *words: str, at: int = 0) -> str:
     when = {"GIT_COMMITTER_DATE": f"2026-03-0{at}T23:30:00-02:00"} if at else {}
     done = subprocess.run(
-        ["git", "-C", str(folder), *words],
-        env=os.environ | WHO | when,
-        capture_output=True,
-        text=True,
+        ["git", "-C", str(folder), *words], env=os.environ | WHO | when, capture_output=True, text=True,
         check=True,
-    )
+    )  # fmt: skip
     return done.stdout.strip()
 
 
@@ -94,8 +91,7 @@ def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str
     folder, at = repository
     assert first_parent_order("main", folder) == (at["one"], at["two"], at["merge"])
     assert first_parent_order("gone", folder) == first_parent_order("main", str(tmp_path)) == ()
-    known = [Commit(at[name]) for name in ("merge", "side", "one", "two")]
-    in_order = ordered(known, "main", folder)
+    in_order = ordered([Commit(at[name]) for name in ("merge", "side", "one", "two")], "main", folder)
     assert [commit.sha for commit in in_order] == [at["one"], at["two"], at["merge"]]
     assert [c.author for c in in_order] == git(
         Path(folder), "log", "-3", "--first-parent", "--format=%an"

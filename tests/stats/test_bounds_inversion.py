@@ -264,8 +264,9 @@ TIMES = st.integers(2, 12).flatmap(
 def test_bounds_exceed_1_exactly_when_the_test_rejects(
     counts: Any, times: Any, alpha: float, equal: bool
 ) -> None:
-    means = ratio_of_means(*times, alpha, equal), (student if equal else welch)(*times)
-    for bounds, test in ((ratio_of_medians(*counts, alpha), rank_sum(*counts)), means):
+    (x, y), (u, v) = counts, times
+    means = ratio_of_means(u, v, alpha, equal), (student if equal else welch)(u, v)
+    for bounds, test in ((ratio_of_medians(x, y, alpha), rank_sum(x, y)), means):
         assert (bounds.low > 1.0) == (test.pvalue <= alpha)
         assert (bounds.high < 1.0) == (test.pvalue_less <= alpha)
 
