@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from tests.command import parse
+from tests.command import git, parse
 
 from speedproof.cli.main import command
 
@@ -182,12 +182,6 @@ def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
     ran = runner.run(baseline=base, candidate=new, comment="true", pull="7")
     assert (ran.code, ran.verdict) == (0, "pass")
     assert "::warning" in ran.log
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
-    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 @pytest.mark.slow

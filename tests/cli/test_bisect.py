@@ -3,13 +3,12 @@
 import json
 import math
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec import structs
-from tests.command import speedproof
+from tests.command import git, speedproof
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
@@ -20,12 +19,6 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 GZIP = Path(__file__).parents[2] / "examples" / "gzip" / "session.jsonl"
-
-
-def git(folder: Path, *words: str, given: str = "") -> None:
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
-    command = ["git", "-C", str(folder), *identity, *words]
-    subprocess.run(command, input=given.encode(), capture_output=True, check=True)
 
 
 def history(folder: Path, seconds: list[str]) -> Path:

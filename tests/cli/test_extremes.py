@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import speedproof, write
 
 from speedproof.mixture.model import MixtureModel
 
@@ -24,11 +24,6 @@ COMMANDS = (
     "compare --csv -", "rank", "model --bootstrap 5", "hpt", "show", "gate --protocol median",
     "gate --protocol mean",
 )  # fmt: skip
-
-
-def write(path: Path, values: object) -> str:
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
-    return str(path)
 
 
 def random_table(path: Path, rng: random.Random) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import speedproof, write
 
 import speedproof as sp
 from speedproof.data.suite import Key
@@ -16,11 +16,6 @@ from speedproof.mixture.model import MixtureModel
 from speedproof.stats.quantile_ratio import quantile_limits
 
 TWO = MixtureModel([0.7, 0.3], [10.0, 20.0], [0.5, 0.5])
-
-
-def write(path: Path, values: object) -> str:
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
-    return str(path)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.command import hyperfine, speedproof, table
+from tests.command import hyperfine, speedproof, table, write
 from tests.protocols.asking import hpt_of_scores
 
 import speedproof as sp
@@ -18,11 +18,6 @@ from speedproof.reporting.hpt import conclusion
 
 OLD = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.3, 0.3])
 NEW = MixtureModel([0.9, 0.1], [10.0, 14.0], [0.3, 0.3])
-
-
-def write(path: Path, values: object) -> str:
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
-    return str(path)
 
 
 def places(out: str) -> list[list[str]]:

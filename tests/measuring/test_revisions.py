@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import git, speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -32,14 +32,6 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 BEFORE = "give the command before --revisions, or after --"
 BUILD = "cp source bench && chmod +x bench"
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e", "-c", "protocol.file.allow=always")
-    done = subprocess.run(
-        ["git", "-C", str(folder), *identity, *words], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def commit(folder: Path, seconds: str, subject: str, name: str = "source") -> str:
