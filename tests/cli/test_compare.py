@@ -16,7 +16,7 @@ from tests.command import Terminal, speedproof, table
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.files import report_leftovers
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Skipped
 from speedproof.values import seconds
 
 ROOT = Path(__file__).parents[2]
@@ -104,20 +104,6 @@ def test_every_metric_is_named_and_counters_have_no_clock(tmp_path: Path) -> Non
     assert headline.startswith("new against old: 3 metrics")
     lines = table.splitlines()
     assert [line.split()[0] for line in lines] == ["metric", "time", "faults", "switches"]
-
-
-def test_a_metric_of_two_units_is_left_out_under_its_own_name() -> None:
-    def record(metric: str, unit: str, *values: float) -> Record:
-        return Record("sort", np.array(values), unit, metric, path="a.csv")
-
-    suite = sp.Suite.from_records(
-        (version, record(metric, unit, *values))
-        for version, size in (("old", "B"), ("new", "s"))
-        for metric, unit, values in (("time", "s", (1.0, 1.1, 1.2)), ("size", size, (5.0, 6.0, 7.0)))
-    )
-    told = {found.metric: found.problems for found in sp.compare_suite(suite, metric="all").results}
-    assert (told["time"], len(told["size"])) == ((), 1)
-    assert "old is in B" in told["size"][0]
 
 
 def test_versions_told_apart_by_a_field() -> None:

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from tests.command import speedproof, write
 
-import speedproof as sp
-from speedproof.data.suite import Key
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.model import MixtureModel
@@ -194,24 +192,6 @@ def test_a_number_of_components_that_is_given(tmp_path: Path) -> None:
         assert len(found["components"]) == expected
         assert (found["test"] is None) == ("--components" in asked)
     assert speedproof("model", str(path), "--unit", "ms", "--components", "61")[0] == 2
-
-
-@pytest.mark.parametrize(("names", "head", "rows"), [
-    (("b0 v time", "b1 v time"), "benchmark modes", ["b0", "b1"]),
-    (("b v time", "b w time"), "version modes", ["v", "w"]),
-    (("b v time", "b v size"), "benchmark modes", ["b time", "b size"]),
-])  # fmt: skip
-def test_what_all_samples_share_is_not_told_in_every_row(
-    names: tuple[str, ...], head: str, rows: list[str]
-) -> None:
-    samples = {}
-    for name in names:
-        benchmark, version, metric = name.split()
-        samples[Key(benchmark, metric), version] = sp.Sample(TWO.rvs(20, seed=1))
-    suite = sp.Suite(tuple(dict.fromkeys(version for _, version in samples)), samples)
-    lines = str(sp.model(suite, metric="all", bootstrap=0)).splitlines()
-    start = next(i for i, line in enumerate(lines) if " ".join(line.split()).startswith(head))
-    assert [re.split("  +", line)[0] for line in lines[start + 1 : start + 3]] == rows
 
 
 def test_samples_of_a_file_are_chosen_and_told_together(bimodal: str) -> None:

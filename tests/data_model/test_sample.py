@@ -152,20 +152,6 @@ def test_a_sample_does_not_depend_on_its_neighbours(rows: list[tuple[Any, ...]])
             assert 99.0 not in kept
 
 
-def test_partners_that_lack_are_named() -> None:
-    """Benchmarks of one side only are leftovers by name, for both sides."""
-    suite = Suite.from_records(
-        [
-            ("x", record("both", 1)), ("x", record("left", 1)),
-            ("y", record("both", 1)), ("y", record("right", 1)),
-        ]
-    )  # fmt: skip
-    pairing = suite.pair("x", "y")
-    assert [p.key.benchmark for p in pairing.pairs] == ["both"]
-    assert pairing.only_reference == (Key("left"),)
-    assert pairing.only_candidate == (Key("right"),)
-
-
 def test_pairs_of_two_units_or_directions_are_problems() -> None:
     """They are not compared, and the reason names both."""
     suite = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, unit="B"))])

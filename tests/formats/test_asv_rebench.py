@@ -169,21 +169,6 @@ def test_rebench_against_csv(files: Path) -> None:
 HEADER = "invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\texecutor\tinputSize\trunId\n"
 
 
-def test_rebench_runs_span_from_the_first_execution_to_the_last(tmp_path: Path) -> None:
-    """A file grows with each execution, which writes when it began."""
-    path = tmp_path / "r.data"
-    path.write_text(
-        "".join(
-            f"# Execution Start: 2026-01-0{day}T00:00:00+00:00\n{HEADER if day == 1 else ''}"
-            f"{day}\t1\t2.5\tms\ttotal\tA\tP\t\t0\n"
-            for day in (1, 2, 3)
-        )
-    )
-    (record,), _ = split(path)
-    assert record.span is not None
-    assert record.span[1] - record.span[0] == 2 * 86400
-
-
 def test_rebench_parameters_that_differ_are_named(tmp_path: Path) -> None:
     path = tmp_path / "r.data"
     rows = "".join(f"1\t1\t{n}.5\tms\ttotal\t{b}\tSOM\t{n}\t\n" for b, n in (("A", 1), ("A", 2), ("B", 2)))

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple
 from tests.formats.reading import split
 
-from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.table import each_record
 from speedproof.data.units import Direction
@@ -62,27 +61,6 @@ def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> 
         ("time", Fraction(1, 10**9)), ("throughput", Fraction(10**6)), ("memory", Fraction(1)),
     ):  # fmt: skip
         assert of[metric] == [float(Fraction(t) * factor) for t in texts]
-
-
-def test_each_start_of_a_binary_is_a_process(tmp_path: Path) -> None:
-    """Three appended outputs, two of them of two packages: 2, 1 and 1 values of A."""
-    head = "goos: linux\ngoarch: amd64\npkg: x\ncpu: c\n"
-    a = "BenchmarkA-2 10 5 ns/op\n"
-    b = f"PASS\nok x 1.2s\n{head.replace('pkg: x', 'pkg: y')}BenchmarkB-2 9 5 ns/op\n"
-    path = tmp_path / "go.txt"
-    path.write_text(head + a + a + b + head + a + b + head + a)
-    found = {r.benchmark: r for r in read(path) if isinstance(r, Record)}
-    assert found["A"].processes is not None
-    assert np.unique(found["A"].processes, return_counts=True)[1].tolist() == [2, 1, 1]
-    assert Trait.ONE_PROCESS not in found["A"].traits
-    path.write_text(head + a + head + a)
-    (two,) = read(path)
-    assert isinstance(two, Record)
-    assert np.asarray(two.processes).tolist() == [0, 1]
-    path.write_text(head + a + a)
-    (one,) = read(path)
-    assert isinstance(one, Record)
-    assert (one.processes, Trait.ONE_PROCESS in one.traits) == (None, True)
 
 
 def test_configuration_that_changes(files: Path) -> None:

@@ -89,22 +89,6 @@ def test_benchmarkdotnet_without_measurements(files: Path) -> None:
     assert mean.traits == {Trait.SUMMARY_ONLY, Trait.NANO}
 
 
-@pytest.mark.parametrize("mean", [True, False])
-def test_benchmarkdotnet_names_of_before_0_11(tmp_path: Path, mean: bool) -> None:
-    """The overhead that was subtracted was the mean then; results tell which; no time below 0."""
-    idle, actual = [10.0, 20.0, 60.0], [1030.0, 2030.0, 9030.0, 15.0]
-    overhead = statistics.mean(idle) if mean else statistics.median(idle)
-    modes = [("IdleTarget", v) for v in idle] + [("MainTarget", v) for v in actual]
-    modes += [("Result", v - overhead) for v in actual[:2]]
-    measured = [{"IterationMode": mode, "Operations": 10, "Nanoseconds": v} for mode, v in modes]
-    path = tmp_path / "b.json"
-    entry = {"Type": "T", "Method": "M", "Measurements": measured}
-    path.write_text(json.dumps({"HostEnvironmentInfo": {}, "Benchmarks": [entry]}))
-    (record,) = split(path)[0]
-    assert record.benchmark == "T.M"
-    np.testing.assert_allclose(record.values * 1e9, [max(v - overhead, 0) / 10 for v in actual], rtol=1e-12)
-
-
 def test_benchmarkdotnet_without_overhead_keeps_the_times(tmp_path: Path) -> None:
     """Where none was measured none was subtracted, and an outlier that the results lack is the actual time."""
     modes = [("Actual", 100.0), ("Actual", 300.0), ("Result", 100.0)]
@@ -248,18 +232,6 @@ def test_sightglass_flags_tell_engines_apart(tmp_path: Path) -> None:
     rows = [{**row, "event": "cycles", "count": 5, "engine_flags": f} for f in ("-O0", "-O2")]
     path.write_text(json.dumps(rows))
     assert [r.version for r in split(path)[0]] == ["e.so -O0", "e.so -O2"]
-
-
-def test_sightglass_summaries_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
-    row = {"wasm": "a.wasm", "engine": "e.so", "phase": "Execution", "event": "cycles"}
-    for extra, words in (
-        ({"min": 1, "mean_deviation": 0.5}, "sightglass's summary"),
-        ({"half_width_confidence_interval": 0.5}, "effect sizes"),
-    ):
-        path.write_text(json.dumps([{**row, **extra}]))
-        with pytest.raises(FormatError, match=words):
-            list(read(path))
 
 
 def test_values_of_github_action_benchmark(tmp_path: Path) -> None:

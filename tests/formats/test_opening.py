@@ -196,26 +196,6 @@ def test_unknown_format_name() -> None:
         read("x", format="excel")
 
 
-def test_folder(files: Path, tmp_path: Path) -> None:
-    for name in ("raw.txt", "hyperfine.json"):
-        (tmp_path / name).write_bytes((files / name).read_bytes())
-    (tmp_path / "README.md").write_text("# about")
-    (tmp_path / "LICENSE").write_text("free")
-    (tmp_path / ".hidden").write_text("1\n2\n")
-    (tmp_path / "notes").write_text("Hello")
-    inner = tmp_path / "target" / "criterion" / "Fib" / "new"
-    inner.mkdir(parents=True)
-    for path in (files / "criterion" / "Fibonacci" / "Iterative" / "new").iterdir():
-        (inner / path.name).write_bytes(path.read_bytes())
-    items = list(read(tmp_path))
-    records = [i for i in items if isinstance(i, Record)]
-    assert [Path(r.path).name for r in records] == [
-        "sample.json", "hyperfine.json", "hyperfine.json", "raw.txt",
-    ]  # fmt: skip
-    skipped = {Path(i.path).name: i.expected for i in items if isinstance(i, Skipped)}
-    assert skipped == {"README.md": True, "LICENSE": True, "notes": False, "raw.txt": False}
-
-
 def test_folder_without_results(tmp_path: Path) -> None:
     def message() -> str:
         with pytest.raises(FormatError, match="holds no results that can be read") as caught:

@@ -18,7 +18,7 @@ from speedproof.data.session_file import (
     RunLine,
     SessionLine,
 )
-from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 from speedproof.formats import detect, read
@@ -149,16 +149,6 @@ def test_a_field_of_another_tool_asks_nothing(tmp_path: Path) -> None:
     assert sp.read(path).question == SessionAsked("time")
 
 
-def test_sessions_are_told_apart(tmp_path: Path) -> None:
-    """Pooled over two machines: the suite says so."""
-    path = write(
-        tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0), session("t", host="h2"),
-        run("t", "old", 0, 2.0),
-    )  # fmt: skip
-    suite = Suite.from_records((r.version or "", r) for r in records(path))
-    assert {r.field for r in suite.residue} == {"host"}
-
-
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     lines = [
         run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3), run("s", "old", 1, 1.0, exit=-9),
@@ -190,21 +180,6 @@ def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
     assert old.traits == both | {Trait.FAILED_LEFT_OUT, Trait.TWO_PROGRAMS}
     assert new.traits == both | {Trait.STOPPED_ON_RESULT}
     assert new.notes == ("1 run left processes running: their work is not in the values",)
-
-
-def test_sessions_that_went_on_with_each_other_are_one_experiment(tmp_path: Path) -> None:
-    """Pooled without a residue; whoever went on had seen the first values, so the size was not fixed."""
-    second = msgspec.structs.replace(session("t"), resumes=("s",))
-    path = write(
-        tmp_path / "r.jsonl", session("s"), run("s", "new", 0, 1.0),
-        EndLine("s", "interrupted", {"b n=1": ("new",)}), second, run("t", "new", 0, 2.0),
-        EndLine("t", "20 runs of each version were allowed"),
-    )  # fmt: skip
-    suite = Suite.from_records((r.version or "", r) for r in records(path) if r.metric == "time")
-    (sample,) = suite.samples.values()
-    assert sample.values.tolist() == [1.0, 2.0]
-    assert Trait.STOPPED_ON_RESULT in sample.traits
-    assert (sample.notes, suite.residue) == (("session t went on with s",), ())
 
 
 def test_newer_files_are_refused_and_newer_members_ignored(tmp_path: Path) -> None:

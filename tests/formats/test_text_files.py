@@ -275,43 +275,12 @@ def test_the_table_of_ripgreps_benchsuite(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_wide_csv_columns_are_versions_or_benchmarks(files: Path) -> None:
-    records, skipped = split(files / "wide.tsv")
-    assert [(r.version, r.values.tolist()) for r in records] == [
-        ("old", [12.5, 12.25, 12.75]),
-        ("new", [10.5, 10.25]),
-    ]
-    assert {r.benchmark for r in records} == {"wide"}
-    assert not skipped, "the shorter column ends in empty cells; nothing is missing"
-    records, _ = split(files / "wide.tsv", ReadOptions(wide="benchmark", unit="ms"))
-    assert [(r.benchmark, r.version, r.unit) for r in records] == [("old", None, "s"), ("new", None, "s")]
-
-
 def test_matrix_of_benchmarks_by_runs(files: Path) -> None:
     records, _ = split(files / "matrix.csv")
     assert [(r.benchmark, r.version, r.values.tolist()) for r in records] == [
         ("sort", None, [3.0, 1.0, 2.0]),
         ("hash", None, [5.0, 6.0, 4.0]),
     ]
-
-
-def test_benchmark_column_with_versions_beside(tmp_path: Path) -> None:
-    records, _ = split(write(tmp_path, "benchmark;before;after\na;1.5;1.0\na;1.6;1.1\nb;3;2\n"))
-    assert {(r.benchmark, r.version): r.values.tolist() for r in records} == {
-        ("a", "before"): [1.5, 1.6], ("a", "after"): [1.0, 1.1], ("b", "before"): [3.0],
-        ("b", "after"): [2.0],
-    }  # fmt: skip
-
-
-def test_other_measurements_do_not_tear_samples_apart(tmp_path: Path) -> None:
-    rows = [f"{k},sort,{k + 0.5},{k / 7},2026-01-01T00:00:0{k},{k % 2 + 1}" for k in range(8)]
-    records, (left_out,) = split(write(tmp_path, "\n".join([",name,time,cpu,date,threads", *rows])))
-    assert [(dict(r.fields), r.values.tolist()) for r in records] == [
-        ({"threads": "1"}, [0.5, 2.5, 4.5, 6.5]),
-        ({"threads": "2"}, [1.5, 3.5, 5.5, 7.5]),
-    ]
-    assert left_out.expected
-    assert left_out.reason.endswith("left out: cpu, date")
 
 
 def test_pandas_index_is_no_version(tmp_path: Path) -> None:
@@ -380,25 +349,6 @@ def test_unknown_column_and_role(files: Path) -> None:
         split(files / "long.csv", ReadOptions(columns={"value": "speed"}))
     with pytest.raises(UsageError, match="not a role"):
         ReadOptions(columns={"colour": "x"})
-
-
-def test_speedup_test_configuration(files: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = files / "speedup-test" / "config.csv"
-    records, skipped = split(path)
-    assert detect(path).name == "speedup-test"
-    for name, fields in (("worked_example", (("ConfLevel", "0.95"), ("Coef", "3"))), ("small_normal", ())):
-        for version, letter in (("Sample1", "x"), ("Sample2", "y")):
-            record = next(r for r in records if (r.benchmark, r.version) == (name, version))
-            text = (files / "speedup-test" / "samples" / f"{name}.{letter}.txt").read_text()
-            assert record.values.tolist() == [float(token) for token in text.split()]
-            assert record.fields == fields
-    assert [s.benchmark for s in skipped] == ["absent"]
-    assert len(records) == 4, "a benchmark with one readable sample is left out whole"
-    assert "samples/nowhere.txt: no such file" in skipped[0].reason
-    # The same configuration from elsewhere: the samples are then found in the working directory.
-    moved = write(tmp_path, path.read_text(), "moved.csv")
-    monkeypatch.chdir(files / "speedup-test")
-    assert len(split(moved)[0]) == 4
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", " ; "])

@@ -13,11 +13,8 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.caveats import caveats_of, few_runs
-from speedproof.protocols.checks import coarse_values, of_runs, order_tests, same_values, steadiness
+from speedproof.protocols.checks import coarse_values, of_runs, same_values
 from speedproof.protocols.results import Comparison
-from speedproof.stats.dependence import drift, drift_within, lag1
-
-ORDER = frozenset({Trait.ORDER_KNOWN})
 
 
 def told(kind: Assumption, sample: Sample, used: Sample | None = None, nested: bool = False) -> list[Any]:
@@ -103,37 +100,6 @@ def test_values_in_coarse_steps() -> None:
         assert len(coarse_values([pair])[0]) == len(found)
         seen.add(step is None)
     assert seen == {True, False}
-
-
-@pytest.mark.parametrize("n", [7, 8, 20])
-def test_neighbours_and_trends_are_those_of_their_tests(n: int) -> None:
-    """Of eight runs or more in a known order."""
-    rng = np.random.default_rng(n)
-    values = [rng.standard_normal(n) + 9.0 for _ in range(3)]
-    samples = [
-        Sample(v, traits=t) for v, t in zip(values, (ORDER, frozenset(), ORDER | {Trait.SORTED}), strict=True)
-    ]
-    samples.append(Sample(values[2], traits=ORDER))
-    found, ranks = order_tests(samples, samples)
-    for i, v in ((0, values[0]), (3, values[2])):
-        if n < 8:
-            assert (found[i], ranks[i]) == (None, None)
-            continue
-        serial, trend = lag1(v), drift(v)
-        expected = [(serial.statistic, serial.pvalue), (trend.statistic, trend.pvalue)]
-        told_of = found[i]
-        assert told_of is not None
-        for tested, other in zip(told_of, expected, strict=True):
-            assert tested == pytest.approx(tuple(map(float, other)))
-    assert found[1:3] == [None, None]
-    processes = np.arange(n) // 4
-    nested = [Sample(v, processes=processes, traits=ORDER) for v in values[:2]]
-    steady = steadiness([*nested, samples[0]])
-    assert steady[2] is None
-    for one, v in zip(steady[:2], values[:2], strict=True):
-        within = drift_within(v[None], processes)
-        expected_within = float(within.statistic[0]), float(within.pvalue[0])
-        assert one == pytest.approx(expected_within, nan_ok=True)
 
 
 def test_how_values_are_nested_is_told() -> None:

@@ -15,7 +15,7 @@ from speedproof.arrays import FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.ranks import rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
-from speedproof.stats.ratio import edges, hold, ratio_of_means, ratio_of_means_test, scaled
+from speedproof.stats.ratio import edges, ratio_of_means, ratio_of_means_test, scaled
 from speedproof.stats.ratio_medians import (
     median_ratio,
     ratio_of_medians,
@@ -162,20 +162,6 @@ def test_a_gamma_is_positive_and_finite(gamma: float) -> None:
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"^a ratio is tested against a positive gamma, not {gamma:g}$"):
             test(gamma)
-
-
-@pytest.mark.parametrize("equal", [1.0, 0.5])
-def test_bounds_are_held_on_the_side_of_the_verdict(equal: float) -> None:
-    """By one float, and only where they are not there by themselves."""
-    beyond, within = math.nextafter(equal, 2.0), math.nextafter(equal, 0.0)
-    values = [0.2, within, equal, beyond, 3.0]
-    for (low, high), faster, slower in itertools.product(
-        itertools.product(values, repeat=2), (True, False), (True, False)
-    ):
-        told = (np.array([low]), np.array([high]), np.array([faster]), np.array([slower]))
-        found = hold(*told) if equal == 1.0 else hold(*told, equal)
-        assert found.low[0] == (max(low, beyond) if faster else min(low, equal))
-        assert found.high[0] == (min(high, within) if slower else max(high, equal))
 
 
 SIZES = [(1, 1), (1, 4), (3, 2), (5, 5), (4, 9), (51, 3), (2, 52)]

@@ -12,7 +12,6 @@ from tests.stats.test_permutation import deviate, naive, sums_of
 
 from speedproof.arrays import FloatArray
 from speedproof.stats import permutation
-from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
 from speedproof.stats.superiority import (
     chance_bounds,
@@ -361,25 +360,6 @@ def test_only_what_exceeds_the_drift_is_proven(swapped: bool) -> None:
             at = 1 / gamma if swapped else gamma
             test = typical_ratio_test(first, second, at, steps=read, inflation=factors)
             assert min(float(test.pvalue), float(test.pvalue_less)) == (0.05 if beyond else 0.5)
-
-
-def test_the_answer_at_one_may_be_handed_on() -> None:
-    """Of several pairs in any shape, some at a time, with steps and factors of their own."""
-    rng = np.random.default_rng(8)
-    x, y = rng.lognormal(0.1, 0.2, (2, 3, 9)), rng.lognormal(0.0, 0.2, (3, 11))
-    steps, factors = 0.1 * rng.random((2, 1, 2)), 1.0 + rng.random((3, 2)).round()
-    whole = typical_ratio(x, y, 0.05, steps=steps, inflation=factors)
-    at_one = OneSided(whole.pvalue, whole.pvalue_less)
-    for gamma in (0.9, 1.0, 1.2):
-        test, other = (
-            typical_ratio_test(x, y, gamma, steps=steps, inflation=factors, **more)
-            for more in ({}, {"at_one": at_one})
-        )
-        np.testing.assert_array_equal([other.pvalue, other.pvalue_less], [test.pvalue, test.pvalue_less])
-    for i, j in np.ndindex(2, 3):
-        alone = typical_ratio(x[i, j], y[j], 0.05, steps=steps[i, 0], inflation=factors[j])
-        own = [part[i, j] for part in structs.astuple(whole)]
-        assert own == pytest.approx([float(part) for part in structs.astuple(alone)], rel=1e-13)
 
 
 def test_two_values_are_counted_up_to_a_size() -> None:
