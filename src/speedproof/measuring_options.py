@@ -213,6 +213,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "$XDG_STATE_HOME/speedproof/sessions)",
         values.place,
         Title("results"),
+        FIRST,
     ] = None
     export_hyperfine: Annotated[
         str | None, "--export-hyperfine, --export-json FILE", "also write hyperfine's JSON", values.place

@@ -57,7 +57,7 @@ class Recorder:
         monitoring.use_tool_id(_TOOL, "speedproof")
         monitoring.register_callback(_TOOL, monitoring.events.LINE, self._line)
         prefix = str(self.package)
-        gc.unfreeze()  # what the tests have frozen is not listed
+        gc.unfreeze()  # the tests' own conftest hides what they imported
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(prefix):
                 for code in codes(one.__code__):

@@ -53,6 +53,7 @@ class Server:
             _without_shrinking(item)
         for module in {mutant.module for mutant in self.wanted}:
             importlib.import_module(f"speedproof.{module.removesuffix('.py').replace('/', '.')}")
+        gc.unfreeze()  # the tests' own conftest hides what they imported
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
         gc.unfreeze()  # what the tests have frozen is not listed
         for one in gc.get_objects():

@@ -223,7 +223,7 @@ def test_two_versions_of_one_file() -> None:
     Path("w.csv").write_text("benchmark,value\nx,1\nx,2\n")
     code, out, _ = gate("v.csv:b", "v.csv:a")
     assert code == 0
-    assert out.startswith("PASS: x is not slower by more than 2 %")
+    assert out.startswith("PASS: a is not slower by more than 2 %")
     assert gate("v.csv:a", "v.csv:c:d")[0] == 0
     assert re.search(r"^ +a +old ", gate("v.csv:a", "old=v.csv:b")[1], re.MULTILINE)
     assert gate("v.csv:a", "w.csv")[0] == 3

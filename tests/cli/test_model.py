@@ -194,6 +194,16 @@ def test_a_number_of_components_that_is_given(tmp_path: Path) -> None:
     assert speedproof("model", str(path), "--unit", "ms", "--components", "61")[0] == 2
 
 
+def test_the_largest_number_that_was_tried_is_told(tmp_path: Path) -> None:
+    """Three separate values of forty runs each, of which two components cannot be all."""
+    values = np.random.default_rng(5).normal(np.repeat([10, 20, 40], 40), 0.1)
+    words = ("model", write(tmp_path / "a.txt", values), "--bootstrap", "0", "--max-components")
+    for most, told in ("2", True), ("3", True), ("4", False):
+        assert ("the largest number tried: there may be more" in speedproof(*words, most)[1]) == told
+        assert json.loads(speedproof(*words, most, "--json")[1])["results"][0]["model"]["at_limit"] == told
+    assert "largest number" not in speedproof(*words[:-1], "--components", "2")[1]
+
+
 def test_samples_of_a_file_are_chosen_and_told_together(bimodal: str) -> None:
     """A row each, with the rule by which modes are counted."""
     words = ("model", bimodal, AMMP, "--bootstrap", "0")

@@ -67,9 +67,14 @@ def test_what_three_runs_show_is_an_exit_code_as_of_compare() -> None:
 @pytest.mark.parametrize(
     ("seconds", "runs", "code", "said"),
     [
-        ("0.03", "25", 0, "PASS: command is not slower by more than 50 %"),
-        ("0.12", "25", 1, "FAIL: command is slower by more than 50 %"),
-        ("0.03", "3", 3, "UNDECIDED: command may be over 50 % slower"),  # three signs prove nothing at 5 %
+        ("0.03", "25", 0, "PASS: sleep 0.03 (2) is not slower by more than 50 %"),
+        ("0.12", "25", 1, "FAIL: sleep 0.12 is slower by more than 50 %"),
+        (
+            "0.03",
+            "3",
+            3,
+            "UNDECIDED: sleep 0.03 (2) may be over 50 % slower",
+        ),  # three signs prove nothing at 5 %
     ],
 )
 def test_a_gate_that_measures(seconds: str, runs: str, code: int, said: str) -> None:

@@ -270,6 +270,9 @@ def test_a_file_for_json_is_no_command() -> None:
     message = refused("true", "true", "--json", "x.json")
     assert "x.json was taken for a command; JSON goes to standard output (--json > x.json)" in message
     assert run("true", "echo x.json", "--max-runs", "3", "--json")[0] == 0
+    assert "old.json was taken for a command; files: speedproof compare" in refused("old.json", "new.json")
+    Path("r.csv").touch()
+    assert "unknown command r.csv; did you mean compare r.csv?" in speedproof("r.csv")[2]
 
 
 def test_what_review_and_resume_cannot_heed_is_refused() -> None:

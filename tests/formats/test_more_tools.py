@@ -123,7 +123,7 @@ def test_nanobench_against_json(files: Path) -> None:
     assert {r.metric for r in records} == {"time", "cycles", "instructions"}
     lost, damaged, empty, counters = skipped
     assert damaged.where == "results[3].measurements"
-    assert lost.reason == "instructions is not a number in 1 of 2 epochs"
+    assert lost.reason == "instructions is not a finite number in 1 of 2 epochs"
     assert "templates::json()" in empty.reason
     assert counters.expected
     assert counters.reason.startswith("12 counters left out"), "4 of each of the 3 benchmarks are 0"
@@ -155,7 +155,7 @@ def test_krun_against_json(files: Path, tmp_path: Path) -> None:
     assert processes(pinned) == [0, 0, 0, 1, 1, 1]
     reasons = {(s.benchmark, s.where.split(":", 1)[-1]): s.reason for s in skipped if not s.expected}
     assert reasons == {
-        ("dummy", "CPython:default-python"): "time is not a number in 1 of 6 iterations",
+        ("dummy", "CPython:default-python"): "time is not a finite number in 1 of 6 iterations",
         ("dummy", "PyPy:default-python"): "no process execution has ended yet; let krun run to its end",
         ("nbody", "PyPy:default-python"): "1 of 2 process executions crashed and left no times",
     }

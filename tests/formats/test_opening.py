@@ -91,24 +91,37 @@ def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrappi
     assert [(r.values.tolist(), r.where) for r in read(path) if isinstance(r, Record)] == plain
 
 
-@pytest.mark.parametrize(("content", "words"), [
-    (b"", "empty"), (b" \n\r\n\t", "empty"), (gzip.compress(b"1.5\n" * 100, mtime=0)[:-9], "cut short"),
-    (gzip.compress(b"1.5\n" * 100, mtime=0)[:20] + b"\0" * 30, "damaged"),
-    (bz2.compress(b"1.5\n" * 100)[:-5], "damaged or cut short"),
-    (b"PK\x03\x04 and so on", "a zip archive; unpack it"), (b"\x7fELF\0\0", "a program"),
-    ("1.5\n2.5\n".encode("utf-16-le"), "iconv -f UTF-16"), (b"\xff\xfe1", "damaged"),
-    (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"), (b"{", "begins like JSON but is cut off or malformed"),
-    (b"[]", "JSON without any named members"),
-    (b'{"results": [{"comm', "begins like JSON but is cut off or malformed"),
-    (b'{"results": []}', "JSON without any results: 'results' is empty"),
-    (b'{"speed": 3}', "JSON of an unknown tool, with members 'speed'"),
-    (b'{"speed": 3}\n{"speed": 4}\n', "JSON of an unknown tool, with members 'speed'"),
-    (b"Hello\nworld\n", "the first line is 'Hello'; known formats: "),
-    (b'{"results": [], "command": 1, "times": 2}', "holds no results"),
-    (b'{"results": [{"command": "x", "times": [1.0, 2', "ends in the middle"),
-    (b'{"results": [{"command": "x", "times": [1.0,\n 2x', "not JSON"),
-    (b'{"results": {"command": "x", "times": []}}', "expected `array`, got `object`"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b" \n\r\n\t", "empty"),
+        (gzip.compress(b"1.5\n" * 100, mtime=0)[:-9], "cut short"),
+        (gzip.compress(b"1.5\n" * 100, mtime=0)[:20] + b"\0" * 30, "damaged"),
+        (bz2.compress(b"1.5\n" * 100)[:-5], "damaged or cut short"),
+        (b"PK\x03\x04 and so on", "a zip archive; unpack it"),
+        (b"\x7fELF\0\0", "a program"),
+        ("1.5\n2.5\n".encode("utf-16-le"), "iconv -f UTF-16"),
+        (b"\xff\xfe1", "damaged"),
+        (b"1.5\n2.5 \xb5s\n", "iconv -f LATIN1"),
+        (b"{", "begins like JSON but is cut off or malformed"),
+        (b"name,mean,std\nx,1,2\n", "this is a table of means and deviations"),
+        (
+            b'{"speedproof": "0", "schema": 5, "command": "compare", "results": [{"mean": 1}]}',
+            "an answer of speedproof",
+        ),
+        (b"[]", "JSON without any named members"),
+        (b'{"results": [{"comm', "begins like JSON but is cut off or malformed"),
+        (b'{"results": []}', "JSON without any results: 'results' is empty"),
+        (b'{"speed": 3}', "JSON of an unknown tool, with members 'speed'"),
+        (b'{"speed": 3}\n{"speed": 4}\n', "JSON of an unknown tool, with members 'speed'"),
+        (b"Hello\nworld\n", "the first line is 'Hello'; 'speedproof formats' lists what is read"),
+        (b'{"results": [], "command": 1, "times": 2}', "holds no results"),
+        (b'{"results": [{"command": "x", "times": [1.0, 2', "ends in the middle"),
+        (b'{"results": [{"command": "x", "times": [1.0,\n 2x', "not JSON"),
+        (b'{"results": {"command": "x", "times": []}}', "expected `array`, got `object`"),
+    ],
+)
 def test_refusals_say_why(tmp_path: Path, content: bytes, words: str) -> None:
     path = tmp_path / "result.dat"
     path.write_bytes(content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,9 @@ from tests.command import parse, speedproof
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
+from speedproof.data.suite import Key
+from speedproof.history.alarms import find_alarms
+from speedproof.history.rows import StoredSeries
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.reporting.history import overview
@@ -149,10 +154,39 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not decided by another metric."""
+    """It is not decided by another metric, and nothing is built first."""
     suspected(tmp_path, monkeypatch, "heat")
-    code, out, err = run(tmp_path, "confirm", "--", "sh", "nap", "1")
+    code, out, err = run(tmp_path, "confirm", "--build", "touch x", "--", "sh", "nap", "1")
     assert (code, out, "--decide-by heat: no such metric; available: time, " in err) == (2, "", True)
+    assert "building" not in err
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        ("/bin/sh", True),
+        ("/bin/sh -c true", True),
+        ("{here}/pause 1", True),
+        ("sh {here}/pause", True),
+        ("sh pause", False),
+        ("/bin/sh pause", False),
+        ("/bin/sh {here}/pause pause", False),
+        ("sh {here}/gone", False),
+        ("sh /bin/sh", False),
+        ("", False),
+    ],
+)
+@pytest.mark.parametrize("split", [False, True])
+def test_one_file_for_both_commits_is_not_compared_with_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, refused: bool, split: bool
+) -> None:
+    """An absolute name is one file; a program that PATH finds may measure the folder that it is started in."""
+    (tmp_path / "pause").touch()
+    text = command.format(here=tmp_path.resolve())
+    words = text.split() if split and text else [text]
+    err = run(tmp_path, "confirm", "--", *words)[2]  # what is not refused meets that there is no store
+    assert ("is one file for both commits" in err) == refused, err
+    assert ("no such store" in err) == (not refused), err
 
 
 def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path) -> None:
@@ -239,6 +273,23 @@ def test_commits_without_a_value_do_not_count(tmp_path: Path) -> None:
     assert "in 1 benchmark, last 30 commits of 36\n" in run(tmp_path, "watch", repository="/")[1]
 
 
+def test_what_one_session_alone_shows_asks_for_a_measurement(tmp_path: Path) -> None:
+    """Eight commits in a session at 1.3 times: no change, but an alarm; a change when it was measured again."""
+    rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
+    with history.made().together():
+        for commits in [*([i] for i in range(30)), range(30, 38)]:
+            rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}\n" for i in commits]
+            (tmp_path / "r.csv").write_text("".join(["benchmark,version,ms\n", *rows]))
+            name = None if len(commits) > 1 else f"c{commits[0]:02d}"
+            history.add(tmp_path / "r.csv", commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
+    (alarm,) = history.alarms().alarms
+    assert (alarm.bad.sha, alarm.confirmed) == ("c30", False)
+    assert history.changes().changes == ()
+    history.decide("c30", "confirmed")
+    assert [change.commit.sha for change in history.changes().changes] == ["c30"]
+    assert history.alarms().alarms[0].confirmed
+
+
 def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is told before anything is measured; the machine is known by its host, its CPU or the name of a store."""
     history = suspected(tmp_path, monkeypatch, "time")
@@ -254,6 +305,12 @@ def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch:
     assert history.count(commit=alarm.bad.sha) == 1
     assert history.confirm(alarm, again(tmp_path, "nap", commits, (10, 50), "ant")) is True
     assert len(history.store.machines()) == 1
+    tracks = (alarm.track, replace(alarm.track, basis="bee"), replace(alarm.track, series=2))
+    known = {n: StoredSeries(n, Key("nap", metric), "s", False) for n, metric in ((1, "time"), (2, "cpu"))}
+    alarms, _ = find_alarms(tracks, known, history.store.decisions(), every=200.0, last=30)
+    assert [(a.track.basis, a.track.series, a.confirmed) for a in alarms] == [
+        ("ant", 1, True), ("bee", 1, False), ("ant", 2, False)
+    ]  # fmt: skip
 
 
 def test_a_machine_is_known_by_what_another_tool_tells_of_it(tmp_path: Path) -> None:
@@ -304,6 +361,13 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
     assert [alarm.bad.sha for alarm in history.alarms().confirmed] == ["c40"]
     decided = {alarm.bad.sha: alarm.decision and alarm.decision.state for alarm in history.alarms().alarms}
     assert decided == {"c30": "blessed", "c40": None}
+    for words, rows, commit in (((), "changes", "commit"), (("watch",), "alarms", "bad")):
+        (told,) = json.loads(run(tmp_path, *words, "--json")[1])["results"]
+        said = {one[commit]: one["decided"] for one in told[rows]}
+        assert (said["c30"]["reason"], said["c30"]["who"], said["c40"]) == ("meant", getpass.getuser(), None)
+        assert abs(datetime.fromisoformat(said["c30"]["at"]).timestamp() - time.time()) < 600
+    (told,) = json.loads(run(tmp_path, "watch", "--last", "2", "--json")[1])["results"]
+    assert (told["alarms"], told["older"]) == ([], 1)  # that of c40
 
 
 def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
@@ -327,6 +391,12 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     out = run(tmp_path, "bless", "c31", "meant")[1]
     assert out == "c31 is blessed\nThat counts for the change of parse at c30.\n"
     assert history.alarms().undecided == ()
+    run(tmp_path, "note", "c30", "so it is")
+    run(tmp_path, "note", "c36", "elsewhere")
+    out = run(tmp_path, "--commit", "c30")[1]
+    by = rf"\({re.escape(getpass.getuser())}, \d{{4}}-\d\d-\d\d\)\n"
+    assert re.search(f"\nblessed at c31: meant {by}noted: so it is {by}", out), out
+    assert "elsewhere" not in out
 
 
 def test_decisions_are_taken_back(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
 from speedproof.history.rows import Measurements, StoredSeries, Triage
-from speedproof.history.tracks import tracks_of
+from speedproof.history.tracks import Track, tracks_of
 from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
 from speedproof.stats.ratio_medians import ratio_of_medians
@@ -88,6 +89,50 @@ def test_what_is_measured_again_tells_a_ratio(again: float, machines: tuple[int,
         assert after - before == pytest.approx(math.log(1.1 * again) / 2, abs=0.03)
         assert track.level[52] == pytest.approx(noise[0, 52], abs=1e-12)
         assert len(track) == 54
+
+
+def measured_in(sessions: Sequence[range], level: Callable[[int, int], float], seed: int) -> Track:
+    """Of commits in sessions of their own or of several; 1 % of noise, by the session and the commit a level."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        MeasuredCommit(
+            0, s, 0, COMMITS[i], False, level(s, i) * math.exp(0.01 * rng.standard_normal()), 9 * s
+        )
+        for s, commits in enumerate(sessions)
+        for i in commits
+    ]
+    return tracks_of(measurements(rows), COMMITS[: sessions[-1][-1] + 1], MACHINES)[0]
+
+
+ALONE = [range(i, i + 1) for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("sessions", "slow", "at"),
+    [
+        ([*ALONE[:50], range(50, 60)], 50, 40),  # of commits that no other session measured, the newest
+        ([*ALONE[:40], range(40, 50), *ALONE[50:]], 40, 30),  # in the middle
+        ([*ALONE[:51], range(50, 60)], 51, 40),  # one of them alone, too: its error is that of all
+        ([range(max(i - 1, 0), i + 1) for i in range(60)], 50, 40),  # each with the one before
+        ([range(40), *ALONE[40:]], 0, 20),  # in the session itself, too
+    ],
+)
+def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow: int, at: int) -> None:
+    """The machine is 20 % slower in one session: that confirms nothing, and no change of that size is of more."""
+    known = {0: StoredSeries(0, Key("b"), "s", False)}
+
+    def changed(track: Track) -> list[Commit]:
+        changes = find_history_changes([track])
+        return [c.commit for c in changes if abs(c.factor - 1.0) > 0.05 and not c.of_one_session]
+
+    for seed in range(10):
+        track = measured_in(sessions, lambda s, _: 1.2 if s == slow else 1.0, seed)
+        found, _ = find_alarms([track], known, (), every=1000.0, last=60)
+        assert not any(alarm.confirmed and abs(alarm.factor - 1.0) > 0.05 for alarm in found)
+        assert changed(track) == []
+        # A change at a commit that other sessions tell of is one
+        track = measured_in(sessions, lambda _, i: 1.2 if i >= at else 1.0, seed)
+        assert changed(track) == [COMMITS[at]]
 
 
 def test_anchors_that_no_session_joins_stay_apart() -> None:

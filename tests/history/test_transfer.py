@@ -214,6 +214,31 @@ def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
     assert history.query()[0].date == "2023-11-14T22:13:20+00:00"
 
 
+@pytest.mark.parametrize(
+    ("name", "metric", "unit", "value"),
+    [
+        ("query_ms", "time", "s", 3e-3),
+        ("latency (us)", "time", "s", 3e-6),
+        ("mem_mb", "memory", "B", 3e6),
+        ("heap_KiB", "memory", "B", 3072.0),
+        ("ops_per_sec", "1/s", "1/s", 3.0),
+        ("read_mb_per_s", "B/s", "B/s", 3e6),
+        ("requests_per_minute", "1/s", "1/s", 0.05),
+        ("latency_min", "value", "", 3.0),
+        ("query_1", "value", "", 3.0),
+        ("p99", "value", "", 3.0),
+    ],
+)
+def test_units_in_otavas_names(tmp_path: Path, name: str, metric: str, unit: str, value: float) -> None:
+    """A name that ends with a unit says it; a minimum is not in minutes, a rate not in seconds."""
+    (tmp_path / "perf.csv").write_text(f"time,commit,{name}\n1700000000,aaa,3\n")
+    history = sp.History(tmp_path / "s.db", "/")
+    history.add(tmp_path / "perf.csv")
+    (row,) = history.query()
+    assert (row.benchmark, row.metric, row.unit) == (name, metric, unit)
+    assert row.median == pytest.approx(value, rel=1e-12)
+
+
 def test_branches_of_otavas_csv_stay_apart(tmp_path: Path) -> None:
     """Semicolons, too; main is followed unless another branch is asked for, and which there are is said."""
     rows = [

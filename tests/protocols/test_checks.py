@@ -69,6 +69,30 @@ def test_one_measurement_given_twice() -> None:
             assert kinds == ([Assumption.TWO_MEASUREMENTS] if same or at_one_place else [])
 
 
+@pytest.mark.parametrize(
+    ("factors", "tools", "told"),
+    [
+        ((1000.0,), "raw raw", [1000.0]),
+        ((0.001, 0.0013), "csv hyperfine", [1000.0]),
+        ((1e-6,), "lists raw", [1e6]),
+        ((1000.0, 3.0), "raw raw", []),
+        ((1000.0, 0.001), "raw raw", []),
+        ((400.0,), "raw raw", []),
+        ((1000.0,), "pyperf hyperfine", []),
+        ((0.0,), "raw raw", []),
+    ],
+)
+def test_units_that_may_differ(factors: tuple[float, ...], tools: str, told: list[float]) -> None:
+    """Of numbers that somebody wrote down all are a power of 1,000 apart, within a factor of 2."""
+    x, y = tools.split()
+    pairs = [
+        Pair(Key(f"b{i}", "time"), Sample(np.array([1.0, 1.1]), tool=x), Sample(np.array([f, f]), tool=y))
+        for i, f in enumerate(factors)
+    ]
+    seen = [c.statistic for c in caveats_of(pairs, ("old", "new")) if c.kind is Assumption.ONE_UNIT]
+    assert seen == pytest.approx(told)
+
+
 def naive_step(x: list[float], y: list[float]) -> float | None:
     """The least step of values that tie, where it exceeds what either side scatters and a hundredth of them."""
     pooled = sorted(x + y)

@@ -133,7 +133,9 @@ def test_every_sentence() -> None:
         return ModeComparison("b", "m", "s", 0.05, (9, 9), (), (), own, (1.0,) * gone, (1.0,) * come, 0.0,
                               why, 0.0, 0.5).conclusion  # fmt: skip
 
-    assert told(((True, False), (False, True)), 1, 1, (Assumption.DRIFT,)) == "no claim: drift"
+    assert (
+        told(((True, False), (False, True)), 1, 1, (Assumption.TREND,)) == "no claim: a trend over the runs"
+    )
     assert told(((True, True),), 1, 2) == "the modes differ: 1 mode vanished, 2 modes appeared"
     assert told(gone=2) == "the modes differ: 2 modes vanished"
     assert told(come=1) == "the modes differ: 1 mode appeared"

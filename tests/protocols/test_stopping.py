@@ -113,7 +113,7 @@ def race_of(ratio: float, blocks: int, noise: float, rules: StopRules, seed: int
 
 
 def test_equal_programs_are_the_same_within_one_percent() -> None:
-    """Long before the blocks are over; with a noise that forbids it, only a margin that was asked for is named."""
+    """Long before the blocks are over; with a noise that forbids it, as many runs are told as are to go."""
     race = race_of(1.0, 2000, 0.01, stop_rules())
     (found,) = race.findings()
     assert (found.verdict, found.reason, found.needed) == (Verdict.EQUIVALENT, "proven", None)
@@ -124,7 +124,17 @@ def test_equal_programs_are_the_same_within_one_percent() -> None:
         (found,) = race_of(1.0, 100, 0.1, stop_rules(margin=margin)).findings()
         assert found.verdict is Verdict.UNDECIDED
         assert found.needed is not None
-        assert found.needed.within == margin
+        assert found.needed.within == (margin or 0.01)
+        assert found.needed.reference == math.ceil(found.result.blocks + found.blocks_to_go)
+
+
+def test_what_a_verdict_needs_does_not_depend_on_a_precision() -> None:
+    """Which the forecast of the blocks to go counts to."""
+    found, precise = (
+        race_of(1.0, 100, 0.1, rules).findings()[0] for rules in (stop_rules(), stop_rules(precision=0.001))
+    )
+    assert found.needed == precise.needed
+    assert precise.blocks_to_go > found.blocks_to_go
 
 
 def test_a_small_difference_is_told_unless_it_was_said_not_to_matter() -> None:

@@ -167,7 +167,7 @@ def test_a_risk_is_no_confidence_of_a_gate(
 def test_a_gate_names_the_metric_that_it_judged(metric: str, about: str) -> None:
     values = {"b": {"old": [1.0, 1.01, 1.02, 1.03, 1.04], "new": [2.0, 2.01, 2.02, 2.03, 2.04]}}
     judged = told(sp.gate(sp.Suite.of_samples(values, unit="s", metric=metric)))
-    assert judged.startswith(f"FAIL: {about}b is slower by more than 2 % ")
+    assert judged.startswith(f"FAIL: {about}new is slower by more than 2 % ")
 
 
 def test_a_gate_says_where_times_of_zero_passed() -> None:

@@ -45,7 +45,7 @@ from speedproof.history.commits import Followed as Followed
 from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN as UNKNOWN
 from speedproof.history.packing import facts_of, identity_of, label_of, same_machine
-from speedproof.history.rows import Added, QueriedSample, State
+from speedproof.history.rows import Added, QueriedSample, State, remeasured
 from speedproof.values import level
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from speedproof.api.pairs import PairResult
     from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.store import HistoryStore
+    from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
 
 DEFAULT_STORE = "speedproof.db"
@@ -106,7 +107,8 @@ class History:
             if store := next((place for place in above if Path(place).exists()), None):
                 there = Parameter("store", store, f"store {quote(store)}")
                 raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
-            how = f"speedproof history add FILE --store {quote(self._where)}"
+            named = "" if self._where == DEFAULT_STORE else f" --store {quote(self._where)}"
+            how = f"speedproof history add FILE{named}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
 
@@ -279,8 +281,9 @@ class History:
         """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
         from speedproof.api.history_results import HistoryResult
         from speedproof.history.alarms import beyond_changes
-        from speedproof.history.changes import find_history_changes
+        from speedproof.history.changes import Change, find_history_changes
         from speedproof.history.floor import noise_floor
+        from speedproof.history.rows import measured_again, standing
 
         line = first_parent_order(branch, self.repository)
         series, measured, commits, tracks = tracks_in(
@@ -288,8 +291,18 @@ class History:
         )
         floor = noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
         del measured  # of a large history much memory
-        changes = find_history_changes(tracks, alpha_of(confidence), correction=correction)
         said = self.store.decisions()
+
+        def confirmed(change: Change) -> bool:
+            key, basis = series[change.track.series].key, change.track.basis
+            concerning = standing(said, key.benchmark, change.concerned, drift=change.drift)
+            return measured_again(concerning, key.metric, basis)
+
+        changes = tuple(
+            change
+            for change in find_history_changes(tracks, alpha_of(confidence), correction=correction)
+            if not change.of_one_session or confirmed(change)
+        )
         return HistoryResult(
             self.store.where,
             proportion_given("confidence", confidence, '0.95 or "95%"', level),
@@ -300,7 +313,7 @@ class History:
             said,
             floor,
             () if apart else beyond_changes(tracks, series, said, changes),
-            self._followed(line, commits, branch, benchmark),
+            self._followed(line, commits, branch, benchmark, tracks),
         )
 
     def _followed(
@@ -309,6 +322,7 @@ class History:
         commits: Sequence[Commit],
         branch: str,
         benchmark: str | None,
+        tracks: Sequence[Track],
         every: float = 1000.0,
     ) -> Followed:
         """What of the store is on a branch, where git orders it, and the options that ask for the same."""
@@ -324,6 +338,8 @@ class History:
             len(self.store.commits()) - len(commits) if on_line else 0,
             bool(on_line) and line[-1] not in on_line,
             benchmark is not None,
+            len({track.basis for track in tracks}) > 1,
+            tuple(line),
             "".join(f" --{name} {quote(value)}" for name, value, usual in asked if value != usual),
         )
 
@@ -379,7 +395,7 @@ class History:
         series, _, commits, tracks = tracks_in(
             self.store, self.repository, metric, benchmark, line, branch, machine, bounds=False
         )
-        followed = self._followed(line, commits, branch, benchmark, every)
+        followed = self._followed(line, commits, branch, benchmark, tracks, every)
         said = self.store.decisions()
         alarms, older = (
             find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ((), ())
@@ -437,7 +453,8 @@ class History:
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
         if shown:
-            self.store.decide(alarm.bad.sha, "confirmed", reason="", who=user(), benchmark=benchmark)
+            why = remeasured(series.key.metric, alarm.track.basis)
+            self.store.decide(alarm.bad.sha, "confirmed", reason=why, who=user(), benchmark=benchmark)
         return shown
 
     @staticmethod
@@ -546,7 +563,8 @@ class History:
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
         back all that was said before. What is said of one benchmark is also of its change where that may be at
-        the commit: of a drift, whose commit moves as more is measured, at any of its commits.
+        the commit: of a drift, whose commit moves as more is measured, at any of its commits. What is said of no
+        benchmark settles no drift.
         """
         name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)

@@ -6,6 +6,7 @@ It is imported before anything is known to be measured, so nothing here imports 
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
@@ -20,6 +21,7 @@ from speedproof.declaring import refuse
 from speedproof.errors import UsageError
 from speedproof.measuring.build import BuildCache as BuildCache
 from speedproof.measuring.build import build_all
+from speedproof.measuring.executor import ACCOUNTED, check_decider, parse_metric
 from speedproof.measuring.plan import (
     Hooks,
     idle_parameters,
@@ -32,7 +34,8 @@ from speedproof.measuring.plan import (
 from speedproof.measuring.programs import lacks, not_found
 from speedproof.measuring.store import latest_session as latest_session
 from speedproof.measuring.store import new_session as new_session
-from speedproof.measuring_options import Measuring
+from speedproof.measuring_options import UNNAMED, Measuring
+from speedproof.options import decider_of
 
 Plan = tuple[PlannedBenchmark, ...]
 Absent = dict[str, tuple[str, ...]]
@@ -153,9 +156,12 @@ def _in_trees(asked: Request, hooks: Hooks) -> Callable[[Trees], Plan]:
             "--calibrate"
         )
     command, parameters = asked.commands[0], _parameters(m)
+    name = m.benchmark
+    if name == UNNAMED and not (parameters or m.driver):
+        name = command if isinstance(command, str) else shlex.join(command)
 
     def planned(trees: Trees) -> Plan:
-        plan = plan_trees(command, trees, parameters, hooks, benchmark=m.benchmark)
+        plan = plan_trees(command, trees, parameters, hooks, benchmark=name)
         return plan if m.driver else asked.chosen(plan)
 
     return planned
@@ -174,6 +180,9 @@ def _plan_of_revisions(
     # What is wrong with the plan is said before anything is built.
     benchmarks = planned({revision.name: [PlannedBuild("", 0, 0.0)] for revision in revisions})
     check_tests(m, len(benchmarks), len(revisions) - 1)
+    if not (m.driver or m.perf or m.energy):  # else it depends on the machine what is recorded
+        output = (parse_metric(text).name for text in m.metric)
+        check_decider(decider_of(m.decide_by)[0], ["time", *ACCOUNTED, *output])
     if m.builds and "{seed}" in m.build:
         # Layouts are drawn anew in every session, as its orders are: those of another one are no new builds.
         revisions = tuple(replace(revision, drawn=m.seed) for revision in revisions)

@@ -145,7 +145,14 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
     machine: Annotated[
         str | None, "NAME", "the alarm's machine, if that is this one under another name", filled
     ] = None
-    measuring: Annotated[Measuring, Taken("what decides", take="metric decide_by max_time")]
+    measuring: Annotated[
+        Measuring,
+        Taken(
+            "what decides",
+            take="metric decide_by max_time",
+            decide_by="the metric of the alarm, which decides (default: the one that is followed)",
+        ),
+    ]
     shared: Annotated[
         Shared,
         Taken("options", "every benchmark branch", benchmark="the one that the command measures"),
@@ -234,6 +241,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
 
     if not asked.words:
         raise UsageError("history confirm: give the benchmark's command after '--'")
+    _refuse_one_file(asked.words, Path(asked.repository).resolve())
     history = asked.history
     chosen = handed(sp.History.alarms, asked.shared) | {"metric": asked.measuring.decide_by}
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
@@ -292,6 +300,18 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     console.write(Report("", (Text(f"{key.benchmark}: {outcome}"),)))
     after = history.alarms(**chosen).confirmed
     return FAILED if any(one.announced_by(alarm.announced) for one in after) else 0
+
+
+def _refuse_one_file(words: Sequence[str], here: Path) -> None:
+    """Say that both commits would start one and the same file, which no tree of theirs holds."""
+    names = [*words[0].split(), *words[1:]]
+    whole = [Path(name) for name in names[:2] if Path(name).is_absolute() and Path(name).is_file()]
+    same = [path for path in whole if path == Path(names[0]) or path.is_relative_to(here)]
+    if same and not any((here / name).is_file() for name in names if not Path(name).is_absolute()):
+        raise UsageError(
+            f"history confirm: {same[-1]} is one file for both commits; name one of their trees, as ./bench, "
+            "or a program that PATH finds, if it measures the folder that it is started in"
+        )
 
 
 def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.AlarmResult, list[HistoryAlarm]]":
@@ -397,8 +417,11 @@ def _add(asked: AddOptions, console: Console) -> int:
             f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them beside commits; "
             "'speedproof history forget' removes them, --commit names the commit"
         )
-    for cause, paths in failed.items():
-        console.remark(f"error: {enumerate_names(paths, 3)}: {cause}")
+    told = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
+    if failed and len(files) == 1:
+        raise UsageError(*told)
+    for line in told:
+        console.remark(f"error: {line}")
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
@@ -560,13 +583,14 @@ def _decide(
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
             history, of = asked.history, asked.shared.benchmark
-            changes, alarms = history.changes(benchmark=of), history.alarms(benchmark=of)
+            changes = history.changes(benchmark=of)
             name = {number: series.key.benchmark for number, series in changes.series.items()}
             shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
-            alarmed = [(name[a.track.series], a.bad, a) for a in alarms.alarms if a.concerned(said)]
+            alarmed = [(name[a.track.series], a.bad, a) for a in changes.watched if a.concerned(said)]
             named = {f"{one} at {short_name(commit.sha)}": c.undone for one, commit, c in shown}
             named |= {f"{one} at {short_name(commit.sha)}": a.undone for one, commit, a in alarmed}
-            for drifting in {one for one, _, c in shown if c.drift and of is None}:  # whose commit will move
+            drifts = {one for one, _, c in shown if c.drift} | {one for one, _, a in alarmed if a.drift}
+            for drifting in drifts if of is None else ():  # each by its name, for its commit will move
                 history.decide(asked.commit, state, reason=reason, benchmark=drifting)
             if named:
                 console.say(f"That counts for the change of {enumerate_names(named, 5)}.")

@@ -21,7 +21,7 @@ from speedproof.api import run_start
 from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
 from speedproof.cli.files import check_outputs, fails, write_outputs
-from speedproof.cli.run import RunOptions, refuse_file_of_json
+from speedproof.cli.run import RunOptions, refuse_files
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measuring_options import UNNAMED
@@ -58,7 +58,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
     stored: list[run_start.StoredSession] = []
     if options.resume is None:
         run_start.refuse_verdicts(asked)
-        refuse_file_of_json(options.commands, json=options.output.json)
+        refuse_files(options.commands, json=options.output.json)
         asked = run_start.completed(asked)
         plan, absent = plan_of(asked, console.remark, held)
     else:
@@ -356,7 +356,7 @@ class Watcher:
         others = f" ({progress.together} benchmarks are open)" if progress.together > 1 else ""
         from speedproof.reporting.session import bars, standing
 
-        known = standing(comparison.findings(), comparison.left)
+        known = standing(comparison.findings(), comparison.left, comparison.aim)
         head = f"{'' if name == UNNAMED else f'{name}: '}{progress.elapsed:.0f} s, {doing}{others}"
         if self._live is not None:
             from rich.text import Text

@@ -71,8 +71,8 @@ class Assumption(Enum):
         "measure both versions in a random order", "risk", "dependent neighbouring runs")
     EFFECTIVE_RUNS = ("effective runs", "are there enough runs, after allowing for similar neighbours?",
         "measure more runs, or both versions in a random order", "power", "too few independent runs")
-    DRIFT = ("drift", "is the series free of a trend? (Spearman's correlation)",
-        "warm up longer, or measure both versions in a random order", "risk", "drift")
+    TREND = ("trend", "do the values neither rise nor fall over the runs? (Spearman's correlation)",
+        "warm up longer, or measure both versions in a random order", "risk", "a trend over the runs")
     STEADINESS = ("steadiness", "are the values of one process free of a trend? (Spearman's correlation)",
         "warm up longer, or use the same number of values from every process",
         "risk", "warm-up within processes")
@@ -104,6 +104,8 @@ class Assumption(Enum):
     INTERLEAVED = ("interleaved measuring", "were both versions measured in turns?",
         "measure with 'speedproof run', which takes turns in random order",
         "risk", "versions measured one after the other")
+    ONE_UNIT = ("one unit", "are both versions in the same unit?",
+        "write the unit into the files", "question", "units that may differ")
     ONE_SESSION = ("one session", "were both versions measured in one session on one machine?",
         "measure both versions in one session, or each in several", "risk", "different sessions")
     SEVERAL_SESSIONS = ("several sessions",

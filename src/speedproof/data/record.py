@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain
 from typing import Any
@@ -18,7 +18,7 @@ from speedproof.data.units import Direction, Unit, direction_of
 from speedproof.errors import FormatError
 
 # They hold what somebody wrote down; every other tool measures one thing after the other.
-_NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
+NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
 _Fields = tuple[tuple[str, str], ...]
 _FEW = 64  # records whose values are looked at together
 _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
@@ -62,7 +62,7 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
     in_turn = Trait.IN_TURN in x.traits & y.traits and Trait.SORTED not in x.traits | y.traits
     if same_sitting and in_turn:
         return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
-    if x.tool in _NO_TOOL or y.tool in _NO_TOOL:
+    if x.tool in NO_TOOL or y.tool in NO_TOOL:
         return Order.UNKNOWN
     if same_sitting and x.session_count == y.session_count == 1 and x.position != y.position:
         return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
@@ -116,7 +116,9 @@ def pairing(reference: str, x: Mapping[Key, Sample], candidate: str, y: Mapping[
             pairs.append(Pair(key, sample, partner))
             continue
         a, b = (f"in {s.unit or 'plain numbers'} ({s.direction} is better)" for s in (sample, partner))
-        why = f"{reference} is {a}, {candidate} {b}; they cannot be compared"
+        plain = "" in (sample.unit, partner.unit) and sample.unit != partner.unit
+        unknown = " before the plain numbers have a unit (--unit)" * plain
+        why = f"{reference} is {a}, {candidate} {b}; they cannot be compared{unknown}"
         problems.append((key, f"{key.benchmark} ({key.metric}): {why}"))
     return Pairing(
         tuple(pairs), tuple(k for k in x if k not in y), tuple(k for k in y if k not in x), tuple(problems)
@@ -173,6 +175,21 @@ class Skipped(Struct, frozen=True):
     def __str__(self) -> str:
         # Names come from files, and a line break in one must not make two remarks of one.
         return visible(": ".join(filter(None, (self.path, self.where, self.benchmark, self.reason))))
+
+
+def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> Iterator[Record | Skipped]:
+    """The values that are numbers, if there are any; what is to be said of the others goes before.
+
+    That there are none may be ``expected``.
+    """
+    good = np.isfinite(record.values)
+    if lost := int(good.size - np.count_nonzero(good)):
+        reason = f"{name} is not a finite number in {lost} of {plural(good.size, noun)}"
+        yield record.left_out(reason, expected=expected and lost == good.size)
+    if lost < good.size:
+        processes, blocks = (of if of is None else of[good] for of in (record.processes, record.blocks))
+        some = replace(record, values=record.values[good], processes=processes, blocks=blocks)
+        yield some if lost else record
 
 
 def why_left_out(skipped: Iterable[Skipped]) -> list[str]:

@@ -30,6 +30,7 @@ from speedproof.data.record import (
     Skipped,
     all_fit,
     fields,
+    finite,
     misfit,
     negative_time,
     pairing,
@@ -53,6 +54,13 @@ __all__ = ["Key", "Pair", "Pairing", "Record", "Residue", "Skipped", "Suite"]
 
 
 _Place = tuple[Key, str]  # of a sample: its key and its version
+
+
+def _of_numbers(item: Record | Skipped) -> Iterable[Record | Skipped]:
+    """What of a record can be used, after what is to be said of the rest."""
+    if isinstance(item, Skipped) or not item.values.size or item.values.dtype.kind != "f":
+        return (item,)
+    return finite(item, item.metric, "value")
 
 
 class _OfTables(Mapping[_Place, Sample]):
@@ -343,6 +351,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
             return cls(tuple(tables), _OfTables.of(tables), (), left_out, known, commands)
         given = [(version, record) for version, item in items for record in each_record((item,))]
         all_good = all_fit([record for _, record in given if isinstance(record, Record)])
+        if not all_good:
+            given = [(version, part) for version, record in given for part in _of_numbers(record)]
         groups: dict[tuple[Key, str], list[Record]] = {}
         # Whether anything of it is left; the first is the reference, come what may
         versions: dict[str, bool] = {}

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
+from speedproof.data.unit_names import split_unit
 from speedproof.errors import FormatError
 from speedproof.formats import reading
 from speedproof.formats.csvrecords import CsvTable, Layout, long, wide
@@ -28,8 +29,8 @@ DESCRIPTION = "long (a row a value) or wide (a column a version or benchmark)"
 
 # Stands for a column of values that is named after its unit alone ("seconds").
 _UNIT_ALONE = "(unit)"
-# Units that name parts of a date, or a minimum, when they are all of a column's name.
-_NO_VALUES = ("day", "hour", "minute", "min")
+# Units that name parts of a date when they are all of a column's name.
+_NO_VALUES = ("day", "hour", "minute")
 # Names that say what a column holds, in order of preference.
 _OBVIOUS: dict[str, tuple[str, ...]] = {
     "benchmark": ("benchmark", "bench", "benchmark_name", "name", "test", "program", "workload", "task",
@@ -144,7 +145,7 @@ def _value_names(header: list[str]) -> list[str]:
     """What the columns are called without the unit that a column of values may end with (``time_ms``)."""
     names = []
     for name in _plain(header):
-        rest, unit = reading.split_unit(name)
+        rest, unit = split_unit(name)
         names.append(rest if unit is None or rest else _UNIT_ALONE if unit not in _NO_VALUES else name)
     return names
 

@@ -21,6 +21,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import joined, plural
 from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
+from speedproof.data.unit_names import split_unit
 from speedproof.data.units import Unit, metric_of
 from speedproof.errors import FormatError
 from speedproof.formats import reading
@@ -217,7 +218,7 @@ def _unit_of(cell: str, column: str, layout: Layout) -> tuple[Unit, tuple[str, .
     name, asked = layout.table.source.name, layout.options.unit
     if cell:
         return reading.settle_unit(cell, asked, f"{name}: the column of units")
-    return reading.settle_unit(reading.split_unit(column)[1], asked, f"{name}: column {column!r}")
+    return reading.settle_unit(split_unit(column)[1], asked, f"{name}: column {column!r}")
 
 
 def _why_no_value(cell: str, where: str, layout: Layout) -> str:

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.data.units import direction_of, parse_unit
 from speedproof.formats.jsontext import Number, as_fields, each, members, number
-from speedproof.formats.reading import finite
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "github-action-benchmark"

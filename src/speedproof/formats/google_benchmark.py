@@ -14,11 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.names import plural
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.data.units import Unit, parse_unit
 from speedproof.formats.jsontext import as_fields, decode, each, glances, members, number
-from speedproof.formats.reading import Gathered, epoch, finite, span_of
+from speedproof.formats.reading import Gathered, epoch, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "google-benchmark"

@@ -7,6 +7,7 @@ run that a signal ended) and ``parameters``. Warm-up runs are not in the file.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -21,12 +22,13 @@ from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "hyperfine"
 DESCRIPTION = "JSON of --export-json: the times of every command"
+_OF_SPEEDPROOF = re.compile(rb'\s*\{\s*"(type|speedproof)"')
 _members = members("results", "command", some=("times", "mean", "exit_codes"))
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file has its members, and is no session of speedproof, whose metrics may be called like them."""
-    return _members(head) and not head.lstrip().startswith(b'{"type"')
+    """Whether a file has its members, and is no session or answer of speedproof, which has some of them."""
+    return _members(head) and not _OF_SPEEDPROOF.match(head)
 
 
 class _Result(msgspec.Struct):

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
 from speedproof.formats.jsontext import Number, as_fields, decode, each, members, numbers
-from speedproof.formats.reading import finite, nested
+from speedproof.formats.reading import nested
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "JMH"

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.names import plural
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.formats.jsontext import (
     OBJECT,
@@ -28,7 +28,7 @@ from speedproof.formats.jsontext import (
     numbers,
     parts,
 )
-from speedproof.formats.reading import finite, nested
+from speedproof.formats.reading import nested
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "krun"

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from speedproof.data.names import plural
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.data.units import metric_of, parse_unit
 from speedproof.formats import criterion
 from speedproof.formats.jsontext import Number, decode, numbers
-from speedproof.formats.reading import finite, nested
+from speedproof.formats.reading import nested
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "JSON lists"

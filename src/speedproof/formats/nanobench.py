@@ -15,10 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from speedproof.data.names import plural
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.formats.jsontext import Number, Results, as_fields, decode, each, glances, members, numbers
-from speedproof.formats.reading import finite
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "nanobench"

@@ -16,9 +16,9 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.data.record import Record, Skipped
+from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
-from speedproof.formats.reading import epoch, finite, first_lines, is_number, span_of
+from speedproof.formats.reading import epoch, first_lines, is_number, span_of
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "PARSEC"

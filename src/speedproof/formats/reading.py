@@ -13,11 +13,11 @@ from typing import IO, Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import plural as plural
 from speedproof.data.record import Record, Skipped
+from speedproof.data.unit_names import IN_BRACKETS, QUANTITIES, known_unit, split_unit
 from speedproof.data.units import Unit, parse_unit
 from speedproof.formats.source import Source, room_on_disk
 
@@ -40,20 +40,6 @@ def changed(items: Iterable[Record | Skipped], change: Callable[[Record], Record
 def nested(parts: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
     """The values of several processes, with the number of each one's process."""
     return np.concatenate(parts), np.repeat(np.arange(len(parts)), [part.size for part in parts])
-
-
-def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> Iterator[Record | Skipped]:
-    """The values that are numbers, if there are any; what is to be said of the others goes before.
-
-    That there are none may be ``expected``.
-    """
-    good = np.isfinite(record.values)
-    if lost := int(good.size - np.count_nonzero(good)):
-        reason = f"{name} is not a number in {lost} of {plural(good.size, noun)}"
-        yield record.left_out(reason, expected=expected and lost == good.size)
-    if lost < good.size:
-        processes = None if record.processes is None else record.processes[good]
-        yield replace(record, values=record.values[good], processes=processes) if lost else record
 
 
 def epoch(text: object) -> float | None:
@@ -234,43 +220,6 @@ def is_numeric(token: str) -> bool:
     return is_number(token) or looks_decimal_comma(token)
 
 
-# Words that name what was measured.
-_QUANTITIES = frozenset(
-    ("time", "times", "timing", "timings", "value", "values", "runtime", "runtimes", "elapsed", "duration",
-     "durations", "latency", "sample", "samples", "run", "runs", "execution", "wall", "wallclock", "clock",
-     "user", "real", "cpu", "sys", "system", "memory", "energy", "throughput", "measurement", "measurements",
-     "observation", "observations", "cycles", "bytes")
-)  # fmt: skip
-_IN_BRACKETS = r"(?P<name>[^(\[]*)[(\[](?P<unit>[^)\]]+)[)\]]"
-_AT_THE_END = r"(?P<name>.*[_ ])?(?P<unit>[^_ ]+)"
-_RATE = r"[A-Za-z1]+/(s|sec|second|min|minute|op|ops|iter|iteration|call|run)"
-# These are units in capitals too; "MB" and "mB", "MIN" and "min" are not the same.
-_ANY_CASE = ("ns", "us", "ms", "sec")
-
-
-def known_unit(word: str) -> str | None:
-    """The unit that a word is, spelled as :func:`~speedproof.data.units.parse_unit` knows it; else None."""
-    any_case = word.lower() in _ANY_CASE or (len(word) > 3 and "/" not in word)
-    for spelled in (word, word.lower()) if any_case else (word,):
-        if parse_unit(spelled).base in ("s", "B", "J", "cycles") or re.fullmatch(_RATE, spelled):
-            return spelled
-    return None
-
-
-def split_unit(name: str) -> tuple[str, str | None]:
-    """Part a column's name from the unit that it ends with."""
-    if match := re.fullmatch(_IN_BRACKETS, name):
-        rest, word = match["name"].strip("_ "), match["unit"].strip()
-        # "time (wall)" says which time, not in which unit.
-        return rest, known_unit(word) or (None if word.lower() in _QUANTITIES else word)
-    if match := re.fullmatch(_AT_THE_END, name):
-        rest, word = (match["name"] or "").strip("_ "), match["unit"]
-        # A single letter names many things; at the end of a name, and as "s" only, it is a unit.
-        if (len(word) > 1 or (word == "s" and rest)) and (unit := known_unit(word)):
-            return rest, unit
-    return name, None
-
-
 def settle_unit(written: str | None, asked: str | None, place: str) -> tuple[Unit, tuple[str, ...]]:
     """The unit of values when the file may name one and the user another: the file's own goes before."""
     if written is None:
@@ -294,17 +243,17 @@ def is_header(line: str) -> bool:
     or a number mistyped.
     """
     judged = line
-    if match := re.fullmatch(_IN_BRACKETS, line.strip()):
+    if match := re.fullmatch(IN_BRACKETS, line.strip()):
         judged = match["name"]
         if known_unit(match["unit"].strip()):
             return all(word[0].isalpha() for word in re.findall(_WORD, judged))
     words = [word for word in re.findall(_WORD, judged) if word.lower() not in _BETWEEN]
-    return bool(words) and all(word.lower() in _QUANTITIES or _written_unit(word) for word in words)
+    return bool(words) and all(word.lower() in QUANTITIES or _written_unit(word) for word in words)
 
 
 def header_columns(line: str) -> int:
     """How many quantities a header line names."""
-    return sum(word.lower() in _QUANTITIES for word in re.findall(_WORD, line))
+    return sum(word.lower() in QUANTITIES for word in re.findall(_WORD, line))
 
 
 def header_unit(line: str) -> str | None:

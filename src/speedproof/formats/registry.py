@@ -99,7 +99,7 @@ def detect_source(source: Source) -> Format:
     if name := _nearest(heads[0], source.path):
         return format_named(name)
     seen = _description(begin, whole=len(begin) == len(source.content))
-    raise source.error("", f"{seen}; known formats: {', '.join(f.name for f in FORMATS)}")
+    raise source.error("", f"{seen}; 'speedproof formats' lists what is read, as text of one number a line")
 
 
 def _first(names: Sequence[str], head: bytes) -> Format | None:
@@ -138,6 +138,8 @@ COMPANIONS = (
 
 # JSON by the names of members that it must have. In order: the first match counts.
 _JSON: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("speedproof", "schema", "command"), "this is an answer of speedproof; give the files that it was made from, "
+     "or what 'compare --json' wrote to 'speedproof report'"),
     (("median(elapsed)",), f"this is a summary of nanobench, {_SUMMARY}. Render with its template "
      "ankerl::nanobench::templates::json()"),
     (("wasm", "phase", "event", "mean_deviation"), f"this is sightglass's summary, {_SUMMARY}. Give the raw "
@@ -185,6 +187,8 @@ _LINES: tuple[tuple[str, str], ...] = (
      f"hyperfine's CSV is a summary, {_SUMMARY}. Run hyperfine with --export-json"),
     (r"^\| Command \| Mean \[|^ *Time \(mean ± σ\):",
      f"this is hyperfine's summary, {_SUMMARY}. Run hyperfine with --export-json"),
+    (r"\A\w+[,;\t]mean[,;\t]\w*(sd|std|dev)\w*[,;\t\r\n]",
+     f"this is a table of means and deviations, {_SUMMARY}. Give the raw measurements"),
     (r"^name,iterations,real_time,cpu_time,time_unit|^Benchmark +Time +CPU +Iterations",
      "google-benchmark's CSV and console output are not read; run with --benchmark_out=FILE "
      "--benchmark_out_format=json --benchmark_repetitions=20"),

@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, measured_again, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -27,7 +27,7 @@ EVERY, LAST = 1000.0, 30
 ASKED = 20.0
 """How many times as often as confirmed ones unconfirmed alarms may be false."""
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
-_SURE = 2.5
+_SURE = 1.5
 _BEGUN = 10  # values that tell to what height a level went first
 
 
@@ -109,6 +109,7 @@ class HistoryAlarm(Struct, frozen=True):
             self.decision.state if self.decision else None,
             self.undone.sha if self.undone else None,
             self.again(series, followed),
+            self.decision,
         )  # fmt: skip
 
 
@@ -128,15 +129,20 @@ class ExportedAlarm(Struct, frozen=True):
     decision: str | None
     undone: str | None
     confirm: str  # the command that measures it again and files that, but for '-- COMMAND'
+    decided: Triage | None = None  # the whole decision: why, by whom and when, too
 
 
 class ExportedAlarms(Struct, frozen=True):
-    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones."""
+    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones.
+
+    ``older`` is how many slowdowns stand undecided since before the last commits.
+    """
 
     store: str
     every: float
     last: int
     alarms: tuple[ExportedAlarm, ...]
+    older: int = 0
 
 
 class AlarmAnswer(Struct, frozen=True):
@@ -178,7 +184,7 @@ class AlarmAnswer(Struct, frozen=True):
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
         alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
-        return ExportedAlarms(self.store, self.every, self.last, alarms)
+        return ExportedAlarms(self.store, self.every, self.last, alarms, len(self.older))
 
 
 def find_alarms(
@@ -238,6 +244,7 @@ def find_alarms(
             for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
         ]
         unsure = {since for since, (_, sure) in raised.items() if not sure}
+        unsure |= {k for k in borders[1:-1] if track.of_one_session(*stretch.possible(k))}
         for k, since in enumerate(borders[1:-1], 1):
             at_value, sure = raised.get(since, (since, False))
             news = since in raised and (at_value >= stretch.before or since in going_on)
@@ -245,9 +252,11 @@ def find_alarms(
             good, bad, raiser = (track.commit(start + k) for k in (since - 1, since, at_value))
             places = start + since, stretch.possible(since)
             concerned = partial(track.concerned, split=places[0], possible=places[1])
-            said = standing(decisions, known[track.series].key.benchmark, concerned)
+            key = known[track.series].key
+            said = standing(decisions, key.benchmark, concerned, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
-            sure = sure or any(d.state == "confirmed" for d in said)
+            sure &= since not in unsure | stretch.only_alone
+            sure |= measured_again(said, key.metric, track.basis)
             before, after = steps[k - 1]
             factor = math.exp(after - before)
             back = {
@@ -311,6 +320,7 @@ class _Stretch:
         # Of each new level, by its first point: the point that raised it, whether it is confirmed
         self.by_start: dict[int, tuple[int, bool]] = {}
         self.no_news: set[int] = set()
+        self.only_alone: set[int] = set()  # sure once the others are taken out, and not with them
 
     def explained(self, alarms: Sequence[Alarm], mean: float) -> list[int]:
         """Where alarms before the newest points raised them; nothing where those raise one, too."""
@@ -354,12 +364,15 @@ class _Stretch:
         )
         return [old[k] for k in silent], rows
 
-    def news(self) -> Iterator[tuple[int, FloatArray]]:
-        """Of what only the history shows and is news: where, the values without other changes and alarms."""
-        splits = self.borders()
+    def news(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Of what only the history shows and is news: where, the values without all others, and without alarms."""
+        splits, levelled = self.borders(), Levelled(self.level)
+        heights, beside_alarms = levelled.heights(splits), self.level.copy()
+        for since, (before, after) in zip(splits, pairwise(heights), strict=True):
+            beside_alarms[since:] -= (after - before) * (since in self.by_start)
         for k, since in enumerate(splits):
             if since not in self.by_start and since not in self.no_news:
-                yield since, Levelled(self.level).alone(splits, [k])[0]
+                yield since, levelled.alone(splits, [k])[0], beside_alarms
 
     @property
     def going_on(self) -> set[int]:
@@ -392,16 +405,23 @@ def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
 
 
 def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
-    """With which of the newest points what only the history shows was shown first, by halves; whether surely."""
+    """With which of the newest points what only the history shows was shown first, by halves; whether surely.
+
+    Where noise is taken for several changes, each is sure once the others are taken out: that undoes an alarm, and
+    confirms none.
+    """
     news = [(stretch, *each) for stretch in stretches for each in stretch.news()]
     first = [stretch.before for stretch, *_ in news]
     last = [stretch.level.size - 1 for stretch, *_ in news]
-    at, sure = last.copy(), [False] * len(news)
+    at, alone, sure = last.copy(), [False] * len(news), [False] * len(news)
     asked = [*range(len(news))]
     while asked:  # from the newest back, as long as it was shown
         pvalues = _pvalues([news[i][2][: at[i] + 1] for i in asked], _SURE / mean)
+        clear = [i for i, pvalue in zip(asked, pvalues, strict=True) if pvalue * mean <= _SURE]
+        together = _pvalues([news[i][3][: at[i] + 1] for i in clear], _SURE / mean)
+        for i, pvalue in zip(clear, together, strict=True):
+            alone[i], sure[i] = True, pvalue * mean <= _SURE
         for i, pvalue in zip(asked, pvalues, strict=True):
-            sure[i] = pvalue * mean <= _SURE
             at[i] = at[i] - 1 if pvalue <= RISK else -1
         asked = [i for i in asked if not sure[i] and at[i] >= first[i]]
     while asked := [i for i, ends in enumerate(zip(first, last, strict=True)) if ends[0] < ends[1]]:
@@ -409,8 +429,10 @@ def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
         pvalues = _pvalues([news[i][2][: k + 1] for i, k in zip(asked, middle, strict=True)], RISK)
         for i, k, pvalue in zip(asked, middle, pvalues, strict=True):
             first[i], last[i] = (first[i], k) if pvalue <= RISK else (k + 1, last[i])
-    for (stretch, since, _), raised, surely in zip(news, first, sure, strict=True):
-        stretch.by_start[since] = (max(raised, since), surely)
+    for i, (stretch, since, *_) in enumerate(news):
+        stretch.by_start[since] = (max(first[i], since), alone[i])
+        if alone[i] and not sure[i]:
+            stretch.only_alone.add(since)
 
 
 def _pvalues(series: Sequence[FloatArray], enough: float) -> list[float]:

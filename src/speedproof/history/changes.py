@@ -67,6 +67,11 @@ class Change(Struct, frozen=True):
         interval = ratio_of_medians(after, before, self.alpha)
         return float(interval.low) / self.widened, float(interval.high) * self.widened
 
+    @property
+    def of_one_session(self) -> bool:
+        """Whether it may be the level of a session that measured all on one side of it."""
+        return self.track.of_one_session(*self.possible)
+
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
         return self.track.concerned(by, self.points[1], self.possible)
@@ -206,7 +211,9 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         replace(
             change,
             today=math.exp(steps[-1][1] - steps[k][0]),
-            undone=next((changes[j].commit for j in undoings(steps, k)), None),
+            undone=next(
+                (changes[j].commit for j in undoings(steps, k) if not changes[j].of_one_session), None
+            ),
         )
         for k, change in enumerate(changes)
     ]

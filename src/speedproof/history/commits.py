@@ -36,6 +36,8 @@ class Followed(Struct, frozen=True):
     outside: int = 0  # measured commits that are not on it
     ahead: bool = False  # whether its newest commit is not measured
     alone: bool = False  # whether one benchmark was asked for, at a risk of its own
+    apart: bool = False  # whether on several machines, or relative to several anchors
+    line: tuple[str, ...] = ()  # all its commits, measured or not; empty where git knows none
     options: str = ""  # by which the command line asks for the same store, branch and rate
 
 

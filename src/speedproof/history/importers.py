@@ -33,6 +33,7 @@ from msgspec.structs import replace
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Key, Suite
+from speedproof.data.unit_names import split_unit
 from speedproof.data.units import Direction, direction_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.history.commits import Commit, in_utc
@@ -129,8 +130,8 @@ def _of_run(run: dict[str, Any], prefix: str) -> Imported:
 
 
 def _value(name: str, value: float, unit: str, direction: Direction | None, tool: str) -> Record:
-    """One number in a unit as the tool writes it."""
-    parsed = parse_unit(unit)
+    """One number in a unit as the tool writes it, or else as its name ends with (``query_ms``)."""
+    parsed = parse_unit(unit or split_unit(name)[1] or "")
     metric = {"s": "time", "B": "memory"}.get(parsed.base, parsed.base or "value")
     better = direction or direction_of(parsed.base, name)
     values = parsed.to_base(np.array([value]))

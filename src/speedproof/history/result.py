@@ -6,7 +6,7 @@ import math
 
 from msgspec import Struct
 
-from speedproof.history.alarms import ExportedAlarm, HistoryAlarm
+from speedproof.history.alarms import EVERY, LAST, ExportedAlarm, HistoryAlarm, find_alarms
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
@@ -19,8 +19,9 @@ STANDS = "stands"
 class ExportedChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
-    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it,
-    ``state`` that or, where nobody decided, whether it stands or is undone.
+    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it
+    (``decided``: with why, by whom and when), ``state`` that or, where nobody decided, whether it stands or is
+    undone.
     """
 
     benchmark: str
@@ -41,6 +42,7 @@ class ExportedChange(Struct, frozen=True):
     decision: str | None
     state: str
     assigned: str | None
+    decided: Triage | None
 
 
 class ExportedHistory(Struct, frozen=True):
@@ -78,7 +80,20 @@ class HistoryAnswer(Struct, frozen=True):
 
     def said(self, change: Change) -> list[Triage]:
         """Everything that was said of a change, of its benchmark or of all, and not taken back."""
-        return standing(self.decisions, self.series[change.track.series].key.benchmark, change.concerned)
+        benchmark = self.series[change.track.series].key.benchmark
+        return standing(self.decisions, benchmark, change.concerned, drift=change.drift)
+
+    @property
+    def watched(self) -> tuple[HistoryAlarm, ...]:
+        """Every alarm of the last commits, as they are usually asked for."""
+        return find_alarms(
+            self.tracks, self.series, self.decisions, every=EVERY, last=LAST, shown=self.changes
+        )[0]
+
+    def told(self, group: CommitChanges) -> list[Triage]:
+        """Everything that was said at a commit, or of its changes at one beside it."""
+        of_changes = {id(said) for change in group.changes for said in self.said(change)}
+        return [d for d in self.decisions if d.commit == group.commit.sha or id(d) in of_changes]
 
     def decision(self, change: Change) -> Triage | None:
         """The last word on a change."""
@@ -129,6 +144,7 @@ class HistoryAnswer(Struct, frozen=True):
             said.state if said else None,
             self.state(change),
             self.assigned(change),
+            said,
         )
 
 

@@ -62,17 +62,34 @@ class Announced(Struct, frozen=True):
     factor: float
 
 
+def remeasured(metric: str, basis: str) -> str:
+    """The reason of what measuring again confirmed: which metric, on which machine or relative to which anchor."""
+    return f"{metric} on {basis}"
+
+
+def measured_again(said: Iterable[Triage], metric: str, basis: str) -> bool:
+    """Whether somebody confirmed it, or a session that measured this metric there did."""
+    return any(one.state == "confirmed" and one.reason in ("", remeasured(metric, basis)) for one in said)
+
+
 def standing(
-    decisions: Iterable[Triage], benchmark: str, concerned: Callable[[Triage], bool]
+    decisions: Iterable[Triage],
+    benchmark: str,
+    concerned: Callable[[Triage], bool],
+    *,
+    drift: bool = False,
 ) -> list[Triage]:
-    """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back."""
+    """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back.
+
+    Where a drift is found is no commit's doing: what settles a commit's changes settles none that passes there.
+    """
     said: list[Triage] = []
     for one in decisions:
         if one.benchmark not in ("", benchmark):
             continue
         if one.state == "reopened":
             said = [] if concerned(one) else [other for other in said if other.commit != one.commit]
-        elif concerned(one):
+        elif concerned(one) and not (drift and one.benchmark == "" and one.state in DECIDED):
             said.append(one)
     return said
 

@@ -3,7 +3,8 @@
 Where sessions measured an anchor (a release, say) beside the commit, the value is the logarithm of their ratio,
 which does not change with the machine; tracks of several anchors are joined through the sessions that measured
 two of them. Without an anchor each machine has a track of its own. There a session that measured several commits
-tells their ratios: the level of the machine in that session is taken off (:func:`levels_of_sessions`).
+tells their ratios: the level of the machine in that session is taken off (:func:`levels_of_sessions`). It is known
+with an error, or not at all, so that a change may be no more than that (:meth:`Track.of_one_session`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.history.commits import Commit
 from speedproof.history.rows import Measurements, Triage
 
@@ -41,6 +42,7 @@ class Point(Struct, frozen=True):
 
 NEAR = 2
 """Commits by which the place of a change may be off."""
+_ALONE = -1  # a session of one commit
 
 
 class Track(Struct, frozen=True, eq=False):
@@ -62,6 +64,8 @@ class Track(Struct, frozen=True, eq=False):
     # joins them, so that nothing tells it
     errors: FloatArray = field(default_factory=lambda: np.zeros(1))
     degrees: int = 0  # degrees of freedom of these errors
+    # Of every row the session, where that measured several commits; empty where none did
+    session: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     # Found of these: the first row of every point, a commit beside one anchor; the mean over its sessions
     starts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     level: FloatArray = field(default_factory=lambda: np.zeros(0))
@@ -102,6 +106,22 @@ class Track(Struct, frozen=True, eq=False):
         low, at, high = (int(self.at[self.starts[k]]) for k in (possible[0], split, possible[1]))
         near = slice(max(min(low, at - NEAR), 0), max(high, at + NEAR) + 1)
         return {commit.sha for commit in self.order[near]}
+
+    def of_one_session(self, low: int, high: int) -> bool:
+        """Whether a change from one point to another may be the level of a session.
+
+        One that alone measured both points on one side of it, or of a place near it, and none on the other.
+        """
+        if not self.session.size:
+            return False
+        near = range(max(low - NEAR - 2, 0), min(high + NEAR + 2, len(self)))
+        of = [{*self.session[self.rows(k, k + 1)].tolist()} for k in near]
+        of = [{_ALONE} if _ALONE in sessions else sessions for sessions in of]
+        return any(
+            (x == y != {_ALONE} and len(x) == 1 and not x & (v | w))
+            for a, b, c, d in zip(of, of[1:], of[2:], of[3:], strict=False)
+            for x, y, v, w in ((a, b, c, d), (c, d, a, b))
+        )
 
     def joint_error(self, split: int) -> float:
         """Of the joint between two neighbouring points."""
@@ -152,16 +172,14 @@ def tracks_of(
     here, values = places[usable.commit], np.log(usable.location)
     lows, highs = _log(usable.low), _log(usable.high)
     same = usable.series[1:] == usable.series[:-1]
-    several, falls, again = usable.anchor | (here < 0), *np.zeros((2, len(usable)), dtype=np.bool_)
+    several, falls = usable.anchor | (here < 0), np.zeros(len(usable), dtype=np.bool_)
     several[1:] |= same & (usable.machine[1:] != usable.machine[:-1])
     falls[1:] = same & (here[1:] < here[:-1])
-    again[1:] = same & (here[1:] <= here[:-1])
     starts = np.flatnonzero(np.diff(usable.series, prepend=-1))
     ends = [*starts[1:].tolist(), len(usable)]
-    of_series = (np.logical_or.reduceat(flags, starts).tolist() for flags in (several, falls, again))
-    beside = np.broadcast_to(np.zeros(1, dtype=np.int64), here.shape)
+    of_series = (np.logical_or.reduceat(flags, starts).tolist() for flags in (several, falls))
     tracks: list[Track] = []
-    for start, end, parted, unsorted, repeated in zip(starts.tolist(), ends, *of_series, strict=False):
+    for start, end, parted, unsorted in zip(starts.tolist(), ends, *of_series, strict=False):
         rows: slice | IntArray = slice(start, end)
         if unsorted and not parted:
             rows = start + np.argsort(here[rows], kind="stable")
@@ -172,11 +190,8 @@ def tracks_of(
             )
         else:
             number, basis = int(usable.series[start]), machines[int(usable.machine[start])]
-            if repeated:
-                above = levels_of_sessions(at, usable.session[rows], value)
-                value, low, high = value - above, low - above, high - above
-            columns = at, value, low, high, usable.sample[rows], beside[rows]
-            tracks.append(Track(number, basis, False, order, *columns))
+            columns = value, low, high, usable.sample[rows], usable.session[rows]
+            tracks.append(_on_machine(number, basis, order, at, *columns))
     return tuple(tracks)
 
 
@@ -218,36 +233,58 @@ def _of_series(
     for (anchored, basis, *_), mask in sorted(groups.items(), key=lambda item: (not item[0][0], item[0][1])):
         rows = np.flatnonzero(mask)
         rows = rows[np.lexsort((beside[rows], here[rows]))]
-        above = (
-            np.zeros(rows.size)
-            if anchored
-            else levels_of_sessions(here[rows], measured.session[rows], value[rows])
-        )
-        yield Track(
-            int(measured.series[0]), basis, anchored, order, here[rows],
-            value[rows] - above, low[rows] - above, high[rows] - above, measured.sample[rows],
-            np.maximum(beside[rows], 0), levels.names if anchored else ("",),
-            levels.error if anchored else np.zeros(1), levels.degrees if anchored else 0,
-        )  # fmt: skip
+        number, columns = int(measured.series[0]), (here[rows], value[rows], low[rows], high[rows])
+        sample = measured.sample[rows]
+        if anchored:
+            anchors = beside[rows], levels.names, levels.error, levels.degrees
+            yield Track(number, basis, True, order, *columns, sample, *anchors)
+        else:
+            yield _on_machine(number, basis, order, *columns, sample, measured.session[rows])
 
 
-def levels_of_sessions(at: IntArray, session: IntArray, value: FloatArray) -> FloatArray:
-    """By how much logarithms on a machine lie above those of sessions that measured one commit each.
+def _on_machine(
+    number: int,
+    basis: str,
+    order: Sequence[Commit],
+    at: IntArray,
+    value: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    sample: IntArray,
+    session: IntArray,
+) -> Track:
+    """The track of values without an anchor."""
+    sessions, of = np.unique(session, return_inverse=True)
+    size = int(at.max(initial=0)) + 1
+    several = np.bincount(np.unique(of * size + at) // size)[of] > 1 if sessions.size < of.size else ()
+    if not np.any(several):
+        return Track(number, basis, False, order, at, value, low, high, sample, _zeros(at.size))
+    session = np.where(several, session, _ALONE)
+    above, kept = levels_of_sessions(at, session, value)
+    value, low, high = ((column - above)[kept] for column in (value, low, high))
+    at, sample, session = (column[kept] for column in (at, sample, session))
+    return Track(number, basis, False, order, at, value, low, high, sample, _zeros(at.size), session=session)
+
+
+def levels_of_sessions(at: IntArray, session: IntArray, value: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """By how much logarithms on a machine lie above those of sessions of one commit, -1; and which count.
 
     Of a session of several commits the mean at the commits of both, but for its newest, which is on trial. One
     that measures an alarm again is such a session: the machine may have another speed by then, and were that
-    pooled, what is measured again would differ from its neighbours.
+    pooled, what is measured again would differ from its neighbours. Its older commits count where no session has
+    them alone or as its newest: were each commit measured with the one before it, a slow day would be of both.
     """
     size, (_, number) = int(at.max(initial=0)) + 1, np.unique(session, return_inverse=True)
-    commits, newest = np.bincount(np.unique(number * size + at) // size), np.zeros(number.size, np.int64)
+    newest = np.zeros(number.size, np.int64)
     np.maximum.at(newest, number, at)
-    alone = commits[number] == 1
+    alone = session == _ALONE
+    on_trial = alone | (at == newest[number])
     counts = np.bincount(at[alone], minlength=size)
     level = np.bincount(at[alone], value[alone], size)[at] / np.maximum(counts, 1)[at]
-    both = ~alone & (counts[at] > 0) & (at < newest[number])
-    shared = np.bincount(number[both], minlength=commits.size)
-    above = np.bincount(number[both], (value - level)[both], commits.size) / np.maximum(shared, 1)
-    return above[number]
+    both = (counts[at] > 0) & ~on_trial
+    shared = np.bincount(number[both], minlength=number.size)
+    above = np.bincount(number[both], (value - level)[both], number.size) / np.maximum(shared, 1)
+    return above[number], on_trial | (np.bincount(at[on_trial], minlength=size)[at] == 0)
 
 
 def measured_commits(tracks: Sequence[Track]) -> int:
@@ -264,6 +301,11 @@ def _arange(n: int) -> IntArray:
     numbers = np.arange(n)
     numbers.flags.writeable = False
     return numbers
+
+
+def _zeros(n: int) -> IntArray:
+    """Shared."""
+    return np.broadcast_to(np.zeros(1, dtype=np.int64), n)
 
 
 def _log(values: FloatArray) -> FloatArray:

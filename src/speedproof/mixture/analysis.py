@@ -113,6 +113,7 @@ def analyse(
     analysis = Analysis(
         x.size, fitted.kind, parts, modes, fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, clear, seed=seed), note, compatible,
+        at_limit=components is None and fitted.components == K_max,
     )  # fmt: skip
     analysis = _in_unit(analysis, shift) if shift else analysis
     if others:

@@ -98,6 +98,7 @@ class Analysis(Struct, frozen=True):
     order: ModeOrder  # how the runs move among the modes
     note: str = ""  # what was done with values nested in processes, or with many where fast; empty otherwise
     compatible: bool = False  # whether VARCORE's rules were followed
+    at_limit: bool = False  # whether the mixture has the largest number of components that was tried
     families: tuple[Family, ...] = ()  # others that were fitted, the largest BIC first; none unless asked for
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.record import Order, order_of_measuring
+from speedproof.data.record import NO_TOOL, Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait, all_ascending, reduce_together
 from speedproof.data.suite import Pair
 from speedproof.protocols.checks import same_values
@@ -41,6 +41,7 @@ _LEAST_ALONE = 10
 # Distance of the two groups in units of the deviation within them; halves of one normal sample: 2.7
 _APART = 6.0
 _ALIKE = 0.1  # largest difference of a benchmark's log factor from the common one, relative to it
+_UNIT_ALIKE = 0.1  # of a power of 1,000: a factor of 2
 Sides = Literal["both", "reference", "candidate"]
 _PLACES: tuple[tuple[Sides, slice, int], ...] = (
     ("both", slice(0, 2), _LEAST_BENCHMARKS),
@@ -57,7 +58,8 @@ def caveats_of(
     ``INTERLEAVED`` when one version was measured first (that one is named first), ``ONE_SESSION`` when they were
     measured one after the other and nobody knows which came first, ``SEVERAL_SESSIONS`` with how much the sessions
     of a version differ where they are too few to be the unit, ``SEVERAL_PROCESSES`` where a side is one process,
-    ``TWO_MEASUREMENTS`` where both hold the same values, ``PLANNED_SIZE`` where measuring went on until it had a
+    ``TWO_MEASUREMENTS`` where both hold the same values, ``ONE_UNIT`` where all numbers that somebody wrote down
+    differ by about 1,000 or a power of it, ``PLANNED_SIZE`` where measuring went on until it had a
     result, with its file. The first three need not be said where a noise floor counts the sessions in.
     """
     by_order: dict[Order, list[str]] = {}
@@ -93,6 +95,8 @@ def caveats_of(
         return () if len(names) == len(pairs) else tuple(names)
 
     notes = [Note(Assumption.TWO_MEASUREMENTS, "", versions, where(twice))] if twice else []
+    if (apart := _units_apart(pairs)) > 1.0:
+        notes.append(Note(Assumption.ONE_UNIT, "", versions, statistic=apart))
     meanings = {
         Order.X_FIRST: (Assumption.INTERLEAVED, versions),
         Order.Y_FIRST: (Assumption.INTERLEAVED, versions[::-1]),
@@ -111,6 +115,18 @@ def caveats_of(
         )
     notes += [Note(Assumption.SEVERAL_PROCESSES, "", who, where(names)) for who, names in single.items()]
     return tuple(notes)
+
+
+def _units_apart(pairs: Sequence[Pair]) -> float:
+    """The power of 1,000 by which all pairs differ, as far as their first values tell; else 1."""
+    powers = set[int]()
+    for x, y in ((pair.reference, pair.candidate) for pair in pairs):
+        ratio = float(y.values[0] / x.values[0]) if x.values[0] > 0.0 else 0.0
+        power = log(ratio) / log(1000.0) if ratio > 0.0 and (x.tool in NO_TOOL or y.tool in NO_TOOL) else 0.0
+        powers.add(round(power) if abs(power - round(power)) < _UNIT_ALIKE else 0)
+        if len(powers) > 1 or 0 in powers:
+            return 1.0
+    return 1000.0 ** abs(powers.pop()) if powers else 1.0
 
 
 def within_layout(verdict: Verdict, proven: Estimate) -> bool:

@@ -65,10 +65,10 @@ _ALIKE_IN_BLOCKS = (
     "turns in random order, so typical runs, which a session compares within blocks, do not mind"
 )
 _UNLIKE = "neighbouring runs alternate: something with a period of two runs is measured, too"
-_STEADY = "no trend over the runs"
-_DRIFT = "the values drift over the runs: warm up longer, or measure both versions in a random order"
+_STEADY = "no steady rise or fall over the runs"
+_DRIFT = "the values rise or fall over the runs: warm up longer, or measure both versions in a random order"
 _DRIFT_IN_BLOCKS = (
-    "the values drift over the runs: warm up longer; the versions took turns in random order, so typical "
+    "the values rise or fall over the runs: warm up longer; the versions took turns in random order, so typical "
     "runs, which a session compares within blocks, do not mind what both share"
 )
 _STEADY_WITHIN = "no trend inside the processes"
@@ -262,7 +262,7 @@ def of_order(
         likeness, drifting = (_ALIKE_IN_BLOCKS, _DRIFT_IN_BLOCKS) if in_blocks else (_ALIKE, _DRIFT)
         tests = [
             (Assumption.RUN_ORDER, ratio, serial, _SERIAL, likeness if ratio < _UNRELATED else _UNLIKE),
-            (Assumption.DRIFT, correlation, trend, _STEADY, drifting),
+            (Assumption.TREND, correlation, trend, _STEADY, drifting),
         ]
     if within is not None:
         tests.append((Assumption.STEADINESS, *within, _STEADY_WITHIN, _DRIFT_WITHIN))

@@ -26,7 +26,7 @@ _ALLOWED_FOR = frozenset(
     {
         Assumption.PLANNED_SIZE,
         Assumption.RUN_ORDER,
-        Assumption.DRIFT,
+        Assumption.TREND,
         Assumption.STEADINESS,
         Assumption.RESOLUTION,
         Assumption.SEVERAL_RUNS,
@@ -47,13 +47,13 @@ def in_blocks(
     """
     sequence, slow, fast = sequence_of(side, blocks, rules.alpha, q)
     result = sequence.result()
-    margin = _at_margin(sequence, rules.margin)
+    margin, within = _at_margin(sequence, rules.margin), rules.margin or WORTH_KNOWING
     verdict = verdict_of(result.pvalue_faster, result.pvalue_slower, margin, rules.alpha)
     if result.contradictory:
         verdict = Verdict.UNDECIDED
-    elif verdict is Verdict.UNDECIDED and rules.margin is None and result.equivalent(WORTH_KNOWING):
+    elif verdict is Verdict.UNDECIDED and rules.margin is None and result.equivalent(within):
         verdict = Verdict.EQUIVALENT
-    needed = needed_of(sequence, rules.margin) if verdict is Verdict.UNDECIDED else None
+    needed = needed_of(sequence, within) if verdict is Verdict.UNDECIDED else None
     p = result.pvalue_faster
     return side.answer(
         "typical" if q is None else quantile_name(q),

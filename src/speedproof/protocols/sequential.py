@@ -33,6 +33,7 @@ PROVEN = "proven"
 ALL_MEASURED = "all of its blocks were measured"
 """Why a session of builds ended, which is tested once, then."""
 WORSE_ON_AVERAGE = "on average it misses its limit"
+NO_NUMBER = "no number of runs can be named"
 """Why a policy is not met by what is proven of typical runs."""
 # How much of the observed effect the bound is to hold; in logarithms, so that directions are alike.
 _SHARE = 0.5
@@ -86,7 +87,7 @@ class CandidateResult(Struct, frozen=True):
     outcome: Outcome | None = None
     required: Claim | None = None
     contradicted: Claim | None = None
-    needed: Needed | None = None  # what would decide it, where neither a policy nor a precision is asked for
+    needed: Needed | None = None  # what would decide it, where no policy is asked for and no number was fixed
     protocol: QuestionName = HEADLINE  # which question it answers
 
     @property
@@ -323,6 +324,11 @@ class SequentialComparison:
         rules = self._rules
         return rules.max_blocks - self.blocks if rules.max_blocks == rules.min_blocks else None
 
+    @property
+    def aim(self) -> str:
+        """What the forecast of blocks leads to."""
+        return "to go" if self._rules.precision is None else "to that precision"
+
     def open(self) -> tuple[str, ...]:
         """The candidates that are still measured."""
         return tuple(name for name in self.candidates if name not in self._reasons)
@@ -343,7 +349,7 @@ class SequentialComparison:
         for name, sequence in self._sequences.items():
             result, rules = sequence.result(), self._rules
             verdict = self._verdict(name, result)
-            open_ = verdict is Verdict.UNDECIDED and rules.precision is None and rules.within is not None
+            open_ = verdict is Verdict.UNDECIDED and rules.within is not None
             results.append(
                 CandidateResult(
                     self.benchmark,
@@ -357,7 +363,7 @@ class SequentialComparison:
                     self.metric,
                     (),
                     *self._held(name),
-                    needed_of(sequence, rules.margin) if open_ else None,
+                    needed_of(sequence, rules.within) if open_ else None,
                     HEADLINE if rules.quantile is None else quantile_name(rules.quantile),
                 )
             )
@@ -411,7 +417,7 @@ def blocks_to_same(sequence: PairedSequence, margin: float) -> float:
 
 
 def needed_of(sequence: PairedSequence, margin: float | None) -> Needed:
-    """What would decide: a difference, or the margin that was asked for, whichever takes fewer blocks."""
+    """What would decide: a difference, or sameness within the margin, whichever takes fewer blocks."""
     differ = blocks_to_differ(sequence)
     same = math.inf if margin is None else blocks_to_same(sequence, margin)
     if not same < (math.inf if math.isnan(differ) else differ):
@@ -430,7 +436,7 @@ def mean_of_blocks(differences: FloatArray) -> MeanLogRatio:
 def forecast(blocks: int, more: float) -> Needed:
     """How many blocks are needed in all, as far as that is known."""
     total = math.ceil(blocks + more) if math.isfinite(more) else None
-    return Needed(total, total, "no end is in sight" if more == math.inf else "too early to say")
+    return Needed(total, total, NO_NUMBER if more == math.inf else "too early to say")
 
 
 def block_checks(differences: FloatArray, *candidate: str) -> tuple[Note, ...]:

@@ -41,7 +41,7 @@ DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof r
 ADJUSTED = frozenset(
     {
         Assumption.RUN_ORDER,
-        Assumption.DRIFT,
+        Assumption.TREND,
         Assumption.STEADINESS,
         Assumption.RESOLUTION,
         Assumption.SEVERAL_PROCESSES,  # said once of a suite, by its caveats

@@ -11,7 +11,7 @@ from speedproof.data.notes import Assumption
 from speedproof.data.units import format_values
 from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Location, OverallGain
 from speedproof.protocols.checks import ORDER_LEVEL
-from speedproof.protocols.multiplicity import METHODS
+from speedproof.protocols.multiplicity import CLAIMS, METHODS, Controlled
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
@@ -102,10 +102,10 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
             f"Each verdict has a risk of {percent(result.alpha)} in either direction; among {total} benchmarks "
             f"that did not change about {falsely:{'.0f' if falsely >= 1.5 else '.1g'}} would be called changed."
         )
-        for family in result.controlled:
-            kept = ", ".join(f"{family.count(v)} {v.value}" for v in Verdict if family.count(v)) or "none"
-            of = f"{METHODS[family.method]}, {QUESTIONS[family.protocol].where}"
-            yield Text(f"{of}: {kept} ({family.promise}).")
+        for method in dict.fromkeys(family.method for family in result.controlled):
+            families = [family for family in result.controlled if family.method == method]
+            promise, *_ = families[0].promise.split("; ")
+            yield Text(f"{METHODS[method]}: {', '.join(map(_kept, families))}: {promise}.")
     yield from of_all(result.geometric_means, result.overall, voice)
     means = {c.benchmark: c.reference.mean for c in result.comparisons}
     total_time, largest = sum(means.values()), max(means, key=means.__getitem__)
@@ -135,6 +135,14 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
     yield from _accelerated(result)
 
 
+def _kept(family: Controlled) -> str:
+    """How many claims of a protocol hold together: ``"3 faster on a typical run"``."""
+    kept = [f"{family.count(v)} {v.value}" for v in CLAIMS if family.count(v)]
+    _, *left_out = family.promise.split("; ")
+    but = f" ({left_out[0]})" if left_out else ""
+    return f"{' and '.join(kept) or 'none'} {QUESTIONS[family.protocol].where}{but}"
+
+
 def of_all(
     means: GeometricMeans | None, overall: Iterable[tuple[Location, OverallGain]], voice: Voice
 ) -> Iterator[Text]:
@@ -159,13 +167,17 @@ def of_all(
 def _accelerated(result: SuiteComparison) -> Iterator[Text]:
     tested = {c.protocol for c in result.comparisons if c.test}
     shares = [(protocol, share) for protocol, share in result.accelerated if protocol in tested]
-    for protocol, share in shares:
-        wilson, article = (f"{percent(e.low)} to {percent(e.high)}" for e in (share.wilson, share.proportion))
-        rule = "" if share.valid else ", too few for that rule"
-        count = f"{share.accelerated} of {share.benchmarks}, {wilson} by Wilson's interval"
-        where = QUESTIONS[protocol].where
-        yield Text(f"Share of accelerated benchmarks {where}: {count}, {article} by the article's{rule}.")
-    if shares:
+    told = [
+        f"{share.accelerated} of {share.benchmarks} {QUESTIONS[protocol].where}, {wilson} ({article})"
+        for protocol, share in shares
+        for wilson, article in [
+            [f"{percent(e.low)} to {percent(e.high)}" for e in (share.wilson, share.proportion)]
+        ]
+    ]
+    if told:
+        few = "" if all(share.valid for _, share in shares) else ", whose rule asks for more"
+        by = f"by Wilson's interval (by the article's{few})"
+        yield Text(f"Share of accelerated benchmarks {by}: {'; '.join(told)}.")
         yield Text(f"  {RANDOM_SELECTION}", "dim")
 
 

@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import by_medians, times, version_columns
@@ -46,7 +46,7 @@ _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
 _SAYS = {
     "regression": "{worse} by more than {margin}",
     "slowdown": "{worse}",
-    "difference": "changed by more than {margin}",
+    "difference": "different by more than {margin}",
     "not worse": "not {worse} by more than {margin}",
     "improvement": "{better}",
     "equivalence": "the same within {margin}",
@@ -97,9 +97,8 @@ class _Line:
         """What is seen of it, or proven by itself."""
         if self.by_mean:
             return f"{words.natural(self.of)}{self.by_mean}"
-        if self.alone not in words.CHANGED:
-            return f"~ {words.natural(self.of)}".removesuffix(" -")
-        return words.change(replace(self.of, verdict=self.alone))
+        seen = self.alone if self.alone in words.CHANGED else Verdict.UNDECIDED
+        return words.change(replace(self.of, verdict=seen))
 
     @property
     def range(self) -> str:
@@ -210,7 +209,7 @@ def _conclusion(result: GateDecision, lines: Sequence[_Line]) -> str:
     """The answer in a sentence, with the benchmarks that it hangs on."""
     total, margins = len(lines), {line.words["margin"] for line in lines}
     margin = margins.pop() if len(margins) == 1 else "the margin"
-    what = _counted(lines) if total != 1 else labels([lines[0].of.benchmark], _LABEL)[0]
+    what = _counted(lines) if total != 1 else spoken([result.reference, lines[0].of.candidate.label])[1]
     fails, undecided = (
         [line for line in lines if line.row.outcome is outcome]
         for outcome in (Outcome.FAIL, Outcome.UNDECIDED)
@@ -385,7 +384,7 @@ def sentence(result: GateDecision, row: GateRow) -> str:
 
 
 def _least(bound: float) -> Cell:
-    least = factor(bound if bound > words.ONE else 1.0, -1)
+    least = factor(bound, -1)
     return Cell(f"at least {least}", shorter=(f"≥ {least}",))
 
 

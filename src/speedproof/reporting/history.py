@@ -13,7 +13,7 @@ from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, short_name
 from speedproof.history.result import STANDS, CommitChanges, HistoryAnswer, by_commit
-from speedproof.history.rows import QueriedSample
+from speedproof.history.rows import QueriedSample, Triage
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
@@ -132,8 +132,10 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
         else []
     )
     notes += [Text(older) for older in _older(result)]
-    accept = ("Accept: speedproof history bless COMMIT",) if result.undecided else ()
     several = len({alarm.track.basis for alarm in result.alarms}) > 1
+    if result.followed.apart and result.alarms and not several:
+        notes.append(Text(f"All {_where(result.alarms[0].track)}."))
+    accept = ("Accept: speedproof history bless COMMIT",) if result.undecided else ()
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -173,7 +175,10 @@ def too_few(
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
     """What measures an unconfirmed alarm again, a slowdown first; else what finds a commit of several."""
     named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
-    unconfirmed = [a for a in result.alarms if not a.confirmed and a.decision is None and a.undone is None]
+    line = set(result.followed.line)
+    unconfirmed = [
+        a for a in result.alarms if not (a.confirmed or a.decision or a.undone) and a.bad.sha in line
+    ]
     for alarm in sorted(unconfirmed, key=result.slower, reverse=True)[:1]:
         again = alarm.again(result.known[alarm.track.series], result.followed, _SHA, named=named)
         yield f"Measure again: {again} -- COMMAND"
@@ -207,6 +212,11 @@ def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> R
 def machine_of(track: Track) -> str:
     """What the values of a track are compared on."""
     return f"relative to {short_name(track.basis)}" if track.anchored else track.basis
+
+
+def _where(track: Track) -> str:
+    """The same in a sentence."""
+    return machine_of(track) if track.anchored else f"on {track.basis}"
 
 
 def _counted(series: int, metrics: Set[str]) -> str:
@@ -264,7 +274,7 @@ def overview(
 
     ``of`` is how many changes there are, where some of them were chosen.
     """
-    groups = by_commit(result)
+    groups = whole = by_commit(result)
     changes = [change for group in groups for change in group.changes]
     if each:
         groups = tuple(replace(group, changes=(change,)) for group in groups for change in group.changes)
@@ -307,7 +317,7 @@ def overview(
     hints += ["One benchmark: history show NAME", *(["All: --all"] if more else [])]
     return Report(
         f"history in {result.store}",
-        (*headline_of(result, of), *(_said(result, groups[0].commit) if one else ())),
+        (*headline_of(result, of), *(_said(result, whole[0]) if one else ())),
         (Table.of(columns, shown),) if shown else (),
         tuple(notes),
         hints=tuple(hints) if rows else (_EARLIER,),
@@ -335,15 +345,19 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
         yield Text(f"Of {of_what} without a change at most {at_most} would show one.", "dim")
 
 
-def _said(result: HistoryAnswer, commit: Commit) -> Iterator[Text]:
-    """Whose commit it is, and what was said of it."""
+def _said(result: HistoryAnswer, group: CommitChanges) -> Iterator[Text]:
+    """Whose commit it is, and what was said of it and its changes."""
+    commit = group.commit
     by = f" ({commit.author})" if commit.author else ""
     yield Text(f"{short_name(commit.sha)} {commit.subject}{by}".replace("  ", " "))
-    for said in result.decisions:
-        if said.commit == commit.sha:
-            of = f" of {said.benchmark}" if said.benchmark else ""
-            what = f"{said.state}{of}{f': {said.reason}' if said.reason else ''}"
-            yield Text(f"{what} ({said.who}, {said.at[:10]})")
+    for said in result.told(group):
+        yield Text(words_of(said, commit, f" of {said.benchmark}" if said.benchmark else ""))
+
+
+def words_of(said: Triage, commit: Commit, of: str = "") -> str:
+    """What was said, by whom and when, and at which commit if at another one."""
+    at = f" at {short_name(said.commit)}" if said.commit != commit.sha else ""
+    return f"{said.state}{of}{at}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
 
 def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
@@ -352,7 +366,8 @@ def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
     for alarm in result.alarms[:_ALONE]:
         key = result.series[alarm.track.series].key
         times, word, _ = size_of(alarm, key.metric, result.slower(alarm))
-        sizes.append(f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}")
+        size = f"{of_what(key.benchmark, key.metric)} {times} {word} since {short_name(alarm.bad.sha)}"
+        sizes.append(f"{size} {_where(alarm.track)}" if result.followed.apart else size)
     more = f" and {len(result.alarms) - _ALONE} more" if len(result.alarms) > _ALONE else ""
     if sizes:
         yield Text(f"Confirmed by 'history watch' alone: {', '.join(sizes)}{more}.")
@@ -378,14 +393,18 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
 
 def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
     """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
+    place = {sha: i for i, sha in enumerate(result.followed.line)}
     for change in changes:
-        stands = result.slower(change) and result.state(change) == STANDS
-        if stands and change.earliest != change.latest:
-            first, last = short_name(change.earliest.sha), short_name(change.latest.sha)
-            if change.drift:
-                yield f"Measure the drift: speedproof run --revisions {first} {last} -- COMMAND"
-            else:
-                yield f"Which commit: speedproof bisect {first}^..{last} -- COMMAND"
+        first, last = change.earliest.sha, change.latest.sha
+        if last not in place or not result.slower(change) or result.state(change) != STANDS:
+            continue
+        if change.drift:
+            ends = f"{short_name(first)} {short_name(last)}"
+            yield f"Measure the drift: speedproof run --revisions {ends} -- COMMAND"
+            return
+        good = change.track.commit(change.possible[0] - 1).sha
+        if place[last] - place[good] > 1:  # what was not measured may be to blame, too
+            yield f"Which commit: speedproof bisect {short_name(good)}..{short_name(last)} -- COMMAND"
             return
 
 
@@ -469,7 +488,6 @@ def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
 
 def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
     series = result.series[track.series]
-    basis = machine_of(track) if track.anchored else f"on {track.basis}"
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
     points = tuple(track.points(0 if everything else max(len(track) - _LAST, 0)))
     measured = [math.exp(point.value) for point in points]
@@ -478,7 +496,7 @@ def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
         (brief_commit(point.commit.sha), shown, str(len(point.values)), point.commit.subject)
         for point, shown in zip(points, medians, strict=True)
     )
-    title = f"{series.key.benchmark} ({series.key.metric}), {basis}: {plural(len(track), 'commit')}"
+    title = f"{series.key.benchmark} ({series.key.metric}), {_where(track)}: {plural(len(track), 'commit')}"
     spark = Text("  " + sparkline(track.level.tolist()))
     out = len(track) - len(points)
     notes = (Text(f"... {plural(out, 'earlier commit')}: --all"),) if out else ()

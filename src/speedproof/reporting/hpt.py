@@ -99,8 +99,8 @@ def report(
         (
             first,
             *((Text(counted),) if len(result.benchmarks) > 1 else ()),
-            *two_speeds(machine, old, new),
             *told_caveats(caveats),
+            *two_speeds(machine, old, new),
         ),
         (table,),
         tuple(notes),

@@ -158,7 +158,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
             _fit(a),
             "" if best is None else best.name if best.bic >= a.bic else "mixture",
             Cell(kind, "warning" if kind in _ORDERS else ""),
-            f"{len(a.components)}{a.kind if a.kind != 'X' else ''}",
+            f"{'≥ ' * a.at_limit}{len(a.components)}{a.kind if a.kind != 'X' else ''}",
             str(a.n),
             *_answered(sample, answered),
             name=f"{benchmark} ({version})",
@@ -225,6 +225,9 @@ def _one(
         if part:
             listed = ", ".join(format_values(part, sample.unit))
             notes.append(Text(f"Component {k}, {plural(len(part), 'value')}: {listed}"))
+    if a.at_limit:
+        most = f"{plural(len(a.components), 'component')}, the largest number tried: there may be more"
+        notes.append(Text(f"{most} (--max-components).", "warning"))
     if too_few(a.n, len(a.components)):
         notes.append(Text(f"Fewer than {FEW_RUNS} values a component, which may be chance.", "warning"))
     fit = f"fit {_fit(a).text}"

@@ -131,6 +131,9 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         some = " in some benchmarks"
     if caveat.kind is Assumption.TWO_MEASUREMENTS and seconds:
         return f"{_listed(firsts + seconds)} hold the same values{some}: one measurement, given twice"
+    if caveat.kind is Assumption.ONE_UNIT:
+        remedy = "Write it into the files, as '12 ms' or 'time_ms'."
+        return f"Is one side in another unit? All values differ by a factor of about {most:,.0f}. {remedy}"
     if caveat.kind is Assumption.INTERLEAVED and seconds:
         order = "first" if len(short) == 2 else f"before {_listed(seconds)}"
         return (

@@ -9,6 +9,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from speedproof.data.names import plural as plural
 from speedproof.data.units import format_value, scale_of
 
+ONE = 1 + 1e-12
+"""Ratios up to it have no digit that tells them from 1."""
 _NEGLIGIBLE = 1e-4
 _SLACK = 1e-9
 """Keeps a bound that is a short decimal from being moved by its binary representation."""
@@ -20,6 +22,8 @@ def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
         return "∞" if ratio > 0 else "-"
     if ratio == 0:
         return "0x"
+    if 1 / ONE <= ratio <= ONE:
+        return "1.00x"
     exact = Decimal(repr(ratio))  # the shortest decimal that is this number: a bound of 1.1 stays 1.1
     apart = abs(exact - 1)
     if not 0.1 <= abs(ratio) < 10:
@@ -28,6 +32,9 @@ def factor(ratio: float, towards: int = 0, most: int = 12) -> str:
         digits = min(max(2, -apart.adjusted()), most)
     rounding = {-1: ROUND_FLOOR, 0: ROUND_HALF_EVEN, 1: ROUND_CEILING}[towards]
     rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding)
+    while digits > 2 and not rounded.as_tuple().digits[-1]:  # rounded up to fewer digits
+        digits -= 1
+        rounded = rounded.quantize(Decimal(1).scaleb(-digits))
     return f"{rounded:f}x" if 1e-4 < abs(ratio) < 1e6 else f"{rounded:.3g}x"
 
 

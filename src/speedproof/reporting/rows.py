@@ -130,9 +130,11 @@ class Voice(Struct, frozen=True):
             yield from self._change(head)
             marks = [*(["!"] if words.marked(head) else []), *_against(answers, head)]
             style: Style = "warning" if marks else "dim"
-            if head.verdict in words.CHANGED and (ratio := by_medians(head)):
+            # Of what is undecided it goes first where there is little room.
+            shorter = (" ".join(marks),) if head.verdict is Verdict.UNDECIDED else ()
+            if head.verdict is not Verdict.EQUIVALENT and (ratio := by_medians(head)):
                 marks.append(f"medians {ratio}")
-            yield Cell(" ".join(marks), style, spans=True)
+            yield Cell(" ".join(marks), style, shorter, spans=True)
 
         return Row(
             Later(cells),
@@ -150,16 +152,13 @@ class Voice(Struct, frozen=True):
             bound = words.effect(head).bound
             proven = Cell(words.at_least(bound), key=None if math.isnan(bound) else bound)
             return Cell(words.change(head), style, speedup=certified), proven
-        brief, why = words.briefly(head), words.needs(head)
-        shorter = [words.change(head)]
+        seen = words.change(head)
         if head.verdict is Verdict.EQUIVALENT:
-            style = ""
-            longest = f"= the same within {share(self.margin or WORTH_KNOWING)}"
-        else:
-            style = "dim"
-            longest = f"~ undecided ({why})" if why and brief else "~ undecided"
-            shorter[:0] = [f"~ undecided ({brief})"] if brief else []
-        return Cell(longest, style, tuple(shorter), spans=True, speedup=certified), Cell("")
+            same = f"= the same within {share(self.margin or WORTH_KNOWING)}"
+            return Cell(same, shorter=(seen,), spans=True, speedup=certified), Cell("")
+        full, brief = (f"undecided ({why})" if why else "undecided" for why in words.whys(head))
+        open_yet = Cell(full, "dim", (brief, "undecided"), spans=True)
+        return Cell(seen, "dim", speedup=certified), open_yet
 
     def sentence(self, head: Comparison, answers: Sequence[Comparison] = ()) -> str:
         """The verdict with its proof, and what contradicts it."""

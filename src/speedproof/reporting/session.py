@@ -15,14 +15,14 @@ from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRu
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.negative_controls import differs
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
-from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
+from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import Summary, summarise
 from speedproof.reporting import gate, sheet, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names, labels, width_of
-from speedproof.reporting.numbers import percent, plural, rounded_up
-from speedproof.reporting.words import direction, observed, span
+from speedproof.reporting.numbers import percent, plural, rough
+from speedproof.reporting.words import direction, observed, of_metric, span
 
 _NAMED = 5
 # Where the system counts whole ticks, a column may hold nothing else.
@@ -285,14 +285,14 @@ _REACH = 3.0
 _NAME = 30
 
 
-def standing(findings: Sequence[CandidateResult], left: int | None = None) -> list[str]:
-    """What is known of each candidate, and how far it is from its end.
+def standing(findings: Sequence[CandidateResult], left: int | None = None, aim: str = "to go") -> list[str]:
+    """What is known of each candidate, and how far it is from its end, or from what is aimed at.
 
     Of so many blocks that are `left` to be tested once, nothing is known before.
     """
     names = labels(list(dict.fromkeys(n for f in findings for n in (f.reference, f.candidate))), _NAME)[1:]
     return [
-        f"{name}: {_known(f, left)}, {_end(f, left)}"
+        f"{name}: {_known(f, left)}, {_end(f, left, aim)}"
         for name, f in zip(names, findings, strict=True)
         if not math.isnan(f.estimate)
     ]
@@ -300,14 +300,16 @@ def standing(findings: Sequence[CandidateResult], left: int | None = None) -> li
 
 def _known(f: CandidateResult, left: int | None) -> str:
     """Between which factors the speedup lies; until one of them is known, what is seen."""
+    words = of_metric(f.metric)
+    so_far = f"{observed(f.estimate, *words)} so far"
     if left is not None:
-        return f"{observed(f.estimate)} so far"
+        return so_far
     known = f.result.low > 0 or f.result.high < math.inf
-    shown = span(f.certified) if known else f"{observed(f.estimate)} so far"
+    shown = span(f.certified, *words) if known else so_far
     return f"{shown}, undecided" if f.verdict is Verdict.UNDECIDED else shown
 
 
-def _end(f: CandidateResult, left: int | None) -> str:
+def _end(f: CandidateResult, left: int | None, aim: str) -> str:
     if left is not None:
         return f"{plural(left, 'run')} of each to go"
     if f.reason:
@@ -317,8 +319,9 @@ def _end(f: CandidateResult, left: int | None) -> str:
     if math.isnan(f.blocks_to_go):
         return "too early to say how many more"
     if math.isfinite(f.blocks_to_go):
-        return f"about {plural(rounded_up(max(math.ceil(f.blocks_to_go), 1), 1), 'run')} of each to go"
-    return "no end in sight"
+        count = max(math.ceil(f.blocks_to_go), 1)
+        return f"about {rough(count, 1)} run{'s' * (count > 1)} of each {aim}"
+    return NO_NUMBER
 
 
 def bars(recent: Mapping[str, Sequence[float]], *, seconds: bool) -> list[str]:

@@ -45,7 +45,7 @@ def lines(report: Report, width: int = 80, *, colour: bool = False) -> Iterator[
     for i, text in enumerate(report.notes):
         hints = "   ".join(report.hints)
         last = i == len(report.notes) - 1
-        if last and not text.aside and width_of(text.text) + 4 + width_of(hints) <= width:
+        if hints and last and not text.aside and width_of(text.text) + 4 + width_of(hints) <= width:
             yield paint((visible(text.text), text.style), (f"    {hints}", "dim"))
             break
         yield from (paint(*run) for run in _wrapped(text, width))

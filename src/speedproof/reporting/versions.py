@@ -70,6 +70,7 @@ def report(
     explain: bool = False,
 ) -> Report:
     """Several candidates against one reference, on one metric."""
+    apart = [r.candidate for r in results if not r.comparisons]
     results = [r for r in results if r.comparisons]
     if not results:
         nothing = Text("No benchmark was measured with two of the versions.", "bad")
@@ -87,6 +88,9 @@ def report(
         ranked = [_by_place(of, ranking, shown)] if ranking is not None else []
         tables = ranked if shown else [*ranked, _matrix(of, everything)]
     notes = _left_out(results)
+    if apart:
+        shared = f"No benchmark in common with {of.names[0]}: {enumerate_names(apart, 4)}"
+        notes.insert(0, Text(shared, "warning"))
     if several:
         marks = f"+ {voice.better} than the reference, - {voice.worse}, by at least so much; ~ undecided"
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
@@ -243,7 +247,7 @@ def _change(head: Comparison) -> tuple[Cell, str]:
     if head.verdict in words.CHANGED:
         change = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
         return change, f"{words.at_least(words.effect(head).bound)} {words.marked(head)}".rstrip()
-    brief = words.briefly(head) if head.verdict is Verdict.UNDECIDED else ""
+    brief = words.whys(head)[1] if head.verdict is Verdict.UNDECIDED else ""
     return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
 
 

@@ -314,7 +314,8 @@ def _ratio(of: OverInputs, one: Input) -> str:
 
 def _change(c: Comparison) -> str:
     """The ratio of one input, where a difference is shown."""
-    return words.natural(c) if c.verdict in words.CHANGED else words.change(c).lstrip("~= ")
+    kinds = words.verdict_words(*words.gain_and_loss(c))
+    return words.natural(c) if c.verdict in words.CHANGED else kinds[c.verdict]
 
 
 def _trend(of: OverInputs) -> str:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from speedproof.data.sample import clock_of
 from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.results import CHANGED as CHANGED
 from speedproof.protocols.results import Comparison, Needed, State, Verdict
 from speedproof.protocols.units import Summary
 from speedproof.reporting.model import Style
-from speedproof.reporting.numbers import case_share, factor, level, rough, share
+from speedproof.reporting.numbers import ONE, case_share, factor, level, rough, share
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def gain_and_loss(result: Comparison) -> tuple[str, str]:
 
 def of_metric(metric: str) -> tuple[str, str]:
     """The same where only the metric is known."""
-    return ("faster", "slower") if metric == "time" else ("better", "worse")
+    return ("faster", "slower") if clock_of(metric) else ("better", "worse")
 
 
 def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
@@ -106,9 +107,9 @@ def inverse(value: float) -> float:
 
 
 def change(result: Comparison) -> str:
-    """The verdict as a cell: ``"1.14x faster"``, ``"~ undecided"``."""
+    """The verdict as a cell: ``"1.14x faster"``; of what is undecided what is seen, ``"~ 1.02x faster"``."""
     if result.verdict is Verdict.UNDECIDED:
-        return "~ undecided"
+        return f"~ {natural(result)}".removesuffix(" -")
     if result.verdict is Verdict.EQUIVALENT:
         return "= the same"
     size = effect(result)
@@ -123,10 +124,6 @@ def marked(result: Comparison) -> str:
 def at_least(bound: float) -> str:
     """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1, or none is known."""
     return factor(bound, -1) if bound > ONE else "size not proven"
-
-
-# Ratios up to it have no digit that tells them from 1.
-ONE = 1 + 1e-12
 
 
 def where(result: Comparison) -> str:
@@ -176,11 +173,13 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
     if result.quantity == "probability":
         return chance(result, result.speedup, new, old)
     if result.verdict is Verdict.UNDECIDED:
-        s = result.speedup
-        known = math.isfinite(s.value) and (s.low > 0 or s.high < math.inf)
-        seen = f": {range_of(result)}" if known else ""
         better, worse = gain_and_loss(result)
-        return f"Undecided whether {new} is {better} or {worse} than {old}{where(result)}{seen}"
+        seen, (low, high) = natural(result), result.certified.ends
+        looks = f": {new} looks {seen}"
+        if not seen.endswith((better, worse)):
+            looks = f" whether {new} is {better} or {worse}"
+        bounds = f" ({range_of(result)})" if low > 0 or high < math.inf else ""
+        return f"Undecided{looks} than {old}{where(result)}{bounds}"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{new} and {old} are the same within {share(margin or WORTH_KNOWING)}{where(result)}"
     return f"{new} is {change(result)} than {old}{where(result)}"
@@ -196,13 +195,9 @@ def proof(result: Comparison) -> str:
     shown = "proven" if result.proven else "shown, not proven"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
-    bound = effect(result).bound
-    if math.isnan(bound):
-        why = "no factor can be named" if math.isnan(effect(result).ratio) else "no bound is proven"
-        return f"({confidence}; {why})"
-    if bound <= ONE:
-        return f"{shown}: {effect(result).word}, but not by how much ({confidence})"
-    return f"{shown}: at least {factor(bound, -1)} ({confidence})"
+    size = effect(result)
+    known = f"at least {factor(size.bound, -1)}" if size.bound > ONE else f"{size.word}, but not by how much"
+    return f"{shown}: {known} ({confidence})"
 
 
 def range_of(result: Comparison) -> str:
@@ -371,6 +366,9 @@ def few(result: Comparison) -> str:
     return f"≥ {max(counts)} {runs}" if needed.least else f"~{rough(max(counts))} {runs}"
 
 
-def briefly(result: Comparison) -> str:
-    """The same, or where no number is known what the reason begins with."""
-    return few(result) or re.split("[:,]", needs(result))[0]
+def whys(result: Comparison) -> tuple[str, str]:
+    """The same for a cell: with the runs of each side where they differ, and in brief."""
+    needed, why, runs = result.needed, needs(result), few(result)
+    brief = f"needs {runs}" if runs else re.split("[:,]", why)[0]
+    alike = runs and needed and needed.reference == needed.candidate and needed.within is None
+    return brief if alike else why, brief

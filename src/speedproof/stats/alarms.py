@@ -42,10 +42,11 @@ _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _OWN = 4  # values without which a level is not left
 _BEFORE = 100
 _AT_ONCE = 4096  # p-values
-# By simulation (studies/history_alarms.py): of the p-value, for looks at all lengths and dependent values; of the
-# chance of such ranks and its power of the mean, for outliers; of that of the newest values; of the p-value where
-# the level is told by few values
-_STRICTER, _RANKS, _POWER, _RANKS_OF_NEWEST, _OF_EARLY = 2.0, 8700.0, 1.8, 4.0, 40.0
+# By simulation (studies/history_alarms.py): of the p-value of so many new values, for looks at all lengths and
+# dependent values, of which more stray together; of the chance of such ranks and its power of the mean, for
+# outliers; of that of the newest values; of the p-value where few values show the level
+_STRICTER = {1: 2.5, 2: 2.5, 3: 4.0, 4: 10.0, 5: 25.0}
+_RANKS, _POWER, _RANKS_OF_NEWEST, _OF_EARLY = 8000.0, 1.8, 4.0, 40.0
 
 
 class Alarm(Struct, frozen=True):
@@ -192,7 +193,7 @@ def newest_jump(x: FloatArray, mean: float) -> int | None:
         before, after = x[max(0, since - _BEFORE) : since], x[since:]
         if after.min() > before.max() or after.max() < before.min():
             pvalue = float(_pvalues(x[None], np.zeros(1, np.int64), np.array([since]), new)[0])
-            newest += [(pvalue, since)] if pvalue * mean * _STRICTER <= 1.0 else []
+            newest += [(pvalue, since)] if pvalue * mean * _STRICTER[new] <= 1.0 else []
     return min(newest)[1] if newest else None
 
 
@@ -214,7 +215,7 @@ def jumps(
     for k in range(0, row.size, _AT_ONCE):
         part = slice(k, k + _AT_ONCE)
         pvalue[part] = _pvalues(x, row[part], since[part], new)
-    small = pvalue * mean * _STRICTER <= 1.0
+    small = pvalue * mean * _STRICTER[new] <= 1.0
     return row[small], since[small] + new - 1, pvalue[small], since[small]
 
 

@@ -20,7 +20,9 @@ def write(reported: Reported, target: str) -> str:
     lines = [r"% Written by speedproof. Needs \usepackage{booktabs} and \usepackage{textcomp}."]
     for report in (part for whole in reported.reports for part in whole.every()):
         said = report.headline[:1]
-        caption = "; ".join(part for text in said for part in (text.text, text.aside) if part)
+        caption = "; ".join(part for text in said for part in (text.text, text.aside) if part).replace(
+            "; (", " ("
+        )
         if report.title:
             caption = f"{report.title}. {caption}"
         for table in report.tables:

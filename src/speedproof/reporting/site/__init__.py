@@ -28,8 +28,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.result import STANDS, HistoryAnswer
-from speedproof.history.rows import Triage
+from speedproof.history.result import STANDS, HistoryAnswer, by_commit
 from speedproof.history.tracks import Track
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.history import (
@@ -39,6 +38,7 @@ from speedproof.reporting.history import (
     headline_of,
     size_of,
     today_of,
+    words_of,
 )
 from speedproof.stats.scaling import middle
 
@@ -234,7 +234,12 @@ def encode_index(
             encoded |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
             changes.append(encoded)
     headline, *proof = headline_of(result)
-    said = [[order[d.commit], d.benchmark, _words(d)] for d in result.decisions if d.commit in order]
+    said = dict.fromkeys(
+        (order[group.commit.sha], d.benchmark, words_of(d, group.commit))
+        for found in results
+        for group in by_commit(found)
+        for d in found.told(group)
+    )
     return {
         "headline": headline.text,
         "proof": "".join(text.text for text in proof),
@@ -245,7 +250,7 @@ def encode_index(
         "made": made,
         "link": link,
         "commits": [[c.sha, c.subject, c.date[:16], c.author] for c in result.commits],
-        "said": said,
+        "said": [*said],
         "tags": sorted([order[sha], name] for sha, name in tags.items() if sha in order),
         "series": [
             {"n": series[s].key.benchmark, "m": series[s].key.metric, "u": series[s].unit, "tracks": lines[s]}
@@ -267,10 +272,6 @@ def _change(history: HistoryAnswer, change: Change) -> dict[str, Any]:
         "today": today_of(history, change),
         "who": history.assigned(change) or "",
     }
-
-
-def _words(said: Triage) -> str:
-    return f"{said.state}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
 
 def encode_line(track: Mapping[str, Any]) -> dict[str, Any]:
