@@ -81,6 +81,22 @@ def test_values_far_from_zero_lose_no_digits() -> None:
     assert float(hurst_factor(x + 2.0**52)) == pytest.approx(float(hurst_factor(x)), rel=1e-12)
 
 
+def test_slopes_of_processes_that_are_alike() -> None:
+    """Of processes that never vary nothing is told; those that all rise, or fall, alike leave no doubt.
+
+    A process of far smaller values counts as much; a constant one among others has no correlation.
+    """
+    for slope, pvalue in ((0.0, np.nan), (1.0, 0.0), (-1.0, 0.0), (0.5, 0.0)):
+        found = drift_within(slope * (np.arange(LABELS.size) % 4) + 3.0, LABELS)
+        assert float(found.pvalue) == pytest.approx(pvalue, nan_ok=True)
+        assert float(found.statistic) == pytest.approx(np.sign(slope))
+    x = np.tile([1.0, 2.0, 3.0, 5.0], 6)
+    x[4:8] *= 1e-200
+    x[8:12] = 7.0
+    expected = 5 / 6 * np.corrcoef([0, 1, 2, 3], [1, 2, 3, 5])[0, 1]
+    assert float(drift_within(x, LABELS).statistic) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("n", [4, 5, 8, 31])
 @pytest.mark.parametrize("high", [2, 3, 50])
 def test_run_order_written_out(n: int, high: int) -> None:

@@ -23,7 +23,7 @@ from speedproof.stats.permutation import (
     tied_pvalue,
     walked,
 )
-from speedproof.stats.ranks import rank_sum, rank_sum_tails
+from speedproof.stats.ranks import rank_sum, rank_sum_tail, rank_sum_tails
 from speedproof.stats.smirnov import kolmogorov_sf, ks_location
 from speedproof.stats.superiority import typical_ratio
 
@@ -292,6 +292,19 @@ def test_the_rank_sum_given_the_ties_against_all_splits(seed: int) -> None:
     seen, won = ranks[:n].sum(), np.mean(0.5 + 0.5 * np.sign(np.subtract.outer(x, y))) * n * m
     expected = won, np.mean(sums >= seen - 1e-9), np.mean(sums <= seen + 1e-9)
     assert conditional_rank_sum(x, y) == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize(("n", "m"), [(49, 49), (29, 29), (30, 45), (7, 49), (1, 3)])
+def test_no_tail_of_the_rank_sum_exceeds_one(n: int, m: int) -> None:
+    """And each is the other's mirror image."""
+    tails, tail = rank_sum_tails((1,) * (n + m), n), rank_sum_tail(n, m)
+    for one in (*tails, tail):
+        assert one.max() == pytest.approx(1.0, rel=1e-12)
+        assert one.max() <= 1.0
+        assert not one.flags.writeable
+    assert (tail.size, tail[-1]) == (n * m + 2, 0.0)
+    np.testing.assert_allclose(tails[0][::2], tail[:-1], rtol=1e-9)
+    np.testing.assert_allclose(tails[1][::2], tail[:-1][::-1], rtol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "m", "exact"), [(49, 49, True), (50, 3, False), (3, 50, False), (49, 2, True)])
