@@ -1,11 +1,13 @@
 """The typical run: units, direction, dependence, and what is said of it."""
 
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import signal
 from tests.protocols.asking import compare_typical
 
@@ -258,3 +260,22 @@ def test_slow_drift_of_one_after_the_other() -> None:
     assert told(*same, mixed=False) <= told(*same, mixed=True)
     apart = same[0] + shift, same[1]
     assert told(*apart, mixed=False) > told(*apart, mixed=True) - 0.03
+
+
+def test_slow_drift_in_words() -> None:
+    drift = np.linspace(0.0, 2.0, 240) + np.random.default_rng(5).normal(100.0, 1.0, 240)
+    # What is told of both sides is less by one factor.
+    few, many = (Sample(np.sort(v), traits=ORDER) for v in (drift[:90], drift[90:]))
+    checks = compare_typical(few, many).checks
+    (message,) = (c.message for c in checks if c.kind is Assumption.EFFECTIVE_RUNS)
+    sizes = re.search(r"90 and 150 runs tell no more than ([\d.]+) and ([\d.]+) would", message)
+    assert sizes is not None
+    assert float(sizes[2]) / float(sizes[1]) == pytest.approx(150 / 90, rel=0.01)
+    x, y = (Sample(v, traits=ORDER) for v in (drift[:120], drift[120:]))
+    found = compare_typical(x, y)
+    assert found.verdict is Verdict.UNDECIDED
+    (drifts,) = (c.message for c in found.failed_checks if c.kind is Assumption.EFFECTIVE_RUNS)
+    assert drifts.startswith("the runs drift")
+    assert found.needed is not None
+    assert found.needed.reason == "the runs drift: measure in turns, with 'speedproof run'"
+    assert compare_typical(replace(x, span=(0, 2)), replace(y, span=(1, 3))).verdict is Verdict.SLOWER
