@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,8 +28,7 @@ class Terminal(io.StringIO):
 def speedproof(*argv: str | Path) -> tuple[int, str, str]:
     """Exit code, output and remarks of a command."""
     out, err = io.StringIO(), io.StringIO()
-    code = main([*map(str, argv)], Console(out, err))
-    return code, out.getvalue(), err.getvalue()
+    return main([*map(str, argv)], Console(out, err)), out.getvalue(), err.getvalue()
 
 
 def hyperfine(path: str | Path, times: Mapping[str, npt.ArrayLike]) -> str:
@@ -37,11 +38,27 @@ def hyperfine(path: str | Path, times: Mapping[str, npt.ArrayLike]) -> str:
     return str(path)
 
 
+def write(path: Path, values: npt.ArrayLike) -> str:
+    """Write plain numbers, one a line."""
+    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, float).tolist()), encoding="utf-8")
+    return str(path)
+
+
 def table(path: str | Path, values: Mapping[str, npt.ArrayLike]) -> str:
     """Write a CSV file of benchmarks."""
     rows = [f"{name},{value!r}\n" for name, of_it in values.items() for value in np.asarray(of_it).tolist()]
     Path(path).write_text("".join(["benchmark,value\n", *rows]), encoding="utf-8")
     return str(path)
+
+
+def git(folder: Path, *words: str, given: str = "", **environment: str) -> str:
+    """What git says, without anybody's configuration."""
+    settings = ("user.name=n", "user.email=n@e", "commit.gpgsign=false", "protocol.file.allow=always")
+    command = ["git", "-C", str(folder), *(word for setting in settings for word in ("-c", setting)), *words]
+    done = subprocess.run(
+        command, input=given, env={**os.environ, **environment}, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
 
 
 def parse(argv: Sequence[str]) -> Any:

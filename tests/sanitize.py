@@ -55,20 +55,8 @@ def hostile(module: Any) -> int:
         kernel, special = int(rng.integers(-1, 4)), rng.choice([0.0, np.nan, np.inf, -1e308], int(sizes[0]))
         floats, ints = [np.full(size, -1.0) for size in sizes], np.empty(sizes[4], np.int32)
         search = (
-            special,
-            starts,
-            *floats[2:4],
-            ints,
-            ints,
-            rows,
-            n,
-            K,
-            rules,
-            int(sizes[6]) % 2,
-            0,
-            0,
-            kernel,
-        )
+            special, starts, *floats[2:4], ints, ints, rows, n, K, rules, int(sizes[6]) % 2, 0, 0, kernel,
+        )  # fmt: skip
         climb = (special, floats[2], starts, floats[3], ints, rows, n, K, rules, kernel)
         ks = (special, floats[2], starts, floats[3], rows, n, K)
         points = rng.choice([0.0, 1.0, 2.0, np.nan, np.inf, -1e308], size=9)
@@ -77,11 +65,8 @@ def hostile(module: Any) -> int:
         cells = np.empty(2 * wide), np.empty(6 * wide * wide), np.empty(2 * wide, np.int32)
         table = (points[:many], *cells, n + 4, K, 10.0**-rows, special[:1].sum(), n % 2, kernel)
         for call, arguments in (
-            (module.search, search),
-            (module.climb, climb),
-            (module.ks, ks),
-            (module.table, table),
-        ):
+            (module.search, search), (module.climb, climb), (module.ks, ks), (module.table, table),
+        ):  # fmt: skip
             try:
                 call(*arguments)
             except ValueError:

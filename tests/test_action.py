@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
-from tests.command import parse
+from tests.command import git, parse
 
 from speedproof.cli.main import command
 
@@ -68,39 +68,28 @@ class Runner:
         for file in files.values():
             file.write_text("")
         base = {
-            "PATH": f"{self.home / 'bin'}:/usr/bin:/bin",
-            "HOME": str(self.home),
-            "TOOLS": str(self.home / "tools"),
-            "RUNNER_TEMP": str(self.home / "temp"),
-            "GITHUB_ACTION_PATH": str(ROOT),
-            "GITHUB_OUTPUT": str(files["output"]),
-            "GITHUB_STEP_SUMMARY": str(files["step_summary"]),
-            "GITHUB_REPOSITORY": "owner/project",
-        }
+            "PATH": f"{self.home / 'bin'}:/usr/bin:/bin", "HOME": str(self.home),
+            "TOOLS": str(self.home / "tools"), "RUNNER_TEMP": str(self.home / "temp"),
+            "GITHUB_ACTION_PATH": str(ROOT), "GITHUB_OUTPUT": str(files["output"]),
+            "GITHUB_STEP_SUMMARY": str(files["step_summary"]), "GITHUB_REPOSITORY": "owner/project",
+        }  # fmt: skip
         code, log = 0, ""
         for step in STEPS:
             env = {k: EXPRESSION.sub(lambda m: values[m[1]], v) for k, v in step.get("env", {}).items()}
             script = self.home / "step.sh"
             script.write_text(step["run"], encoding="utf-8")
             done = subprocess.run(
-                ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
-                env=base | env,
-                cwd=self.work,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+                ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)], env=base | env,
+                cwd=self.work, capture_output=True, text=True, check=False,
+            )  # fmt: skip
             code, log = done.returncode, log + done.stdout + done.stderr
             if code:
                 break
         outputs = dict(line.split("=", 1) for line in files["output"].read_text().splitlines())
         return Ran(
-            code,
-            outputs.get("verdict", ""),
-            files["step_summary"].read_text(encoding="utf-8"),
-            log,
+            code, outputs.get("verdict", ""), files["step_summary"].read_text(encoding="utf-8"), log,
             (self.home / "temp" / "pip").read_text(encoding="utf-8"),
-        )
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -127,17 +116,12 @@ def test_verdicts(runner: Runner) -> None:
     """The step's exit code is the gate's, the verdict an output, the report in the job summary."""
     base = write(runner.work, "base.csv", 1, 1)
     for factors, inputs, verdict, code in (
-        ((1, 1), {}, "pass", 0),
-        ((1.2, 1), {}, "fail", 1),
-        ((1.019, 1), {}, "undecided", 0),
-        ((1.019, 1), {"undecided": "report"}, "undecided", 3),
-        ((1.019, 1), {"undecided": "fail"}, "fail", 1),
-        ((1.019, 1), {"undecided": "pass"}, "undecided", 0),
-        ((1.2, 1), {"margin": "30%"}, "pass", 0),
-        ((1.2, 1), {"skip": "b0\nb7"}, "pass", 0),
-        ((1.2, 1), {"only": "b1"}, "pass", 0),
+        ((1, 1), {}, "pass", 0), ((1.2, 1), {}, "fail", 1), ((1.019, 1), {}, "undecided", 0),
+        ((1.019, 1), {"undecided": "report"}, "undecided", 3), ((1.019, 1), {"undecided": "fail"}, "fail", 1),
+        ((1.019, 1), {"undecided": "pass"}, "undecided", 0), ((1.2, 1), {"margin": "30%"}, "pass", 0),
+        ((1.2, 1), {"skip": "b0\nb7"}, "pass", 0), ((1.2, 1), {"only": "b1"}, "pass", 0),
         ((1, 1), {"policy": "proven-improvement", "confidence": "0.9"}, "undecided", 0),
-    ):
+    ):  # fmt: skip
         ran = runner.run(baseline=base, candidate=write(runner.work, "new.csv", *factors), **inputs)
         assert (ran.verdict, ran.code) == (verdict, code), ran.log
         assert ran.summary.startswith("<!-- speedproof -->\n### Gate: ")  # the marker finds its comment again
@@ -149,8 +133,7 @@ def test_verdicts(runner: Runner) -> None:
 def test_an_error_is_in_the_summary(runner: Runner) -> None:
     """A file that is not there: verdict "error", exit code 2, the message and nothing of the run before."""
     base = write(runner.work, "base.csv", 1, 1)
-    new = write(runner.work, "new.csv", 1, 1)
-    assert runner.run(baseline=base, candidate=new).verdict == "pass"
+    assert runner.run(baseline=base, candidate=write(runner.work, "new.csv", 1, 1)).verdict == "pass"
     ran = runner.run(baseline=base, candidate="nowhere.json")
     assert (ran.verdict, ran.code) == ("error", 2)
     assert ran.summary.startswith("<!-- speedproof -->\n### Gate: error\n\n    speedproof: ")
@@ -199,12 +182,6 @@ def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
     ran = runner.run(baseline=base, candidate=new, comment="true", pull="7")
     assert (ran.code, ran.verdict) == (0, "pass")
     assert "::warning" in ran.log
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
-    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 @pytest.mark.slow
@@ -308,8 +285,7 @@ def test_the_manuals_histories() -> None:
 def test_reports_beside_the_summary(runner: Runner) -> None:
     """A page and a JUnit file are inputs of their own."""
     base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "slow.csv", 1.2, 1)
-    ran = runner.run(baseline=base, candidate=slow, html="g.html", junit="g.xml")
-    assert ran.verdict == "fail"
+    assert runner.run(baseline=base, candidate=slow, html="g.html", junit="g.xml").verdict == "fail"
     assert "<!doctype html>" in (runner.work / "g.html").read_text(encoding="utf-8").lower()
     failures = ElementTree.parse(runner.work / "g.xml").getroot().findall(".//failure")
     assert [failure.get("type") for failure in failures] == ["failed"]

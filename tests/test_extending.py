@@ -51,17 +51,10 @@ def test_a_question_costs_a_module_and_an_entry(
     assert ",slower half,faster," in (tmp_path / "table.csv").read_text(encoding="utf-8")
     alone = sp.compare_suite(suite["matmul"], protocols=own.name)
     assert "faster than O2 in the slower half" in str(alone)
-    rows = [
-        {
-            "version": version,
-            "process": process,
-            "session": process // 4,
-            "value": base + process * 7 % 24 / 50,
-        }
-        for version, base in (("old", 10.0), ("new", 12.0))
-        for process in range(24)
-        for _ in range(5)
-    ]
+    rows = [{
+        "version": version, "process": process, "session": process // 4,
+        "value": base + process * 7 % 24 / 50,
+    } for version, base in (("old", 10.0), ("new", 12.0)) for process in range(24) for _ in range(5)]  # fmt: skip
     for nesting, units in (("process", 12), ("session", 3)):
         columns: dict[str, Any] = {"version": "version", "value": "value", nesting: nesting}
         nested = sp.Suite.from_frame(pd.DataFrame(rows), unit="MB/s", **columns)

@@ -131,14 +131,9 @@ class Bench:
         self.lines: list[Line] = []
         self.seen: list[Progress] = []
         self.session = compared(
-            head(*(benchmarks or (benchmark(*times),))),
-            SessionQuestion(rules or until(), **(asked or {})),
-            self.executor,
-            clock=self.clock,
-            append=self.lines.append,
-            warmup=warmup,
-            **options,
-        )
+            head(*(benchmarks or (benchmark(*times),))), SessionQuestion(rules or until(), **(asked or {})),
+            self.executor, clock=self.clock, append=self.lines.append, warmup=warmup, **options,
+        )  # fmt: skip
 
     def run(self) -> RaceResult:
         return self.session.run(lambda progress, _: self.seen.append(progress))
@@ -169,8 +164,7 @@ def test_stops_when_proven() -> None:
     assert finding.verdict is Verdict.FASTER
     assert finding.reason == "proven"
     assert 1.0 < finding.result.low < 1.3 < finding.result.high
-    assert finding.result.blocks == 10
-    assert outcome.measured.reasons == (("b", "decided"),)
+    assert (finding.result.blocks, outcome.measured.reasons) == (10, (("b", "decided"),))
     assert bench.lines[-1] == EndLine("s", "decided", {"b": ("Y",)})
 
 
@@ -230,8 +224,7 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
 
     bench.executor.measure = failing  # type: ignore[method-assign]
     bench.session.run()
-    assert bench.executor.calls.count("bad") == 20
-    assert bench.executor.calls.count("good") == 28
+    assert (bench.executor.calls.count("bad"), bench.executor.calls.count("good")) == (20, 28)
 
 
 def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
@@ -298,12 +291,9 @@ def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> Non
     bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12))
     executor = Builds(FakeClock(), {})
     session = compared(
-        head(plan),
-        SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3),
-        executor,
-        append=bench.lines.append,
-        warmup=0,
-    )
+        head(plan), SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3), executor,
+        append=bench.lines.append, warmup=0,
+    )  # fmt: skip
     (finding,) = session.run().findings
     assert finding.result.blocks == 12
     # Every median is 1.2 against 1.05.
@@ -372,8 +362,7 @@ def in_pieces(
         session.recall(stored)
         with pytest.raises(RunError) if fails and math.isfinite(cut) else nullcontext():
             session.run()
-        runs = tuple(line for line in lines if isinstance(line, RunLine))
-        stored.append(StoredSession(first, runs))
+        stored.append(StoredSession(first, tuple(line for line in lines if isinstance(line, RunLine))))
     return session, stored
 
 
@@ -458,13 +447,9 @@ def test_the_positional_trap_stays_undecided() -> None:
 
         bench = Bench({"X": time, "Y": time}, rules=until(max_blocks=40))
         session = compared(
-            head(benchmark("X", "Y"), seed=seed),
-            SessionQuestion(until(max_blocks=40)),
-            bench.executor,
-            clock=bench.clock,
-            append=bench.lines.append,
-            warmup=0,
-        )
+            head(benchmark("X", "Y"), seed=seed), SessionQuestion(until(max_blocks=40)), bench.executor,
+            clock=bench.clock, append=bench.lines.append, warmup=0,
+        )  # fmt: skip
         (finding,) = session.run().findings
         faster += finding.verdict is not Verdict.UNDECIDED
     # Both directions at 5 % each: sessions that err are no more than that allows.
@@ -518,15 +503,10 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         assert finding.result.low > 1 / 1.02
         assert finding.outcome == outcome
         assert (finding.reason == "on average it misses its limit") is (outcome == "undecided")
-        both = [
-            Sample(
-                v,
-                label=name,
-                traits=frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT}),
-                blocks=np.arange(150),
-            )
-            for v, name in ((x, "X"), (now, "Y"))
-        ]
+        both = [Sample(
+            v, label=name, traits=frozenset({Trait.RANDOM_ORDER, Trait.ORDER_KNOWN, Trait.STOPPED_ON_RESULT}),
+            blocks=np.arange(150),
+        ) for v, name in ((x, "X"), (now, "Y"))]  # fmt: skip
         key = Key("b")
         suite = Suite(("X", "Y"), {(key, "X"): both[0], (key, "Y"): both[1]})
         found = gate_of(suite, ("X", "Y"), lambda name: Demand())
@@ -571,8 +551,7 @@ def test_time_budget() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0, margin=NEVER))
     outcome = bench.session.run()
     assert outcome.findings[0].verdict is Verdict.UNDECIDED
-    assert outcome.measured.reasons[0][1] == "21 s were allowed"
-    assert len(bench.runs) == 22
+    assert (outcome.measured.reasons[0][1], len(bench.runs)) == ("21 s were allowed", 22)
     assert len(Bench({"X": 5.0, "Y": 5.0}, rules=until(max_time=0.1)).session.run().findings) == 1
 
 
@@ -601,8 +580,7 @@ def test_interrupt_ends_with_a_verdict() -> None:
     bench.executor.interrupt_at = 15
     outcome = bench.session.run()
     assert outcome.measured.interrupted
-    assert outcome.findings[0].result.blocks == 7
-    assert [f.benchmark for f in outcome.findings] == ["b"]
+    assert (outcome.findings[0].result.blocks, [f.benchmark for f in outcome.findings]) == (7, ["b"])
     assert bench.lines[-1] == EndLine("s", "interrupted", {"b": ("Y",)})
     assert bench.executor.hooks == ["begin X", "begin Y", "finish X", "finish Y"]
 
@@ -623,8 +601,7 @@ def test_ignored_failures_leave_their_block_out_and_warn() -> None:
     bench.executor.fail = {3: 1, 10: 2}
     outcome = bench.session.run()
     (finding,) = outcome.findings
-    assert finding.result.blocks == 18
-    assert sum(tally.failed for tally in outcome.measured.tallies) == 2
+    assert (finding.result.blocks, sum(tally.failed for tally in outcome.measured.tallies)) == (18, 2)
     assert all(tally.runs == 20 for tally in outcome.measured.tallies)
     expected = [f"{t.failed} of 20 runs of {t.version} failed" for t in outcome.measured.tallies if t.failed]
     assert [check.message.partition(":")[0] for check in finding.warnings] == expected
@@ -642,20 +619,16 @@ def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
 def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
     """Ten failures and nothing else: the next benchmark's turn, and no verdict on this one."""
     bench = Bench(
-        {"X": 1.0, "Y": 1.0},
-        benchmark("X", "Y", name="hopeless"),
-        benchmark("X", "Y", name="next"),
-        rules=until(max_blocks=12, margin=NEVER),
-        ignore_failure=True,
-    )
+        {"X": 1.0, "Y": 1.0}, benchmark("X", "Y", name="hopeless"), benchmark("X", "Y", name="next"),
+        rules=until(max_blocks=12, margin=NEVER), ignore_failure=True,
+    )  # fmt: skip
     order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
     bench.executor.fail = {2 * b + names.index("Y"): 1 for b, names in enumerate(order)}
     outcome = bench.session.run()
     assert outcome.measured.reasons[0] == ("hopeless", "none of the 10 runs of Y counts")
     assert outcome.measured.reasons[1][0] == "next"
     assert [(t.benchmark, t.version) for t in outcome.measured.fruitless] == [("hopeless", "Y")]
-    assert outcome.findings[0].result.blocks == 0
-    assert outcome.findings[1].result.blocks == 12
+    assert (outcome.findings[0].result.blocks, outcome.findings[1].result.blocks) == (0, 12)
 
 
 def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
@@ -677,19 +650,13 @@ def test_missing_metric_is_counted_when_that_is_ignored() -> None:
         ("X", 10, 10),
         ("Y", 10, 10),
     ]
-    assert outcome.findings[0].result.blocks == 0
-    assert len(outcome.measured.fruitless) == 2
+    assert (outcome.findings[0].result.blocks, len(outcome.measured.fruitless)) == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("rules", "on_result"),
-    [
-        (until(max_time=None), {"b": ("Y",)}),
-        (until(min_blocks=30, max_blocks=30, max_time=None), {}),
-        (until(precision=0.05, max_time=None), {}),
-        (until(alpha=1e-9, max_time=20.0), {}),
-    ],
-)
+@pytest.mark.parametrize(("rules", "on_result"), [
+    (until(max_time=None), {"b": ("Y",)}), (until(min_blocks=30, max_blocks=30, max_time=None), {}),
+    (until(precision=0.05, max_time=None), {}), (until(alpha=1e-9, max_time=20.0), {}),
+])  # fmt: skip
 def test_an_end_on_the_result_is_told_from_a_planned_one(
     rules: StopRules, on_result: dict[str, tuple[str, ...]]
 ) -> None:
@@ -742,19 +709,11 @@ def test_a_failed_run_and_a_failed_cleanup_are_both_told() -> None:
         bench.session.run()
 
 
-@pytest.mark.parametrize(
-    ("ratio", "candidate", "asked", "told"),
-    [
-        (1.2, "Y", {}, True),
-        (1 / 1.2, "Y", {}, True),
-        (1.29, "Y", {}, True),
-        (1.6, "Y", {}, False),
-        (1 / 1.6, "Y", {}, False),
-        (1.0, "Y", {}, False),
-        (1.2, "Z", {}, False),
-        (1.2, "Y", {"control": True}, False),
-    ],
-)
+@pytest.mark.parametrize(("ratio", "candidate", "asked", "told"), [
+    (1.2, "Y", {}, True), (1 / 1.2, "Y", {}, True), (1.29, "Y", {}, True), (1.6, "Y", {}, False),
+    (1 / 1.6, "Y", {}, False), (1.0, "Y", {}, False), (1.2, "Z", {}, False),
+    (1.2, "Y", {"control": True}, False),
+])  # fmt: skip
 def test_what_the_layout_of_the_code_may_explain(
     ratio: float, candidate: str, asked: dict[str, Any], told: bool
 ) -> None:
@@ -838,8 +797,7 @@ def test_what_was_measured_before_a_zero_can_be_reviewed() -> None:
     (finding,) = again.session.review().findings
     assert finding.result.blocks == 4
     assert "1 of 5 runs of Y had no value of 'time' to compare" in finding.warnings[0].message
-    rules = until(min_blocks=12, max_blocks=12)
-    ignoring = Bench(times, rules=rules, ignore_failure=True)
+    ignoring = Bench(times, rules=until(min_blocks=12, max_blocks=12), ignore_failure=True)
     assert ignoring.session.run().findings[0].result.blocks == 11
 
 
@@ -955,14 +913,12 @@ def test_what_was_decided_is_not_measured_again() -> None:
     second = Bench({"X": 2.0, "Y": 1.0})
     second.session.recall([first.stored()])
     assert second.session.run().findings[0].verdict is Verdict.FASTER
-    assert second.runs == []
-    assert second.executor.hooks == []
+    assert (second.runs, second.executor.hooks) == ([], [])
 
 
 def test_a_single_version_is_measured_and_nothing_is_found() -> None:
     bench = Bench({"only": 1.0}, rules=until(max_blocks=12))
-    outcome = bench.session.run()
-    assert outcome.findings == ()
+    assert bench.session.run().findings == ()
     assert len(bench.runs) == 12
 
 
@@ -1044,8 +1000,7 @@ def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
     (known,) = Bench(times, rules=stop_rules(max_time=None, max_blocks=500)).session.run().findings
     assert known.result.blocks > first.result.blocks
     assert first.result.low < 1.01
-    middle = known.estimate
-    assert math.log(known.result.low) >= 0.4999 * math.log(middle)
+    assert math.log(known.result.low) >= 0.4999 * math.log(known.estimate)
     assert known.reason == "proven"
 
 
@@ -1053,8 +1008,7 @@ def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:
 def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     """Bounds bet on the worst that a reading may have been: 1.5 against 1.5 of a step that may be 1."""
     (finding,) = Bench({"X": 2.0, "Y": 1.0}, rules=stop_rules(max_time=60.0)).session.run().findings
-    assert (finding.verdict, finding.reason) == (Verdict.FASTER, "proven")
-    assert finding.result.blocks == 10
+    assert (finding.verdict, finding.reason, finding.result.blocks) == (Verdict.FASTER, "proven", 10)
     # Steps of 1 are known where 40 and 41 occur: the bound may come to 39.5 against 20.5.
     times: Times = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
     (fine,) = Bench(times, rules=stop_rules(max_time=None)).session.run().findings

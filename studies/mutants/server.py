@@ -55,6 +55,7 @@ class Server:
             importlib.import_module(f"speedproof.{module.removesuffix('.py').replace('/', '.')}")
         gc.unfreeze()  # the tests' own conftest hides what they imported
         self.functions: dict[tuple[str, str, int], list[FunctionType]] = {}
+        gc.unfreeze()  # what the tests have frozen is not listed
         for one in gc.get_objects():
             if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(self.package)):
                 self.functions.setdefault(_key(one.__code__), []).append(one)

@@ -256,8 +256,7 @@ def test_violins_draw_processes() -> None:
     rng = np.random.default_rng(1)
     values = np.repeat(rng.normal(1.0, 0.1, 12), 5) + rng.normal(0.0, 1e-3, 60)
     nested = sp.Sample(values, "s", processes=np.repeat(np.arange(12), 5))
-    suite = sp.Suite.of_samples({"b": {"old": nested, "new": nested}})
-    ax = suite["b"].plot.violins()
+    ax = sp.Suite.of_samples({"b": {"old": nested, "new": nested}})["b"].plot.violins()
     assert "one value a process" in ax.get_ylabel()
     dots = [line.get_ydata() for line in ax.lines if line.get_marker() == "_"]
     assert [np.size(points) for points in dots] == [12, 12]
@@ -269,12 +268,8 @@ def test_what_a_suite_answers_is_said_in_words() -> None:
     adjusted, rank = s.adjusted("holm"), sp.rank(s.suite, mixtures=False)
     fitted = sp.mixture.fit(np.random.default_rng(1).normal(10, 1, 40))
     told: list[object] = [
-        s.geometric_mean,
-        s.hpt.r_speedup(0.5),
-        s.hpt.r_speedup(0.95),
-        adjusted,
-        adjusted.verdicts[0],
-    ]
+        s.geometric_mean, s.hpt.r_speedup(0.5), s.hpt.r_speedup(0.95), adjusted, adjusted.verdicts[0],
+    ]  # fmt: skip
     told += [rank["matmul"], rank["matmul"].ranking, rank.over_suite(), fitted, fitted.goodness(20)]
     for result in told:
         assert "=" not in str(result).replace("p = ", "").partition("(")[0]
@@ -361,10 +356,8 @@ def test_samples_and_suites_are_equal_by_content() -> None:
 def test_what_was_left_out_is_printed() -> None:
     """As the command line says it beside its answer; the report itself, which both share, is without."""
     table = {
-        "n": ["a", "b"] * 8,
-        "v": ["old"] * 8 + ["new"] * 8,
-        "t": [float("nan"), *map(float, range(1, 16))],
-    }
+        "n": ["a", "b"] * 8, "v": ["old"] * 8 + ["new"] * 8, "t": [float("nan"), *map(float, range(1, 16))],
+    }  # fmt: skip
     suite = sp.Suite.from_frame(table, benchmark="n", version="v", value="t")
     told = "left out: data frame: a: 1 of 4 in column 't' missing (NaN), left out"
     for result in (sp.compare_suite(suite), sp.gate(suite), sp.rank(suite, mixtures=False), sp.hpt(suite)):
@@ -385,8 +378,7 @@ def test_few_values_a_component_are_named() -> None:
     assert "Fewer than 5 values a component, which may be chance." in str(modelled)
     clear = sp.mixture.fit(np.concatenate([pair(30)[0], pair(30)[0] + 5]))
     assert (clear.components, clear.overfitted) == (2, False)
-    single = sp.mixture.fit([1.0, 2.0], components=1)
-    assert not single.overfitted
+    assert not sp.mixture.fit([1.0, 2.0], components=1).overfitted
 
 
 def test_versions_that_beat_each_other_in_a_circle() -> None:

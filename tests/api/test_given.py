@@ -266,8 +266,7 @@ def test_rows_are_sorted_by_moments() -> None:
 
 def test_a_mixture_of_any_unit() -> None:
     """Timedeltas are seconds; the deviation of tiny values is no zero; versions may be samples or fits."""
-    fit = sp.mixture.fit(np.array([10, 11, 12], "m8[ms]"))
-    assert fit.model.mean == pytest.approx(0.011)
+    assert sp.mixture.fit(np.array([10, 11, 12], "m8[ms]")).model.mean == pytest.approx(0.011)
     tiny = sp.mixture.fit(np.array([*OLD, *NEW]) * 1e-300)
     assert tiny.model.sd == pytest.approx(1e-300 * sp.mixture.fit([*OLD, *NEW]).model.sd)
     assert tiny.goodness(20).pvalue == sp.mixture.fit([*OLD, *NEW]).goodness(20).pvalue
@@ -283,8 +282,7 @@ def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:
     samples = {"calm": rng.normal(10, 0.1, (2, 40)), "queue": 1 + rng.exponential(1, (2, 40))}
     suite = sp.Suite.of_samples({name: {"old": v[0], "new": v[1]} for name, v in samples.items()})
     s = sp.compare_suite(suite, protocols="mean")
-    assert list(s.warnings) == ["queue"]
-    assert s.warnings["queue"] == s["queue"].warnings
+    assert (list(s.warnings), s.warnings["queue"]) == (["queue"], s["queue"].warnings)
     assert sp.Assumption.NORMALITY in {check.kind for check in s.warnings["queue"]}
 
 

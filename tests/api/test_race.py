@@ -62,14 +62,10 @@ def test_what_a_function_raises_is_not_caught() -> None:
         sp.race(lambda: 1 / 0, lambda: None)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda f: sp.race(f), "two functions"),
-        (lambda f: sp.race(f, f, names=["a", "a"]), "different names"),
-        (lambda f: sp.race(f, f, names=["a"]), "different names"),
-    ],
-)
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda f: sp.race(f), "two functions"), (lambda f: sp.race(f, f, names=["a", "a"]), "different names"),
+    (lambda f: sp.race(f, f, names=["a"]), "different names"),
+])  # fmt: skip
 def test_races_that_cannot_be(make: Callable[[Callable[[], None]], object], message: str) -> None:
     """Named with the remedy."""
     with pytest.raises(sp.SpeedproofError, match=message):
@@ -93,8 +89,7 @@ def test_a_margin_is_decided_either_way(seconds: float, slower: bool) -> None:
     """Beyond the first proof of a difference: 4 % slower is proven to be within 10 %."""
     clock = Lap()
     asked = Request(Measuring(gate=True, margin=0.1, max_time=1e6, seed=2))
-    functions = (clock.takes(1.0, 0.01), clock.takes(seconds, 0.01))
-    r = raced(functions, asked, (), None, clock=clock)
+    r = raced((clock.takes(1.0, 0.01), clock.takes(seconds, 0.01)), asked, (), None, clock=clock)
     assert (r.upper < 1 / 1.1, r.lower > 1 / 1.1) == (slower, not slower)
 
 

@@ -148,8 +148,7 @@ def test_a_gate_counts_what_is_missing() -> None:
 
 def test_a_negative_time_is_told_once_and_with_a_remedy() -> None:
     rows = {"n": ["a", "b"] * 8, "v": ["old"] * 8 + ["new"] * 8, "t": [-1.0, *map(float, range(1, 16))]}
-    made = sp.Suite.from_frame(rows, benchmark="n", version="v", value="t")
-    (told,) = sp.remarks(made)
+    (told,) = sp.remarks(sp.Suite.from_frame(rows, benchmark="n", version="v", value="t"))
     assert (
         told
         == "left out: data frame: a: it holds -1, and a time is never negative: correct or remove that value"
@@ -257,20 +256,10 @@ def test_a_base_unit_is_its_own(parts: list[str]) -> None:
         assert parse_unit(base).base == base
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        "abc",
-        ["1", "2"],
-        [True, False],
-        [1j],
-        [[1.0], [2.0, 3.0]],
-        np.array([1, 2], "m8[ms]"),
-        np.array([1, 2], "M8[s]"),
-        np.zeros(3, [("a", "f8"), ("b", "f8")]),
-        [None, object()],
-    ],
-)
+@pytest.mark.parametrize("values", [
+    "abc", ["1", "2"], [True, False], [1j], [[1.0], [2.0, 3.0]], np.array([1, 2], "m8[ms]"),
+    np.array([1, 2], "M8[s]"), np.zeros(3, [("a", "f8"), ("b", "f8")]), [None, object()],
+])  # fmt: skip
 def test_the_class_takes_numbers_alone(values: Any) -> None:
     with pytest.raises(sp.SpeedproofError, match=r"made of numbers.*sp\.sample\(values\)"):
         sp.Sample(values)

@@ -3,13 +3,12 @@
 import json
 import math
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec import structs
-from tests.command import speedproof
+from tests.command import git, speedproof
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
@@ -20,12 +19,6 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 
 GZIP = Path(__file__).parents[2] / "examples" / "gzip" / "session.jsonl"
-
-
-def git(folder: Path, *words: str, given: str = "") -> None:
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
-    command = ["git", "-C", str(folder), *identity, *words]
-    subprocess.run(command, input=given.encode(), capture_output=True, check=True)
 
 
 def history(folder: Path, seconds: list[str]) -> Path:
@@ -90,14 +83,12 @@ def test_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.slow
 def test_what_does_not_build_or_run_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may end as a set of commits."""
-    seconds = ["1", "1", "?", "fails", "1.2", "1.2", "1.2"]
-    monkeypatch.chdir(history(tmp_path / "repo", seconds))
+    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "?", "fails", "1.2", "1.2", "1.2"]))
     words = ("start..main", "./bench", "--build", "! grep -q '?' bench", "--json", "--save", "b.jsonl")
     code, out, err = bisect(*words)
     assert code == 0, err
     found = json.loads(out)["results"][0]
-    assert found["finding"]["credible"] == [2, 3, 4]
-    assert sorted(found["finding"]["skipped"]) == [2, 3]
+    assert (found["finding"]["credible"], sorted(found["finding"]["skipped"])) == ([2, 3, 4], [2, 3])
     assert "exited with code 1" in err
     code, again, err = bisect("--resume", "b.jsonl", "--json")
     assert (code, json.loads(again)["results"]) == (0, json.loads(out)["results"])
@@ -167,8 +158,7 @@ def test_a_layout_is_not_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     lines = [json.loads(line) for line in Path("f").read_text().splitlines()]
     runs = [line for line in lines if line["type"] == "run" and "warmup" not in line]
     pairs = {(line["version"], line["block"], line["build"]) for line in runs}
-    assert len(runs) == 5 * len(pairs)
-    assert len({(version, build) for version, _, build in pairs}) == len(pairs)
+    assert (len(runs), len({(version, build) for version, _, build in pairs})) == (5 * len(pairs), len(pairs))
 
 
 @pytest.mark.slow
@@ -205,20 +195,16 @@ def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest
         drawn.append(set())
         words = ("--build", "echo {seed} > layout", "--max-time", "1e-9", "--save", f"f{number}")
         assert bisect("start..main", "./bench", *words, "--seed", seed)[0] == 3
-    assert len(drawn[0]) == 2
-    assert drawn[0] == drawn[1]
+    assert (len(drawn[0]), drawn[0]) == (2, drawn[1])
     assert not drawn[0] & drawn[2]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "kind", "culprit"),
-    [
-        (("--decide-by", "user"), "worse", 4),
-        (("--metric", "rate:ops/s=([0-9.]+) ops/s", "--decide-by", "rate"), "worse", 4),
-        (("--metric", "load=load ([0-9.]+)", "--decide-by", "load"), "better", 6),
-    ],
-)
+@pytest.mark.parametrize(("words", "kind", "culprit"), [
+    (("--decide-by", "user"), "worse", 4),
+    (("--metric", "rate:ops/s=([0-9.]+) ops/s", "--decide-by", "rate"), "worse", 4),
+    (("--metric", "load=load ([0-9.]+)", "--decide-by", "load"), "better", 6),
+])  # fmt: skip
 def test_any_metric_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], kind: str, culprit: int
 ) -> None:
@@ -256,8 +242,7 @@ def test_single_failures_may_be_forgiven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgiving: bool
 ) -> None:
     """Every fourth run fails, which ends the bisection unless it is ignored; who always fails is left out."""
-    seconds = ["1", "1", "fails", "1", "1", "1.1", "1.1", "1.1"]
-    monkeypatch.chdir(history(tmp_path / "repo", seconds))
+    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "fails", "1", "1", "1.1", "1.1", "1.1"]))
     sound, runs = CommandExecutor.measure, iter(range(10_000))
 
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
@@ -319,33 +304,28 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        ((), "give the range A..B first"),
-        (("start..main",), "one benchmark command"),
-        (("start..main", "./a", "./b"), "one benchmark command"),
-        (("--bad", "main", "./bench"), "--bad needs --good"),
-        (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
-        (("main..main", "./bench"), "is only one revision"),
-        (("start..main",), "quoted, or after --"),
-        (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
-        (("start..main", "./a", "--json", "x.json"), "standard output (--json > x.json)"),
-        (("main", "./bench"), "give the range A..B first"),
-        (("main..main", "./bench"), "give two, or a range A..B"),
-        (("start..mian", "./bench"), "'mian' is not a revision of"),
-        (("start..mian", "./bench"), "did you mean main?"),
-        (("start..zzz", "./bench"), "'git log --oneline --all' lists them"),
-        (("start..main", "./absent"), "has no ./absent; if it has to be built, give --build CMD"),
-        (("start..main", "./absent", "--build", "true"), "has no ./absent after its build"),
-        (("start..main", "./bench", "--build", "false"), "exited with code 1 and printed nothing"),
-        (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
-        (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "0 is not a positive number"),
-        (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
-        (("--resume", "absent.jsonl"), "cannot be read"),
-        (("--resume", str(GZIP)), "is not a session of a bisection"),
-    ],
-)
+@pytest.mark.parametrize(("argv", "said"), [
+    ((), "give the range A..B first"), (("start..main",), "one benchmark command"),
+    (("start..main", "./a", "./b"), "one benchmark command"),
+    (("--bad", "main", "./bench"), "--bad needs --good"),
+    (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
+    (("main..main", "./bench"), "is only one revision"), (("start..main",), "quoted, or after --"),
+    (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
+    (("start..main", "./a", "--json", "x.json"), "standard output (--json > x.json)"),
+    (("main", "./bench"), "give the range A..B first"),
+    (("main..main", "./bench"), "give two, or a range A..B"),
+    (("start..mian", "./bench"), "'mian' is not a revision of"),
+    (("start..mian", "./bench"), "did you mean main?"),
+    (("start..zzz", "./bench"), "'git log --oneline --all' lists them"),
+    (("start..main", "./absent"), "has no ./absent; if it has to be built, give --build CMD"),
+    (("start..main", "./absent", "--build", "true"), "has no ./absent after its build"),
+    (("start..main", "./bench", "--build", "false"), "exited with code 1 and printed nothing"),
+    (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
+    (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "0 is not a positive number"),
+    (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
+    (("--resume", "absent.jsonl"), "cannot be read"),
+    (("--resume", str(GZIP)), "is not a session of a bisection"),
+])  # fmt: skip
 def test_errors_in_words(
     argv: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import speedproof, write
 
 from speedproof.mixture.model import MixtureModel
 
@@ -24,11 +24,6 @@ COMMANDS = (
     "compare --csv -", "rank", "model --bootstrap 5", "hpt", "show", "gate --protocol median",
     "gate --protocol mean",
 )  # fmt: skip
-
-
-def write(path: Path, values: object) -> str:
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
-    return str(path)
 
 
 def random_table(path: Path, rng: random.Random) -> str:
@@ -116,19 +111,12 @@ def test_a_sample_without_digits_in_the_common_unit_is_drawn_without_a_curve(tmp
 
 
 SAMPLES = {
-    "plain": [1.0, 1.1, 1.2, 1.05, 1.07, 1.12],
-    "constant": [1.0] * 6,
-    "zeros": [0.0] * 6,
-    "onezero": [0.0, 1.0, 1.1, 1.2, 1.3, 1.1],
-    "negative": [-1.0, -2.0, -1.5, -1.2, -1.1, -1.3],
-    "signs": [-1.0, 2.0, 1.5, -1.2, 1.1, 1.3],
-    "single": [1.0],
-    "least": [5e-324] * 6,
-    "most": [1.7e308, 1.6e308, 1.5e308, 1.7e308, 1.65e308, 1.2e308],
-    "endless": [1.0, float("inf"), 1.1, 1.2],
-    "unknown": [1.0, float("nan"), 1.1, 1.2],
-    "empty": [],
-}
+    "plain": [1.0, 1.1, 1.2, 1.05, 1.07, 1.12], "constant": [1.0] * 6, "zeros": [0.0] * 6,
+    "onezero": [0.0, 1.0, 1.1, 1.2, 1.3, 1.1], "negative": [-1.0, -2.0, -1.5, -1.2, -1.1, -1.3],
+    "signs": [-1.0, 2.0, 1.5, -1.2, 1.1, 1.3], "single": [1.0], "least": [5e-324] * 6,
+    "most": [1.7e308, 1.6e308, 1.5e308, 1.7e308, 1.65e308, 1.2e308], "endless": [1.0, float("inf"), 1.1, 1.2],
+    "unknown": [1.0, float("nan"), 1.1, 1.2], "empty": [],
+}  # fmt: skip
 ALL_COMMANDS = (
     "compare --details --margin 2%", "compare --explain", "compare --json", "compare --csv -",
     "compare --markdown -", "compare --html -", "compare --latex -", "gate", "gate --json", "hpt",

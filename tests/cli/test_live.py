@@ -47,8 +47,7 @@ def watch(
     with Watcher(Console(io.StringIO(), err), clock=lambda: now[0]) as watcher:
         for i in range(20):
             now[0] += seconds
-            run = Run({"time": 1.0 + i % 3})
-            watcher(Progress(PLAN, "XY"[i % 2], run, warmup, now[0], 1), race)
+            watcher(Progress(PLAN, "XY"[i % 2], Run({"time": 1.0 + i % 3}), warmup, now[0], 1), race)
     return err.getvalue()
 
 
@@ -59,14 +58,11 @@ def test_pipe_gets_a_line_every_ten_seconds() -> None:
     assert lines[0].endswith("undecided, too early to say how many more")
 
 
-@pytest.mark.parametrize(
-    ("pairs", "end"),
-    [
-        ([(1.0, 1.01), (1.02, 1.0)] * 5, r"undecided, about [1-9]0* runs of each to go"),
-        ([(2.0, 1.0)] * 4, "undecided, too early to say how many more"),
-        ([(2.0, 1.0)] * 20, "1.99x to 2.01x faster, proven"),
-    ],
-)
+@pytest.mark.parametrize(("pairs", "end"), [
+    ([(1.0, 1.01), (1.02, 1.0)] * 5, r"undecided, about [1-9]0* runs of each to go"),
+    ([(2.0, 1.0)] * 4, "undecided, too early to say how many more"),
+    ([(2.0, 1.0)] * 20, "1.99x to 2.01x faster, proven"),
+])  # fmt: skip
 def test_what_is_still_to_come(pairs: list[tuple[float, float]], end: str) -> None:
     """A number, none yet, none ever, or the end."""
     assert re.search(f"[,:] {end}$", watch(io.StringIO(), 1.0, pairs=pairs).splitlines()[0])

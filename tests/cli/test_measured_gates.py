@@ -177,17 +177,13 @@ def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
         assert re.findall("<(skipped|failure) ", Path("g.xml").read_text()) == [said] * 2
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--policy", "equivalence"), "a gate proves equivalence of files only"),
-        (("--margin-of", "parse"), "--margin-of parse: "),
-        (("--margin-of", "parse=x"), "--margin-of parse=x: "),
-        (("--policy-of", "parse=x"), "--policy-of parse=x: "),
-        (("--policy-of", "parse=equivalence"), "a gate proves equivalence of files only"),
-        (("--multiplicity", "bh"), "--multiplicity: only for files"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), [
+    (("--policy", "equivalence"), "a gate proves equivalence of files only"),
+    (("--margin-of", "parse"), "--margin-of parse: "), (("--margin-of", "parse=x"), "--margin-of parse=x: "),
+    (("--policy-of", "parse=x"), "--policy-of parse=x: "),
+    (("--policy-of", "parse=equivalence"), "a gate proves equivalence of files only"),
+    (("--multiplicity", "bh"), "--multiplicity: only for files"),
+])  # fmt: skip
 def test_what_a_gate_that_measures_cannot_be_asked(
     measured: Slower, options: tuple[str, str], said: str
 ) -> None:
@@ -232,10 +228,8 @@ def test_policies_by_pattern(measured: Slower) -> None:
     assert run("--review", "r.jsonl")[0] == 0
     settings = '[gate]\nmargin = "5%"\n[[gate.benchmark]]\npattern = "{}"\npolicy = "{}"\n'
     for pattern, policy, code in (
-        ("p*", "proven-improvement", 0),
-        ("*", "proven-improvement", 1),
-        ("s*", "equivalence", 2),
-    ):
+        ("p*", "proven-improvement", 0), ("*", "proven-improvement", 1), ("s*", "equivalence", 2),
+    ):  # fmt: skip
         Path("speedproof.toml").write_text(settings.format(pattern, policy))
         assert gated()[0] == code
 
@@ -294,7 +288,6 @@ def test_what_is_equal_within_the_margin_may_be_faster() -> None:
     """A tilde says that the direction is not proven: only where compare without a margin says so, too."""
     old = hyperfine("old.json", {"b": noise()})
     for factor, told in ((0.99, "1.01x faster"), (0.9999, "~ 1.0001x faster")):
-        new = hyperfine("new.json", {"b": (factor * noise())[::-1]})
-        _, texts = gate(old, new)
+        _, texts = gate(old, hyperfine("new.json", {"b": (factor * noise())[::-1]}))
         row = next(line for line in texts["terminal"].splitlines() if line.startswith("pass"))
         assert re.search(rf"  {re.escape(told)}", row), row

@@ -6,21 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import speedproof, write
 
-import speedproof as sp
-from speedproof.data.suite import Key
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.quantile_ratio import quantile_limits
 
 TWO = MixtureModel([0.7, 0.3], [10.0, 20.0], [0.5, 0.5])
-
-
-def write(path: Path, values: object) -> str:
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
-    return str(path)
 
 
 @pytest.fixture
@@ -87,8 +80,7 @@ def test_the_distance_of_the_test(bimodal: str, distance: Distance) -> None:
 
 def test_seed_and_threads(bimodal: str, tmp_path: Path) -> None:
     """The same seed writes the same bytes on one thread and on two, for one sample and for several."""
-    other = write(tmp_path / "more.txt", TWO.rvs(40, seed=2))
-    for files in ([bimodal], [bimodal, other]):
+    for files in ([bimodal], [bimodal, write(tmp_path / "more.txt", TWO.rvs(40, seed=2))]):
         one, two = (
             speedproof("model", *files, "--bootstrap", "60", "--seed", "3", "--jobs", jobs, "--json")[1]
             for jobs in ("1", "2")
@@ -139,13 +131,8 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     code, out, _ = speedproof("model", *files, "--unit", "s", *asked)
     assert code == 0
     for part in (
-        "99 % quantile",
-        "P[X <= 11 ms]",
-        "I1 = E|X-Y|",
-        "I2 = P[X < Y + 500",
-        "I3 = P[X < all others]",
-        "I4",
-    ):
+        "99 % quantile", "P[X <= 11 ms]", "I1 = E|X-Y|", "I2 = P[X < Y + 500", "I3 = P[X < all others]", "I4",
+    ):  # fmt: skip
         assert part in out
     _, out, _ = speedproof("model", *files, "--unit", "s", *asked, "--json")
     found = json.loads(out)["results"][0]
@@ -215,27 +202,6 @@ def test_the_largest_number_that_was_tried_is_told(tmp_path: Path) -> None:
         assert ("the largest number tried: there may be more" in speedproof(*words, most)[1]) == told
         assert json.loads(speedproof(*words, most, "--json")[1])["results"][0]["model"]["at_limit"] == told
     assert "largest number" not in speedproof(*words[:-1], "--components", "2")[1]
-
-
-@pytest.mark.parametrize(
-    ("names", "head", "rows"),
-    [
-        (("b0 v time", "b1 v time"), "benchmark modes", ["b0", "b1"]),
-        (("b v time", "b w time"), "version modes", ["v", "w"]),
-        (("b v time", "b v size"), "benchmark modes", ["b time", "b size"]),
-    ],
-)
-def test_what_all_samples_share_is_not_told_in_every_row(
-    names: tuple[str, ...], head: str, rows: list[str]
-) -> None:
-    samples = {}
-    for name in names:
-        benchmark, version, metric = name.split()
-        samples[Key(benchmark, metric), version] = sp.Sample(TWO.rvs(20, seed=1))
-    suite = sp.Suite(tuple(dict.fromkeys(version for _, version in samples)), samples)
-    lines = str(sp.model(suite, metric="all", bootstrap=0)).splitlines()
-    start = next(i for i, line in enumerate(lines) if " ".join(line.split()).startswith(head))
-    assert [re.split("  +", line)[0] for line in lines[start + 1 : start + 3]] == rows
 
 
 def test_samples_of_a_file_are_chosen_and_told_together(bimodal: str) -> None:

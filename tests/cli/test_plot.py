@@ -4,18 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import speedproof, write
 
 import speedproof as sp
 from speedproof.mixture.model import MixtureModel
 
 pytest.importorskip("matplotlib")
 MODEL = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.3, 0.3])
-
-
-def write(path: Path, values: object) -> str:
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
-    return str(path)
 
 
 def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.command import hyperfine, speedproof, table
+from tests.command import hyperfine, speedproof, table, write
 from tests.protocols.asking import hpt_of_scores
 
 import speedproof as sp
@@ -18,11 +18,6 @@ from speedproof.reporting.hpt import conclusion
 
 OLD = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.3, 0.3])
 NEW = MixtureModel([0.9, 0.1], [10.0, 14.0], [0.3, 0.3])
-
-
-def write(path: Path, values: object) -> str:
-    path.write_text("".join(f"{v!r}\n" for v in np.asarray(values, dtype=float).tolist()), encoding="utf-8")
-    return str(path)
 
 
 def places(out: str) -> list[list[str]]:
@@ -49,8 +44,7 @@ def test_winner_advice_and_states(pair: list[str]) -> None:
 
 
 def test_three_versions_have_no_states_compared(pair: list[str], tmp_path: Path) -> None:
-    third = write(tmp_path / "third.txt", NEW.rvs(50, 3) + 30)
-    code, out, _ = speedproof("rank", *pair, third)
+    code, out, _ = speedproof("rank", *pair, write(tmp_path / "third.txt", NEW.rvs(50, 3) + 30))
     assert code == 0
     assert "Modes:" not in out
     assert "a run of it is the best of 3, one of each version, in " in " ".join(out.split())
@@ -312,8 +306,7 @@ def test_what_the_runs_cannot_know_is_said(suite: tuple[str, str], tmp_path: Pat
 
 
 def test_confidence_is_never_rounded_up() -> None:
-    result = hpt_of_scores([[1.0]] * 30, [[2.0]] * 30)
-    assert "confidence 99.9 %" in conclusion(result, "old", "new")
+    assert "confidence 99.9 %" in conclusion(hpt_of_scores([[1.0]] * 30, [[2.0]] * 30), "old", "new")
 
 
 @pytest.mark.parametrize("speedup", ["5e-324", "1e-310", "1.7e308"])

@@ -87,14 +87,10 @@ def test_a_gate_that_measures(seconds: str, runs: str, code: int, said: str) -> 
     ] == [1, code == 1, code == 3]
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (("--store", "s.db"), "--store"),
-        (("--protocol=mean", "--look", "1/2"), "--protocol, --look"),
-        (("--baseline", "a.json"), "--baseline"),
-    ],
-)
+@pytest.mark.parametrize(("words", "named"), [
+    (("--store", "s.db"), "--store"), (("--protocol=mean", "--look", "1/2"), "--protocol, --look"),
+    (("--baseline", "a.json"), "--baseline"),
+])  # fmt: skip
 def test_a_gate_that_measures_names_what_only_files_have(words: tuple[str, ...], named: str) -> None:
     code, _, err = speedproof("gate", "--suite", "bench.toml", *words)
     assert code == 2
@@ -143,10 +139,8 @@ def test_parameters_suite_and_reference() -> None:
     _, out, _ = speedproof("run", "--suite", "suite.toml", "--reference", "old", "--json")
     (finding,) = json.loads(out)["results"]
     assert (finding["benchmark"], finding["reference"], finding["comparison"]["verdict"]) == (
-        "nap",
-        "old",
-        "faster",
-    )
+        "nap", "old", "faster",
+    )  # fmt: skip
     _, out, _ = speedproof("run", "sleep {t}", "-L", "t", "0.012,0.002", "--json")
     assert json.loads(out)["results"][0]["candidate"] == "t=0.002"
 
@@ -281,8 +275,7 @@ def test_a_session_with_all_of_its_runs_stays_as_it_is() -> None:
 
 def test_resume_refuses_another_program() -> None:
     """Built anew in between: its blocks are those of another comparison."""
-    tool = script("tool", "exit 0")
-    speedproof("run", tool, "true", "--max-runs", "3", "--save", "r.jsonl")
+    speedproof("run", script("tool", "exit 0"), "true", "--max-runs", "3", "--save", "r.jsonl")
     before = Path("r.jsonl").read_bytes()
     script("tool", "exit 0 # and faster")
     code, _, err = speedproof("run", "--resume", "r.jsonl")
@@ -448,28 +441,23 @@ def test_environment_input_and_shell() -> None:
     assert "every run includes the start of sh" in err
 
 
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        ([], "nothing to run"),
-        (["no-such-program", "true"], "no such program"),
-        (["true", "--warmup", "x"], "neither a number nor 'auto'"),
-        (["true", "--cpu", "9999"], "--cpu 9999: give CPUs of"),
-        (["true", "--env", "x"], "not of the form KEY=VALUE"),
-        (["true", "--env", "w:A=1"], "there is no version 'w'"),
-        (["true", "--reference", "w"], "there is no such version"),
-        (["true", "true", "--calibrate"], "exactly one command"),
-        (["true", "--decide-by", "score"], "no such metric; available: time, user"),
-        (["true", "--suite", "s.toml"], "not both"),
-        (["--suite", "s.toml"], "s.toml: No such file"),
-        (["true", "--resume", "r.jsonl"], "leave them out"),
-        (["--resume", "r.jsonl"], "r.jsonl: cannot be read: No such file"),
-        (["true", "--review", "r.jsonl"], "leave them out"),
-        (["--resume", "r.jsonl", "--review", "r.jsonl"], "give one of them"),
-        (["true", "--save", "/dev/null"], "/dev/null: is not a file that can be read again"),
-        (["true", "true", "--min-runs", "7", "--max-runs", "5"], "--min-runs 7 and --max-runs 5"),
-    ],
-)
+@pytest.mark.parametrize(("argv", "message"), [
+    ([], "nothing to run"), (["no-such-program", "true"], "no such program"),
+    (["true", "--warmup", "x"], "neither a number nor 'auto'"),
+    (["true", "--cpu", "9999"], "--cpu 9999: give CPUs of"),
+    (["true", "--env", "x"], "not of the form KEY=VALUE"),
+    (["true", "--env", "w:A=1"], "there is no version 'w'"),
+    (["true", "--reference", "w"], "there is no such version"),
+    (["true", "true", "--calibrate"], "exactly one command"),
+    (["true", "--decide-by", "score"], "no such metric; available: time, user"),
+    (["true", "--suite", "s.toml"], "not both"), (["--suite", "s.toml"], "s.toml: No such file"),
+    (["true", "--resume", "r.jsonl"], "leave them out"),
+    (["--resume", "r.jsonl"], "r.jsonl: cannot be read: No such file"),
+    (["true", "--review", "r.jsonl"], "leave them out"),
+    (["--resume", "r.jsonl", "--review", "r.jsonl"], "give one of them"),
+    (["true", "--save", "/dev/null"], "/dev/null: is not a file that can be read again"),
+    (["true", "true", "--min-runs", "7", "--max-runs", "5"], "--min-runs 7 and --max-runs 5"),
+])  # fmt: skip
 def test_wrong_requests_are_named(argv: list[str], message: str) -> None:
     code, _, err = speedproof("run", *argv)
     assert code == 2
@@ -590,11 +578,9 @@ def test_a_closed_pipe_does_not_turn_a_failure_into_a_success() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     ended = subprocess.run(
-        [sys.executable, "-c", code, "run", "--review", "r.jsonl", "--fail-on", "slower"],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+        [sys.executable, "-c", code, "run", "--review", "r.jsonl", "--fail-on", "slower"], stdout=writer,
+        stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
     os.close(writer)
     assert ended.returncode in (1, 141)
     assert ended.stderr.count(b"Traceback") == 0
@@ -635,8 +621,7 @@ def test_the_same_noise_has_the_same_bars() -> None:
     """Twice as slow and twice as noisy: the rows look alike; a steady version beside a noisy one looks steady."""
     noisy = [1.0, 1.1, 1.2, 1.05]
     first, second, steady = sparklines([noisy, [2 * v for v in noisy], [1.0, 1.005, 1.0, 1.0]])
-    assert first == second
-    assert steady == "▁▁▁▁"
+    assert (first, steady) == (second, "▁▁▁▁")
 
 
 def manual() -> str:

@@ -50,15 +50,10 @@ def planned(*argv: str) -> tuple[PlannedBenchmark, ...]:
     return read_sessions(Path("plan.jsonl"))[0].head.benchmarks
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["--shell", "echo a | cat", "echo b | cat"],
-        ["echo a | cat", "--shell", "echo b | cat"],
-        ["echo a | cat", "echo b | cat", "--shell"],
-        ["--shell=sh", "echo a | cat", "echo b | cat"],
-    ],
-)
+@pytest.mark.parametrize("argv", [
+    ["--shell", "echo a | cat", "echo b | cat"], ["echo a | cat", "--shell", "echo b | cat"],
+    ["echo a | cat", "echo b | cat", "--shell"], ["--shell=sh", "echo a | cat", "echo b | cat"],
+])  # fmt: skip
 def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
     (benchmark,) = planned(*argv)
     assert [v.text for v in benchmark.versions] == ["echo a | cat", "echo b | cat"]
@@ -70,8 +65,7 @@ def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
 
 def test_another_shell_is_named_with_the_option() -> None:
     args = parse(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
-    assert (args.measuring.shell, args.commands) == ("bash --norc", ("a",))
-    assert args.words == ("b", "--shell", "c")
+    assert (args.measuring.shell, args.commands, args.words) == ("bash --norc", ("a",), ("b", "--shell", "c"))
     for name in ("bash", "/bin/zsh"):
         code, _, err = run("--shell", name, "a", "b")
         assert code == 2
@@ -79,18 +73,10 @@ def test_another_shell_is_named_with_the_option() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "piece"),
-    [
-        ("true && true", "&&"),
-        ("true | true", "|"),
-        ("true 2>&1", "2>&1"),
-        ("true > out", ">"),
-        ("true $HOME", "$HOME"),
-        ("true ~/x", "~/x"),
-        ("true *.here", "*.here"),
-    ],
-)
+@pytest.mark.parametrize(("command", "piece"), [
+    ("true && true", "&&"), ("true | true", "|"), ("true 2>&1", "2>&1"), ("true > out", ">"),
+    ("true $HOME", "$HOME"), ("true ~/x", "~/x"), ("true *.here", "*.here"),
+])  # fmt: skip
 def test_what_only_a_shell_knows_is_refused(command: str, piece: str) -> None:
     """Both remedies of the message work."""
     Path("file.here").touch()
@@ -184,8 +170,7 @@ def test_every_metric_that_is_recorded_may_decide() -> None:
     run("true", "true", "--max-runs", "2", "--metric", "n=(x)", "--save", "r.jsonl")
     recorded = {name for r in read_sessions(Path("r.jsonl"))[0].runs for name in r.metrics}
     message = refused("true", "--metric", "n=(x)", "--decide-by", "score")
-    offered = message.strip().rpartition("available: ")[2].split(", ")
-    assert set(offered) == recorded | {"memory", "n"}
+    assert set(message.strip().rpartition("available: ")[2].split(", ")) == recorded | {"memory", "n"}
     faults = ("--decide-by", "minor-faults", "--max-runs", "2", "--json", "--save", "f.jsonl")
     code, out, err = run("true", "cat /dev/null", *faults)
     assert code == 0, err
@@ -352,29 +337,21 @@ def test_every_command_says_in_one_line_what_is_wrong(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "some"),
-    [
-        ("speedproof ", {"compare", "run", "gate"}),
-        ("speedproof compare --pro", {"--protocol"}),
-        ("speedproof compare --format hyp", {"hyperfine"}),
-        ("speedproof gate --policy ", {"no-regression", "equivalence"}),
-        ("speedproof history ", {"add", "watch", "bless"}),
-        ("speedproof corpus compare --pa", {"--pairs"}),
-    ],
-)
+@pytest.mark.parametrize(("words", "some"), [
+    ("speedproof ", {"compare", "run", "gate"}), ("speedproof compare --pro", {"--protocol"}),
+    ("speedproof compare --format hyp", {"hyperfine"}),
+    ("speedproof gate --policy ", {"no-regression", "equivalence"}),
+    ("speedproof history ", {"add", "watch", "bless"}), ("speedproof corpus compare --pa", {"--pairs"}),
+])  # fmt: skip
 def test_a_shell_completes(words: str, some: set[str]) -> None:
     """Commands, options and their values; what the script of each shell asks for."""
     typed = words.split(" ")
     command = "from speedproof.cli.main import entry; entry()"
     asked = {"_SPEEDPROOF_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(typed) - 1)}
     done = subprocess.run(
-        [sys.executable, "-c", command],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True,
         env={**os.environ, **asked},
-    )
+    )  # fmt: skip
     assert some <= {line.partition(",")[2] for line in done.stdout.splitlines()}
 
 

@@ -96,8 +96,7 @@ def test_builds_that_are_kept_are_listed_and_removed(tmp_path: Path, monkeypatch
     """The longest unused goes first; a name that is long loses its middle."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert speedproof("cache")[:2] == (0, "No build is kept. 'speedproof run --revisions' makes some.\n")
-    names = ["v1", "v2", f"start-{'x' * 90}-end", "v4"]
-    for number, name in enumerate(names):
+    for number, name in enumerate(["v1", "v2", f"start-{'x' * 90}-end", "v4"]):
         stamp = tmp_path / "speedproof" / "builds" / f"{number:016}" / "built.json"
         stamp.parent.mkdir(parents=True)
         (stamp.parent / "program").write_bytes(b"x" * 1_000_000)
@@ -108,10 +107,8 @@ def test_builds_that_are_kept_are_listed_and_removed(tmp_path: Path, monkeypatch
     shown = re.findall(sizes, "\n".join(lines), re.MULTILINE)
     assert [shown[0], shown[1], shown[2][:3], shown[2][-3:], shown[3]] == ["v1", "v2", "sta", "end", "v4"]
     for asked, gone, left in (
-        (("--limit", "3.5"), "1 build", 3),
-        (("--limit", "2.5"), "1 build", 2),
-        (("--clear",), "2 builds", 0),
-    ):
+        (("--limit", "3.5"), "1 build", 3), (("--limit", "2.5"), "1 build", 2), (("--clear",), "2 builds", 0),
+    ):  # fmt: skip
         assert re.fullmatch(rf"{gone} removed, [12]\.\d MB\n", speedproof("cache", *asked)[1])
         assert len(re.findall(sizes, speedproof("cache")[1], re.MULTILINE)) == left
 
@@ -142,16 +139,11 @@ def run(*words: str) -> tuple[int, str]:
     return code, out + err
 
 
-@pytest.mark.parametrize(
-    ("words", "worse", "better"),
-    [
-        ("compare a b", "b is 1.10x slower", "b is 1.10x faster"),
-        ("gate a b", "FAIL", "PASS"),
-        ("rank a b", "Run a", "Run b"),
-        ("hpt a b", "  a 1", "  b 1"),
-        ("suite c.csv", "1.10x slower", "1.10x faster"),
-    ],
-)
+@pytest.mark.parametrize(("words", "worse", "better"), [
+    ("compare a b", "b is 1.10x slower", "b is 1.10x faster"), ("gate a b", "FAIL", "PASS"),
+    ("rank a b", "Run a", "Run b"), ("hpt a b", "  a 1", "  b 1"),
+    ("suite c.csv", "1.10x slower", "1.10x faster"),
+])  # fmt: skip
 def test_verdicts_turn(frames: Path, words: str, worse: str, better: str) -> None:
     """What would be slower is faster; a metric that is not there is an error."""
     command, *files = words.split()

@@ -27,24 +27,15 @@ def _made_up(benchmarks: int, versions: int = 2, *, files: int = 4, n: int = 6, 
             for v in range(versions):
                 size = n if b % 3 else n + 2
                 values = rng.normal(10 + b % 7, 1, size) * (1 if b % 5 or v == 0 else 0.8)
-                records.append(
-                    Record(
-                        f"bench/{b:05d}",
-                        values,
-                        metric="time" if b % 11 else "memory",
-                        unit="s" if b % 11 else "B",
-                        version=f"v{v}",
-                        processes=np.repeat(np.arange(size // 2), 2) if b % 4 == 0 else None,
-                        path=f"file{f}.json",
-                        where=f"results[{b}]",
-                        fields=(("cpu", "x"), ("host", f"ant{b % 2}")),
-                        traits=frozenset({Trait.ORDER_KNOWN}),
-                        session=f"s{f}{v}" if b % 2 else "",
-                        span=(1.0 + v, 2.5 + v) if b % 2 else None,
-                        tool="pyperf",
-                        position=b,
-                    )
-                )
+                records.append(Record(
+                    f"bench/{b:05d}", values, metric="time" if b % 11 else "memory",
+                    unit="s" if b % 11 else "B", version=f"v{v}",
+                    processes=np.repeat(np.arange(size // 2), 2) if b % 4 == 0 else None,
+                    path=f"file{f}.json", where=f"results[{b}]",
+                    fields=(("cpu", "x"), ("host", f"ant{b % 2}")), traits=frozenset({Trait.ORDER_KNOWN}),
+                    session=f"s{f}{v}" if b % 2 else "", span=(1.0 + v, 2.5 + v) if b % 2 else None,
+                    tool="pyperf", position=b,
+                ))  # fmt: skip
         found.append(("", FileResults(f"file{f}.json", tuple(records))))
     return found
 

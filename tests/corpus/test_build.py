@@ -41,8 +41,7 @@ GCC = Path(__file__).parents[2] / "examples" / "gcc"
 
 def alike(found: Suite, expected: Suite) -> None:
     """Two suites hold the same samples, to the last bit and the last remark."""
-    assert set(found.versions) == set(expected.versions)
-    assert set(found.samples) == set(expected.samples)
+    assert (set(found.versions), set(found.samples)) == (set(expected.versions), set(expected.samples))
     names = "unit direction label source traits notes session_names span tool values processes sessions"
     for place, sample in expected.samples.items():
         for name in names.split():
@@ -248,8 +247,7 @@ def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path) -> None:
     """And of more than that their number."""
     path = tmp_path / "t.csv"
     path.write_text("benchmark,value\na,1\na,2\n" + "a,NA\n" * 1203)
-    found = sp.Corpus.build([path], tmp_path / "c").info()
-    assert found.rejects == 1001
+    assert sp.Corpus.build([path], tmp_path / "c").info().rejects == 1001
     reasons = sp.Corpus(tmp_path / "c").query("SELECT reason FROM rejects").to_pydict()["reason"]
     assert reasons[-1] == "203 more were left out of this file"
 

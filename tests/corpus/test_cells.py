@@ -26,22 +26,12 @@ def _optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.none() | values, max_size=12)
 
 
-@pytest.mark.parametrize(
-    ("kind", "values"),
-    [
-        (pa.string(), _optional(TEXTS)),
-        (pa.float64(), _optional(FLOATS)),
-        (pa.int32(), _optional(WHOLE)),
-        (pa.int64(), _optional(WHOLE)),
-        (pa.list_(pa.string()), _optional(st.lists(TEXTS, max_size=3))),
-        (pa.list_(pa.float64()), _optional(st.lists(FLOATS, max_size=3))),
-        (
-            pa.map_(pa.string(), pa.string()),
-            st.lists(st.lists(st.tuples(TEXTS, TEXTS), max_size=3), max_size=5),
-        ),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("kind", "values"), [
+    (pa.string(), _optional(TEXTS)), (pa.float64(), _optional(FLOATS)), (pa.int32(), _optional(WHOLE)),
+    (pa.int64(), _optional(WHOLE)), (pa.list_(pa.string()), _optional(st.lists(TEXTS, max_size=3))),
+    (pa.list_(pa.float64()), _optional(st.lists(FLOATS, max_size=3))),
+    (pa.map_(pa.string(), pa.string()), st.lists(st.lists(st.tuples(TEXTS, TEXTS), max_size=3), max_size=5)),
+], ids=str)  # fmt: skip
 @given(data=st.data())
 def test_against_pyarrow(
     kind: pa.DataType, values: st.SearchStrategy[list[Any]], data: st.DataObject

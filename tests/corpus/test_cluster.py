@@ -87,8 +87,7 @@ def corpus(
 def test_a_cluster_gives_the_same_bytes(cluster: str, corpus: Path, tmp_path: Path) -> None:
     asked = Asked((("v0", "v1"),), "time")
     compare(corpus, asked, How(tmp_path / "here"))
-    found = compare(corpus, asked, How(tmp_path / "there", dask=cluster))
-    assert found.failures == ()
+    assert compare(corpus, asked, How(tmp_path / "there", dask=cluster)).failures == ()
     here, there = ({p.name: p.read_bytes() for p in (tmp_path / n).glob("part*")} for n in ("here", "there"))
     assert len(here) > 1
     assert here == there

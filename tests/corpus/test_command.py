@@ -74,8 +74,7 @@ def test_quantiles_of_a_corpus_are_those_of_its_files(tmp_path: Path) -> None:
     )
     assert code == 0
     assert "(at P95, 95 %)" in said
-    sheet = speedproof("compare", *files, *asked)[1]
-    assert said.splitlines()[:7] == sheet.splitlines()[:7]
+    assert said.splitlines()[:7] == speedproof("compare", *files, *asked)[1].splitlines()[:7]
 
 
 def test_why_of_a_corpus_is_that_of_its_files(tmp_path: Path) -> None:
@@ -139,26 +138,18 @@ def test_where_chooses_rows(gcc: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        ("compare {c} --where foo=1", "there is no column foo; available: row, benchmark"),
-        ("compare {c} --where n='x'", "Could not convert"),
-        ("compare {c} --where n=0", "no measured values where n=0"),
-        (f"compare {GCC}/O2.json --where n=1", "no file named is one"),
-        ("compare {c} --reference O9", "there is no version O9; available: O2, O3"),
-        ("corpus query {c} SELEC", "syntax error"),
-        ("corpus query {c}", "missing argument 'SQL'"),
-        ("corpus", "name an action first: build, info"),
-        ("corpus info nowhere", "there is no corpus"),
-        ("corpus sing", "no such action"),
-        ("corpus info {c} --append", "unknown option --append"),
-        (f"corpus build {GCC}", "missing option '-o' / '--output'"),
-        ("corpus build -o x", "name result files"),
-        ("corpus info s3x://a/b", "no such place"),
-        ("corpus info {c} --html -", "unknown option --html"),
-    ],
-)
+@pytest.mark.parametrize(("argv", "message"), [
+    ("compare {c} --where foo=1", "there is no column foo; available: row, benchmark"),
+    ("compare {c} --where n='x'", "Could not convert"),
+    ("compare {c} --where n=0", "no measured values where n=0"),
+    (f"compare {GCC}/O2.json --where n=1", "no file named is one"),
+    ("compare {c} --reference O9", "there is no version O9; available: O2, O3"),
+    ("corpus query {c} SELEC", "syntax error"), ("corpus query {c}", "missing argument 'SQL'"),
+    ("corpus", "name an action first: build, info"), ("corpus info nowhere", "there is no corpus"),
+    ("corpus sing", "no such action"), ("corpus info {c} --append", "unknown option --append"),
+    (f"corpus build {GCC}", "missing option '-o' / '--output'"), ("corpus build -o x", "name result files"),
+    ("corpus info s3x://a/b", "no such place"), ("corpus info {c} --html -", "unknown option --html"),
+])  # fmt: skip
 def test_errors_say_what_to_do(gcc: Path, argv: str, message: str) -> None:
     code, _, err = speedproof(*argv.format(c=gcc).split())
     assert code == 2
@@ -268,8 +259,7 @@ def test_a_list_of_files(tmp_path: Path) -> None:
 def test_a_process_ends_without_a_word_of_its_libraries(gcc: Path) -> None:
     """DuckDB reports objects that are left at the end as leaks."""
     command = [sys.executable, "-m", "speedproof", "corpus", "compare", str(gcc)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "leak" not in done.stderr
+    assert "leak" not in subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
 def test_small_commands_pay_for_nothing_of_it() -> None:
@@ -455,8 +445,7 @@ def test_files_that_are_there_already_are_counted(gcc: Path) -> None:
     """The same files again change nothing, and it is said why."""
     before = speedproof("corpus", "info", gcc)[1]
     code, out, err = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", gcc, "--append")
-    assert (code, out) == (0, before)
-    assert err == "speedproof: 2 files left out: already in the corpus, unchanged\n"
+    assert (code, out, err) == (0, before, "speedproof: 2 files left out: already in the corpus, unchanged\n")
 
 
 def test_nothing_to_model_is_an_error(gcc: Path) -> None:

@@ -225,8 +225,7 @@ def test_what_is_done_is_not_done_again(
     calls = 10
     seen = []
     compare(corpus, asked, How(tmp_path / "cut", started=lambda parts, there: seen.append((parts, there))))
-    assert seen == [(whole.parts, 2)]
-    assert calls == 10 + whole.parts - 2
+    assert (seen, calls) == ([(whole.parts, 2)], 10 + whole.parts - 2)
     assert answers(tmp_path / "cut") == answers(tmp_path / "whole")
     with pytest.raises(UsageError, match="answers to another question"):
         compare(corpus, replace(asked, metric="memory"), How(tmp_path / "cut"))
@@ -256,16 +255,13 @@ def test_pairs_in_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"reference": "v9", "candidate": "v1"}, "there is no version v9; available: v0, v1, v2"),
-        ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
-        ({"reference": "v1"}, "name two versions"),
-        ({"pairs": "all", "metric": "energy"}, "there is no metric energy"),
-        ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "message"), [
+    ({"reference": "v9", "candidate": "v1"}, "there is no version v9; available: v0, v1, v2"),
+    ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
+    ({"reference": "v1"}, "name two versions"),
+    ({"pairs": "all", "metric": "energy"}, "there is no metric energy"),
+    ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
+])  # fmt: skip
 def test_wrong_questions(corpus: Path, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         sp.Corpus(corpus).compare(**asked, workers=1)
@@ -273,8 +269,7 @@ def test_wrong_questions(corpus: Path, asked: dict[str, Any], message: str) -> N
 
 def test_mixed_units_are_said(tmp_path: Path, made_up: Make, put: Put) -> None:
     """Units that differ between versions of a benchmark are never compared, and named."""
-    results = made_up(20)
-    ((label, first), *rest) = results
+    ((label, first), *rest) = made_up(20)
     records = tuple(
         replace(r, unit="B/s", metric="time") if i == 3 else r for i, r in enumerate(first.records)
     )

@@ -88,7 +88,6 @@ def test_damaged_bytes(whole: Path, tmp_path: Path, words: tuple[str, ...]) -> N
 @pytest.mark.parametrize("words", [*READING, OTHERS[-1]], ids=" ".join)
 def test_damaged_columns(whole: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     """Rows, or the list of inputs, that lack a column or have one of another type are no answer."""
-    pattern = "inputs/*.parquet" if "build" in words else "data/*.parquet"
-    (path,) = whole.glob(pattern)
+    (path,) = whole.glob("inputs/*.parquet" if "build" in words else "data/*.parquet")
     for damage in columns_damaged(path.read_bytes()):
         assert named_or_answered(whole, tmp_path / "c", str(path.relative_to(whole)), damage, words) == 2

@@ -13,13 +13,10 @@ from speedproof.data.suite import Key
 from speedproof.errors import DataError, SpeedproofError, UsageError
 
 TABLE: dict[str, list[Any]] = {
-    "name": ["sort", "sort", "hash", "sort", "sort", "sort", "hash"],
-    "threads": [1, 1, 1, 1, 1, 1, 1],
-    "rev": ["a", "a", "a", "b", "b", "a", "b"],
-    "t": [12.0, 13.5, 3.0, 10.0, 11.0, 14.0, 2.5],
-    "pid": [7, 7, 9, 7, 8, 8, 7],
-    "day": ["mo", "mo", "mo", "mo", "tu", "tu", "tu"],
-}
+    "name": ["sort", "sort", "hash", "sort", "sort", "sort", "hash"], "threads": [1, 1, 1, 1, 1, 1, 1],
+    "rev": ["a", "a", "a", "b", "b", "a", "b"], "t": [12.0, 13.5, 3.0, 10.0, 11.0, 14.0, 2.5],
+    "pid": [7, 7, 9, 7, 8, 8, 7], "day": ["mo", "mo", "mo", "mo", "tu", "tu", "tu"],
+}  # fmt: skip
 
 
 def structured() -> Any:
@@ -89,14 +86,11 @@ def test_rows_are_put_in_run_order_and_metrics_apart() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
-        ({"value": "name"}, DataError, "column 'name': a sample is made of numbers, not of texts"),
-        ({"value": "t", "benchmark": "who"}, UsageError, "no column 'who'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "error", "words"), [
+    ({"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
+    ({"value": "name"}, DataError, "column 'name': a sample is made of numbers, not of texts"),
+    ({"value": "t", "benchmark": "who"}, UsageError, "no column 'who'"),
+])  # fmt: skip
 def test_what_is_wrong_is_said(arguments: dict[str, Any], error: type[SpeedproofError], words: str) -> None:
     with pytest.raises(error, match=words):
         sp.Suite.from_frame(TABLE, **arguments)
@@ -123,15 +117,12 @@ def test_suites_of_arrays() -> None:
         sp.Suite.of_samples({})
 
 
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        ({"t": [1.0, 2.0]}, "column 'v' has 4 values where others have 2"),
-        ({"t": [True] * 4}, "real numbers, not of bool"),
-        ({"t": np.array(["2020-01-01"] * 4, "M8[s]")}, "real numbers, not of datetime64"),
-        ({"t": [1.0] * 4, "p": [0, 0, 1, np.nan]}, "column 'p' has missing values"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "words"), [
+    ({"t": [1.0, 2.0]}, "column 'v' has 4 values where others have 2"),
+    ({"t": [True] * 4}, "real numbers, not of bool"),
+    ({"t": np.array(["2020-01-01"] * 4, "M8[s]")}, "real numbers, not of datetime64"),
+    ({"t": [1.0] * 4, "p": [0, 0, 1, np.nan]}, "column 'p' has missing values"),
+])  # fmt: skip
 def test_columns_that_are_none(columns: dict[str, Any], words: str) -> None:
     process = "p" if "p" in columns else None
     with pytest.raises(DataError, match=words):

@@ -16,16 +16,11 @@ from speedproof.data.units import Direction
 from speedproof.errors import DataError, UsageError
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "at least one value"),
-        ([[1.0, 2.0]], "one dimension"),
-        ([1.0, float("nan")], "value 2 of 2 is not a finite number"),
-        ([float("inf")], "value 1 of 1 is not a finite number"),
-        ([1.0, -1.0], "a time is never negative"),
-    ],
-)
+@pytest.mark.parametrize(("values", "message"), [
+    ([], "at least one value"), ([[1.0, 2.0]], "one dimension"),
+    ([1.0, float("nan")], "value 2 of 2 is not a finite number"),
+    ([float("inf")], "value 1 of 1 is not a finite number"), ([1.0, -1.0], "a time is never negative"),
+])  # fmt: skip
 def test_values_that_no_statement_can_be_based_on(values: list[float], message: str) -> None:
     """Each is refused, with the source and the place of the value."""
     with pytest.raises(DataError, match=message) as error:
@@ -39,13 +34,10 @@ def test_the_first_runs() -> None:
     found = plain.first(2)
     assert found.values.tolist() == [3.0, 1.0]
     assert found.sessions is not None
-    assert found.sessions.tolist() == [0, 0]
-    assert found.notes == ("known", "the first 2 of 3 runs are used")
+    assert (found.sessions.tolist(), found.notes) == ([0, 0], ("known", "the first 2 of 3 runs are used"))
     assert plain.first(3) is plain
-    nested = Sample(np.array([5.0, 4.0, 6.0, 1.0, 7.0]), processes=np.array([7, 2, 7, 9, 2]))
-    found = nested.first(2)
-    assert found.values.tolist() == [5.0, 4.0, 6.0, 7.0]
-    assert found.process_count == 2
+    found = Sample(np.array([5.0, 4.0, 6.0, 1.0, 7.0]), processes=np.array([7, 2, 7, 9, 2])).first(2)
+    assert (found.values.tolist(), found.process_count) == ([5.0, 4.0, 6.0, 7.0], 2)
     assert found.notes == ("the first 2 of 3 processes are used",)
 
 
@@ -99,12 +91,10 @@ def record(benchmark: str, *values: float, **more: object) -> Record:
 
 def test_pooling_keeps_processes_apart() -> None:
     """Process 0 of one file is not process 0 of another."""
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, 2, processes=np.array([0, 0]), path="1.json")),
-            ("a", record("b", 3, 4, processes=np.array([0, 1]), path="2.json")),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, 2, processes=np.array([0, 0]), path="1.json")),
+        ("a", record("b", 3, 4, processes=np.array([0, 1]), path="2.json")),
+    ])  # fmt: skip
     sample = suite.samples[Key("b"), "a"]
     assert sample.values.tolist() == [1, 2, 3, 4]
     assert sample.processes is not None
@@ -113,13 +103,11 @@ def test_pooling_keeps_processes_apart() -> None:
 
 def test_residue_names_what_was_pooled_over() -> None:
     """Fields that differ inside one sample are named, with the benchmarks concerned; files are sessions."""
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
-            ("a", record("b", 2, path="2.json", fields=(("cpu", "y"), ("os", "linux")))),
-            ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
+        ("a", record("b", 2, path="2.json", fields=(("cpu", "y"), ("os", "linux")))),
+        ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
+    ])  # fmt: skip
     assert {r.field: (r.values, r.benchmarks) for r in suite.residue} == {"cpu": (("x", "y"), ("b",))}
     assert suite["b"].of("a")[Key("b")].session_names == ("1.json", "2.json")
 
@@ -135,25 +123,16 @@ def test_a_record_of_another_unit_is_left_out_and_named() -> None:
 def test_one_bad_benchmark_does_not_lose_the_others() -> None:
     """A NaN makes its own benchmark a leftover, not the suite an error."""
     suite = Suite.from_records([("a", record("bad", float("nan"))), ("a", record("good", 1.0))])
-    assert [k.benchmark for k in suite.keys] == ["good"]
-    assert suite.skipped[0].benchmark == "bad"
+    assert ([k.benchmark for k in suite.keys], suite.skipped[0].benchmark) == (["good"], "bad")
     assert "finite" in suite.skipped[0].reason
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("xyz"),
-            st.lists(st.floats(-1, 10), max_size=3),
-            st.sampled_from(["", "1.json", "2.json"]),
-            st.sampled_from(["", "result 1"]),
-            st.sampled_from([frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})]),
-            st.sampled_from([None, (1.0, 2.0)]),
-            st.sampled_from([None, Direction.HIGHER]),
-        ),
-        max_size=8,
-    )
-)
+@given(st.lists(st.tuples(
+    st.sampled_from("xyz"), st.lists(st.floats(-1, 10), max_size=3),
+    st.sampled_from(["", "1.json", "2.json"]), st.sampled_from(["", "result 1"]),
+    st.sampled_from([frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})]),
+    st.sampled_from([None, (1.0, 2.0)]), st.sampled_from([None, Direction.HIGHER]),
+), max_size=8))  # fmt: skip
 def test_a_sample_does_not_depend_on_its_neighbours(rows: list[tuple[Any, ...]]) -> None:
     """Many records give the samples that each gives alone."""
     names = ("path", "where", "traits", "span", "direction")
@@ -171,20 +150,6 @@ def test_a_sample_does_not_depend_on_its_neighbours(rows: list[tuple[Any, ...]])
             record.values[:] = 99.0
             assert not kept.flags.writeable
             assert 99.0 not in kept
-
-
-def test_partners_that_lack_are_named() -> None:
-    """Benchmarks of one side only are leftovers by name, for both sides."""
-    suite = Suite.from_records(
-        [
-            ("x", record("both", 1)), ("x", record("left", 1)),
-            ("y", record("both", 1)), ("y", record("right", 1)),
-        ]
-    )  # fmt: skip
-    pairing = suite.pair("x", "y")
-    assert [p.key.benchmark for p in pairing.pairs] == ["both"]
-    assert pairing.only_reference == (Key("left"),)
-    assert pairing.only_candidate == (Key("right"),)
 
 
 def test_pairs_of_two_units_or_directions_are_problems() -> None:
@@ -211,14 +176,11 @@ def test_a_negative_time_is_left_out_whatever_its_unit() -> None:
 
 def test_a_taint_of_one_part_taints_the_whole() -> None:
     """What is good of all parts is kept; trimming or sorting of any part is, too."""
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, traits=frozenset({Trait.ORDER_KNOWN, Trait.TRIMMED}))),
-            ("a", record("b", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
-            ("a", record("c", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
-            ("a", record("c", 2)),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, traits=frozenset({Trait.ORDER_KNOWN, Trait.TRIMMED}))),
+        ("a", record("b", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
+        ("a", record("c", 2, traits=frozenset({Trait.ORDER_KNOWN}))), ("a", record("c", 2)),
+    ])  # fmt: skip
     assert suite.samples[Key("b"), "a"].traits == {Trait.ORDER_KNOWN, Trait.TRIMMED}
     assert suite.samples[Key("c"), "a"].traits == frozenset()
 
@@ -232,13 +194,11 @@ def test_skipped_is_carried_along() -> None:
 def test_files_of_single_process_tools_are_the_processes() -> None:
     """Two Go files pooled as one version are two processes, however many values each holds."""
     one = frozenset({Trait.ONE_PROCESS})
-    suite = Suite.from_records(
-        [
-            ("a", record("b", 1, 2, path="1.txt", traits=one)),
-            ("a", record("b", 3, 4, 5, path="2.txt", traits=one)),
-            ("a", record("c", 1, 2, path="1.txt", traits=one)),
-        ]
-    )
+    suite = Suite.from_records([
+        ("a", record("b", 1, 2, path="1.txt", traits=one)),
+        ("a", record("b", 3, 4, 5, path="2.txt", traits=one)),
+        ("a", record("c", 1, 2, path="1.txt", traits=one)),
+    ])  # fmt: skip
     assert suite.samples[Key("b"), "a"].per_process("mean").values.tolist() == [1.5, 4.0]
     assert Trait.ONE_PROCESS not in suite.samples[Key("b"), "a"].traits
     assert suite.samples[Key("c"), "a"].processes is None

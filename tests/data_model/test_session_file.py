@@ -34,17 +34,11 @@ PLAN = tuple(
     for name in ("b n=1", "c")
 )
 HEAD = SessionLine(
-    SCHEMA,
-    "s",
-    "2026-01-01T00:00:00+00:00",
-    1,
-    PLAN,
+    SCHEMA, "s", "2026-01-01T00:00:00+00:00", 1, PLAN,
     {"score": ("ops/s", "higher"), "cycles": ("cycles", "lower")},
     options_stored(Measuring(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles")),
-    {"host": "h", "load": "0.1"},
-    ("the load is high",),
-    {"/no/such/file": "sha256:00"},
-)
+    {"host": "h", "load": "0.1"}, ("the load is high",), {"/no/such/file": "sha256:00"},
+)  # fmt: skip
 RUNS = [
     RunLine("s", b.name, v.name, i, p, 0.1 * i, {"time": 1.0 + 0.01 * i + p, "score": 5.0 + p})
     for b in PLAN
@@ -151,19 +145,16 @@ def test_a_sound_header_has_no_damage() -> None:
     assert session.options == Measuring(metric=("score:ops/s=(.+)",), margin=0.02, perf="cycles")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (b'"started":"2026', b'"started":"x2026', "line 1: started: 'x2026-01-01T00:00:00+00:00' is no date"),
-        (b'"seed":1', b'"seed":-1', "line 1: seed: expected int >= 0"),
-        (b'"seed":1,', b"", "line 1: seed: is missing"),
-        (b'"name":"new"', b'"name":7', "line 1: benchmarks[0].versions[1].name: expected str, got int"),
-        (b'"name":"new"', b'"name":"old"', "line 1: benchmarks[0].versions: the name 'old' is given twice"),
-        (b'"higher"', b'"up"', "line 1: units: 'up' is no direction of 'score': lower or higher"),
-        (b'"margin":"0.02"', b'"margin":"2"', "line 1: options.margin: expected float < 1.0"),
-        (b'"alpha":"null"', b'"alpha":"[["', "line 1: options.alpha: input data was truncated"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    (b'"started":"2026', b'"started":"x2026', "line 1: started: 'x2026-01-01T00:00:00+00:00' is no date"),
+    (b'"seed":1', b'"seed":-1', "line 1: seed: expected int >= 0"),
+    (b'"seed":1,', b"", "line 1: seed: is missing"),
+    (b'"name":"new"', b'"name":7', "line 1: benchmarks[0].versions[1].name: expected str, got int"),
+    (b'"name":"new"', b'"name":"old"', "line 1: benchmarks[0].versions: the name 'old' is given twice"),
+    (b'"higher"', b'"up"', "line 1: units: 'up' is no direction of 'score': lower or higher"),
+    (b'"margin":"0.02"', b'"margin":"2"', "line 1: options.margin: expected float < 1.0"),
+    (b'"alpha":"null"', b'"alpha":"[["', "line 1: options.alpha: input data was truncated"),
+])  # fmt: skip
 def test_the_field_is_named(old: bytes, new: bytes, message: str) -> None:
     head = msgspec.json.encode(HEAD)
     assert old in head

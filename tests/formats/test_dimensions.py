@@ -2,61 +2,44 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats.suites import read as read_suite
-from speedproof.formats.versions import dimensions, named, without
+from speedproof.formats.versions import named
+
+GO = "Benchmark{} 9 50 ns/op\n"
+HYPERFINE = [
+    {"command": f"sort -j 1 --size {n} f1", "times": [1.0, 2.0], "parameters": {"n": n}} for n in ("1", "2")
+]
+PYTEST = [
+    {"name": f"t[{a}-{n}]", "fullname": f"x.py::t[{a}-{n}]", "params": {"n": n, "a": a},
+     "stats": {"rounds": 2, "data": [1.0, 2.0]}}
+    for a in ("x", "y") for n in (1, 2)
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("org.Bench.sort:lib=ACM,size=10", {"name": "org.Bench.sort", "lib": "ACM", "size": "10"}),
-        ("Encode/format=json/gzip", {"name": "Encode", "format": "json", "/2": "gzip"}),
-        ("BM_copy/size:512/threads:4", {"name": "BM_copy", "size": "512", "threads": "4"}),
-        ("BM_sort/512", {"name": "BM_sort", "/1": "512"}),
-        ("test_sort[x-1]", {"name": "test_sort", "/1": "x", "/2": "1"}),
-        ("suite.time_sort(100, 'asc')", {"name": "suite.time_sort", "/1": "100", "/2": "'asc'"}),
-        ("Demo.Sorts.Merge(N: 10, Kind: a)", {"name": "Demo.Sorts.Merge", "N": "10", "Kind": "a"}),
-        ("sort n=10 kind=a", {"name": "sort", "n": "10", "kind": "a"}),
-        ("BM_sort/kind=x y/512", {"name": "BM_sort", "kind": "x y", "/2": "512"}),
-        ("NBody:inputSize=10", {"name": "NBody", "inputSize": "10"}),
-        ("std::sort", {"name": "std::sort"}),
-        ("plain", {"name": "plain"}),
-    ],
-)
-def test_names_are_taken_apart_as_their_tools_write_them(name: str, found: dict[str, str]) -> None:
-    taken = dimensions(name, ())
-    assert taken == {"benchmark": name, **found}
-    for dimension, value in found.items():
-        if dimension != "name":
-            left = without(name, {dimension: value}, bare=True)
-            assert left != name
-            again = dimensions(left, ())
-            assert again["name"] == found["name"]
-            assert value not in (v for k, v in again.items() if k not in ("benchmark", "name"))
-
-
-def test_go_parameters_as_versions(tmp_path: Path) -> None:
-    path = tmp_path / "go.txt"
-    path.write_text(
-        "BenchmarkEncode/format=json-8 9 50 ns/op\nBenchmarkEncode/format=gob-8 9 20 ns/op\n"
-        "BenchmarkDecode/format=json-8 9 60 ns/op\nBenchmarkDecode/format=gob-8 9 30 ns/op\n"
-    )
-    suite = read_suite(path, by="format")
-    assert (suite.versions, suite.benchmarks) == (("json", "gob"), ("Encode", "Decode"))
-    assert len(suite.pair("json", "gob").pairs) == 2
-
-
-def test_parts_by_place_are_those_of_the_whole_name(tmp_path: Path) -> None:
-    """The second part is the second, also when the first has become a version."""
-    path = tmp_path / "go.txt"
-    parts = ("x/y/p", "x/z/q", "w/y/p", "w/z/q")
-    path.write_text("".join(f"BenchmarkF/{part} 9 50 ns/op\n" for part in parts))
-    suite = read_suite(path, by=("/1", "/2"))
-    assert (suite.versions, suite.benchmarks) == (("x/y", "x/z", "w/y", "w/z"), ("F/p", "F/q"))
+@pytest.mark.parametrize(("content", "by", "versions", "benchmarks"), [
+    ([f"{b}/format={f}-8" for b in ("Encode", "Decode") for f in ("json", "gob")], "format",
+     ("json", "gob"), ("Encode", "Decode")),
+    # The second part is the second, also when the first has become a version.
+    (["F/x/y/p", "F/x/z/q", "F/w/y/p", "F/w/z/q"], ("/1", "/2"), ("x/y", "x/z", "w/y", "w/z"), ("F/p", "F/q")),
+    # The number of processors is 8, and so is a part of a name that both versions have.
+    (f"cpu: 8\n{GO}cpu: 4\n{GO}".replace("{}", "A/8"), "cpu", ("8", "4"), ("A/8",)),
+    # A value that the command has elsewhere, too, stays there.
+    ({"results": HYPERFINE}, "n", ("1", "2"), ("sort -j 1 --size {n} f1",)),
+    ({"benchmarks": PYTEST, "machine_info": {}}, "a", ("x", "y"), ("x.py::t[1]", "x.py::t[2]")),
+])  # fmt: skip
+def test_parameters_as_versions(
+    tmp_path: Path, content: Any, by: Any, versions: tuple[str, ...], benchmarks: tuple[str, ...]
+) -> None:
+    text = "".join(map(GO.format, content)) if isinstance(content, list) else content
+    (tmp_path / "results").write_text(text if isinstance(text, str) else json.dumps(text))
+    suite = read_suite(tmp_path / "results", by=by)
+    assert (suite.versions, suite.benchmarks) == (versions, benchmarks)
+    assert len(suite.pair(*versions[:2]).pairs) == len(benchmarks) or by == ("/1", "/2")
 
 
 def test_hyperfine_parameters_as_versions(files: Path) -> None:
@@ -65,27 +48,11 @@ def test_hyperfine_parameters_as_versions(files: Path) -> None:
     assert (suite.versions, suite.benchmarks) == (("1", "2"), ("sleep 0.00{n}",))
 
 
-def test_hyperfine_value_that_occurs_twice(tmp_path: Path) -> None:
-    results = [
-        {"command": f"sort -j 1 --size {n} f1", "times": [1.0, 2.0], "parameters": {"n": str(n)}}
-        for n in (1, 2)
-    ]
-    path = tmp_path / "h.json"
-    path.write_text(json.dumps({"results": results}))
-    assert read_suite(path, by="n").benchmarks == ("sort -j 1 --size {n} f1",)
-
-
 def test_jmh_parameters_as_versions_and_rows(tmp_path: Path) -> None:
-    results = [
-        {
-            "benchmark": "B.sort",
-            "mode": "avgt",
-            "params": {"lib": lib, "size": size},
-            "primaryMetric": {"scoreUnit": "ms/op", "rawData": [[1.0, 2.0]]},
-        }
-        for lib in ("ACM", "JDK")
-        for size in ("10", "99")
-    ]
+    results = [{
+        "benchmark": "B.sort", "mode": "avgt", "params": {"lib": lib, "size": size},
+        "primaryMetric": {"scoreUnit": "ms/op", "rawData": [[1.0, 2.0]]},
+    } for lib in ("ACM", "JDK") for size in ("10", "99")]  # fmt: skip
     path = tmp_path / "j.json"
     path.write_text(json.dumps(results))
     suite = read_suite(path, by="lib")
@@ -93,29 +60,8 @@ def test_jmh_parameters_as_versions_and_rows(tmp_path: Path) -> None:
     suite = read_suite(path, by="lib,size")
     assert (suite.versions[0], suite.benchmarks) == ("lib=ACM/size=10", ("B.sort",))
     suite = read_suite(path, by="lib", rows="name")
-    assert suite.benchmarks == ("B.sort",)
-    assert [s.n for s in suite.samples.values()] == [4, 4]
+    assert (suite.benchmarks, [s.n for s in suite.samples.values()]) == (("B.sort",), [4, 4])
     assert "size" in {residue.field for residue in suite.residue}, "what was pooled is said"
-
-
-def test_pytest_parameters_as_versions(tmp_path: Path) -> None:
-    benchmarks = [
-        {"name": f"t[{a}-{n}]", "fullname": f"x.py::t[{a}-{n}]", "params": {"n": n, "a": a},
-         "stats": {"rounds": 2, "data": [1.0, 2.0]}}
-        for a in ("x", "y") for n in (1, 2)
-    ]  # fmt: skip
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps({"benchmarks": benchmarks, "machine_info": {}}))
-    suite = read_suite(path, by="a")
-    assert (suite.versions, suite.benchmarks) == (("x", "y"), ("x.py::t[1]", "x.py::t[2]"))
-
-
-def test_a_field_beside_the_names_changes_none(tmp_path: Path) -> None:
-    """The number of processors is 8, and so is a part of a name that both versions have."""
-    path = tmp_path / "go.txt"
-    path.write_text("cpu: 8\nBenchmarkA/8 9 50 ns/op\ncpu: 4\nBenchmarkA/8 9 20 ns/op\n")
-    suite = read_suite(path, by="cpu")
-    assert (suite.versions, suite.benchmarks) == (("8", "4"), ("A/8",))
 
 
 def test_an_unknown_dimension_names_the_known(files: Path) -> None:
@@ -185,16 +131,13 @@ def test_all_fields_of_a_factorial_name_are_named(mazouz: Path) -> None:
     assert words.benchmarks[0] == "gcc/no affinity", "words need no names"
 
 
-@pytest.mark.parametrize(
-    ("by", "rows", "versions", "benchmark"),
-    [
-        ("affinity", (), ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
-        ("program", (), ("330.art_m", "312.swim_m"), "affinity=no affinity/threads=2, gcc"),
-        ("threads", "program", ("2", "6"), "330.art_m, gcc"),
-        ("affinity", "program,threads", ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
-        ((), "program", ("gcc", "icc"), "330.art_m"),
-    ],
-)
+@pytest.mark.parametrize(("by", "rows", "versions", "benchmark"), [
+    ("affinity", (), ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
+    ("program", (), ("330.art_m", "312.swim_m"), "affinity=no affinity/threads=2, gcc"),
+    ("threads", "program", ("2", "6"), "330.art_m, gcc"),
+    ("affinity", "program,threads", ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
+    ((), "program", ("gcc", "icc"), "330.art_m"),
+])  # fmt: skip
 def test_fields_of_factorial_names(
     mazouz: Path, by: str, rows: str, versions: tuple[str, ...], benchmark: str
 ) -> None:
@@ -206,19 +149,13 @@ def test_fields_of_factorial_names(
 
 def test_a_name_of_which_all_fields_are_versions(mazouz: Path) -> None:
     suite = read_suite(mazouz, by="program,threads", columns={"benchmark": "program,threads"})
-    assert suite.versions[0] == "program=330.art_m/threads=2"
-    assert suite.benchmarks == ("values",)
+    assert (suite.versions[0], suite.benchmarks) == ("program=330.art_m/threads=2", ("values",))
 
 
-@pytest.mark.parametrize(
-    ("url", "version"),
-    [
-        ("s3://b/c", "v1"),
-        ("s3://b/c", "12"),
-        ("s3://b/c?endpoint_override=127.0.0.1:9000", ""),
-        ("s3://b/c?endpoint_override=localhost", "v1"),
-    ],
-)
+@pytest.mark.parametrize(("url", "version"), [
+    ("s3://b/c", "v1"), ("s3://b/c", "12"), ("s3://b/c?endpoint_override=127.0.0.1:9000", ""),
+    ("s3://b/c?endpoint_override=localhost", "v1"),
+])  # fmt: skip
 def test_the_version_behind_a_url_is_not_its_port(url: str, version: str) -> None:
     """A number at the end of an address in the URL's options is its port."""
     asked = named(f"{url}:{version}" if version else url)

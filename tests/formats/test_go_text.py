@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple
 from tests.formats.reading import split
 
-from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.table import each_record
 from speedproof.data.units import Direction
@@ -24,12 +23,8 @@ from speedproof.formats.source import ReadOptions, source_of
 
 DIVISOR = {"ns/op": 1e9, "MB/s": 1e-6, "B/op": 1.0, "allocs/op": 1.0, "p99-ns": 1e9}
 METRIC = {
-    "ns/op": "time",
-    "MB/s": "throughput",
-    "B/op": "memory",
-    "allocs/op": "allocs/op",
-    "p99-ns": "p99-ns",
-}
+    "ns/op": "time", "MB/s": "throughput", "B/op": "memory", "allocs/op": "allocs/op", "p99-ns": "p99-ns",
+}  # fmt: skip
 
 
 def test_against_naive_reading(files: Path) -> None:
@@ -63,32 +58,9 @@ def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> 
     records = each_record(go.read(source, ReadOptions()))
     of = {r.metric: r.values.tolist() for r in records if isinstance(r, Record)}
     for metric, factor in (
-        ("time", Fraction(1, 10**9)),
-        ("throughput", Fraction(10**6)),
-        ("memory", Fraction(1)),
-    ):
+        ("time", Fraction(1, 10**9)), ("throughput", Fraction(10**6)), ("memory", Fraction(1)),
+    ):  # fmt: skip
         assert of[metric] == [float(Fraction(t) * factor) for t in texts]
-
-
-def test_each_start_of_a_binary_is_a_process(tmp_path: Path) -> None:
-    """Three appended outputs, two of them of two packages: 2, 1 and 1 values of A."""
-    head = "goos: linux\ngoarch: amd64\npkg: x\ncpu: c\n"
-    a = "BenchmarkA-2 10 5 ns/op\n"
-    b = f"PASS\nok x 1.2s\n{head.replace('pkg: x', 'pkg: y')}BenchmarkB-2 9 5 ns/op\n"
-    path = tmp_path / "go.txt"
-    path.write_text(head + a + a + b + head + a + b + head + a)
-    found = {r.benchmark: r for r in read(path) if isinstance(r, Record)}
-    assert found["A"].processes is not None
-    assert np.unique(found["A"].processes, return_counts=True)[1].tolist() == [2, 1, 1]
-    assert Trait.ONE_PROCESS not in found["A"].traits
-    path.write_text(head + a + head + a)
-    (two,) = read(path)
-    assert isinstance(two, Record)
-    assert np.asarray(two.processes).tolist() == [0, 1]
-    path.write_text(head + a + a)
-    (one,) = read(path)
-    assert isinstance(one, Record)
-    assert (one.processes, Trait.ONE_PROCESS in one.traits) == (None, True)
 
 
 def test_configuration_that_changes(files: Path) -> None:
@@ -121,10 +93,8 @@ def test_a_metric_that_is_not_finite_does_not_lose_the_line(tmp_path: Path) -> N
     path.write_text("BenchmarkX 100 20 ns/op NaN ratio +Inf rate\nBenchmarkX 100 21 ns/op 0.5 ratio 2 rate\n")
     items = list(read(path))
     assert {r.metric: r.values.tolist() for r in items if isinstance(r, Record)} == {
-        "time": [2e-08, 2.1e-08],
-        "ratio": [0.5],
-        "rate": [2.0],
-    }
+        "time": [2e-08, 2.1e-08], "ratio": [0.5], "rate": [2.0],
+    }  # fmt: skip
     assert [s.reason for s in items if isinstance(s, Skipped)] == ["ratio is NaN", "rate is +Inf"]
 
 
@@ -133,13 +103,9 @@ def test_malformed_lines_are_named(files: Path) -> None:
     skipped = [s for s in read(files / "go-changes.txt") if isinstance(s, Skipped)]
     named = {lines[int(s.where.removeprefix("line ")) - 1].split("-8")[0]: s.reason for s in skipped}
     assert set(named) == {
-        "Unit misses better=sideways",
-        "BenchmarkCut",
-        "BenchmarkWord",
-        "BenchmarkNothing",
-        "BenchmarkCount",
+        "Unit misses better=sideways", "BenchmarkCut", "BenchmarkWord", "BenchmarkNothing", "BenchmarkCount",
         "--- FAIL: BenchmarkBroken",
-    }
+    }  # fmt: skip
     assert "no unit" in named["BenchmarkCut"]
     assert "'fast' is not a number" in named["BenchmarkWord"]
     assert "failed" in named["--- FAIL: BenchmarkBroken"]
@@ -193,8 +159,7 @@ def test_lines_among_odd_ones(
     path.write_text(text)
     records, skipped = split(path)
     expected, wrong = line_by_line(text)
-    assert {(r.benchmark, r.metric): r.values.tolist() for r in records} == expected
-    assert len(skipped) == wrong
+    assert ({(r.benchmark, r.metric): r.values.tolist() for r in records}, len(skipped)) == (expected, wrong)
 
 
 def test_a_unit_like_a_name_does_not_shift_the_lines(tmp_path: Path) -> None:

@@ -249,8 +249,7 @@ def test_pytest_benchmark_incomplete_data_are_summary_only(
     damage(data["benchmarks"][0]["stats"])
     (tmp_path / "p.json").write_text(json.dumps(data))
     records, skipped = split(tmp_path / "p.json")
-    assert len(records) == len(data["benchmarks"]) - 1
-    assert len(skipped) == 1
+    assert (len(records), len(skipped)) == (len(data["benchmarks"]) - 1, 1)
     assert word in skipped[0].reason
     assert "summary only" in skipped[0].reason
     assert "--benchmark-json" in skipped[0].reason
@@ -305,10 +304,8 @@ def test_jmh_secondary_metrics(files: Path) -> None:
 
 def test_jmh_contradiction_of_mode_and_unit(tmp_path: Path) -> None:
     result = {
-        "benchmark": "b",
-        "mode": "thrpt",
-        "primaryMetric": {"scoreUnit": "s/op", "rawData": [[2.0, 3.0]]},
-    }
+        "benchmark": "b", "mode": "thrpt", "primaryMetric": {"scoreUnit": "s/op", "rawData": [[2.0, 3.0]]},
+    }  # fmt: skip
     (tmp_path / "j.json").write_text(json.dumps([result]))
     (record,), _ = split(tmp_path / "j.json")
     assert (record.metric, record.direction) == ("time", Direction.LOWER)
@@ -338,8 +335,7 @@ def test_criterion_one_damaged_run_does_not_lose_the_others(files: Path, tmp_pat
     shutil.copytree(files / "criterion", folder)
     (folder / "Fibonacci" / "Iterative" / "new" / "sample.json").write_text('{"iters": [1.0')
     records, skipped = split(folder)
-    assert len(records) == 3
-    assert [Path(s.path).parent.name for s in skipped] == ["new"]
+    assert (len(records), [Path(s.path).parent.name for s in skipped]) == (3, ["new"])
     (folder / "Fibonacci" / "Iterative" / "base" / "benchmark.json").unlink()
     names = {r.benchmark for r in split(folder)[0]}
     assert names == {"Iterative", "Fibonacci/Recursive/20"}, "without its name the folder's serves"
@@ -355,14 +351,10 @@ def test_criterion_both_raw_csv_forms_agree_with_sample_json(files: Path, folder
     np.testing.assert_array_equal(table.values, sample.values)
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ('{"iters": [1, 2], "times": [1.0]}', "2 iteration counts but 1 times"),
-        ('{"iters": [0, 2], "times": [1.0, 2.0]}', "not positive"),
-        ('{"iters": [], "times": []}', "no samples"),
-    ],
-)
+@pytest.mark.parametrize(("text", "word"), [
+    ('{"iters": [1, 2], "times": [1.0]}', "2 iteration counts but 1 times"),
+    ('{"iters": [0, 2], "times": [1.0, 2.0]}', "not positive"), ('{"iters": [], "times": []}', "no samples"),
+])  # fmt: skip
 def test_criterion_inconsistent_sample_is_named(tmp_path: Path, text: str, word: str) -> None:
     (tmp_path / "sample.json").write_text(text)
     _, (skipped,) = split(tmp_path / "sample.json")
@@ -376,11 +368,9 @@ def test_pyperf_divides_by_loops_that_can_be(tmp_path: Path, loops: int, of_firs
     metadata = {"loops": loops, "inner_loops": 2}
     runs = [{"raw_samples": [1.0, 2.0]}, {"raw_samples": [3.0, 2.5]}]
     first = {
-        "name": "x",
-        "runs": [run["raw_samples"] for run in runs],
-        **metadata,
+        "name": "x", "runs": [run["raw_samples"] for run in runs], **metadata,
         "metadata": {"perf_version": "0.1"},
-    }
+    }  # fmt: skip
     file = (
         {"benchmark": first}
         if of_first_format

@@ -159,8 +159,7 @@ def test_long_tables_against_all_rows_in_memory(seed: int, tmp_path: Path, tiny:
     for item in read(path):
         if isinstance(item, Record):
             assert item.processes is not None
-            own = (item.benchmark, item.version or "", *(value for _, value in item.fields))
-            found[own] = item
+            found[(item.benchmark, item.version or "", *(value for _, value in item.fields))] = item
     assert found.keys() == expected.keys()
     for key, (values, processes) in expected.items():
         assert found[key].values.tolist() == values
@@ -168,20 +167,16 @@ def test_long_tables_against_all_rows_in_memory(seed: int, tmp_path: Path, tiny:
         assert found[key].processes.tolist() == [first.index(p) for p in processes]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("a.txt", "".join(f"{v}\n" for v in (3.5, 1.25, 2.0, 9.75, 4.5, 6.0, 7.25, 8.0, 5.5, 0.5, 1.0, 2.5))),
-        ("b.txt", "".join(f"{v / 4} ms\n" for v in range(1, 40))),
-        ("blank.txt", "1.5\n" + "\n" * 300 + "2.5\n"),
-        ("go.txt", "pkg: p\n" + "".join(f"BenchmarkA-2 10 {v} ns/op 3 B/op\n" for v in range(40))),
-        ("two.txt", "".join(f"pkg: p\nBenchmarkA 10 {v} ns/op\nBenchmarkA 9 1 ns/op\n" for v in range(20))),
-        ("v.csv", "time_s\n" + "".join(f"{v % 7}.5\n" for v in range(60))),
-        ("w.csv", "old,new\n" + "".join(f"{v},{v % 5}\n" for v in range(60))),
-        ("p.csv", "value,process,run\n" + "".join(f"{v},{v // 9},{v % 9}\n" for v in range(60))),
-        ("q.csv", "value,process,run\n" + "".join(f"{v},{v % 3},{v}\n" for v in range(60))),
-    ],
-)
+@pytest.mark.parametrize(("name", "text"), [
+    ("a.txt", "".join(f"{v}\n" for v in (3.5, 1.25, 2.0, 9.75, 4.5, 6.0, 7.25, 8.0, 5.5, 0.5, 1.0, 2.5))),
+    ("b.txt", "".join(f"{v / 4} ms\n" for v in range(1, 40))), ("blank.txt", "1.5\n" + "\n" * 300 + "2.5\n"),
+    ("go.txt", "pkg: p\n" + "".join(f"BenchmarkA-2 10 {v} ns/op 3 B/op\n" for v in range(40))),
+    ("two.txt", "".join(f"pkg: p\nBenchmarkA 10 {v} ns/op\nBenchmarkA 9 1 ns/op\n" for v in range(20))),
+    ("v.csv", "time_s\n" + "".join(f"{v % 7}.5\n" for v in range(60))),
+    ("w.csv", "old,new\n" + "".join(f"{v},{v % 5}\n" for v in range(60))),
+    ("p.csv", "value,process,run\n" + "".join(f"{v},{v // 9},{v % 9}\n" for v in range(60))),
+    ("q.csv", "value,process,run\n" + "".join(f"{v},{v % 3},{v}\n" for v in range(60))),
+])  # fmt: skip
 def test_values_on_disk_are_the_same(name: str, text: str, tmp_path: Path, tiny: pytest.MonkeyPatch) -> None:
     """However many chunks they are in."""
     path = tmp_path / name
@@ -244,27 +239,18 @@ def go_text(k: int) -> str:
 
 def google_json(k: int) -> str:
     entry = {
-        "name": f"BM/{k}",
-        "run_type": "iteration",
-        "time_unit": "ns",
-        "real_time": 1.5,
-        "cpu_time": 1.25,
-    }
+        "name": f"BM/{k}", "run_type": "iteration", "time_unit": "ns", "real_time": 1.5, "cpu_time": 1.25,
+    }  # fmt: skip
     entries = [json.dumps({**entry, "repetition_index": i}, indent=2) for i in range(500)]
     return "," * (k > 0) + ",\n".join(entries)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is Linux's")
-@pytest.mark.parametrize(
-    ("begin", "block", "end", "values"),
-    [
-        ("benchmark,version,host,time\n", long_table, "", 1000),
-        ("pkg: x\n", go_text, "", 1000),
-        ('{"benchmarks": [', google_json, '], "context": {}}', 1000),
-    ],
-    ids=["csv", "go", "google-benchmark"],
-)
+@pytest.mark.parametrize(("begin", "block", "end", "values"), [
+    ("benchmark,version,host,time\n", long_table, "", 1000), ("pkg: x\n", go_text, "", 1000),
+    ('{"benchmarks": [', google_json, '], "context": {}}', 1000),
+], ids=["csv", "go", "google-benchmark"])  # fmt: skip
 def test_memory_is_less_than_the_file(
     begin: str, block: Callable[[int], str], end: str, values: int, tmp_path: Path
 ) -> None:
@@ -306,11 +292,9 @@ SIZE = 100_000
 UNITS = ["1", "a", " ", "1 ", "1,", "a=1,", '"', "("]
 ELSEWHERE = {
     "asv": "asv/results/box/067eaa49-samples.json",
-    "criterion": "criterion/Fibonacci/Iterative/new/sample.json",
-    "speedup-test": "speedup-test/config.csv",
-    "csv": "long.csv",
-    "parsec": "parsec/baseline.log",
-}
+    "criterion": "criterion/Fibonacci/Iterative/new/sample.json", "speedup-test": "speedup-test/config.csv",
+    "csv": "long.csv", "parsec": "parsec/baseline.log",
+}  # fmt: skip
 WORD = re.compile(r'"[^"]*"|[^\s,;:"]+')
 
 

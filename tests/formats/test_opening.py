@@ -22,43 +22,23 @@ from speedproof.formats.reading import first_lines
 from speedproof.formats.suites import read as read_suite
 
 EXPECTED = {
-    "speedproof.jsonl": "speedproof",
-    "lists.json": "lists",
-    "github-action.json": "github-action",
-    "hyperfine.json": "hyperfine",
-    "hyperfine-memory.json": "hyperfine",
-    "pyperf.json": "pyperf",
-    "pyperf-memory.json": "pyperf",
-    "go.txt": "go",
-    "go-changes.txt": "go",
-    "google-benchmark.json": "google-benchmark",
-    "google-benchmark-aggregates.json": "google-benchmark",
-    "pytest-benchmark.json": "pytest-benchmark",
-    "pytest-benchmark-summary.json": "pytest-benchmark",
-    "jmh.json": "jmh",
-    "criterion/Fibonacci/Iterative/new/sample.json": "criterion",
+    "speedproof.jsonl": "speedproof", "lists.json": "lists", "github-action.json": "github-action",
+    "hyperfine.json": "hyperfine", "hyperfine-memory.json": "hyperfine", "pyperf.json": "pyperf",
+    "pyperf-memory.json": "pyperf", "go.txt": "go", "go-changes.txt": "go",
+    "google-benchmark.json": "google-benchmark", "google-benchmark-aggregates.json": "google-benchmark",
+    "pytest-benchmark.json": "pytest-benchmark", "pytest-benchmark-summary.json": "pytest-benchmark",
+    "jmh.json": "jmh", "criterion/Fibonacci/Iterative/new/sample.json": "criterion",
     "criterion/Fibonacci/Recursive/20/new/sample.json": "criterion",
     "criterion/Fibonacci/Iterative/new/raw.csv": "criterion",
-    "criterion/Fibonacci/Recursive/20/new/raw.csv": "criterion",
-    "benchmarkdotnet.json": "benchmarkdotnet",
-    "benchmarkdotnet-brief.json": "benchmarkdotnet",
-    "nanobench.json": "nanobench",
-    "asv/results/box/067eaa49-samples.json": "asv",
-    "asv/results/box/067eaa49-medians.json": "asv",
-    "asv-version-1.json": "asv",
-    "rebench.data": "rebench",
-    "krun.json": "krun",
-    "sightglass.json": "sightglass",
-    "sightglass.csv": "sightglass",
-    "parsec/run_2_simsmall_2024-03-01_10-00-00.log": "parsec",
-    "parsec/baseline.log": "parsec",
-    "speedup-test/config.csv": "speedup-test",
-    "speedup-test/samples/worked_example.x.txt": "raw",
-    "long.csv": "csv",
-    "wide.tsv": "csv",
-    "matrix.csv": "csv",
-    "raw.txt": "raw",
-}
+    "criterion/Fibonacci/Recursive/20/new/raw.csv": "criterion", "benchmarkdotnet.json": "benchmarkdotnet",
+    "benchmarkdotnet-brief.json": "benchmarkdotnet", "nanobench.json": "nanobench",
+    "asv/results/box/067eaa49-samples.json": "asv", "asv/results/box/067eaa49-medians.json": "asv",
+    "asv-version-1.json": "asv", "rebench.data": "rebench", "krun.json": "krun",
+    "sightglass.json": "sightglass", "sightglass.csv": "sightglass",
+    "parsec/run_2_simsmall_2024-03-01_10-00-00.log": "parsec", "parsec/baseline.log": "parsec",
+    "speedup-test/config.csv": "speedup-test", "speedup-test/samples/worked_example.x.txt": "raw",
+    "long.csv": "csv", "wide.tsv": "csv", "matrix.csv": "csv", "raw.txt": "raw",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -229,29 +209,6 @@ def test_unknown_format_name() -> None:
         read("x", format="excel")
 
 
-def test_folder(files: Path, tmp_path: Path) -> None:
-    for name in ("raw.txt", "hyperfine.json"):
-        (tmp_path / name).write_bytes((files / name).read_bytes())
-    (tmp_path / "README.md").write_text("# about")
-    (tmp_path / "LICENSE").write_text("free")
-    (tmp_path / ".hidden").write_text("1\n2\n")
-    (tmp_path / "notes").write_text("Hello")
-    inner = tmp_path / "target" / "criterion" / "Fib" / "new"
-    inner.mkdir(parents=True)
-    for path in (files / "criterion" / "Fibonacci" / "Iterative" / "new").iterdir():
-        (inner / path.name).write_bytes(path.read_bytes())
-    items = list(read(tmp_path))
-    records = [i for i in items if isinstance(i, Record)]
-    assert [Path(r.path).name for r in records] == [
-        "sample.json",
-        "hyperfine.json",
-        "hyperfine.json",
-        "raw.txt",
-    ]
-    skipped = {Path(i.path).name: i.expected for i in items if isinstance(i, Skipped)}
-    assert skipped == {"README.md": True, "LICENSE": True, "notes": False, "raw.txt": False}
-
-
 def test_folder_without_results(tmp_path: Path) -> None:
     def message() -> str:
         with pytest.raises(FormatError, match="holds no results that can be read") as caught:
@@ -326,17 +283,12 @@ def test_the_manual_names_every_format() -> None:
 DEEP = "[" * 100_000
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "argv"),
-    [
-        ("s.toml", f"x = {DEEP}", "gate --baseline a.txt --candidate a.txt --config s.toml"),
-        ("s.toml", f"x = {DEEP}", "run --suite s.toml"),
-        ("r.json", DEEP, "report r.json"),
-        ("data.js", f"window.x = {DEEP}", "history add data.js --store h.db"),
-        ("c/corpus.json", DEEP, "corpus info c"),
-    ],
-    ids=["gate", "run", "report", "history", "corpus"],
-)
+@pytest.mark.parametrize(("name", "content", "argv"), [
+    ("s.toml", f"x = {DEEP}", "gate --baseline a.txt --candidate a.txt --config s.toml"),
+    ("s.toml", f"x = {DEEP}", "run --suite s.toml"), ("r.json", DEEP, "report r.json"),
+    ("data.js", f"window.x = {DEEP}", "history add data.js --store h.db"),
+    ("c/corpus.json", DEEP, "corpus info c"),
+], ids=["gate", "run", "report", "history", "corpus"])  # fmt: skip
 def test_deep_nesting_is_an_error_of_whatever_file(
     name: str, content: str, argv: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,17 +30,10 @@ DETECTED = dict.fromkeys(("pyperf", "pyperformance", "pyperf-jit-pairs", "bench_
 }  # fmt: skip
 # A word of the message that names the tool of what is refused.
 REFUSED = {
-    "asv": "asv",
-    "catch2": "Catch2",
-    "cargo": "cargo bench",
-    "vitest": "vitest",
-    "julia": "BenchmarkTools.jl",
-    "luau": "Luau",
-    "benchmarkjs": "benchmark.js",
-    "small-payload": "ReBench",
-    "nohup.log": "JMH",
-    "jmh-result.csv": "JMH",
-}
+    "asv": "asv", "catch2": "Catch2", "cargo": "cargo bench", "vitest": "vitest",
+    "julia": "BenchmarkTools.jl", "luau": "Luau", "benchmarkjs": "benchmark.js", "small-payload": "ReBench",
+    "nohup.log": "JMH", "jmh-result.csv": "JMH",
+}  # fmt: skip
 
 
 def attempt(path: Path) -> list[Record | Skipped] | FormatError:
@@ -74,13 +67,10 @@ def test_summary_only_files_name_the_remedy(shared: Path) -> None:
         assert "--benchmark-save-data" in skipped.reason
 
 
-@pytest.mark.parametrize(
-    "days",
-    [
-        "07-17_72c18f28 07-18_45796fde 07-18_4af982cd 07-18_70fdba64 10-21_e9b07527",
-        "10-21_2348d9de 10-21_dcd92004",
-    ],
-)
+@pytest.mark.parametrize("days", [
+    "07-17_72c18f28 07-18_45796fde 07-18_4af982cd 07-18_70fdba64 10-21_e9b07527",
+    "10-21_2348d9de 10-21_dcd92004",
+])  # fmt: skip
 def test_pyperf_formats_of_all_ages_agree(shared: Path, days: str) -> None:
     """The upstream project converted one measurement from format to format; the numbers are the same."""
     names = [f"2016-{day}" for day in days.split()] + ["2017-03-17_32ea2e50"] * ("2348d9de" in days)
@@ -112,8 +102,7 @@ def test_jmh_scores_are_the_tools_own(shared: Path) -> None:
 
 
 def test_criterion_means_are_the_tools_own(shared: Path) -> None:
-    folder = shared / "criterion" / "html_report"
-    for record in read(folder):
+    for record in read(shared / "criterion" / "html_report"):
         assert isinstance(record, Record)
         estimates = json.loads((Path(record.path).parent / "estimates.json").read_text())
         assert record.values.mean() * 1e9 == pytest.approx(estimates["Mean"]["point_estimate"], rel=1e-9)
@@ -137,12 +126,10 @@ def test_detection_is_unambiguous(shared: Path) -> None:
 
 def test_every_result_file_of_a_tool_has_its_format(shared: Path) -> None:
     for pattern, name, count in (
-        ("benchmarkdotnet/*.json", "benchmarkdotnet", 4),
-        ("krun/*.bz2", "krun", 2),
-        ("nanobench/**/mustache.render.json", "nanobench", 1),
-        ("sightglass/**/old-*.json", "sightglass", 2),
+        ("benchmarkdotnet/*.json", "benchmarkdotnet", 4), ("krun/*.bz2", "krun", 2),
+        ("nanobench/**/mustache.render.json", "nanobench", 1), ("sightglass/**/old-*.json", "sightglass", 2),
         ("asv/**/cheetah/[!abm]*.json", "asv", 34),
-    ):
+    ):  # fmt: skip
         paths = list(shared.glob(pattern))
         assert len(paths) >= count
         assert {detect(path).name for path in paths} == {name}
@@ -161,6 +148,5 @@ def test_nanobench_medians_are_the_tools_own(shared: Path) -> None:
     results = json.loads(path.read_text())["results"]
     records = [r for r in read(path) if isinstance(r, Record)]
     for metric, member in (("time", "elapsed"), ("cycles", "cpucycles"), ("instructions", "instructions")):
-        own = [r for r in records if r.metric == metric]
-        for record, result in zip(own, results, strict=True):
+        for record, result in zip([r for r in records if r.metric == metric], results, strict=True):
             assert np.median(record.values) == pytest.approx(result[f"median({member})"], rel=1e-12)

@@ -27,13 +27,10 @@ def test_runs_of_a_log(folder: Path) -> None:
     records, _ = split(folder / LOG)
     found = {(r.benchmark, r.metric): r.values.tolist() for r in records}
     assert found == {
-        ("parsec.sort-simsmall-2", "time"): [3.125, 3.25],
-        ("parsec.sort-simsmall-2", "user"): [6.0, 6.125],
-        ("parsec.sort-simsmall-2", "system"): [0.25, 0.25],
-        ("splash2x.hash-simsmall-2", "time"): [4502.5],
-        ("splash2x.hash-simsmall-2", "user"): [8999.0],
-        ("splash2x.hash-simsmall-2", "system"): [0.5],
-    }
+        ("parsec.sort-simsmall-2", "time"): [3.125, 3.25], ("parsec.sort-simsmall-2", "user"): [6.0, 6.125],
+        ("parsec.sort-simsmall-2", "system"): [0.25, 0.25], ("splash2x.hash-simsmall-2", "time"): [4502.5],
+        ("splash2x.hash-simsmall-2", "user"): [8999.0], ("splash2x.hash-simsmall-2", "system"): [0.5],
+    }  # fmt: skip
     first = records[0]
     assert dict(first.fields) == {
         "program": "parsec.sort", "input": "simsmall", "threads": "2", "build": "amd64-linux.gcc"
@@ -57,10 +54,8 @@ def test_lines_of_the_baseline(folder: Path) -> None:
     assert detect(folder / "baseline.log").name == "parsec"
     records, skipped = split(folder / "baseline.log")
     assert [r.values.tolist() for r in records] == [
-        [41.25, 41.5, 41.0],
-        [21.5, 21.25, 21.75],
-        [0.875, 0.75, 1.125],
-    ]
+        [41.25, 41.5, 41.0], [21.5, 21.25, 21.75], [0.875, 0.75, 1.125],
+    ]  # fmt: skip
     assert records[2].benchmark == "parsec.sort-simsmall-2"
     assert dict(records[2].fields) == {"program": "parsec.sort", "input": "simsmall", "threads": "2"}
     assert [(s.where, s.benchmark) for s in skipped] == [("line 4", "splash2x.lu_cb-native-1")]
@@ -77,8 +72,7 @@ def test_a_log_of_no_run_is_refused(tmp_path: Path) -> None:
 
 def test_threads_as_versions(folder: Path) -> None:
     suite = sp.read(folder / "baseline.log", by="threads", rows="program,input")
-    assert suite.versions == ("1", "2")
-    assert suite.benchmarks == ("parsec.sort/native", "parsec.sort/simsmall")
+    assert (suite.versions, suite.benchmarks) == (("1", "2"), ("parsec.sort/native", "parsec.sort/simsmall"))
     assert sp.read(folder / "baseline.log", by="threads", only="*native").pair("1", "2").pairs
 
 

@@ -11,10 +11,9 @@ from tests.protocols.asking import compare_typical
 import speedproof as sp
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
-from speedproof.data.suite import Key, Pair
+from speedproof.data.suite import Key
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.units import paired_units
 
 
 def hyperfine(path: Path, *commands: tuple[str, list[float]]) -> Path:
@@ -28,21 +27,6 @@ def test_metrics_may_be_called_as_other_tools_call_their_fields(tmp_path: Path) 
     renamed = tmp_path / "renamed.jsonl"
     renamed.write_text(session.replace('"user"', '"results"').replace('"system"', '"mean"'), encoding="utf-8")
     assert {"results", "mean"} <= {key.metric for key in sp.read(renamed).keys}
-
-
-def test_files_joined_by_commas_are_sessions_of_one_version(tmp_path: Path) -> None:
-    paths = [hyperfine(tmp_path / f"a{k}.json", ("sort", [1.0 + k, 2.0 + k])) for k in range(3)]
-    other = hyperfine(tmp_path / "b.json", ("sort", [5.0]))
-    suite = read_suite("old=" + ",".join(map(str, paths)), f"new={other}")
-    (old, new) = suite.samples.values()
-    assert suite.versions == ("old", "new")
-    assert old.values.tolist() == [1.0, 2.0, 2.0, 3.0, 3.0, 4.0]
-    assert old.sessions is not None
-    assert old.sessions.tolist() == [0, 0, 1, 1, 2, 2]
-    assert old.session_names == tuple(map(str, paths))
-    assert (new.sessions, new.session_count) == (None, 1)
-    assert old.per_session("mean").values.tolist() == [1.5, 2.5, 3.5]
-    assert new.per_session("mean").values.tolist() == [5.0]
 
 
 def test_raw_files_of_sessions_are_one_benchmark(tmp_path: Path) -> None:
@@ -199,21 +183,6 @@ def test_the_same_sessions_are_compared_by_their_ratios(tmp_path: Path, names: s
     assert compare_typical(pair.reference, pair.candidate).verdict is Verdict.UNDECIDED
 
 
-def test_sessions_one_after_the_other_are_not_paired() -> None:
-    def sample(version: str, start: float) -> Sample:
-        return Sample(
-            np.arange(1.0, 7.0),
-            sessions=np.arange(6),
-            session_names=tuple(f"{version}{k}.json" for k in range(6)),
-            span=(start, start + 5),
-            tool="pyperf",
-        )
-
-    x, y = sample("a", 0.0), sample("b", 3.0)
-    assert paired_units(Pair(Key("b"), x, y)) is not None
-    assert paired_units(Pair(Key("b"), x, sample("b", 9.0))) is None
-
-
 def session_file(path: Path, old: float, new: float, metric: str, runs: str) -> Path:
     """Twenty blocks of two programs that never vary, as ``speedproof run`` writes them."""
     head = {
@@ -250,28 +219,6 @@ def test_the_step_of_constant_numbers_is_no_difference_of_versions(tmp_path: Pat
     (answer,) = sp.compare_suite(suite, reference="old", metric="score")
     assert answer.verdict is Verdict.FASTER
     assert answer.lower > 1.6
-
-
-@pytest.mark.parametrize("turns", [False, True])
-def test_versions_that_follow_each_other_in_one_file_are_said_to(tmp_path: Path, turns: bool) -> None:
-    """By which rows come first, of each benchmark; in a corpus, too. Rows in turns are not said anything of."""
-    rng = np.random.default_rng(1)
-    rows = [
-        (name, version, f"{rng.normal(1.0, 0.01):.5f}")
-        for name in "ab" for version in ("O2", "O3") for _ in range(9)
-    ]  # fmt: skip
-    if turns:
-        rows = [rows[k] for k in rng.permutation(len(rows))]
-    path = tmp_path / "t.csv"
-    path.write_text("\n".join(",".join(row) for row in [("benchmark", "version", "time"), *rows]) + "\n")
-    pairs = sp.read(path).pair("O2", "O3").pairs
-    for pair in pairs:
-        order = order_of_measuring(pair.reference, pair.candidate)
-        assert order is (Order.UNKNOWN if turns else Order.X_FIRST)
-        order = order_of_measuring(pair.candidate, pair.reference)
-        assert order is (Order.UNKNOWN if turns else Order.Y_FIRST)
-    sheet = str(sp.compare_suite(sp.read(path), reference="O2"))
-    assert ("O2 ran first: drift may look like a change. Interleave: speedproof run" in sheet) is not turns
 
 
 def test_a_version_between_rows_of_another_was_not_measured_after_it(tmp_path: Path) -> None:

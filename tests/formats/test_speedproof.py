@@ -18,7 +18,7 @@ from speedproof.data.session_file import (
     RunLine,
     SessionLine,
 )
-from speedproof.data.suite import Record, Skipped, Suite
+from speedproof.data.suite import Record, Skipped
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError
 from speedproof.formats import detect, read
@@ -29,14 +29,9 @@ VERSIONS = (PlannedVersion("old", ("a",), "a"), PlannedVersion("new", ("b",), "b
 
 def session(name: str, host: str = "h1") -> SessionLine:
     return SessionLine(
-        SCHEMA,
-        name,
-        "2026-01-01T00:00:00+00:00",
-        1,
-        (PlannedBenchmark("b n=1", VERSIONS, {"n": "1"}),),
-        units={"score": ("ops/s", "higher")},
-        environment={"host": host, "load": "0.1"},
-    )
+        SCHEMA, name, "2026-01-01T00:00:00+00:00", 1, (PlannedBenchmark("b n=1", VERSIONS, {"n": "1"}),),
+        units={"score": ("ops/s", "higher")}, environment={"host": host, "load": "0.1"},
+    )  # fmt: skip
 
 
 def run(name: str, version: str, block: int, value: float, **more: object) -> RunLine:
@@ -154,19 +149,6 @@ def test_a_field_of_another_tool_asks_nothing(tmp_path: Path) -> None:
     assert sp.read(path).question == SessionAsked("time")
 
 
-def test_sessions_are_told_apart(tmp_path: Path) -> None:
-    """Pooled over two machines: the suite says so."""
-    path = write(
-        tmp_path / "r.jsonl",
-        session("s"),
-        run("s", "old", 0, 1.0),
-        session("t", host="h2"),
-        run("t", "old", 0, 2.0),
-    )
-    suite = Suite.from_records((r.version or "", r) for r in records(path))
-    assert {r.field for r in suite.residue} == {"host"}
-
-
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     lines = [
         run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3), run("s", "old", 1, 1.0, exit=-9),
@@ -189,38 +171,15 @@ def test_a_killed_session_has_a_note(tmp_path: Path) -> None:
 def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
     """Only the candidate that was stopped on its result; only who failed; only who was replaced."""
     path = write(
-        tmp_path / "r.jsonl",
-        session("s"),
-        run("s", "old", 0, 1.0),
-        run("s", "old", 1, 1.0, exit=1),
+        tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0), run("s", "old", 1, 1.0, exit=1),
         run("s", "new", 0, 1.0, left_behind=1),
         EndLine("s", "decided", {"b n=1": ("new",)}, {"b n=1": ("old",)}),
-    )
+    )  # fmt: skip
     old, new = (r for r in records(path) if r.metric == "time")
     both = {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.NANO}
     assert old.traits == both | {Trait.FAILED_LEFT_OUT, Trait.TWO_PROGRAMS}
     assert new.traits == both | {Trait.STOPPED_ON_RESULT}
     assert new.notes == ("1 run left processes running: their work is not in the values",)
-
-
-def test_sessions_that_went_on_with_each_other_are_one_experiment(tmp_path: Path) -> None:
-    """Pooled without a residue; whoever went on had seen the first values, so the size was not fixed."""
-    second = msgspec.structs.replace(session("t"), resumes=("s",))
-    path = write(
-        tmp_path / "r.jsonl",
-        session("s"),
-        run("s", "new", 0, 1.0),
-        EndLine("s", "interrupted", {"b n=1": ("new",)}),
-        second,
-        run("t", "new", 0, 2.0),
-        EndLine("t", "20 runs of each version were allowed"),
-    )
-    suite = Suite.from_records((r.version or "", r) for r in records(path) if r.metric == "time")
-    (sample,) = suite.samples.values()
-    assert sample.values.tolist() == [1.0, 2.0]
-    assert Trait.STOPPED_ON_RESULT in sample.traits
-    assert sample.notes == ("session t went on with s",)
-    assert suite.residue == ()
 
 
 def test_newer_files_are_refused_and_newer_members_ignored(tmp_path: Path) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.command import git
 
 from speedproof.errors import UsageError
 from speedproof.history.commits import (
@@ -22,19 +21,7 @@ from speedproof.history.commits import (
     tags,
 )
 
-WHO = {f"GIT_{of}_{what}": "a@b" for of in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-
-
-def git(folder: Path, *words: str, at: int = 0) -> str:
-    when = {"GIT_COMMITTER_DATE": f"2026-03-0{at}T23:30:00-02:00"} if at else {}
-    done = subprocess.run(
-        ["git", "-C", str(folder), *words],
-        env=os.environ | WHO | when,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+DAY = "2026-03-0{}T23:30:00-02:00"
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +29,22 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str,
     """Commits one, two, side, merge: the last is a merge of ``side``, which left at ``one``."""
     folder = tmp_path_factory.mktemp("commits")
     git(folder, "init", "-q", "-b", "main", ".")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "one", at=1)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one", GIT_COMMITTER_DATE=DAY.format(1))
     git(folder, "branch", "side")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "two", at=2)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "two", GIT_COMMITTER_DATE=DAY.format(2))
     git(folder, "checkout", "-q", "side")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "side", at=3)
+    git(folder, "commit", "-q", "--allow-empty", "-m", "side", GIT_COMMITTER_DATE=DAY.format(3))
     git(folder, "checkout", "-q", "main")
-    git(folder, "merge", "-q", "--no-ff", "-m", "merge\n\nmore of it", "side", at=4)
+    git(
+        folder,
+        "merge",
+        "-q",
+        "--no-ff",
+        "-m",
+        "merge\n\nmore of it",
+        "side",
+        GIT_COMMITTER_DATE=DAY.format(4),
+    )
     git(folder, "tag", "plain", "HEAD~1")
     git(folder, "tag", "-a", "-m", "a tag", "annotated", "HEAD~1")
     at = {name: git(folder, "rev-parse", where) for name, where in
@@ -94,8 +90,7 @@ def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str
     folder, at = repository
     assert first_parent_order("main", folder) == (at["one"], at["two"], at["merge"])
     assert first_parent_order("gone", folder) == first_parent_order("main", str(tmp_path)) == ()
-    known = [Commit(at[name]) for name in ("merge", "side", "one", "two")]
-    in_order = ordered(known, "main", folder)
+    in_order = ordered([Commit(at[name]) for name in ("merge", "side", "one", "two")], "main", folder)
     assert [commit.sha for commit in in_order] == [at["one"], at["two"], at["merge"]]
     assert [c.author for c in in_order] == git(
         Path(folder), "log", "-3", "--first-parent", "--format=%an"

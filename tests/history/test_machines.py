@@ -65,20 +65,15 @@ def test_real_pairs_are_no_sessions_of_one_commit(tmp_path: Path) -> None:
         (file,) = folder.glob("*.json")
         history.add(file)
     found = history.changes(benchmark="nbody")
-    assert [len(track) for track in found.tracks] == [2, 2]
-    assert found.noise is None
+    assert ([len(track) for track in found.tracks], found.noise) == ([2, 2], None)
 
 
-@pytest.mark.parametrize(
-    ("identity", "label"),
-    [
-        ("4, x86_64, Linux", "4 CPUs, x86_64, Linux"),
-        ("Xeon, 16, 8054960, x86_64", "Xeon, 16 CPUs, 8054960, x86_64"),
-        ("Intel i5 (4 cores), 8.2G, Linux", "Intel i5 (4 cores), 8.2G, Linux"),
-        ("ant; 3", "ant; 3"),
-        ("unknown machine", "unknown machine"),
-    ],
-)
+@pytest.mark.parametrize(("identity", "label"), [
+    ("4, x86_64, Linux", "4 CPUs, x86_64, Linux"),
+    ("Xeon, 16, 8054960, x86_64", "Xeon, 16 CPUs, 8054960, x86_64"),
+    ("Intel i5 (4 cores), 8.2G, Linux", "Intel i5 (4 cores), 8.2G, Linux"), ("ant; 3", "ant; 3"),
+    ("unknown machine", "unknown machine"),
+])  # fmt: skip
 def test_a_number_of_processors_says_so(identity: str, label: str) -> None:
     """What people read of a machine whose files tell little."""
     assert label_of(identity) == label

@@ -50,8 +50,7 @@ def test_a_store_of_the_first_schema_is_brought_forward(where: str) -> None:
     for _ in range(2):
         store = HistoryStore(where)
         found = store.measurements()
-        assert found.location.tolist() == [2.5, 9.0, 15.0]
-        assert (found.low[0], found.high[0]) == (0.1, 7.0)
+        assert (found.location.tolist(), found.low[0], found.high[0]) == ([2.5, 9.0, 15.0], 0.1, 7.0)
         assert all(found.low[1:] != found.low[1:])
         assert [found.commits[k].sha for k in found.commit] == ["abc", "def", "abc"]
         first, _last, second = store.samples(found.sample.tolist())

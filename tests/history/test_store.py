@@ -125,12 +125,10 @@ def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str)
     """A file in another unit is refused whole."""
     store = HistoryStore(where)
     store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
-    bad = Suite.from_records(
-        [
-            ("w", Record("other", np.array([1.0]))),
-            ("w", Record("sort", np.array([3.0]), unit="B", metric="time")),
-        ]
-    )
+    bad = Suite.from_records([
+        ("w", Record("other", np.array([1.0]))),
+        ("w", Record("sort", np.array([3.0]), unit="B", metric="time")),
+    ])  # fmt: skip
     with pytest.raises(SpeedproofError, match=r"g: sort .* nothing of the file was added"):
         store.add(bad, {"w": Commit("b")}, path="g", digest="2")
     assert len(store.measurements()) == 1
@@ -289,19 +287,13 @@ def test_commits_of_one_file_may_be_forgotten_at_once(where: str) -> None:
     assert figures_of(where) == table_of(where)
 
 
-@pytest.mark.parametrize(
-    ("statement", "what"),
-    [
-        ("UPDATE block SET figures = substr(figures, 1, 30)", "a block of figures is cut short"),
-        ("UPDATE \"commit\" SET id = 9 WHERE sha = 'b'", "figures are of a commit, session or benchmark"),
-        (
-            "UPDATE \"commit\" SET id = 1000000 WHERE sha = 'a'",
-            "figures are of a commit, session or benchmark",
-        ),
-        ("DELETE FROM series", "figures are of a commit, session or benchmark"),
-        ("DELETE FROM session WHERE id = 1", "figures are of a commit, session or benchmark"),
-    ],
-)
+@pytest.mark.parametrize(("statement", "what"), [
+    ("UPDATE block SET figures = substr(figures, 1, 30)", "a block of figures is cut short"),
+    ("UPDATE \"commit\" SET id = 9 WHERE sha = 'b'", "figures are of a commit, session or benchmark"),
+    ("UPDATE \"commit\" SET id = 1000000 WHERE sha = 'a'", "figures are of a commit, session or benchmark"),
+    ("DELETE FROM series", "figures are of a commit, session or benchmark"),
+    ("DELETE FROM session WHERE id = 1", "figures are of a commit, session or benchmark"),
+])  # fmt: skip
 def test_damaged_figures_are_named(tmp_path: Path, statement: str, what: str) -> None:
     """Reading, exporting and forgetting name the store and what helps; no figure goes to another commit."""
     where = tmp_path / "s.db"

@@ -184,8 +184,7 @@ def test_a_step_of_one_percent_is_found_along_a_chain() -> None:
 def test_without_anchor_each_machine_has_its_track() -> None:
     """Series of several machines are never mixed."""
     tracks = tracks_of(history(np.random.default_rng(3), anchored=False), COMMITS, MACHINES)
-    assert [t.basis for t in tracks] == ["ant", "bee", "cow"]
-    assert sum(len(t) for t in tracks) == len(COMMITS)
+    assert ([t.basis for t in tracks], sum(len(t) for t in tracks)) == (["ant", "bee", "cow"], len(COMMITS))
 
 
 def spread_of(rows: list[MeasuredCommit]) -> SessionSpread:

@@ -77,8 +77,7 @@ def test_what_is_interrupted_is_tried_again_in_turns() -> None:
     late = clock.takes("a", 3.0, 3.0, 2.0)
     assert calls_needed({"a": late, "b": clock.takes("b", 9.0)}, least=8.0, clock=clock) == {"a": 4, "b": 1}
     # Slow in all 1 + 2 + 3 * 4 calls that are made at first, and in turns as fast as it can be.
-    warming = clock.takes("a", *[2.0] * 15, 1.0)
-    assert calls_needed({"a": warming}, least=8.0, clock=clock) == {"a": 8}
+    assert calls_needed({"a": clock.takes("a", *[2.0] * 15, 1.0)}, least=8.0, clock=clock) == {"a": 8}
 
 
 @pytest.mark.parametrize(("ticks", "calls"), [([0.0], 127), ([0.05, 0.05, 0.05, 0.0], 4)])

@@ -203,46 +203,36 @@ def test_names_in_filters_mean_themselves() -> None:
         assert DRIVERS[tool].narrow(words.split(), wanted.split(), left.split()) == expected.split()
 
 
-@pytest.mark.parametrize(
-    ("tool", "words", "asked"),
-    [
-        ("criterion", "cargo bench", "cargo bench -- ^(a)$"),
-        ("criterion", "cargo bench -- --quiet", "cargo bench -- --quiet ^(a)$"),
-        ("criterion", "target/b --bench", "target/b --bench ^(a)$"),
-        ("criterion", "bench --bench", "bench --bench ^(a)$"),
-        ("google-benchmark", "./b", "./b --benchmark_filter=^(a)$"),
-        ("hyperfine", "hyperfine a b", "hyperfine a"),
-        ("hyperfine", "hyperfine a b --command-name=x", "hyperfine a b --command-name=x"),
-        ("pyperf", "python b.py", "python b.py"),
-        ("pytest-benchmark", "pytest", "pytest --deselect=b"),
-        ("jmh", "java", "java -e ^(b)$"),
-        ("go", "go test", "go test -bench=^(Benchmarka)$"),
-        ("go", "./go -x test", "./go -x test -test.bench=^(Benchmarka)$"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "words", "asked"), [
+    ("criterion", "cargo bench", "cargo bench -- ^(a)$"),
+    ("criterion", "cargo bench -- --quiet", "cargo bench -- --quiet ^(a)$"),
+    ("criterion", "target/b --bench", "target/b --bench ^(a)$"),
+    ("criterion", "bench --bench", "bench --bench ^(a)$"),
+    ("google-benchmark", "./b", "./b --benchmark_filter=^(a)$"),
+    ("hyperfine", "hyperfine a b", "hyperfine a"),
+    ("hyperfine", "hyperfine a b --command-name=x", "hyperfine a b --command-name=x"),
+    ("pyperf", "python b.py", "python b.py"), ("pytest-benchmark", "pytest", "pytest --deselect=b"),
+    ("jmh", "java", "java -e ^(b)$"), ("go", "go test", "go test -bench=^(Benchmarka)$"),
+    ("go", "./go -x test", "./go -x test -test.bench=^(Benchmarka)$"),
+])  # fmt: skip
 def test_words_that_leave_one_of_two_out(tool: str, words: str, asked: str) -> None:
     assert DRIVERS[tool].narrow(words.split(), ["a"], ["b"]) == asked.split()
 
 
-@pytest.mark.parametrize(
-    ("tool", "words", "asked"),
-    [
-        ("criterion", "cargo bench", "cargo bench"),
-        ("go", "go test", "go test -bench=. -run=^$"),
-        ("go", "./x.test", "./x.test -test.bench=. -test.run=^$"),
-        ("go", "go test -bench=Sort", "go test -bench=Sort"),
-        ("go", "./x.test --test.bench Sort", "./x.test --test.bench Sort"),
-        ("google-benchmark", "./b", "./b --benchmark_out=F --benchmark_out_format=json"),
-        ("hyperfine", "hyperfine a", "hyperfine a --export-json F"),
-        ("jmh", "java", "java -rf json -rff F"),
-        ("pyperf", "python b.py timeit", "python b.py timeit -o F"),
-        ("pyperf", "pyperf timeit x", "pyperf timeit -o F x"),
-        ("pyperf", "python -m pyperf command -- ls -o", "python -m pyperf command -o F -- ls -o"),
-        ("pyperf", "pyperf command timeit", "pyperf command -o F timeit"),
-        ("pyperf", "timeit pyperf x", "timeit pyperf x -o F"),
-        ("pytest-benchmark", "pytest", "pytest --benchmark-json=F"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "words", "asked"), [
+    ("criterion", "cargo bench", "cargo bench"), ("go", "go test", "go test -bench=. -run=^$"),
+    ("go", "./x.test", "./x.test -test.bench=. -test.run=^$"),
+    ("go", "go test -bench=Sort", "go test -bench=Sort"),
+    ("go", "./x.test --test.bench Sort", "./x.test --test.bench Sort"),
+    ("google-benchmark", "./b", "./b --benchmark_out=F --benchmark_out_format=json"),
+    ("hyperfine", "hyperfine a", "hyperfine a --export-json F"), ("jmh", "java", "java -rf json -rff F"),
+    ("pyperf", "python b.py timeit", "python b.py timeit -o F"),
+    ("pyperf", "pyperf timeit x", "pyperf timeit -o F x"),
+    ("pyperf", "python -m pyperf command -- ls -o", "python -m pyperf command -o F -- ls -o"),
+    ("pyperf", "pyperf command timeit", "pyperf command -o F timeit"),
+    ("pyperf", "timeit pyperf x", "timeit pyperf x -o F"),
+    ("pytest-benchmark", "pytest", "pytest --benchmark-json=F"),
+])  # fmt: skip
 def test_words_that_ask_for_a_file(tool: str, words: str, asked: str) -> None:
     """A subcommand belongs to pyperf only after its name."""
     assert DRIVERS[tool].ask(words.split(), "F") == asked.split()
@@ -258,8 +248,7 @@ def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
     found = {"A": {"a": 1.0, "b": 1.0, "c": 1.0}, "B": {"a": 1.0, "d": 1.0}, "C": {"a": 1.0, "b": 1.0}}
     plan, aliases, absent = planned(sides("A", "B", "C"), found)
     assert {b.name: [v.name for v in b.versions] for b in plan} == {"a": ["A", "B", "C"], "b": ["A", "C"]}
-    assert absent == {"b": ("B",), "c": ("B", "C"), "d": ("A",)}
-    assert aliases == {}
+    assert (absent, aliases) == ({"b": ("B",), "c": ("B", "C"), "d": ("A",)}, {})
     with pytest.raises(
         UsageError, match="no benchmark in common: a: not in B; b: not in B; e: not in A, the reference"
     ):
@@ -298,14 +287,10 @@ def test_one_benchmark_a_side_needs_no_common_name() -> None:
     assert ([b.name for b in plan], aliases) == (["./old"], {})
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("--shell a b", "leave out --shell"),
-        ("--metric x=1 --warmup 2 a b", "leave out --metric, --warmup"),
-        ("true", "compares two commands or more"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    ("--shell a b", "leave out --shell"), ("--metric x=1 --warmup 2 a b", "leave out --metric, --warmup"),
+    ("true", "compares two commands or more"),
+])  # fmt: skip
 def test_wrong_requests_are_named(words: str, message: str) -> None:
     code, _, err = run("--driver", "go", *words.split())
     assert code == 2
@@ -409,8 +394,7 @@ def test_a_tool_is_asked_for_what_is_left(loses: bool, fails: bool) -> None:
     assert runs == {"a": Run(times, exit=int(fails), left_behind=2 + again)}
     runs = tool.measure_all(ASKED, ["a", "foreign"], ["b", "a"])
     assert asked[-1] == (asked_for() if again else narrowed)
-    assert len(asked) == 3 + again
-    assert [run.metrics for run in runs.values()] == [times, {}]
+    assert (len(asked), [run.metrics for run in runs.values()]) == (3 + again, [times, {}])
     # Who would measure it all anyway is not asked.
     assert tool.measure_all(ASKED, ["c"], ["c", "b", "a"]).keys() == {"c"}
     assert asked[-1] == asked_for()
@@ -523,13 +507,10 @@ def test_false_alarms_of_every_benchmark_are_held() -> None:
         harness = FakeHarness(names, seed)
         lines: list[object] = []
         session = Measurement(
-            SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan),
-            harness,
+            SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan), harness,
             SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40, max_time=None)),
-            clock=harness.clock,
-            append=lines.append,
-            warmup=0,
-        )
+            clock=harness.clock, append=lines.append, warmup=0,
+        )  # fmt: skip
         wrong.update(finding.verdict for finding in session.run().findings)
         blocks = {(r.block, r.version, r.position) for r in lines if isinstance(r, RunLine)}
         assert len({(b, v) for b, v, _ in blocks}) == len(blocks)

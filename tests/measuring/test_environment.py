@@ -34,17 +34,14 @@ from speedproof.measuring.system import (
 def tree(tmp_path: Path) -> Path:
     files = {
         "proc/cpuinfo": "processor\t: 0\nmodel name\t: Fast CPU: 3 GHz\nflags\t: fpu hypervisor\n\n",
-        "proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\n",
-        "proc/loadavg": "7.50 1.0 1.0 1/100 5\n",
+        "proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\n", "proc/loadavg": "7.50 1.0 1.0 1/100 5\n",
         "proc/sys/kernel/randomize_va_space": "2\n",
         "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
         "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance\n",
-        "sys/devices/system/cpu/intel_pstate/no_turbo": "0\n",
-        "sys/devices/system/cpu/smt/active": "1\n",
-        "sys/class/power_supply/AC/type": "Mains\n",
-        "sys/class/power_supply/AC/online": "0\n",
+        "sys/devices/system/cpu/intel_pstate/no_turbo": "0\n", "sys/devices/system/cpu/smt/active": "1\n",
+        "sys/class/power_supply/AC/type": "Mains\n", "sys/class/power_supply/AC/online": "0\n",
         "sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet\n",
-    }
+    }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -54,17 +51,9 @@ def tree(tmp_path: Path) -> Path:
 def test_facts_are_read(tree: Path) -> None:
     facts = snapshot(tree)
     expected = {
-        "cpu": "Fast CPU: 3 GHz",
-        "memory": "1000 kB",
-        "governor": "performance, powersave",
-        "turbo": "on",
-        "smt": "1",
-        "aslr": "2",
-        "power": "battery",
-        "virtual": "yes",
-        "clock source": "hpet",
-        "load": "7.50",
-    }
+        "cpu": "Fast CPU: 3 GHz", "memory": "1000 kB", "governor": "performance, powersave", "turbo": "on",
+        "smt": "1", "aslr": "2", "power": "battery", "virtual": "yes", "clock source": "hpet", "load": "7.50",
+    }  # fmt: skip
     assert {name: facts[name] for name in expected} == expected
 
 
@@ -119,17 +108,12 @@ def test_what_a_machine_does_not_tell(
     assert not {"load", "memory", "governor", "turbo", "smt", "aslr", "power", "clock source"} & bare.keys()
 
 
-@pytest.mark.parametrize(
-    ("supplies", "power"),
-    [
-        ({}, None),
-        ({"BAT0": ("Battery", "")}, None),
-        ({"AC": ("Mains", "1")}, "mains"),
-        ({"AC": ("Mains", "0")}, "battery"),
-        ({"AC": ("Mains", "0"), "USB": ("Mains", "1"), "BAT0": ("Battery", "")}, "mains"),
-        ({"AC": ("Mains", "0"), "BAT0": ("Battery", "1")}, "battery"),
-    ],
-)
+@pytest.mark.parametrize(("supplies", "power"), [
+    ({}, None), ({"BAT0": ("Battery", "")}, None), ({"AC": ("Mains", "1")}, "mains"),
+    ({"AC": ("Mains", "0")}, "battery"),
+    ({"AC": ("Mains", "0"), "USB": ("Mains", "1"), "BAT0": ("Battery", "")}, "mains"),
+    ({"AC": ("Mains", "0"), "BAT0": ("Battery", "1")}, "battery"),
+])  # fmt: skip
 def test_power_comes_from_any_mains(
     tmp_path: Path, supplies: dict[str, tuple[str, str]], power: str | None
 ) -> None:
@@ -141,13 +125,9 @@ def test_power_comes_from_any_mains(
     assert snapshot(tmp_path).get("power") == power
 
 
-@pytest.mark.parametrize(
-    ("file", "turbo"),
-    [
-        ("intel_pstate/no_turbo", {"1": "off", "0": "on"}),
-        ("cpufreq/boost", {"1": "on", "0": "off", "?": None}),
-    ],
-)
+@pytest.mark.parametrize(("file", "turbo"), [
+    ("intel_pstate/no_turbo", {"1": "off", "0": "on"}), ("cpufreq/boost", {"1": "on", "0": "off", "?": None}),
+])  # fmt: skip
 def test_turbo_is_told_by_either_driver(tmp_path: Path, file: str, turbo: dict[str, str | None]) -> None:
     path = tmp_path / "sys/devices/system/cpu" / file
     path.parent.mkdir(parents=True)
@@ -275,7 +255,6 @@ def test_a_peak_is_in_bytes_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ps_lists_what_proc_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """BSD's states have further letters behind the first."""
-    listing = "    1     0 Ss\n  400     1 R+\n  401   400 Z\n"
-    done = subprocess.CompletedProcess(["ps"], 0, listing, "")
+    done = subprocess.CompletedProcess(["ps"], 0, "    1     0 Ss\n  400     1 R+\n  401   400 Z\n", "")
     monkeypatch.setattr(subprocess, "run", lambda words, **_: done)
     assert listed_processes() == {1: (0, "S"), 400: (1, "R"), 401: (400, "Z")}

@@ -28,27 +28,21 @@ from speedproof.measuring.executor import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "output", "value", "unit", "direction"),
-    [
-        (r"t:ms=took ([\d.]+)", b"took 12.5 ms", 0.0125, "s", Direction.LOWER),
-        (r"score:ops/s=(\d+)", b"1 then 20", 20.0, "ops/s", Direction.HIGHER),
-        (r"q:points:higher=\d+", b"7", 7.0, "points", Direction.HIGHER),
-        (r"q:higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
-        (r"q::higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
-        (r"q:ops/s:lower=(\d+)", b"7", 7.0, "ops/s", Direction.LOWER),
-        (r"n=total=([\d,]+)", b"total=1,234", 1234.0, "", Direction.LOWER),
-        (r"n=x(\d)?", b"x", None, "", Direction.LOWER),
-        (r"n=(\w+)", b"word", None, "", Direction.LOWER),
-        (r"n=(\d+)", b"", None, "", Direction.LOWER),
-        (r"n=([\d,.]+)", b"-1,234,567.5, or so", 1234567.5, "", Direction.LOWER),
-        (r"n=(.+)", b"1,5", None, "", Direction.LOWER),
-        (r"n=(.+)", b"12,34", None, "", Direction.LOWER),
-        (r"n=(.+)", b"nan", None, "", Direction.LOWER),
-        (r"n=(.+)", b"1e999", None, "", Direction.LOWER),
-        (r"n=(.+)", b" 2.5e3 ", 2500.0, "", Direction.LOWER),
-    ],
-)
+@pytest.mark.parametrize(("text", "output", "value", "unit", "direction"), [
+    (r"t:ms=took ([\d.]+)", b"took 12.5 ms", 0.0125, "s", Direction.LOWER),
+    (r"score:ops/s=(\d+)", b"1 then 20", 20.0, "ops/s", Direction.HIGHER),
+    (r"q:points:higher=\d+", b"7", 7.0, "points", Direction.HIGHER),
+    (r"q:higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
+    (r"q::higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
+    (r"q:ops/s:lower=(\d+)", b"7", 7.0, "ops/s", Direction.LOWER),
+    (r"n=total=([\d,]+)", b"total=1,234", 1234.0, "", Direction.LOWER),
+    (r"n=x(\d)?", b"x", None, "", Direction.LOWER), (r"n=(\w+)", b"word", None, "", Direction.LOWER),
+    (r"n=(\d+)", b"", None, "", Direction.LOWER),
+    (r"n=([\d,.]+)", b"-1,234,567.5, or so", 1234567.5, "", Direction.LOWER),
+    (r"n=(.+)", b"1,5", None, "", Direction.LOWER), (r"n=(.+)", b"12,34", None, "", Direction.LOWER),
+    (r"n=(.+)", b"nan", None, "", Direction.LOWER), (r"n=(.+)", b"1e999", None, "", Direction.LOWER),
+    (r"n=(.+)", b" 2.5e3 ", 2500.0, "", Direction.LOWER),
+])  # fmt: skip
 def test_output_metrics(
     text: str, output: bytes, value: float | None, unit: str, direction: Direction
 ) -> None:
@@ -276,14 +270,10 @@ def test_why_a_run_has_no_value_is_told_by_who_knows() -> None:
 def test_executor_hooks_and_extras(tmp_path: Path) -> None:
     log = tmp_path / "log"
     version = PlannedVersion(
-        "v",
-        ("sh", "-c", f"echo run >> {log}; echo score 5"),
-        "v",
-        setup=f"echo setup >> {log}",
-        prepare=f"echo prepare >> {log}",
-        conclude=f"echo conclude >> {log}",
+        "v", ("sh", "-c", f"echo run >> {log}; echo score 5"), "v", setup=f"echo setup >> {log}",
+        prepare=f"echo prepare >> {log}", conclude=f"echo conclude >> {log}",
         cleanup=f"echo cleanup >> {log}",
-    )
+    )  # fmt: skip
     (tmp_path / "e").write_text("5")
     energy = Energy(((tmp_path / "e", 100.0),))
     executor = CommandExecutor(
@@ -357,15 +347,10 @@ def test_a_run_under_perf_has_its_counters_alone(
     monkeypatch.setattr("speedproof.measuring.executor.execute", fake)
     perf = PerfStat(("cycles",), tmp_path / "p", "/bin/perf")
     executor = CommandExecutor(
-        "/in",
-        True,
-        2.0,
-        (parse_metric(r"score=score (\d)"), parse_metric("none=x")),
-        perf,
+        "/in", True, 2.0, (parse_metric(r"score=score (\d)"), parse_metric("none=x")), perf,
         Energy(((tmp_path / "energy", 100.0),)),
-    )
-    version = PlannedVersion("v", ("a", "b"), "a b", {"A": "1"}, "/cwd")
-    run = executor.measure(version)
+    )  # fmt: skip
+    run = executor.measure(PlannedVersion("v", ("a", "b"), "a b", {"A": "1"}, "/cwd"))
     assert asked == [perf.wrap(Job(("a", "b"), {"A": "1"}, "/cwd", "/in", True, 2.0)).prepared()]
     own = {"cycles": 7.0, "time": 3.0, "score": 4.0, "energy": pytest.approx(3e-6)}
     assert run.metrics == ({"time": 9.0, "user": 1.0} if failed else own)

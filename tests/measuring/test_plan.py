@@ -57,26 +57,17 @@ def test_benchmarks_of_parameters() -> None:
     assert [v.name for v in calibration.versions] == ["A", "A again"]
 
 
-@pytest.mark.parametrize(
-    ("commands", "names", "parameters", "message"),
-    [
-        ([], [], {}, "nothing to run"),
-        (["a", "b"], ["x", "x"], {}, "same --name"),
-        (["a"], ["x", "y"], {}, "2 names for 1 versions"),
-        (["a 'b"], [], {}, "No closing quotation; quote it, or use shell="),
-        (["a", ""], [], {}, "a command is empty"),
-        (["a"], [], {"n": ["1"]}, r"no command has the placeholder \{n\}"),
-        (["a {n}"], [], {"n": ["1", "2", "1"]}, "the parameter n has the value '1' twice"),
-        (
-            ["a | b"],
-            [],
-            {},
-            r"'a \| b': only a shell knows what \| stands for; use shell=, or, .* write '\|'$",
-        ),
-        (["a", "b && true"], [], {}, "what && stands for"),
-        (["a {n}"], [], {"n": ["$HOME"]}, r"'a \$HOME': only a shell knows what \$HOME stands for"),
-    ],
-)
+@pytest.mark.parametrize(("commands", "names", "parameters", "message"), [
+    ([], [], {}, "nothing to run"), (["a", "b"], ["x", "x"], {}, "same --name"),
+    (["a"], ["x", "y"], {}, "2 names for 1 versions"),
+    (["a 'b"], [], {}, "No closing quotation; quote it, or use shell="),
+    (["a", ""], [], {}, "a command is empty"),
+    (["a"], [], {"n": ["1"]}, r"no command has the placeholder \{n\}"),
+    (["a {n}"], [], {"n": ["1", "2", "1"]}, "the parameter n has the value '1' twice"),
+    (["a | b"], [], {}, r"'a \| b': only a shell knows what \| stands for; use shell=, or, .* write '\|'$"),
+    (["a", "b && true"], [], {}, "what && stands for"),
+    (["a {n}"], [], {"n": ["$HOME"]}, r"'a \$HOME': only a shell knows what \$HOME stands for"),
+])  # fmt: skip
 def test_wrong_requests_are_named(
     commands: list[str], names: list[str], parameters: dict[str, list[str]], message: str
 ) -> None:
@@ -265,10 +256,8 @@ def test_a_version_as_built_has_its_folder_and_its_padding() -> None:
 def test_placeholders_that_are_left_over_are_told_with_their_first_command() -> None:
     plan = plan_commands(["x {n} {m} {a b}", "y {m} {k-1} {_}"], [], {"n": ["1"]}, Hooks())
     assert leftover_placeholders(plan) == {
-        "m": "x 1 {m} {a b}",
-        "k-1": "y {m} {k-1} {_}",
-        "_": "y {m} {k-1} {_}",
-    }
+        "m": "x 1 {m} {a b}", "k-1": "y {m} {k-1} {_}", "_": "y {m} {k-1} {_}",
+    }  # fmt: skip
 
 
 def test_hooks_and_variables_are_filled_in_each_at_its_place() -> None:

@@ -70,15 +70,11 @@ def test_every_word_that_names_a_file_is_looked_at() -> None:
         assert told == f"sha256:{hashlib.sha256(Path(path).read_bytes()).hexdigest()}"
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("A=1 ./tool | sort > out && other", ["sh", "tool", "sort"]),
-        ("(./tool; true) < in.txt", ["sh", "tool", "true", "in.txt"]),
-        ("./tool sort; A=1 true", ["sh", "tool", "true"]),
-        ("echo './tool", ["sh", "echo"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "names"), [
+    ("A=1 ./tool | sort > out && other", ["sh", "tool", "sort"]),
+    ("(./tool; true) < in.txt", ["sh", "tool", "true", "in.txt"]),
+    ("./tool sort; A=1 true", ["sh", "tool", "true"]), ("echo './tool", ["sh", "echo"]),
+])  # fmt: skip
 def test_a_shell_command_is_looked_through(text: str, names: list[str]) -> None:
     program("tool")
     program("in.txt")
@@ -89,8 +85,7 @@ def test_working_directory_and_path_of_the_version_count() -> None:
     (Path.cwd() / "sub").mkdir()
     inside, own = program("sub/tool"), program("sub/named")
     assert list(fingerprints(plan("./tool", cwd="sub"))) == [str(inside)]
-    found = fingerprints(plan("named", env={"PATH": str(own.parent)}))
-    assert list(found) == [str(own)]
+    assert list(fingerprints(plan("named", env={"PATH": str(own.parent)}))) == [str(own)]
 
 
 @pytest.mark.parametrize("readable", [False, True])
@@ -191,12 +186,9 @@ def test_words_and_programs_of_a_shells_text() -> None:
     """The first after an operator that starts a command, assignments before it left out."""
     for text, words, starts in (
         ("a b | c > d e && f", ["a", "b", "c", "d", "e", "f"], ["a", "c", "f"]),
-        ("A=1 B=2 a C=3; b", ["A=1", "B=2", "a", "C=3", "b"], ["a", "b"]),
-        ("(a) < in", ["a", "in"], ["a"]),
-        ("a 'b c' & d", ["a", "b c", "d"], ["a", "d"]),
-        ("a >& b", ["a", "b"], ["a"]),
-        ("", [], []),
-    ):
+        ("A=1 B=2 a C=3; b", ["A=1", "B=2", "a", "C=3", "b"], ["a", "b"]), ("(a) < in", ["a", "in"], ["a"]),
+        ("a 'b c' & d", ["a", "b c", "d"], ["a", "d"]), ("a >& b", ["a", "b"], ["a"]), ("", [], []),
+    ):  # fmt: skip
         assert programs.shell_words(text) == (words, starts), text
 
 

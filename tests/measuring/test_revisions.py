@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import git, speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -32,14 +32,6 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
 BEFORE = "give the command before --revisions, or after --"
 BUILD = "cp source bench && chmod +x bench"
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e", "-c", "protocol.file.allow=always")
-    done = subprocess.run(
-        ["git", "-C", str(folder), *identity, *words], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def commit(folder: Path, seconds: str, subject: str, name: str = "source") -> str:
@@ -71,14 +63,9 @@ def repo(three: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def state(folder: Path) -> dict[str, tuple[str, int]]:
     """Every byte of it, the index and all below .git included, and every time stamp."""
-    return {
-        str(path.relative_to(folder)): (
-            hashlib.sha256(path.read_bytes()).hexdigest(),
-            path.stat().st_mtime_ns,
-        )
-        for path in folder.rglob("*")
-        if path.is_file() and path.suffix != ".jsonl"
-    }
+    return {str(path.relative_to(folder)): (
+        hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns,
+    ) for path in folder.rglob("*") if path.is_file() and path.suffix != ".jsonl"}  # fmt: skip
 
 
 def names(top: Path, *words: str) -> list[str]:
@@ -222,18 +209,12 @@ def test_files_of_a_merge_that_is_not_done_are_among_the_changed(repo: Path, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        (["main~2..main"], ["Begin", "Improve", "Repair"]),
-        (["main~2...main"], ["Begin", "Improve", "Repair"]),
-        (["main~1.."], ["Improve", "Repair"]),
-        (["main~1..."], ["Improve", "Repair"]),
-        (["main..main", "main~1"], ["Repair", "main~1"]),
-        (["..", "main~1"], ["Repair", "main~1"]),
-        (["main~1", "main~2..", "main"], ["main~1", "Begin", "Repair"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "found"), [
+    (["main~2..main"], ["Begin", "Improve", "Repair"]), (["main~2...main"], ["Begin", "Improve", "Repair"]),
+    (["main~1.."], ["Improve", "Repair"]), (["main~1..."], ["Improve", "Repair"]),
+    (["main..main", "main~1"], ["Repair", "main~1"]), (["..", "main~1"], ["Repair", "main~1"]),
+    (["main~1", "main~2..", "main"], ["main~1", "Begin", "Repair"]),
+])  # fmt: skip
 def test_either_end_of_a_range_may_be_left_out(repo: Path, words: list[str], found: list[str]) -> None:
     """It is then HEAD; whatever was named before is not named again."""
     assert names(repo, *words) == found
@@ -543,16 +524,10 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
     assert "too early" not in told
 
 
-@pytest.mark.parametrize(
-    ("words", "risk"),
-    [
-        ("", 0.05),
-        ("--control", 0.05 / 2),
-        ("--control --confidence 0.99", 0.01 / 2),
-        ("--gate -L n 1,2,3", 0.05 / 3),
-        ("--gate --control -L n 1,2", 0.05 / 4),
-    ],
-)
+@pytest.mark.parametrize(("words", "risk"), [
+    ("", 0.05), ("--control", 0.05 / 2), ("--control --confidence 0.99", 0.01 / 2),
+    ("--gate -L n 1,2,3", 0.05 / 3), ("--gate --control -L n 1,2", 0.05 / 4),
+])  # fmt: skip
 def test_too_few_builds_are_refused_before_they_are_made(repo: Path, words: str, risk: float) -> None:
     """K pairs that all have one sign have the p-value 2**-K: no less than its share of the risk, it is refused."""
     builds = math.floor(-math.log2(risk))

@@ -256,13 +256,10 @@ def test_a_result_for_each_version_of_each_benchmark() -> None:
         for (k, t), code in zip(enumerate(times), codes, strict=True)
     ]
     others = [
-        run("b n=1", "Y", {"time": 1.0, "memory": 5.0}),
-        run("b n=1", "X", {"time": 9.0}, warmup=True),
-        run("b n=1", "X", {"time": 9.0}, timed_out=True),
-        run("b n=1", "X", {"user": 9.0}),
-        run("b n=1", "Y", {"time": 3.0}),
-        run("c", "X", {"time": 4.0}),
-    ]
+        run("b n=1", "Y", {"time": 1.0, "memory": 5.0}), run("b n=1", "X", {"time": 9.0}, warmup=True),
+        run("b n=1", "X", {"time": 9.0}, timed_out=True), run("b n=1", "X", {"user": 9.0}),
+        run("b n=1", "Y", {"time": 3.0}), run("c", "X", {"time": 4.0}),
+    ]  # fmt: skip
     head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 1, EXPORTED)
     sessions = [StoredSession(head, tuple(lines), None) for lines in (of_x[:2], [*others, *of_x[2:]])]
     x, y, c = json.loads(to_hyperfine(sessions))["results"]

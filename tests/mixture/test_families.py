@@ -45,15 +45,11 @@ def test_against_scipy(spread: float, unit: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "draw"),
-    [
-        ("log-normal", lambda rng: rng.lognormal(0, 0.8, 300)),
-        ("gamma", lambda rng: rng.gamma(2.0, size=300)),
-        ("shifted exponential", lambda rng: 5.0 + rng.exponential(1.0, 300)),
-        ("Weibull", lambda rng: rng.weibull(5.0, 300)),
-    ],
-)
+@pytest.mark.parametrize(("name", "draw"), [
+    ("log-normal", lambda rng: rng.lognormal(0, 0.8, 300)), ("gamma", lambda rng: rng.gamma(2.0, size=300)),
+    ("shifted exponential", lambda rng: 5.0 + rng.exponential(1.0, 300)),
+    ("Weibull", lambda rng: rng.weibull(5.0, 300)),
+])  # fmt: skip
 def test_the_true_family_wins_and_is_not_rejected(
     name: str, draw: Callable[[np.random.Generator], FloatArray]
 ) -> None:

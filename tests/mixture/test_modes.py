@@ -34,8 +34,7 @@ def test_order_of_independent_runs_is_mixed() -> None:
     model, runs = two_states(0.4), 100
     modes = model.modes()
     kinds = [mode_order(model.rvs(60, s), modes, permutations=199, seed=s).kind for s in range(runs)]
-    alarms = runs - kinds.count("mixed")
-    assert stats.binomtest(alarms, runs, 0.02, alternative="greater").pvalue > 1e-3
+    assert stats.binomtest(runs - kinds.count("mixed"), runs, 0.02, alternative="greater").pvalue > 1e-3
 
 
 def test_one_state_and_short_samples() -> None:
@@ -70,8 +69,7 @@ def test_samples_with_one_mode_rarely_show_two(law: str, n: int) -> None:
 
 @pytest.mark.parametrize("law", ["4 sd, 10 of 50", "a narrow fast mode"])
 def test_true_modes_are_shown(law: str) -> None:
-    shown = study.shown(law, 50, 60, seed=4)
-    assert stats.binomtest(shown, 60, 0.95, alternative="less").pvalue > 1e-3
+    assert stats.binomtest(study.shown(law, 50, 60, seed=4), 60, 0.95, alternative="less").pvalue > 1e-3
 
 
 def test_a_third_mode_is_a_claim_too() -> None:

@@ -94,8 +94,7 @@ def test_size_on_rounded_mixtures() -> None:
 
 def test_a_wrong_model_is_still_rejected() -> None:
     x = np.round(np.random.default_rng(8).exponential(4.0, 300))
-    f = fit_rounded(x, 1.0, K_max=1)
-    assert goodness_of_rounded(x, f, N=60, seed=1).rejected(0.05)
+    assert goodness_of_rounded(x, fit_rounded(x, 1.0, K_max=1), N=60, seed=1).rejected(0.05)
 
 
 @pytest.mark.slow
@@ -130,8 +129,7 @@ def test_impossible_requests_are_refused() -> None:
 @pytest.mark.parametrize(("n", "step"), [(50, 0.5), (100, 1.0)])
 def test_replicates_against_the_full_search(n: int, step: float) -> None:
     """Choosing by the plain kernels gives distances like those of every K and model by the EM of intervals."""
-    x = np.round(TWO.rvs(n, 6) / step)
-    f = fit_rounded(x, 1.0)
+    f = fit_rounded(np.round(TWO.rvs(n, 6) / step), 1.0)
     rows = np.sort(f.model.rvs(n * 60, 7).reshape(60, n))
     np.rint(rows, out=rows)
     full = rounding.search_rounded(rows, 9)

@@ -102,8 +102,7 @@ def test_partitions_against_every_one() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
         x = np.sort(rng.normal(0, 1, 11) + 4 * rng.integers(0, 3, 11))
-        lines = {len(line) - 1: line for line in reversed(em.partitions(x, 4))}
-        for K, line in lines.items():
+        for K, line in {len(line) - 1: line for line in reversed(em.partitions(x, 4))}.items():
             every = [np.array([0, *cuts, x.size]) for cuts in combinations(range(1, x.size), K - 1)]
             assert within(x, line) == pytest.approx(min(within(x, cuts) for cuts in every), abs=1e-12)
 
@@ -198,10 +197,8 @@ def test_instruction_sets_search_alike_to_the_last_bit(kernels: list[str], n: in
     fused = [kernel for kernel in kernels if kernel != "plain"]
     rng = np.random.default_rng(n)
     for x in (
-        rng.standard_t(2, n),
-        rng.normal(0, 1, n) + 5 * rng.integers(0, 3, n),
-        rng.normal(0, 1, n).round(1),
-    ):
+        rng.standard_t(2, n), rng.normal(0, 1, n) + 5 * rng.integers(0, 3, n), rng.normal(0, 1, n).round(1),
+    ):  # fmt: skip
         tables = [search.table(standardise(x)[0], min(9, n // 3), 0.01, kernel=kernel) for kernel in fused]
         for other in tables[1:]:
             np.testing.assert_array_equal(other.loglik, tables[0].loglik)

@@ -86,8 +86,7 @@ def test_units_change_no_state() -> None:
 def test_many_runs() -> None:
     """More than the climbs are made on are all assigned."""
     state, time, faults = runs(7, n=5000)
-    found = joint_states(np.column_stack((faults, time)), (1.0, 0.0))
-    np.testing.assert_array_equal(found, state)
+    np.testing.assert_array_equal(joint_states(np.column_stack((faults, time)), (1.0, 0.0)), state)
 
 
 def test_steps() -> None:

@@ -27,5 +27,4 @@ def test_studies_print_their_tables(
 ) -> None:
     monkeypatch.setattr(sys, "argv", [name, "--runs", "2", "--sizes", "20", *options])
     study(name).main()
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) >= 2
+    assert len(capsys.readouterr().out.splitlines()) >= 2

@@ -129,8 +129,7 @@ def test_versions_are_compared_on_one_axis() -> None:
 
 def test_a_needle_does_not_flatten_the_bars() -> None:
     """A component of a single value would be thousands of times as high as any bar."""
-    needle = MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0])
-    ax = plot.histogram(X, needle, ax=axes())
+    ax = plot.histogram(X, MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0]), ax=axes())
     (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
     (whole,) = curves(ax, "mixture")
     assert whole[:, 1].max() < 2.5 * np.asarray(steps.get_data()[0]).max()
@@ -188,8 +187,7 @@ def test_distribution_functions_of_versions_share_axes() -> None:
     ax = plot.ecdfs(samples, [MODEL, None], ax=axes(), axis="time (ms)")
     for name, x in samples.items():
         (line,) = curves(ax, f"{name} ({x.size} runs)")
-        at = line[1:-1, 0]
-        np.testing.assert_allclose(line[1:-1, 1], stats.ecdf(x).cdf.evaluate(at))
+        np.testing.assert_allclose(line[1:-1, 1], stats.ecdf(x).cdf.evaluate(line[1:-1, 0]))
         assert (*line[[0, -1], 0], *line[[0, -1], 1]) == (*ax.get_xlim(), 0.0, 1.0)
     assert ax.get_ylim() == (0.0, 1.0)
     (mixture,) = curves(ax, "_mixture")
@@ -206,8 +204,7 @@ def test_large_samples_are_thinned_in_the_rug_only() -> None:
 
 
 def test_the_marked_distance_is_that_of_the_goodness_of_fit() -> None:
-    ax = plot.ecdf(X, MODEL, ax=axes())
-    (mark,) = curves(ax, f"largest distance {ks_distance(X, MODEL):.3f}")
+    (mark,) = curves(plot.ecdf(X, MODEL, ax=axes()), f"largest distance {ks_distance(X, MODEL):.3f}")
     assert abs(mark[0, 1] - mark[1, 1]) == pytest.approx(ks_distance(X, MODEL))
 
 
@@ -309,8 +306,7 @@ def test_forest_is_sorted_by_what_is_proven() -> None:
     rows = comparisons()
     ax = plot.forest(rows[::-1], ax=axes(), title="t", margin=0.02)
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert names[-2:] == ["b5", "b6"]
-    assert names[:2] == ["b0", "b1"]
+    assert (names[-2:], names[:2]) == (["b5", "b6"], ["b0", "b1"])
     by_name = {row.benchmark: row for row in rows}
     assert ax.get_xscale() == "log"
     bounds = [by_name[n].speedup.low if by_name[n].verdict is Verdict.FASTER else 1.0 for n in names]
@@ -322,8 +318,7 @@ def test_forest_is_sorted_by_what_is_proven() -> None:
     assert all(low < row.speedup.value < high for row in rows)
     legend = ax.get_legend()
     assert legend is not None
-    counts = sum(int(text.get_text().split()[0]) for text in legend.get_texts())
-    assert counts == len(rows)
+    assert sum(int(text.get_text().split()[0]) for text in legend.get_texts()) == len(rows)
 
 
 def test_forest_of_many_and_of_one_far_out() -> None:

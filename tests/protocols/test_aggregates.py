@@ -134,10 +134,8 @@ class TestGeometricMeans:
         assert means.these.value > 1 > stats.gmean([c.reference.mean / c.candidate.mean for c in heads])
         told = json.loads(found.to_json())["results"][0]["geometric_means"]["these"]
         assert (told["value"], told["low"], told["high"]) == (
-            means.these.value,
-            means.these.low,
-            means.these.high,
-        )
+            means.these.value, means.these.low, means.these.high,
+        )  # fmt: skip
         assert f"Geometric mean: {means.these.value:.2f}x faster [" in str(found)
         by_means = sp.compare_suite(Suite.from_records(records), protocols="mean").geometric_mean
         assert by_means is not None
@@ -220,18 +218,12 @@ class TestRanking:
         suite = versions_suite(np.random.default_rng(1), {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
         found = rank_suite(suite)
         assert {v.version: (v.best_rank, v.worst_rank) for v in found.versions} == {
-            "a": (4, 4),
-            "b": (1, 2),
-            "c": (3, 3),
-            "d": (1, 2),
-        }
+            "a": (4, 4), "b": (1, 2), "c": (3, 3), "d": (1, 2),
+        }  # fmt: skip
         assert found.versions[-1].speedup.value == 1.0
         assert {v.version: round(v.speedup.value, 1) for v in found.versions} == {
-            "a": 1,
-            "b": 3,
-            "c": 1.5,
-            "d": 3,
-        }
+            "a": 1, "b": 3, "c": 1.5, "d": 3,
+        }  # fmt: skip
 
     def test_only_benchmarks_of_all(self) -> None:
         suite = versions_suite(np.random.default_rng(4), {"a": 1.0, "b": 2.0, "c": 3.0})
@@ -299,8 +291,7 @@ def test_a_mean_of_logarithms_against_scipy() -> None:
     assert (with_floor.error, with_floor.df) == pytest.approx((math.hypot(these.error, 0.03), 5.0))
     assert with_sessions(these, 0.03, 500.0).df == these.df
     assert with_sessions(these, 0.0, 5.0) == these
-    floor = NoiseFloor("", {}, {Key("").metric: SessionSpread(2e-4, 7.0, 0.0, 2)})
-    held = log_ratios(pairs[:1], floor)
+    held = log_ratios(pairs[:1], NoiseFloor("", {}, {Key("").metric: SessionSpread(2e-4, 7.0, 0.0, 2)}))
     assert (held.sessions, held.degrees) == pytest.approx((math.sqrt(2 * 2e-4), 7.0))
     whole = geometric_means(pairs, 0.1)
     assert whole.like_these == like.estimate(0.1)

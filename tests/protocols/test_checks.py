@@ -13,11 +13,8 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.caveats import caveats_of, few_runs
-from speedproof.protocols.checks import coarse_values, of_runs, order_tests, same_values, steadiness
+from speedproof.protocols.checks import coarse_values, of_runs, same_values
 from speedproof.protocols.results import Comparison
-from speedproof.stats.dependence import drift, drift_within, lag1
-
-ORDER = frozenset({Trait.ORDER_KNOWN})
 
 
 def told(kind: Assumption, sample: Sample, used: Sample | None = None, nested: bool = False) -> list[Any]:
@@ -25,15 +22,10 @@ def told(kind: Assumption, sample: Sample, used: Sample | None = None, nested: b
     return [(c.held, c.statistic, c.message) for c in checks if c.kind is kind]
 
 
-@pytest.mark.parametrize(
-    ("values", "count", "what"),
-    [
-        ([0.0, 1.0, 0.0, 2.0], 2, "0"),
-        ([0.0], 1, "0"),
-        ([-0.5, 0.0, 0.0, 1.0], 1, "negative"),
-        ([-0.5, -2.0, 0.0], 2, "negative"),
-    ],
-)
+@pytest.mark.parametrize(("values", "count", "what"), [
+    ([0.0, 1.0, 0.0, 2.0], 2, "0"), ([0.0], 1, "0"), ([-0.5, 0.0, 0.0, 1.0], 1, "negative"),
+    ([-0.5, -2.0, 0.0], 2, "negative"),
+])  # fmt: skip
 @pytest.mark.parametrize("unit", ["s", "B"])
 def test_values_that_are_no_ratios_are_counted(values: list[float], count: int, what: str, unit: str) -> None:
     unit = "B" if what == "negative" else unit  # a time is never negative
@@ -66,14 +58,10 @@ def test_one_unit_may_be_an_outlier(n: int, kept: int, found: bool) -> None:
 def test_one_measurement_given_twice() -> None:
     """Equal, in order, and more than one value, or at one place of one file."""
     for x, y, same in (
-        ([1.0, 2.0], [1.0, 2.0], True),
-        ([1.0, 2.0], [2.0, 1.0], False),
-        ([1.0, 2.0], [1.0, 2.0, 3.0], False),
-        ([1.0, 2.0, 3.0], [1.0, 2.0], False),
-        ([1.0, 2.0], [1.0, 3.0], False),
-        ([1.0], [1.0], False),
+        ([1.0, 2.0], [1.0, 2.0], True), ([1.0, 2.0], [2.0, 1.0], False), ([1.0, 2.0], [1.0, 2.0, 3.0], False),
+        ([1.0, 2.0, 3.0], [1.0, 2.0], False), ([1.0, 2.0], [1.0, 3.0], False), ([1.0], [1.0], False),
         ([2.0, 2.0], [2.0, 2.0], False),
-    ):
+    ):  # fmt: skip
         for sources in (("", ""), ("a.txt", "b.txt"), ("a.txt", "a.txt")):
             sides = (Sample(np.array(v), source=s) for v, s in zip((x, y), sources, strict=True))
             kinds = [check.kind for check in same_values(*sides)]
@@ -125,11 +113,9 @@ def test_values_in_coarse_steps() -> None:
     sides = [list(some) for n in (1, 2, 3) for some in itertools.combinations_with_replacement(grid, n)]
     both = [(x, y) for x in sides for y in sides][::3]
     both += [
-        ([10.0, 12.0], [10.0, 11.0]),
-        ([10.0, 11.0], [10.0, 12.0]),
-        ([1.0, 1.0], [1.0]),
+        ([10.0, 12.0], [10.0, 11.0]), ([10.0, 11.0], [10.0, 12.0]), ([1.0, 1.0], [1.0]),
         ([0.0, 0.0], [0.0, 1.0]),
-    ]
+    ]  # fmt: skip
     pairs = [Pair(Key(str(i)), *(Sample(np.array(v), "B") for v in xy)) for i, xy in enumerate(both)]
     seen = set()
     for (x, y), pair, found in zip(both, pairs, coarse_values(pairs), strict=True):
@@ -138,37 +124,6 @@ def test_values_in_coarse_steps() -> None:
         assert len(coarse_values([pair])[0]) == len(found)
         seen.add(step is None)
     assert seen == {True, False}
-
-
-@pytest.mark.parametrize("n", [7, 8, 20])
-def test_neighbours_and_trends_are_those_of_their_tests(n: int) -> None:
-    """Of eight runs or more in a known order."""
-    rng = np.random.default_rng(n)
-    values = [rng.standard_normal(n) + 9.0 for _ in range(3)]
-    samples = [
-        Sample(v, traits=t) for v, t in zip(values, (ORDER, frozenset(), ORDER | {Trait.SORTED}), strict=True)
-    ]
-    samples.append(Sample(values[2], traits=ORDER))
-    found, ranks = order_tests(samples, samples)
-    for i, v in ((0, values[0]), (3, values[2])):
-        if n < 8:
-            assert (found[i], ranks[i]) == (None, None)
-            continue
-        serial, trend = lag1(v), drift(v)
-        expected = [(serial.statistic, serial.pvalue), (trend.statistic, trend.pvalue)]
-        told_of = found[i]
-        assert told_of is not None
-        for tested, other in zip(told_of, expected, strict=True):
-            assert tested == pytest.approx(tuple(map(float, other)))
-    assert found[1:3] == [None, None]
-    processes = np.arange(n) // 4
-    nested = [Sample(v, processes=processes, traits=ORDER) for v in values[:2]]
-    steady = steadiness([*nested, samples[0]])
-    assert steady[2] is None
-    for one, v in zip(steady[:2], values[:2], strict=True):
-        within = drift_within(v[None], processes)
-        expected_within = float(within.statistic[0]), float(within.pvalue[0])
-        assert one == pytest.approx(expected_within, nan_ok=True)
 
 
 def test_how_values_are_nested_is_told() -> None:
@@ -288,14 +243,9 @@ def test_of_one_process_twice_the_same_and_stopped() -> None:
     ]
     assert caveats_told((process, process)) == [(Assumption.TWO_MEASUREMENTS, BOTH, (), "")]
     stopped = frozenset({Trait.STOPPED_ON_RESULT})
-    a, b, c = (
-        one(level, traits=marks, source=f"{name}.jsonl line {line}")
-        for level, name, line, marks in (
-            (1.0, "r", 7, stopped),
-            (2.0, "r", 12, frozenset()),
-            (3.0, "s", 3, stopped),
-        )
-    )
+    a, b, c = (one(level, traits=marks, source=f"{name}.jsonl line {line}") for level, name, line, marks in (
+        (1.0, "r", 7, stopped), (2.0, "r", 12, frozenset()), (3.0, "s", 3, stopped),
+    ))  # fmt: skip
     planned = Assumption.PLANNED_SIZE, BOTH
     assert caveats_told((a, b)) == caveats_told((b, a)) == [(*planned, (), "r.jsonl")]
     assert caveats_told((a, c)) == [(*planned, (), "FILE")]
@@ -337,10 +287,8 @@ def test_fewer_than_four_runs_that_prove_something() -> None:
         assert few(decided(9, 2, repeated=unit)) == [(("new",), (), f"{plural}, 25 %")]
         assert few(decided(3, 3, repeated=unit)) == [(BOTH, (), f"{plural}, 12.5 %")]
     rows = (
-        decided(9, 9),
-        decided(3, 9, benchmark="c"),
-        decided(3, 19, benchmark="d"),
+        decided(9, 9), decided(3, 9, benchmark="c"), decided(3, 19, benchmark="d"),
         decided(9, 3, benchmark="e"),
-    )
+    )  # fmt: skip
     assert few(*rows) == [(("old",), ("c", "d"), "runs, 12.5 %"), (("new",), ("e",), "runs, 12.5 %")]
     assert few(decided(5, 6), decided(3, 9), of=2) == [(("old",), ("b",), "runs, 12.5 %")]

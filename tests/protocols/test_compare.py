@@ -38,8 +38,7 @@ times = st.lists(
 @settings(max_examples=150, deadline=None)
 def test_bounds_say_what_the_verdict_says(x: list[float], y: list[float], alpha: float) -> None:
     """The certified speedup exceeds 1 exactly when the verdict is faster, and is below 1 when it is slower."""
-    rules = Rules(alpha)
-    for result in compare_samples(sample(x), sample(y), rules, protocols=("mean", "median")):
+    for result in compare_samples(sample(x), sample(y), Rules(alpha), protocols=("mean", "median")):
         low, high = result.speedup.low, result.speedup.high
         assert (low > 1) == (result.verdict is Verdict.FASTER)
         assert (high < 1) == (result.verdict is Verdict.SLOWER)
@@ -80,8 +79,7 @@ def test_constant_samples(n: int) -> None:
     assert {"normality of X", "normality of Y"} <= check_names(mean)
     assert math.isnan(mean.speedup.low)
     assert mean.speedup.value == 1.25
-    median = compare_medians(x, y)
-    assert (median.verdict is Verdict.FASTER) == (n > 2)
+    assert (compare_medians(x, y).verdict is Verdict.FASTER) == (n > 2)
     assert mean.needed is not None
     assert mean.needed.reference != n + 1  # no number of equal values decides
     single = compare_single_runs(x, y)

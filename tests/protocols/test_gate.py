@@ -188,8 +188,7 @@ def test_a_pass_needs_every_benchmark_and_no_correction() -> None:
     assert judged([0.04, np.nan], [1.0, np.nan]) is Outcome.UNDECIDED
     assert judged([0.05], [1.0]) is Outcome.PASS  # p <= alpha rejects
     assert judged([0.95], [0.05]) is Outcome.FAIL
-    samples = draws(3, *[1.01] * 12, n=12, m=12)
-    result = hold(suite_of(samples), margin=0.01)
+    result = hold(suite_of(draws(3, *[1.01] * 12, n=12, m=12)), margin=0.01)
     near = [row for row in result.rows if 0.05 / 12 < row.required.pvalue <= 0.05]
     assert near
     assert {row.outcome for row in near} == {Outcome.PASS}
@@ -253,14 +252,11 @@ def test_claims_beyond_the_policy_are_corrected_too() -> None:
     assert all("equivalence" in proven_claims(row) for row in result.rows)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "protocol", "remark"),
-    [
-        ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 4 of each"),
-        ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
-        ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
-    ],
-)
+@pytest.mark.parametrize(("x", "y", "protocol", "remark"), [
+    ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 4 of each"),
+    ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
+    ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
+])  # fmt: skip
 def test_too_little_to_decide(x: list[float], y: list[float], protocol: Location, remark: str) -> None:
     """One run, constant values: undecided, never a pass, with a reason."""
     (row,) = hold(suite_of({"b": (np.array(x), np.array(y))}), rules=GateRules(protocol=protocol)).rows
@@ -330,8 +326,7 @@ def study() -> ModuleType:
 def test_false_alarms_within_binomial_bounds(study: ModuleType) -> None:
     """No policy and correction errs more often than its stated risk explains, on A/A suites and at the edge."""
     shares = list(study.simulate(200, ("mean", "median"), seed=3, sizes=(20,)))
-    assert len(shares) == 3 * 3 * 3 * 2 * 3
-    assert [share for share in shares if share.excessive] == []
+    assert (len(shares), [share for share in shares if share.excessive]) == (3 * 3 * 3 * 2 * 3, [])
     uncorrected = [
         s for s in shares if (s.multiplicity, s.situation, s.shape) == ("none", "edge, fail", "normal")
     ]
@@ -406,8 +401,7 @@ def now_and_then(n: int, seed: int, slow: float = 1.5) -> tuple[np.ndarray, np.n
 
 def test_what_is_slow_now_and_then_does_not_pass() -> None:
     """Typically faster, on average proven slower beyond the margin: the gate fails, and says of what."""
-    steady = draws(3, 1.0, 1.0, n=40)
-    samples = {"steady": steady["b0"], "spiky": now_and_then(60, 1)}
+    samples = {"steady": draws(3, 1.0, 1.0, n=40)["b0"], "spiky": now_and_then(60, 1)}
     found = sp.gate(suite_of(samples))
     assert found.outcome is Outcome.FAIL
     row = next(row for row in found.decision.rows if row.comparison.benchmark == "spiky")
@@ -484,8 +478,7 @@ def test_what_fails_on_average_fails_at_every_smaller_margin() -> None:
         scipy_stats.ttest_ind((1 + m) * x, y, equal_var=False, alternative="less").pvalue for m in margins
     ]
     expected = [Outcome.FAIL if 3 * p <= 0.05 else Outcome.PASS for p in worse]
-    assert [row.outcome for row in rows] == expected
-    assert {*expected} == {Outcome.FAIL, Outcome.PASS}
+    assert ([row.outcome for row in rows], {*expected}) == (expected, {Outcome.FAIL, Outcome.PASS})
 
 
 def test_a_pass_says_that_the_mean_goes_the_other_way() -> None:

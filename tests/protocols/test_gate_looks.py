@@ -54,8 +54,7 @@ def test_rules_of_the_next_look(looks: int) -> None:
     before = decision([row("a", PASS), row("b", UNDECIDED)], rules=first)
     given: Any
     for given in itertools.product((None, 0.1), (None, "holm"), (None, "typical")):
-        found = next_of(before, *given)
-        assert found == GateRules(alpha=0.1 / looks, looks=looks, look=2, family=2)
+        assert next_of(before, *given) == GateRules(alpha=0.1 / looks, looks=looks, look=2, family=2)
     for given in ((0.2, None, None), (None, "bh", None), (None, None, "mean"), (0.1, "holm", "median")):
         with pytest.raises(DataError, match="chosen once"):
             next_of(before, *given)

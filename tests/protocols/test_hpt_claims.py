@@ -116,20 +116,13 @@ def few(*rows: Any, of: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...],
     ]
 
 
-@pytest.mark.parametrize(
-    ("count", "confidences", "expected"),
-    [
-        (5, (1 - 2.0**-5,), ""),
-        (5, (0.99,), "with 5 benchmarks the confidence cannot exceed 0.9688; 0.99 takes at least 7"),
-        (5, (1 - 2.0**-6, 0.99), "0.984375 takes at least 6"),
-        (1, (0.95,), "with 1 benchmark the confidence cannot exceed 0.5; 0.95 takes at least 5"),
-        (
-            4,
-            (0.99, 0.5, 0.95),
-            "with 4 benchmarks the confidence cannot exceed 0.9375; 0.95 takes at least 5",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("count", "confidences", "expected"), [
+    (5, (1 - 2.0**-5,), ""),
+    (5, (0.99,), "with 5 benchmarks the confidence cannot exceed 0.9688; 0.99 takes at least 7"),
+    (5, (1 - 2.0**-6, 0.99), "0.984375 takes at least 6"),
+    (1, (0.95,), "with 1 benchmark the confidence cannot exceed 0.5; 0.95 takes at least 5"),
+    (4, (0.99, 0.5, 0.95), "with 4 benchmarks the confidence cannot exceed 0.9375; 0.95 takes at least 5"),
+])  # fmt: skip
 def test_confidences_out_of_reach(count: int, confidences: tuple[float, ...], expected: str) -> None:
     """n benchmarks reach 1 - 2^-n, and at that confidence itself nothing is noted."""
     a, b = [[4.0, 5.0, 6.0]] * count, [[1.0, 2.0, 3.0]] * count
@@ -139,17 +132,11 @@ def test_confidences_out_of_reach(count: int, confidences: tuple[float, ...], ex
         hpt_of_scores(b, a, confidences=[1e-17])
 
 
-@pytest.mark.parametrize(
-    ("runs", "rule", "expected"),
-    [
-        ((1, 1), "exact", "not used"),
-        ((3, 3), "exact", "exact, conditional on ties"),
-        ((40, 40), "exact", "normal, corrected for ties and continuity"),
-        ((3, 3), "paper", "exact table"),
-        ((3, 12), "paper", "normal"),
-        ((3, 11), "paper", "exact table"),
-    ],
-)
+@pytest.mark.parametrize(("runs", "rule", "expected"), [
+    ((1, 1), "exact", "not used"), ((3, 3), "exact", "exact, conditional on ties"),
+    ((40, 40), "exact", "normal, corrected for ties and continuity"), ((3, 3), "paper", "exact table"),
+    ((3, 12), "paper", "normal"), ((3, 11), "paper", "exact table"),
+])  # fmt: skip
 def test_the_first_levels_method(runs: tuple[int, int], rule: Any, expected: str) -> None:
     a, b = (np.arange(float(n)) + 1 for n in runs)
     assert hpt_of_scores([a], [b], rule=rule).method.split("; ")[0] == f"rank-sum: {expected}"
@@ -210,8 +197,7 @@ def test_many_runs_against_scipy(n: int, m: int, speedup: Fraction) -> None:
         for p, alternative in zip(found[1:], ("greater", "less"), strict=True):
             expected = stats.mannwhitneyu(a, y, alternative=alternative, method="asymptotic").pvalue
             assert p == pytest.approx(expected, rel=1e-9)
-        won = stats.mannwhitneyu(a, y).statistic
-        z = (won - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+        z = (stats.mannwhitneyu(a, y).statistic - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
         plain = hpt_levels.tested_state(duel, speedup, "paper")
         assert plain[1:] == pytest.approx((stats.norm.sf(z), stats.norm.cdf(z)), rel=1e-9)
         for state, p, q in (found, plain):
@@ -258,13 +244,10 @@ def test_what_a_benchmark_says(size: float, literal: bool) -> None:
     cases = (
         ([3.0, 4.0, 5.0], [1.0, 1.5, 2.0], 1, 2.5, False),
         ([1.0, 1.5, 2.0], [3.0, 4.0, 5.0], -1, -2.5, False),
-        ([1.0, 4.0, 6.0], [1.5, 3.0, 5.0], 0, 0.0, False),
-        (high, low, 1, -3.0 if literal else 0.0, True),
-        (low, high, -1, 3.0 if literal else 0.0, True),
-        ([2.0], [1.5], 1, 0.5, False),
-        ([1.5], [2.0], -1, -0.5, False),
-        ([2.0], [2.0], 0, 0.0, False),
-    )
+        ([1.0, 4.0, 6.0], [1.5, 3.0, 5.0], 0, 0.0, False), (high, low, 1, -3.0 if literal else 0.0, True),
+        (low, high, -1, 3.0 if literal else 0.0, True), ([2.0], [1.5], 1, 0.5, False),
+        ([1.5], [2.0], -1, -0.5, False), ([2.0], [2.0], 0, 0.0, False),
+    )  # fmt: skip
     for a, b, state, difference, conflict in cases:
         level = 0.35 if conflict else None
         duel = score_duel(np.array(a) * size, np.array(b) * size, level=level)
@@ -300,8 +283,7 @@ def test_whole_numbers_at_the_end_of_64_bits() -> None:
     for digits, exact in ((562949953421311.0, True), (562949953421312.0, False)):
         for duel in (score_duel([digits * 1e14], [5.0**14]), cost_duel([5.0**14], [digits * 1e14])):
             assert (duel.upper.values.dtype == np.int64) is exact
-            assert duel.upper.values.tolist() == [int(digits) << 14]
-            assert duel.lower.values.tolist() == [1]
+            assert (duel.upper.values.tolist(), duel.lower.values.tolist()) == ([int(digits) << 14], [1])
     duel = score_duel([4.0], [1.0, 4.0])
     assert duel.lower.values.dtype == np.int64
     for product in (2**61 - 1, 2**61, 2**61 + 1, 2**62):  # four times this, against the largest of 64 bits

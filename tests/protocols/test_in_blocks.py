@@ -145,8 +145,7 @@ def test_a_steadier_metric_is_not_said_to_decide(tmp_path: Path) -> None:
         for i, both in enumerate(noise)
         for v, t in zip(("old", "new"), both, strict=True)
     ]
-    path = write(tmp_path / "s.jsonl", session(), *lines)
-    told = speedproof("run", "--review", str(path))[1]
+    told = speedproof("run", "--review", str(write(tmp_path / "s.jsonl", session(), *lines)))[1]
     assert told.startswith("Undecided")
     assert "--decide-by" not in told
 

@@ -152,8 +152,7 @@ def test_what_is_not_proven_says_so_in_every_output(factor: float, runs: int) ->
         at: replace(s, values=np.repeat(s.values[:runs], 2), processes=np.repeat(np.arange(runs), 2))
         for at, s in sides.items()
     }
-    suite = sp.Suite(("x", "y"), samples)
-    result, steady = sp.compare_suite(suite), factor == 1.0 and runs == 12
+    result, steady = sp.compare_suite(sp.Suite(("x", "y"), samples)), factor == 1.0 and runs == 12
     written = json.loads(result.to_json())["results"][0]["comparisons"]
     proven = [c["proven"] for c in written if c["protocol"] == "typical" and c["verdict"] == "slower"]
     frame = result.to_frame("pyarrow").to_pylist()
@@ -241,8 +240,7 @@ def test_factors_are_alike_within_a_tenth_of_the_middle_one(sides: str, most: in
 )
 def test_two_speeds_of_processes(processes: int, factor: float, told: bool) -> None:
     """Five processes and 5 %, at least; the median of each counts. Rates and times are beside each other."""
-    level = np.where(np.arange(processes) % 2, factor, 1.0)
-    values = np.repeat(level, 3)
+    values = np.repeat(np.where(np.arange(processes) % 2, factor, 1.0), 3)
     values[::3] *= 50.0  # the first value of each process moves its mean, not its median
     number = np.repeat(np.arange(processes), 3)
     slow, fast = Sample(1.1 * values, "u", processes=number), Sample(values, "u", processes=number)

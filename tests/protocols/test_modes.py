@@ -84,8 +84,7 @@ def test_dependent_runs_support_no_claim() -> None:
     rng = np.random.default_rng(8)
     ordered = frozenset({Trait.ORDER_KNOWN})
     x = Sample(np.sort(bimodal(rng, 0.5)), traits=ordered)
-    y = Sample(bimodal(rng, 0.1, 0.5), traits=ordered)
-    found = compare_modes(Pair(Key("b"), x, y))
+    found = compare_modes(Pair(Key("b"), x, Sample(bimodal(rng, 0.1, 0.5), traits=ordered)))
     assert found is not None
     assert Assumption.RUN_ORDER in found.undermining
     assert found.conclusion.startswith("no claim: ")
@@ -182,8 +181,7 @@ def test_how_little_a_mixture_says_something_of() -> None:
         assert compare_modes(of_metric(short, np.append(x, 1.5))) is None
         assert compare_modes(of_metric(np.append(x, 1.5), short)) is None
     # What the largest value of each side is decides, wherever the others are.
-    spread = np.append(x, 1e3)
-    far = 1e50 * spread
+    far = 1e50 * np.append(x, 1e3)
     near = far / 1e100
     wide = near.copy()
     wide[0] *= 1e-9

@@ -129,15 +129,11 @@ def test_a_geometric_mean_covers_whatever_sessions_share(shared: float) -> None:
     assert missed <= stats.binom(times, 0.05).ppf(0.999)
 
 
-@pytest.mark.parametrize(
-    ("x", "y"),
-    [
-        (np.linspace(3.0, 3.1, 12), np.zeros(12)),
-        (np.zeros(12), np.linspace(3.0, 3.1, 12)),
-        (np.linspace(-3.1, -3.0, 12), np.linspace(3.0, 3.1, 12)),
-        (np.linspace(3.0, 3.1, 12), np.linspace(-3.1, -3.0, 12)),
-    ],
-)
+@pytest.mark.parametrize(("x", "y"), [
+    (np.linspace(3.0, 3.1, 12), np.zeros(12)), (np.zeros(12), np.linspace(3.0, 3.1, 12)),
+    (np.linspace(-3.1, -3.0, 12), np.linspace(3.0, 3.1, 12)),
+    (np.linspace(3.0, 3.1, 12), np.linspace(-3.1, -3.0, 12)),
+])  # fmt: skip
 @pytest.mark.parametrize("margin", [None, 0.05])
 def test_without_a_ratio_nothing_is_proven(x: np.ndarray, y: np.ndarray, margin: float | None) -> None:
     """How much sessions differ is known as a ratio: what has none cannot be held against it."""

@@ -104,8 +104,7 @@ def test_what_fewer_than_four_runs_show_is_no_proof() -> None:
 @pytest.mark.parametrize("effect", [0.02, 0.03])
 def test_against_the_power_of_the_t_test(effect: float) -> None:
     """Of normal runs the number is that of the non-central t distribution, up to the error of 300 comparisons."""
-    found = planned(normal(1, 200), normal(2, 200), effect)
-    for size in found.sizes:
+    for size in planned(normal(1, 200), normal(2, 200), effect).sizes:
         exact = t_test_runs((10.0 - 10.0 / (1.0 + effect)) / 0.5, size.power)
         assert size.runs == pytest.approx(exact, rel=0.25)
         assert size.low < size.runs < size.high
@@ -193,15 +192,11 @@ def test_python() -> None:
         _ = both.runs
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"effect": 0.0}, "effect="),
-        ({"effect": "x"}, "effect="),
-        ({"effect": 0.02, "protocol": "best"}, "protocol='best'"),
-        ({"effect": 0.02, "quantile": 0.2}, "quantile="),
-    ],
-)
+@pytest.mark.parametrize(("options", "told"), [
+    ({"effect": 0.0}, "effect="), ({"effect": "x"}, "effect="),
+    ({"effect": 0.02, "protocol": "best"}, "protocol='best'"),
+    ({"effect": 0.02, "quantile": 0.2}, "quantile="),
+])  # fmt: skip
 def test_bad_requests(options: dict[str, Any], told: str) -> None:
     with pytest.raises(sp.SpeedproofError, match=told):
         sp.plan(normal(1, 10), **options)

@@ -51,8 +51,7 @@ def test_processes_are_the_unit() -> None:
     x, y = draw(1, 40, 5), draw(2, 40, 5)
     nested = sp.compare(x, y, unit="ms", quantile=0.9).headline
     medians = sp.compare(np.median(x, axis=1), np.median(y, axis=1), unit="ms", quantile=0.9).headline
-    assert nested.reference.n == 40
-    assert nested.speedup == medians.speedup
+    assert (nested.reference.n, nested.speedup) == (40, medians.speedup)
 
 
 @pytest.mark.parametrize("q", [0.5, 0.75, 0.975, 0.9999])
@@ -122,17 +121,10 @@ def suite(old: float, new: float, unit: str = PER_OP, *, higher: bool = False) -
 
 
 @pytest.mark.parametrize("protocol", ["typical", "median"])
-@pytest.mark.parametrize(
-    ("old", "new", "speedup", "outcome", "same"),
-    [
-        (0, 1, 0.0, "fail", "fail"),
-        (1, 0, math.inf, "pass", "fail"),
-        (0, 0, 1.0, "pass", "pass"),
-        (5, 5, 1.0, "pass", "pass"),
-        (5, 6, 5 / 6, "fail", "fail"),
-        (6, 5, 1.2, "pass", "fail"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "speedup", "outcome", "same"), [
+    (0, 1, 0.0, "fail", "fail"), (1, 0, math.inf, "pass", "fail"), (0, 0, 1.0, "pass", "pass"),
+    (5, 5, 1.0, "pass", "pass"), (5, 6, 5 / 6, "fail", "fail"), (6, 5, 1.2, "pass", "fail"),
+])  # fmt: skip
 def test_a_gate_decides_counts(
     protocol: Location, old: float, new: float, speedup: float, outcome: str, same: str
 ) -> None:
@@ -163,10 +155,8 @@ def test_what_is_said_of_zeros() -> None:
         for measured in (worse, better, equal)
     ]
     assert [text.rpartition("; ")[2] for text in sentences] == [
-        "worse by any factor",
-        "better by any factor",
-        "1.00x",
-    ]
+        "worse by any factor", "better by any factor", "1.00x",
+    ]  # fmt: skip
 
 
 def test_readings_are_no_counts() -> None:

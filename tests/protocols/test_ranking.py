@@ -47,8 +47,7 @@ def test_a_version_of_zeros_is_ranked(scale: float) -> None:
             )
             for factor, more in ((scale, 0.0), (1.0, 1.0))
         )
-        assert zeros.pairs == ones.pairs
-        assert zeros.groups == ones.groups
+        assert (zeros.pairs, zeros.groups) == (ones.pairs, ones.groups)
         assert [(v.version, v.chance, v.ties) for v in zeros.versions] == [
             (v.version, v.chance, v.ties) for v in ones.versions
         ]
@@ -78,8 +77,7 @@ def test_ranks_against_brute_force() -> None:
             ranks = {1 + order.index(place.version) for order in allowed}
             assert place.best_rank <= min(ranks)
             assert max(ranks) <= place.worst_rank
-            beaten_by = sum(second == place.version for _, second in ahead)
-            assert place.best_rank == 1 + beaten_by
+            assert place.best_rank == 1 + sum(second == place.version for _, second in ahead)
         seen_ties += bool(found.groups)
     assert seen_ties > 10
 
@@ -190,8 +188,7 @@ def test_ranking_orders_by_the_single_run() -> None:
     samples = {"steady": Sample(STEADY.rvs(80, 1)), "fast": Sample(FAST.rvs(80, 2))}
     found = rank_runs(samples, resamples=50, seed=3)
     first, second = found.versions
-    assert (first.version, second.version) == ("fast", "steady")
-    assert (first.modes, second.modes) == (2, 1)
+    assert (first.version, second.version, first.modes, second.modes) == ("fast", "steady", 2, 1)
     below = probability_below(samples["fast"].values, samples["steady"].values)
     assert first.chance.value == pytest.approx(below)
     assert first.mixture_chance is not None
@@ -202,13 +199,11 @@ def test_ranking_orders_by_the_single_run() -> None:
 
 def test_a_shallow_dip_parts_no_modes() -> None:
     """A density of two peaks with a dip of less than a fifth has I4 = 2 and one mode, as in ``model``."""
-    two = MixtureModel([0.5, 0.5], [10.0, 12.6], [1.0, 1.0])
-    x = two.ppf(np.linspace(0.001, 0.999, 400))
+    x = MixtureModel([0.5, 0.5], [10.0, 12.6], [1.0, 1.0]).ppf(np.linspace(0.001, 0.999, 400))
     fitted = fit(x).model
     assert fitted.modes().count == 2
     assert 0 < fitted.modes().dips[0] < DIP
-    found = rank_runs({"two": Sample(x), "slow": Sample(x + 100)}, resamples=20)
-    assert found.versions[0].modes == 1
+    assert rank_runs({"two": Sample(x), "slow": Sample(x + 100)}, resamples=20).versions[0].modes == 1
 
 
 def test_the_largest_wins_when_higher_is_better() -> None:
@@ -229,8 +224,7 @@ def test_a_constant_version_is_ranked_without_mixtures() -> None:
         ("flat", None, None),
         ("noisy", 1, None),
     ]
-    assert found.versions[0].best_rank == 1
-    assert found.error == 0.0
+    assert (found.versions[0].best_rank, found.error) == (1, 0.0)
 
 
 def test_of_equal_chances_the_better_median_is_first() -> None:
@@ -248,8 +242,7 @@ def test_who_wins_a_ranking() -> None:
     for names, winner in (("abc", "b"), ("ac", "a"), ("cb", "b")):
         found = rank_runs({v: apart[v] for v in names}, resamples=0)
         assert (found.leading, found.winner, found.undermined) == ([winner], winner, False)
-    close = {**apart, "d": Sample(np.linspace(0.01, 1.01, 12) + 1.0)}
-    found = rank_runs(close, resamples=0)
+    found = rank_runs({**apart, "d": Sample(np.linspace(0.01, 1.01, 12) + 1.0)}, resamples=0)
     assert (set(found.leading), found.winner) == ({"b", "d"}, "")
     failing = {**apart, "c": Sample(apart["c"].values, traits=frozenset({Trait.FAILED_RUNS}))}
     assert rank_runs(failing, resamples=0).undermined

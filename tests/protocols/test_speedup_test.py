@@ -160,19 +160,12 @@ def report(given: list[Entry], **options: Any) -> SuiteReport:
     )
 
 
-@pytest.mark.parametrize(
-    ("times", "weights", "expected"),
-    [
-        ([1.0], [1.0], None),
-        ([3.0, 1.0], [1.0, 1.0], ("b0", 0.75)),
-        ([1.0, 3.0], [1.0, 1.0], ("b1", 0.75)),
-        ([3.0, 1.0], [1.0, 3.0], None),
-        ([3.0, 1.0], [1.0, 5.0], ("b1", 0.625)),
-        ([2.0, 2.0, 4.0], [1.0, 1.0, 1.0], None),
-        ([2.0, 2.0, 5.0], [1.0, 1.0, 1.0], ("b2", 5 / 9)),
-        ([0.0, 0.0], [1.0, 1.0], None),
-    ],
-)
+@pytest.mark.parametrize(("times", "weights", "expected"), [
+    ([1.0], [1.0], None), ([3.0, 1.0], [1.0, 1.0], ("b0", 0.75)), ([1.0, 3.0], [1.0, 1.0], ("b1", 0.75)),
+    ([3.0, 1.0], [1.0, 3.0], None), ([3.0, 1.0], [1.0, 5.0], ("b1", 0.625)),
+    ([2.0, 2.0, 4.0], [1.0, 1.0, 1.0], None), ([2.0, 2.0, 5.0], [1.0, 1.0, 1.0], ("b2", 5 / 9)),
+    ([0.0, 0.0], [1.0, 1.0], None),
+])  # fmt: skip
 def test_a_benchmark_that_is_more_than_half_of_the_total(
     times: list[float], weights: list[float | None], expected: tuple[str, float] | None
 ) -> None:
@@ -182,8 +175,7 @@ def test_a_benchmark_that_is_more_than_half_of_the_total(
         for k, (t, w) in enumerate(zip(times, weights, strict=True))
     ]
     found = report(given)
-    assert found.dominant == expected
-    assert found.weighting == "custom"
+    assert (found.dominant, found.weighting) == (expected, "custom")
 
 
 @pytest.mark.parametrize("weights", [[None, None], [1.0, None], [0.0, 0.0], [1.0, -1.0]])

@@ -61,19 +61,13 @@ def samples() -> list[tuple[str, Sample, Sample]]:
     skewed = Sample(10 + rng.exponential(1.0, 40)), Sample(9.8 + rng.exponential(1.0, 33))
     coarse = Sample(np.round(normal(9, 10.4).values, 1)), Sample(np.round(normal(9).values, 1))
     found = [
-        ("normal", normal(12, 10.4), normal(9)),
-        ("normal again", normal(12, 10.1), normal(9)),
+        ("normal", normal(12, 10.4), normal(9)), ("normal again", normal(12, 10.1), normal(9)),
         ("equal sizes", normal(12, 10.1, 0.2), normal(12, 10.0)),
-        ("large", normal(45, 10.05), normal(38, noise=0.6)),
-        ("skewed", *skewed),
-        ("coarse", *coarse),
-        ("few", normal(3, 11.0), normal(8)),
-        ("fewer", normal(2, 12.0), normal(2)),
-        ("one", normal(1), normal(6)),
-        ("constant", Sample(np.full(7, 2.0)), normal(7, 2.1, 0.02)),
+        ("large", normal(45, 10.05), normal(38, noise=0.6)), ("skewed", *skewed), ("coarse", *coarse),
+        ("few", normal(3, 11.0), normal(8)), ("fewer", normal(2, 12.0), normal(2)),
+        ("one", normal(1), normal(6)), ("constant", Sample(np.full(7, 2.0)), normal(7, 2.1, 0.02)),
         ("all constant", Sample(np.full(5, 2.0)), Sample(np.full(5, 1.5))),
-        ("separated", normal(31, 20.0), normal(31)),
-        ("alike", walk(24, 30.0, 0.3), walk(20, 31.0, 0.3)),
+        ("separated", normal(31, 20.0), normal(31)), ("alike", walk(24, 30.0, 0.3), walk(20, 31.0, 0.3)),
         ("drift", walk(24, 30.0, 1.0), walk(20, 60.0, 1.0)),
         ("order", normal(24, traits=ORDER), normal(20, 10.2, traits=ORDER)),
         ("nested", nested(6, 5, 10.2), nested(7, 5, 10.0)),
@@ -83,7 +77,7 @@ def samples() -> list[tuple[str, Sample, Sample]]:
         ("trimmed", normal(10, traits=frozenset({Trait.TRIMMED})), normal(11)),
         ("twice", normal(9, 10.0), normal(9, 10.0)),
         ("zeros", Sample(np.array([0.0, 0.1, 0.2, 0.3, 0.1])), Sample(np.array([0.2, 0.1, 0.4, 0.3]))),
-    ]
+    ]  # fmt: skip
     same = found[-2]
     found[-2] = (same[0], same[1], same[1])
     return found
@@ -131,11 +125,9 @@ def same(found: Any, expected: Any) -> None:
 
 
 OPPOSITE = {
-    Verdict.FASTER: Verdict.SLOWER,
-    Verdict.SLOWER: Verdict.FASTER,
-    State.MORE_RUNS_X: State.MORE_RUNS_Y,
+    Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER, State.MORE_RUNS_X: State.MORE_RUNS_Y,
     State.MORE_RUNS_Y: State.MORE_RUNS_X,
-}
+}  # fmt: skip
 OTHER_SIDE = {("X",): ("Y",), ("Y",): ("X",), (): ()}
 
 

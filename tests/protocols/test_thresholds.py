@@ -107,20 +107,13 @@ def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
         assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((1 / 35, 34 / 35, 69 / 70))
 
 
-@pytest.mark.parametrize(
-    ("n", "equal", "told"),
-    [
-        (2, False, "fewer than 3 values"),
-        (2, True, "fewer than 3 values"),
-        (3, False, "not normal and at most 30 runs"),
-        (3, True, "all values are equal"),
-        (30, False, "not normal and at most 30 runs"),
-        (31, False, "not normal: the t test is approximate"),
-        (31, True, "all values are equal"),
-        (5000, False, "not normal: the t test is approximate"),
-        (5001, False, "no valid p-value for more than 5000 values"),
-    ],
-)
+@pytest.mark.parametrize(("n", "equal", "told"), [
+    (2, False, "fewer than 3 values"), (2, True, "fewer than 3 values"),
+    (3, False, "not normal and at most 30 runs"), (3, True, "all values are equal"),
+    (30, False, "not normal and at most 30 runs"), (31, False, "not normal: the t test is approximate"),
+    (31, True, "all values are equal"), (5000, False, "not normal: the t test is approximate"),
+    (5001, False, "no valid p-value for more than 5000 values"),
+])  # fmt: skip
 def test_why_a_sample_is_not_taken_as_normal(n: int, equal: bool, told: str) -> None:
     """At and beyond each size of figure 1 and of Royston's approximation, with one value off or none."""
     values = np.ones(n)

@@ -173,11 +173,8 @@ def test_dependence_holds_a_verdict_back_at_its_pvalues() -> None:
         )
         tried += 1
         for alpha, held in (
-            (plain * (1 - 1e-9), True),
-            (plain, False),
-            (adjusted * (1 - 1e-9), False),
-            (adjusted, True),
-        ):
+            (plain * (1 - 1e-9), True), (plain, False), (adjusted * (1 - 1e-9), False), (adjusted, True),
+        ):  # fmt: skip
             found = compare_typical(*samples, Rules(alpha))
             assert [c.held for c in found.checks if c.kind is Assumption.EFFECTIVE_RUNS] == [held]
     assert tried > 5
@@ -186,11 +183,9 @@ def test_dependence_holds_a_verdict_back_at_its_pvalues() -> None:
 def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
     """One value a session, told by its name; ``numbers`` is the order in which they appear."""
     return Sample(
-        np.array([10.0 + k for k in numbers]),
-        sessions=np.array(numbers),
-        session_names=tuple(names),
+        np.array([10.0 + k for k in numbers]), sessions=np.array(numbers), session_names=tuple(names),
         **fields,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("forms", [("{}", "{}"), ("a{}.json", "b{}.json"), ("old/{}x", "newer/{}x")])
@@ -204,8 +199,7 @@ def test_sessions_are_paired_by_their_names(forms: tuple[str, str]) -> None:
             found = paired_units(Pair(KEY, x, y))
             assert found is not None
             names = [[int(v - 10) for v in found[0].values], [order[int(v - 10)] for v in found[1].values]]
-            assert names[0] == names[1]
-            assert sorted(names[0]) == [0, 1, 2, 3]
+            assert (names[0], sorted(names[0])) == (names[1], [0, 1, 2, 3])
             for side in found:
                 assert (np.asarray(side.sessions) + 10.0).tolist() == side.values.tolist()
 

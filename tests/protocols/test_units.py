@@ -28,8 +28,7 @@ def mean_ratio(x: Sample, y: Sample) -> object:
 
 
 def duels(x: Sample, y: Sample) -> object:
-    pairs = [Pair(Key(name), x, y) for name in "abcdef"]
-    return hpt_of_pairs(pairs, confidences=[0.9]).benchmarks
+    return hpt_of_pairs([Pair(Key(name), x, y) for name in "abcdef"], confidences=[0.9]).benchmarks
 
 
 def ranks(x: Sample, y: Sample) -> object:
@@ -52,15 +51,9 @@ def test_four_sessions_are_the_units(ask: Callable[[Sample, Sample], object]) ->
     assert ask(x, y) != ask(x.per_session(location), y.per_session(location))
 
 
-@pytest.mark.parametrize(
-    ("sizes", "first", "last"),
-    [
-        (((1, 3, 2), (2, 2)), 0, 1),
-        (((5, 4), (7, 3)), 1, 3),
-        (((4, 6), (5, 4)), 0, 4),
-        (((2, 3), (3, 3)), 0, 2),
-    ],
-)
+@pytest.mark.parametrize(("sizes", "first", "last"), [
+    (((1, 3, 2), (2, 2)), 0, 1), (((5, 4), (7, 3)), 1, 3), (((4, 6), (5, 4)), 0, 4), (((2, 3), (3, 3)), 0, 2),
+])  # fmt: skip
 def test_the_last_places_that_every_process_has(
     sizes: tuple[tuple[int, ...], ...], first: int, last: int
 ) -> None:

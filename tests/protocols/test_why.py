@@ -60,10 +60,8 @@ def test_a_speedup_of_weights_and_of_states() -> None:
 def test_the_parts_make_the_whole() -> None:
     """Also where each state gains another factor: log speedup = weights + equal state."""
     times, faults = sides((0.4, 0.1), (1.0, 1.0))
-    slow = faults[1].values > 1000.0
-    times[1] = Sample(np.where(slow, 0.8, 1.1) * times[1].values, label="b")
-    found = why("f", "time", times, {"faults": faults})
-    m = first(found)
+    times[1] = Sample(np.where(faults[1].values > 1000.0, 0.8, 1.1) * times[1].values, label="b")
+    m = first(why("f", "time", times, {"faults": faults}))
     total = log(times[0].values.mean() / times[1].values.mean())
     assert log(known(m.weights).value) + log(known(m.within).value) == pytest.approx(total)
     assert known(m.share).value * total == pytest.approx(log(known(m.weights).value))
@@ -168,8 +166,7 @@ def test_the_two_speeds_of_a_machine(rate: bool) -> None:
     m = found.machine
     assert m is not None
     assert found.named == (m,)
-    slow = [(t.values < 0.75 if rate else t.values > 1.5).mean() for t in times]
-    assert slow == [0.5, 0.2]
+    assert [(t.values < 0.75 if rate else t.values > 1.5).mean() for t in times] == [0.5, 0.2]
     assert [(state.level, state.shares) for state in m.states] == [(1.0, (0.5, 0.8)), (2.0, (0.5, 0.2))]
     if not rate:
         assert known(m.weights).value == pytest.approx(1.5 / 1.2)
@@ -206,19 +203,14 @@ def test_what_is_left_out() -> None:
     some = [Sample(f.values[:90], "") for f in faults]
     nested = [Sample(f.values, "", processes=np.repeat(np.arange(50), 2)) for f in faults]
     others: dict[str, Sequence[Sample | None]] = {
-        "one": [faults[0], None],
-        "some": some,
-        "constant": [Sample(np.full(100, 7.0), "")] * 2,
-        "nested": nested,
-        "faults": faults,
-    }
+        "one": [faults[0], None], "some": some, "constant": [Sample(np.full(100, 7.0), "")] * 2,
+        "nested": nested, "faults": faults,
+    }  # fmt: skip
     found = why("f", "time", times, others)
     assert dict(found.left_out) == {
-        "one": "only one version has it",
-        "some": "known of 90 of 100 and 90 of 100 runs",
-        "constant": "the same in every run",
-        "nested": "not of the same processes",
-    }
+        "one": "only one version has it", "some": "known of 90 of 100 and 90 of 100 runs",
+        "constant": "the same in every run", "nested": "not of the same processes",
+    }  # fmt: skip
     assert [m.metric for m in found.metrics] == ["faults"]
 
 
@@ -228,8 +220,7 @@ def test_runs_that_resemble_their_neighbours() -> None:
     time, count = np.cumsum(rng.normal(size=(60, 2)), axis=0).T
     known, others = Sample(np.exp(0.01 * time), traits=frozenset({Trait.ORDER_KNOWN})), [Sample(count, "")]
     assert why("f", "time", [known], {"count": others}).shifted
-    unknown = Sample(known.values)
-    assert not why("f", "time", [unknown], {"count": others}).shifted
+    assert not why("f", "time", [Sample(known.values)], {"count": others}).shifted
 
 
 def test_the_example_of_builds_names_its_layout() -> None:
@@ -240,19 +231,16 @@ def test_the_example_of_builds_names_its_layout() -> None:
     assert (m.metric, [state.level for state in m.states]) == ("arrays-in-a-set", [6.0, 12.0])
     apart, together = (40.0 * state.shares[0] for state in m.states)
     assert binom.ppf(0.005, 40, 1 / 3) <= apart <= binom.ppf(0.995, 40, 1 / 3)
-    assert [state.shares[1] for state in m.states] == [1.0, 0.0]
-    assert together == 40 - apart
+    assert ([state.shares[1] for state in m.states], together) == ([1.0, 0.0], 40 - apart)
     assert known(m.weights).low > 1.1
 
 
 def test_the_example_names_its_faults() -> None:
     """A program that touches 8 MB in 30 % of runs against 10 %, as measured."""
-    found = sp.why(sp.read("examples/faults/session.jsonl"))["command"]
-    m = first(found)
+    m = first(sp.why(sp.read("examples/faults/session.jsonl"))["command"])
     assert m.metric == "minor-faults"
     assert 0.75 <= known(m.share).value <= 0.95
-    touched = 8 * 2**20 / 4096
-    assert m.states[1].level - m.states[0].level == pytest.approx(touched, rel=0.01)
+    assert m.states[1].level - m.states[0].level == pytest.approx(8 * 2**20 / 4096, rel=0.01)
     assert m.states[1].shares == pytest.approx((0.3, 0.1), abs=0.06)
 
 

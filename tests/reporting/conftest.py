@@ -60,19 +60,13 @@ def mixed() -> Made:
     """Every verdict, a constant sample, one value, ties, an infinite bound."""
     rng = np.random.default_rng(5)
     near = rng.normal(1.0, 0.002, (2, 40))
-    return make(
-        {
-            "gain": (rng.normal(2.0, 0.01, 40), rng.normal(1.0, 0.01, 40)),
-            "loss": (rng.normal(1.0, 0.01, 40), rng.normal(1.5, 0.01, 40)),
-            "same": (near[0], near[1]),
-            "open": (rng.normal(1.0, 0.3, 8), rng.normal(1.0, 0.3, 8)),
-            "constant": ([1.0] * 8, [1.0] * 8),
-            "one": ([1.0], [2.0]),
-            "wild": (rng.normal(1.0, 0.1, 6), rng.normal(0.1, 0.2, 6).clip(0)),
-            "zero": ([0.0] * 6, [0.0] * 6),
-            "tiny": (rng.normal(2e-9, 1e-11, 31), rng.normal(1.9e-9, 1e-11, 31)),
-        }
-    )
+    return make({
+        "gain": (rng.normal(2.0, 0.01, 40), rng.normal(1.0, 0.01, 40)),
+        "loss": (rng.normal(1.0, 0.01, 40), rng.normal(1.5, 0.01, 40)), "same": (near[0], near[1]),
+        "open": (rng.normal(1.0, 0.3, 8), rng.normal(1.0, 0.3, 8)), "constant": ([1.0] * 8, [1.0] * 8),
+        "one": ([1.0], [2.0]), "wild": (rng.normal(1.0, 0.1, 6), rng.normal(0.1, 0.2, 6).clip(0)),
+        "zero": ([0.0] * 6, [0.0] * 6), "tiny": (rng.normal(2e-9, 1e-11, 31), rng.normal(1.9e-9, 1e-11, 31)),
+    })  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -34,14 +34,9 @@ pytestmark = pytest.mark.skipif(
     not (CHROMIUM.exists() and DRIVER.exists()), reason="needs chromium and chromium-driver"
 )
 FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -255,8 +250,7 @@ def test_hostile_names_do_nothing(open_page: Opener, hostile: Made) -> None:
     assert set(rows(driver)) == set(map(visible, hostile[0].benchmarks))
     assert driver.find_elements(By.CSS_SELECTOR, "main img, main script, main b b") == []
     assert "<b>old</b>|\\x" in driver.find_element(By.CSS_SELECTOR, "dl").text
-    legend = driver.find_element(By.CSS_SELECTOR, ".legend").text
-    assert "</title><script>alert(3)</script>" in legend
+    assert "</title><script>alert(3)</script>" in driver.find_element(By.CSS_SELECTOR, ".legend").text
 
 
 def test_policy_stops_what_gets_in(chromium: webdriver.Chrome, mixed: Made, tmp_path: Path) -> None:

@@ -27,14 +27,10 @@ GCC = [str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json")]
 CONFIG = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
 WIDTHS = (60, 80, 100, 200)
 COMMANDS = {
-    "compare": ["compare"],
-    "gate": ["gate"],
-    "hpt": ["hpt"],
-    "rank": ["rank"],
-    "model": ["model", "--bootstrap", "0", "--max-components", "2"],
-    "modes": ["compare", "--modes"],
+    "compare": ["compare"], "gate": ["gate"], "hpt": ["hpt"], "rank": ["rank"],
+    "model": ["model", "--bootstrap", "0", "--max-components", "2"], "modes": ["compare", "--modes"],
     "show": ["show"],
-}
+}  # fmt: skip
 REAL = {
     "pyperf": (
         "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5",
@@ -280,14 +276,9 @@ def test_a_history(tmp_path: Path) -> None:
             "\n".join(map(repr, ((0.01 + 0.005 * (i >= 15)) * rng.lognormal(0, 0.01, 5)).tolist()))
         )
         add = [
-            "history",
-            "add",
-            str(file),
-            "--commit",
-            f"c{i:02d}",
-            "--benchmark",
+            "history", "add", str(file), "--commit", f"c{i:02d}", "--benchmark",
             "a_rather_long_benchmark/sort",
-        ]
+        ]  # fmt: skip
         assert main([*add, "--unit", "s", "--store", store, "--repository", str(tmp_path)], Kept()) == 0
     for asked in ([], ["show", "a_rather_long_benchmark/sort"], ["watch"]):
         found = reports_of("history", *asked, "--store", store, "--repository", str(tmp_path))

@@ -43,10 +43,8 @@ def written(name: str, *reports: Report, target: str = "") -> str:
 
 
 RENDERED: dict[str, Callable[[Report], str]] = {
-    "text": text.render,
-    "fragment": html.fragment,
-    **{name: partial(written, name) for name in FORMATS},
-}
+    "text": text.render, "fragment": html.fragment, **{name: partial(written, name) for name in FORMATS},
+}  # fmt: skip
 
 
 def _new_result() -> Report:
@@ -64,12 +62,10 @@ def _new_result() -> Report:
 def every(mixed: Made, hostile: Made) -> dict[str, Report]:
     result, suite = mixed
     return {
-        "new": _new_result(),
-        "suite": sheet.report(result, details=True, explain=True),
-        "hostile": sheet.report(hostile[0]),
-        "versions": versions.report([result, result]),
+        "new": _new_result(), "suite": sheet.report(result, details=True, explain=True),
+        "hostile": sheet.report(hostile[0]), "versions": versions.report([result, result]),
         "gate": gate_report.report(gate(suite, ("old", "new"), lambda name: Demand())),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.slow
@@ -118,13 +114,10 @@ def test_against_the_csv_reader(which: str, delimiter: str, request: pytest.Fixt
         assert row["benchmark"].removeprefix("'") == visible(c.benchmark)
         assert (row["protocol"], row["verdict"]) == (c.protocol, c.verdict)
         for name, value in (
-            ("speedup", c.speedup.value),
-            ("low", c.speedup.low),
-            ("high", c.speedup.high),
-            ("pvalue", c.pvalue),
-            ("reference_mean", c.reference.mean),
+            ("speedup", c.speedup.value), ("low", c.speedup.low), ("high", c.speedup.high),
+            ("pvalue", c.pvalue), ("reference_mean", c.reference.mean),
             ("candidate_maximum", c.candidate.maximum),
-        ):
+        ):  # fmt: skip
             assert float(row[name]) == value if math.isfinite(value) else row[name] == ""
         failed = row["failed_checks"].split("; ")
         assert len(failed) == len(set(failed))
@@ -159,16 +152,14 @@ def _as_latex_prints(source: str) -> str:
 @given(st.text(max_size=40))
 def test_latex_prints_any_name_as_it_is(name: str) -> None:
     """Nothing special is left unescaped; control characters become spaces."""
-    printable = "".join(c if c.isprintable() else " " for c in name)
-    assert _as_latex_prints(latex.escape(name)) == printable
+    assert _as_latex_prints(latex.escape(name)) == "".join(c if c.isprintable() else " " for c in name)
 
 
 @pytest.mark.parametrize("which", ["mixed", "hostile"])
 def test_latex_rows_have_a_cell_a_column(which: str, request: pytest.FixtureRequest) -> None:
     """Each line of a table separates as many cells as its head says, whatever the names."""
     result, _ = request.getfixturevalue(which)
-    made = written("latex", sheet.report(result))
-    body = made.partition(r"\toprule")[2].partition(r"\bottomrule")[0]
+    body = written("latex", sheet.report(result)).partition(r"\toprule")[2].partition(r"\bottomrule")[0]
     lines = [line for line in body.splitlines() if line.endswith(r"\\")]
     assert len(lines) == 1 + len(result.benchmarks)
     assert len({len(re.findall(r"(?<!\\)&", line)) for line in lines}) == 1
@@ -187,11 +178,9 @@ def test_latex_compiles(hostile: Made, tmp_path: Path) -> None:
     )
     (tmp_path / "a.tex").write_text(source, encoding="utf-8")
     subprocess.run(
-        [program, "-halt-on-error", "-interaction=nonstopmode", "a.tex"],
-        cwd=tmp_path,
-        check=True,
+        [program, "-halt-on-error", "-interaction=nonstopmode", "a.tex"], cwd=tmp_path, check=True,
         capture_output=True,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("which", ["mixed", "hostile"])
@@ -302,8 +291,7 @@ def test_hostile_names_are_text(hostile: Made) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30))
 def test_any_sentence_shows_as_it_is(text: str) -> None:
     """A parser reads one paragraph of plain text, equal to what was written, up to blanks and our comments."""
-    shown = _shown(escape(text))
-    assert shown.split() == visible(text).split()
+    assert _shown(escape(text)).split() == visible(text).split()
 
 
 @pytest.mark.parametrize(
@@ -339,10 +327,8 @@ def test_numbers_are_those_of_the_terminal(mixed: Made) -> None:
 
 def test_the_clearest_are_open_the_rest_folded(thousand: Made) -> None:
     """A comment opens with what changed most; every benchmark is below, as far as a comment holds them."""
-    text = render(sheet.report(thousand[0]))
-    above, _, below = text.partition("<details>")
-    opened = above.count("\n| `")
-    assert 10 <= opened <= 15
+    above, _, below = render(sheet.report(thousand[0])).partition("<details>")
+    assert 10 <= above.count("\n| `") <= 15
     assert re.search(r"^and \d+ more slower, \d+ more faster", above, re.MULTILINE)
     assert below.count("\n| `") > 100
 

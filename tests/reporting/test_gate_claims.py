@@ -102,24 +102,6 @@ def test_what_is_proven_of_an_undecided_benchmark_alone() -> None:
     assert "significant by itself, but not after the correction over 40" in shown
 
 
-@pytest.mark.parametrize(
-    ("levels", "wide", "narrow"),
-    [
-        ((1.3,), "proven", "proven"),
-        ((1.019,), "needed", "needed"),
-        ((1.3, 1.019), "proven or needed", "proof"),
-    ],
-)
-def test_the_column_of_proofs_says_what_it_holds(levels: tuple[float, ...], wide: str, narrow: str) -> None:
-    """Bounds, numbers of runs or both; what passed is not shown beside them, and names no title."""
-    values = np.append(1 + 0.004 * norm.ppf((np.arange(40) + 0.5) / 40), 1.0)
-    samples = {f"b{level}": (Sample(values), Sample(level * values)) for level in (*levels, 0.9, 0.8)}
-    told = {width: render(report(held(samples)), width) for width in (80, 56)}
-    for width, title in ((80, wide), (56, narrow)):
-        assert re.search(rf"change +{title}$", told[width], re.MULTILINE)
-    assert "... 2 passed" in told[80]
-
-
 @pytest.mark.parametrize("level", [0.99, 1.01])
 def test_equivalence_shows_the_end_that_is_farther_from_1(level: float) -> None:
     samples = {"b": dict(zip(("old", "new"), (runs(1, 1.0), runs(2, level)), strict=True))}

@@ -99,17 +99,14 @@ def test_policy_allows_this_script_and_style_only(page: Page) -> None:
     assert policy is not None
     rules = dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
     scripts = page.text_of("script")
-    kinds = [a.get("type") for t, a in page.elements if t == "script"]
-    assert kinds == ["application/json", None]
+    assert [a.get("type") for t, a in page.elements if t == "script"] == ["application/json", None]
     (style,) = page.text_of("style")
     digest = {name: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
               for name, text in (("style-src", style), ("script-src", scripts[1]))}  # fmt: skip
     assert rules == {
-        "default-src": "'none'",
-        "base-uri": "'none'",
-        "form-action": "'none'",
+        "default-src": "'none'", "base-uri": "'none'", "form-action": "'none'",
         **{name: f"'sha256-{value}'" for name, value in digest.items()},
-    }
+    }  # fmt: skip
 
 
 def test_names_are_text(made: Made, page: Page) -> None:
@@ -153,8 +150,7 @@ def test_data_is_json_that_cannot_leave_its_element(made: Made, page: Page) -> N
             drawn = np.array(sample["order"])
             assert drawn.min() >= 0
             assert drawn.max() <= STEPS
-            order = np.argsort(values, kind="stable")
-            assert (np.diff(drawn[order]) >= 0).all()
+            assert (np.diff(drawn[np.argsort(values, kind="stable")]) >= 0).all()
 
 
 def test_rows_say_what_the_sheet_says(made: Made, page: Page) -> None:
@@ -171,8 +167,7 @@ def test_accessible_structure(page: Page) -> None:
     """A language, one first heading, captions or labels for what needs them, sortable columns that say so."""
     tags = [tag for tag, _ in page.elements]
     assert dict(page.elements)["html"]["lang"] == "en"
-    assert tags.count("h1") == 1
-    assert tags.count("table") == tags.count("caption")
+    assert (tags.count("h1"), tags.count("table")) == (1, tags.count("caption"))
     assert all(a.get("scope") in ("col", "row") for t, a in page.elements if t == "th")
     assert all(
         a.get("aria-hidden") == "true" or (a.get("role") == "img" and a.get("aria-label"))
@@ -213,14 +208,11 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
     """Up to a tenth lies at the edge, counted: what is over 8 interquartile ranges from the quartiles 0 and 1."""
     near = [0.0] * 5 + [1.0] * 5
     for x, told in (
-        ([*near, 9.0], ""),
-        ([*near, 9.5], "One value lies beyond the edge, at 9.5."),
-        ([*near, -8.0], ""),
+        ([*near, 9.0], ""), ([*near, 9.5], "One value lies beyond the edge, at 9.5."), ([*near, -8.0], ""),
         ([*near, -8.5], "One value lies beyond the edge, at -8.5."),
         ([*near * 2, 9.5, 10.0], "2 values lie beyond the edge, up to 10."),
-        ([*near * 2, 9.5, 10.0, 10.5], ""),
-        ([0.5] * 10 + [9.5], ""),
-    ):
+        ([*near * 2, 9.5, 10.0, 10.5], ""), ([0.5] * 10 + [9.5], ""),
+    ):  # fmt: skip
         (panel,) = panels(*make_suite({"a": (x, near)}, unit="")).values()
         assert panel["drawn"]["beyond"] == told
 
@@ -269,8 +261,7 @@ def test_versions_have_short_names(make_suite: Callable[..., Made]) -> None:
 
 def test_without_samples(mixed: Made) -> None:
     """No samples, no charts: panels carry everything else."""
-    page = Page(html_report((mixed[0], Suite((), {}))))
-    data = json.loads(page.text_of("script")[0])
+    data = json.loads(Page(html_report((mixed[0], Suite((), {})))).text_of("script")[0])
     assert all(panel["drawn"] is None for panel in data["panels"])
     assert all(panel["summary"] for panel in data["panels"])
 
@@ -291,15 +282,10 @@ result, suite = make({"a": (r.normal(2, 1, 9) ** 2, r.normal(2, 1, 9) ** 2), "b"
 page = render(sheet.report(result, details=True), panels=[panels(result, suite)], suite=suite)
 print(sha256(page.encode()).hexdigest())
 """
-    runs = {
-        subprocess.run(
-            [sys.executable, "-c", code, str(Path(__file__).parent)],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    runs = {subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent)], env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True, check=True,
+    ).stdout for seed in ("1", "2")}  # fmt: skip
     assert len(runs) == 1
 
 
@@ -315,16 +301,13 @@ def told_table(*told: Estimate | None) -> Table:
 def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
     """Places follow the axis' own labels, on a logarithmic scale; what has no bounds or no speedup has no line."""
     told = [
-        Estimate(1.2, 1.05, 1.3, 0.95),
-        Estimate(0.8, 0.7, 0.9, 0.95),
-        Estimate(1.0, math.nan, math.nan, 0.95),
-        None,
-    ]
+        Estimate(1.2, 1.05, 1.3, 0.95), Estimate(0.8, 0.7, 0.9, 0.95),
+        Estimate(1.0, math.nan, math.nan, 0.95), None,
+    ]  # fmt: skip
     page = Page(render(Report("", (Text("3 of 4"), Text("a sentence")), (told_table(*told),))))
     assert page.text_of("h1") == ["3 of 4"]
     ticks = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if t == "text"]
-    labels = [float(text) for text in page.text_of("text")]
-    slope, offset = np.polyfit(np.log(labels), ticks, 1)
+    slope, offset = np.polyfit(np.log([float(text) for text in page.text_of("text")]), ticks, 1)
     lines = [(a["x1"], a["x2"]) for t, a in page.elements if t == "line" and "class" not in a]
     drawn = [[float(str(end).rstrip("%")) for end in line] for line in lines]
     bounds = [[slope * math.log(b) + offset for b in (s.low, s.high)] for s in told[:2] if s]

@@ -48,8 +48,7 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(stored, encoding="utf-8")
     again = [part for o in OPTIONS for part in (o, str(tmp_path / f"b{o}"))]
     code, out, err = speedproof("report", str(tmp_path / "r.json"), *again)
-    assert code == 0
-    assert err.count("wrote ") == len(OPTIONS)
+    assert (code, err.count("wrote ")) == (0, len(OPTIONS))
     for option in OPTIONS:
         assert (tmp_path / f"a{option}").read_bytes() == (tmp_path / f"b{option}").read_bytes()
     assert out == speedproof("compare", O2, O3, f"third={O3}")[1]
@@ -107,13 +106,9 @@ def test_a_full_disk_under_standard_output_is_told(more: tuple[str, ...], buffer
         pytest.skip("no /dev/full here")
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "speedproof", "compare", O2, O3, *more],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-            env=os.environ | {"PYTHONUNBUFFERED": buffered},
-        )
+            [sys.executable, "-m", "speedproof", "compare", O2, O3, *more], stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False, env=os.environ | {"PYTHONUNBUFFERED": buffered},
+        )  # fmt: skip
     assert (done.returncode, done.stderr) == (
         2,
         "speedproof: error: standard output: No space left on device\n",
@@ -180,16 +175,10 @@ def test_errors_of_report(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["command"] == "show"
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["hpt", O2, O3],
-        ["rank", O2, O3, "--only", "matmul"],
-        ["model", O2, "--bootstrap", "0"],
-        ["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")],
-    ],
-    ids=lambda argv: argv[0],
-)
+@pytest.mark.parametrize("argv", [
+    ["hpt", O2, O3], ["rank", O2, O3, "--only", "matmul"], ["model", O2, "--bootstrap", "0"],
+    ["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")],
+], ids=lambda argv: argv[0])  # fmt: skip
 def test_other_commands_have_pages(argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HTML and Markdown hold every cell of every table that the terminal shows."""
     page = tmp_path / "a.html"

@@ -132,11 +132,8 @@ def test_comparisons_survive_the_round_trip(which: str, request: pytest.FixtureR
     context = Context("speedproof", {"speedproof": "1"})
     text = to_json("compare", [result], suite=store(suite), context=context)
     document, samples = read_document(text.encode(), "r.json")
-    as_read = re.sub(r"statistic=-?inf", "statistic=nan", repr(result))
-    assert repr(document.results[0]) == as_read
-    assert document.context == context
-    assert samples.versions == suite.versions
-    assert samples.fields == suite.fields
+    assert repr(document.results[0]) == re.sub(r"statistic=-?inf", "statistic=nan", repr(result))
+    assert (document.context, samples.versions, samples.fields) == (context, suite.versions, suite.fields)
 
 
 def test_samples_survive_bit_for_bit(mixed: Made) -> None:
@@ -148,29 +145,20 @@ def test_samples_survive_bit_for_bit(mixed: Made) -> None:
         other = found.samples[place]
         assert other.values.tobytes() == sample.values.tobytes()
         assert (other.unit, other.direction, other.traits, other.label) == (
-            sample.unit,
-            sample.direction,
-            sample.traits,
-            sample.label,
-        )
+            sample.unit, sample.direction, sample.traits, sample.label,
+        )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is not JSON"),
-        ("[1, 2", "is not JSON"),
-        ("\x00\x80", "is not JSON"),
-        ("[]", "no results of speedproof"),
-        ('{"a": 1}', "no results of speedproof"),
-        ('{"speedproof": "1", "schema": 5, "command": "show", "results": []}', "results of 'show'"),
-        ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "newer"),
-        ('{"speedproof": "1", "schema": 1, "command": "compare", "results": []}', "older"),
-        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [{}]}', "missing required field"),
-        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": 3}', "$.results"),
-        ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [3]}', "$.results[0]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "is not JSON"), ("[1, 2", "is not JSON"), ("\x00\x80", "is not JSON"),
+    ("[]", "no results of speedproof"), ('{"a": 1}', "no results of speedproof"),
+    ('{"speedproof": "1", "schema": 5, "command": "show", "results": []}', "results of 'show'"),
+    ('{"speedproof": "1", "schema": 99, "command": "compare", "results": []}', "newer"),
+    ('{"speedproof": "1", "schema": 1, "command": "compare", "results": []}', "older"),
+    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [{}]}', "missing required field"),
+    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": 3}', "$.results"),
+    ('{"speedproof": "1", "schema": 5, "command": "compare", "results": [3]}', "$.results[0]"),
+])  # fmt: skip
 def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:
     """A file of another kind is refused in words."""
     with pytest.raises(FormatError) as error:
@@ -183,8 +171,7 @@ def test_errors_name_the_file_and_the_place(text: str, message: str) -> None:
 def test_every_wrong_field_is_refused(mixed: Made) -> None:
     """Any part of a document replaced by a value of another kind: read, or refused with a FormatError."""
     result, suite = mixed
-    one = to_json("compare", [result], suite=store(suite))
-    document = json.loads(one)
+    document = json.loads(to_json("compare", [result], suite=store(suite)))
     small = document["results"][0]
     small["comparisons"] = small["comparisons"][:1]
     document["suite"]["samples"] = document["suite"]["samples"][:1]

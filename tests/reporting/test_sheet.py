@@ -51,13 +51,9 @@ def test_a_thousand(thousand: Made) -> None:
 def test_budget(count: int, make_suite: Callable[..., Made]) -> None:
     """One benchmark takes at most 10 lines, six 16, a hundred 32, at 80 columns."""
     rng = np.random.default_rng(count)
-    values = {
-        f"group_{i % 7}/a_benchmark_with_a_rather_long_name_{i}": (
-            rng.normal(1.0, 0.02, 20),
-            rng.normal(rng.choice([0.8, 1.0, 1.005, 1.3]), 0.02, 20),
-        )
-        for i in range(count)
-    }
+    values = {f"group_{i % 7}/a_benchmark_with_a_rather_long_name_{i}": (
+        rng.normal(1.0, 0.02, 20), rng.normal(rng.choice([0.8, 1.0, 1.005, 1.3]), 0.02, 20),
+    ) for i in range(count)}  # fmt: skip
     result, _ = make_suite(values)
     check([sheet.report(result)], count)
     lines = render(sheet.report(result), 80).splitlines()
@@ -172,8 +168,7 @@ def test_several_metrics_are_a_row_each(names: str) -> None:
         for metric, (unit, factor) in factors.items()
         for version, of in (("old", 1.0), ("new", factor))
     }
-    suite = Suite(("old", "new"), samples)
-    (made,) = sp.compare_suite(suite, metric="all").reports()
+    (made,) = sp.compare_suite(Suite(("old", "new"), samples), metric="all").reports()
     told = dict(line.split(maxsplit=1) for line in render(made).splitlines()[3:7])
     for metric, change in (("time", "2.00x faster"), ("memory", "4.00x better"), ("misses", "2.00x worse")):
         start = rf"2 {change[6:]} of 2 +{change} \[" if names == "ab" else rf"10.50.* {change}"
@@ -210,8 +205,7 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     ]
     (made,) = sheet.reports(results)
     text = render(made)
-    places = [row.name for row in made.tables[0].rows]
-    assert places == [first, *means]
+    assert [row.name for row in made.tables[0].rows] == [first, *means]
     assert "In this order: \u2588\u2581\u2585\u2586" in text
     several = [
         replace(

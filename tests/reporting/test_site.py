@@ -100,9 +100,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     branch = HistoryAnswer("s.db", 0.95, own, main.series, tracks, (), (), None)
     write_site([main], tmp_path / "site", made="today", branches={"feature": branch})
     _, track = told(tmp_path / "site" / "data" / "0.js")
-    assert track["br"] == "feature"
-    assert track["k"] == [[50, 2]]
-    assert track["cm"] == {"50": "f1", "51": "f2"}
+    assert (track["br"], track["k"], track["cm"]) == ("feature", [[50, 2]], {"50": "f1", "51": "f2"})
 
 
 def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
@@ -115,16 +113,12 @@ def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "site" / "data").iterdir()) == ["0.js", "index.js"]
 
 
-@pytest.mark.parametrize(
-    ("remote", "address"),
-    [
-        ("https://user:secret@github.com/a/b.git", "https://github.com/a/b/commit/"),
-        ("git@gitlab.com:a/b/c.git", "https://gitlab.com/a/b/c/-/commit/"),
-        ("ssh://git@codeberg.org:22/a/b", "https://codeberg.org/a/b/commit/"),
-        ("/srv/git/b", ""),
-        ('https://github.com/a/b"onmouseover=x', ""),
-    ],
-)
+@pytest.mark.parametrize(("remote", "address"), [
+    ("https://user:secret@github.com/a/b.git", "https://github.com/a/b/commit/"),
+    ("git@gitlab.com:a/b/c.git", "https://gitlab.com/a/b/c/-/commit/"),
+    ("ssh://git@codeberg.org:22/a/b", "https://codeberg.org/a/b/commit/"), ("/srv/git/b", ""),
+    ('https://github.com/a/b"onmouseover=x', ""),
+])  # fmt: skip
 def test_links_to_commits_hold_no_secret(remote: str, address: str, tmp_path: Path) -> None:
     """From the remote's address, without the name and the password that it may hold."""
     for words in (["init", "-q", "."], ["remote", "add", "origin", remote]):
@@ -164,19 +158,15 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
         return str(browser.execute_script("return location.hash"))
 
     write_site(
-        [history()],
-        tmp_path / "site",
-        made="today",
-        link="https://example.org/commit/",
+        [history()], tmp_path / "site", made="today", link="https://example.org/commit/",
         tags={f"{9:040x}": "v1"},
-    )
+    )  # fmt: skip
     page = (tmp_path / "site" / "index.html").as_uri()
     browser.get(page)
     assert find("h1").text == "1 change in 1 of 2 benchmarks over 60 commits"
     names = [a.text for a in browser.find_elements(By.CSS_SELECTOR, "tbody td.name a")]
     assert sorted(names) == sorted(["parse", "parse", HOSTILE])
-    body = find("body")
-    body.send_keys("/")
+    find("body").send_keys("/")
     find("#filter").send_keys("PAR")
     assert [a.text for a in browser.find_elements(By.CSS_SELECTOR, "tbody td.name a")] == ["parse", "parse"]
     assert "q=PAR" in address()

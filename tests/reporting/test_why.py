@@ -43,8 +43,7 @@ def two_samples(found: dict[str, list[np.ndarray]], **options: Any) -> sp.PairRe
 @pytest.mark.parametrize("options", [(), ("--details",)])
 def test_80_columns(options: tuple[str, ...]) -> None:
     """No line is longer; the sheet of one benchmark has ten lines beside the three of --why."""
-    lines = printed("compare", EXAMPLE, "--why", *options).splitlines()
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, printed("compare", EXAMPLE, "--why", *options).splitlines())) <= 80
 
 
 def test_the_same_answer_everywhere() -> None:
@@ -53,8 +52,7 @@ def test_the_same_answer_everywhere() -> None:
     own = sp.why(suite)["command"]
     samples = {key.metric: [suite.samples[key, v] for v in "ab"] for key in suite.keys}
     a, b = samples.pop("time")
-    given = {name: (x, y) for name, (x, y) in samples.items()}
-    pair = sp.compare(a, b, metrics=given)
+    pair = sp.compare(a, b, metrics={name: (x, y) for name, (x, y) in samples.items()})
     assert [m.metric for m in pair.why] == [m.metric for m in own.goes_with]
     assert pair.why[0] == own.goes_with[0]
     (told,) = json.loads(printed("compare", EXAMPLE, "--why", "--json"))["why"]
@@ -107,19 +105,15 @@ def test_a_metric_of_one_side() -> None:
         for version, values in zip("xy", both, strict=True)
     }
     samples[Key("b", "misses"), "x"] = samples[Key("b", "faults"), "x"]
-    explained = str(sp.why(sp.Suite(("x", "y"), samples)))
-    assert "Left out: misses (only one version has it)." in explained
+    assert "Left out: misses (only one version has it)." in str(sp.why(sp.Suite(("x", "y"), samples)))
 
 
-@pytest.mark.parametrize(
-    ("metrics", "told"),
-    [
-        ({"faults": ([1.0, 2.0], [1.0, 2.0])}, "reference has 100 runs, and here are 2 values"),
-        ({"faults": [1.0, 2.0, 3.0]}, "give its values of both versions"),
-        ({"faults": "ab"}, "give its values of both versions"),
-        ({"faults": ([np.nan] * 100, [1.0] * 100)}, "not a finite number"),
-    ],
-)
+@pytest.mark.parametrize(("metrics", "told"), [
+    ({"faults": ([1.0, 2.0], [1.0, 2.0])}, "reference has 100 runs, and here are 2 values"),
+    ({"faults": [1.0, 2.0, 3.0]}, "give its values of both versions"),
+    ({"faults": "ab"}, "give its values of both versions"),
+    ({"faults": ([np.nan] * 100, [1.0] * 100)}, "not a finite number"),
+])  # fmt: skip
 def test_bad_metrics(metrics: dict[str, Any], told: str) -> None:
     """Say what is wrong, and of which metric."""
     with pytest.raises(sp.SpeedproofError, match=told) as error:

@@ -78,10 +78,8 @@ def test_no_digits_where_there_is_no_difference() -> None:
     assert told.endswith("A run of candidate wins in 60 % of pairs (at least 54 %), ties counting half.")
     assert "ties" not in str(sp.compare([1.0, 3, 5, 7, 9], [2.0, 4, 6, 8, 10]))
     assert [observed(1 + 2e-16), observed(1 - 2e-16), observed(1 - 2e-12)] == [
-        "1.00x",
-        "1.00x",
-        "1.000000000002x slower",
-    ]
+        "1.00x", "1.00x", "1.000000000002x slower",
+    ]  # fmt: skip
     assert interval(Estimate(0.5, 0.2, 1 - 1e-14, 0.95)) == "2.00x slower [1.00x, 5.00x]"
 
 
@@ -99,11 +97,9 @@ def comparison() -> Comparison:
 
 
 @given(
-    st.sampled_from([Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED]),
-    st.floats(1e-9, 1e9),
-    st.floats(1e-9, 1e9),
-    st.floats(1e-9, 1e9),
-)
+    st.sampled_from([Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED]), st.floats(1e-9, 1e9),
+    st.floats(1e-9, 1e9), st.floats(1e-9, 1e9),
+)  # fmt: skip
 def test_no_number_contradicts_its_verdict(
     comparison: Comparison, said: Verdict, value: float, low: float, high: float
 ) -> None:
@@ -143,22 +139,17 @@ def test_a_chance_is_told_in_whole_percent(share: float) -> None:
 def test_memory_is_not_fast() -> None:
     """Only times and rates are fast or slow."""
     x = np.linspace(1e6, 1.1e6, 12)
-    found = compare_medians(Sample(x, "B"), Sample(x / 2, "B"), Rules())
-    assert change(found) == "2.00x better"
+    assert change(compare_medians(Sample(x, "B"), Sample(x / 2, "B"), Rules())) == "2.00x better"
 
 
-@pytest.mark.parametrize(
-    ("needed", "told"),
-    [
-        (Needed(12, 12, ""), "needs about 12 runs"),
-        (Needed(1234, 1201, ""), "needs about 1,300 runs"),
-        (Needed(40, 60, ""), "needs about 40 runs of old and 60 of new"),
-        (Needed(None, 60, ""), "needs about 60 runs of new"),
-        (Needed(31, 31, "", least=True), "needs at least 31 runs"),
-        (Needed(None, 101, "", least=True), "needs at least 101 runs of new"),
-        (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
-    ],
-)
+@pytest.mark.parametrize(("needed", "told"), [
+    (Needed(12, 12, ""), "needs about 12 runs"), (Needed(1234, 1201, ""), "needs about 1,300 runs"),
+    (Needed(40, 60, ""), "needs about 40 runs of old and 60 of new"),
+    (Needed(None, 60, ""), "needs about 60 runs of new"),
+    (Needed(31, 31, "", least=True), "needs at least 31 runs"),
+    (Needed(None, 101, "", least=True), "needs at least 101 runs of new"),
+    (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
+])  # fmt: skip
 def test_how_many_runs(needed: Needed, told: str) -> None:
     """A forecast is rounded up to the two digits that it is good for."""
     assert about(needed, "old", "new") == told
@@ -180,34 +171,22 @@ def test_values_keep_their_order(measured: list[float]) -> None:
     assert [printed[i] for i in order] == sorted(printed)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "told"),
-    [
-        (0.0, math.inf, "by any factor, faster or slower"),
-        (0.0, 1.071, "at most 1.08x faster"),
-        (0.0, 0.5, "slower by any factor"),
-        (0.8, math.inf, "from 1.25x slower to any factor faster"),
-        (1.259, math.inf, "from 1.25x faster to any factor faster"),
-        (1.0, 1.0, "1.00x"),
-        (1.029, 1.071, "1.02x to 1.08x faster"),
-        (0.5, 0.8, "1.25x to 2.00x slower"),
-        (0.8, 1.071, "1.25x slower to 1.08x faster"),
-    ],
-)
+@pytest.mark.parametrize(("low", "high", "told"), [
+    (0.0, math.inf, "by any factor, faster or slower"), (0.0, 1.071, "at most 1.08x faster"),
+    (0.0, 0.5, "slower by any factor"), (0.8, math.inf, "from 1.25x slower to any factor faster"),
+    (1.259, math.inf, "from 1.25x faster to any factor faster"), (1.0, 1.0, "1.00x"),
+    (1.029, 1.071, "1.02x to 1.08x faster"), (0.5, 0.8, "1.25x to 2.00x slower"),
+    (0.8, 1.071, "1.25x slower to 1.08x faster"),
+])  # fmt: skip
 def test_an_interval_in_words(low: float, high: float, told: str) -> None:
     """Each end in its own direction, rounded outward; what has no end is any factor."""
     assert span(Estimate(1.0, low, high, 0.95)) == told
 
 
-@pytest.mark.parametrize(
-    ("p", "least", "told"),
-    [
-        (0.03, 1e-300, "p = 0.03"),
-        (0.0, 1e-300, "p < 1e-300"),
-        (0.0, 1 / 200, "p < 0.005"),
-        (0.005, 1 / 200, "p = 0.005"),
-    ],
-)
+@pytest.mark.parametrize(("p", "least", "told"), [
+    (0.03, 1e-300, "p = 0.03"), (0.0, 1e-300, "p < 1e-300"), (0.0, 1 / 200, "p < 0.005"),
+    (0.005, 1 / 200, "p = 0.005"),
+])  # fmt: skip
 def test_a_p_value_below_what_can_be_told(p: float, least: float, told: str) -> None:
     """No bootstrap of 200 samples shows less than one in 200."""
     assert p_is(p, least) == told
@@ -217,10 +196,8 @@ def test_no_number_is_no_number() -> None:
     """What is not a number is not shown as one; of equal values and of tiny differences the usual digits do."""
     assert values([1.0, 1.0 + 1e-12], "s") == ["1.000 s"] * 2
     assert [at_least(bound) for bound in (math.nan, 1.0, 1.129)] == [
-        "size not proven",
-        "size not proven",
-        "1.12x",
-    ]
+        "size not proven", "size not proven", "1.12x",
+    ]  # fmt: skip
     assert values([math.nan, 1.0], "s") == ["-", "1.000 s"]
     assert "nan" not in interval(Estimate(1.5, math.nan, math.nan, 0.95))
 
@@ -256,8 +233,7 @@ def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: 
     """What is left of a number beside a cut would be read as another number."""
     (short,) = shortened([f"copy/{one}kB of {other}kB/x"], width)
     assert width_of(short) <= width
-    whole = {str(one), str(other)}
-    assert {*re.findall("[0-9]+", short)} <= whole
+    assert {*re.findall("[0-9]+", short)} <= {str(one), str(other)}
 
 
 def test_commands_are_shortened_between_words() -> None:
@@ -445,13 +421,10 @@ def test_labels_never_run_into_each_other(values: list[float]) -> None:
     counts = []
     for step, width in enumerate(LABEL_WIDTHS):
         shown = [tick for tick in ticks if f"h{step}" not in tick.hidden.split()]
-        ends = [
-            (
-                width * tick.at / 100 - 0.636 * len(tick.label) / 2,
-                width * tick.at / 100 + 0.636 * len(tick.label) / 2,
-            )
-            for tick in shown
-        ]
+        ends = [(
+            width * tick.at / 100 - 0.636 * len(tick.label) / 2,
+            width * tick.at / 100 + 0.636 * len(tick.label) / 2,
+        ) for tick in shown]  # fmt: skip
         assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends))
         assert "1" in [tick.label for tick in shown]
         counts.append(len(shown))
@@ -474,11 +447,9 @@ def test_a_command_is_never_wrapped(width: int) -> None:
     """Wherever it stands and however narrow the terminal: as a shell parses it, from a line of its own."""
     said = f"Not read are 12 files or parts of files, all of which SQL knows: {COMMAND}"
     reports = (
-        Report("", (Text(said),)),
-        Report("", (), notes=(Text("  " + said, "dim"),)),
-        Report("", (Text("faster", "", said),)),
-        Report("", (), hints=(said,)),
-    )
+        Report("", (Text(said),)), Report("", (), notes=(Text("  " + said, "dim"),)),
+        Report("", (Text("faster", "", said),)), Report("", (), hints=(said,)),
+    )  # fmt: skip
     for lines in (*(render(report, width).splitlines() for report in reports), wrapped(said, width)):
         (line,) = [line for line in lines if "speedproof" in line]
         assert shlex.split(line)[-5:] == shlex.split(COMMAND)

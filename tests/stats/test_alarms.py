@@ -139,8 +139,7 @@ def test_large_steps_are_suspected_at_once(step: float, values: int, share: floa
 def test_false_alarms_are_as_rare_as_stated(kind: str) -> None:
     """One in 500 values: of 10,000 at most 20, and four deviations of that."""
     x = noise(kind, np.random.default_rng(8), (25, 400))
-    count = sum(len(alarms(row, 500.0)) for row in x)
-    assert count <= 20 + 4 * math.sqrt(20)
+    assert sum(len(alarms(row, 500.0)) for row in x) <= 20 + 4 * math.sqrt(20)
 
 
 @pytest.mark.slow

@@ -34,8 +34,7 @@ def step_down(observed: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     order = np.argsort(-observed)
     adjusted, before = np.empty(observed.size), 0.0
     for place, k in enumerate(order):
-        largest = drawn[:, order[place:]].max(axis=1)
-        before = max(before, float((largest >= observed[k] - 1e-12).mean()))
+        before = max(before, float((drawn[:, order[place:]].max(axis=1) >= observed[k] - 1e-12).mean()))
         adjusted[k] = before
     return adjusted
 
@@ -78,8 +77,7 @@ def test_what_differs_between_strata_counts_for_nothing() -> None:
     apart = associations(time + 7.0 * strata, counts + 100.0 * strata[:, None], states=states, strata=strata)
     np.testing.assert_allclose(apart[0], plain[0], atol=1e-12)
     np.testing.assert_array_equal(apart[2], plain[2])
-    whole = associations(7.0 * strata + time, counts + 100.0 * strata[:, None])
-    assert (whole[0][1:] > 0.5).all()
+    assert (associations(7.0 * strata + time, counts + 100.0 * strata[:, None])[0][1:] > 0.5).all()
 
 
 def test_units_change_nothing() -> None:

@@ -22,8 +22,7 @@ def test_pvalues_of_any_change(n: int) -> None:
     x[1] += 4.0 * (np.arange(n) >= n // 2)
     x[2] += 2.0 * (np.arange(n) >= n - 3)
     x[3, n // 3 : n // 2 + 4] += 9.0
-    expected = [min(1.0, shown(row, None)) for row in x]
-    assert change_pvalues(x).tolist() == pytest.approx(expected)
+    assert change_pvalues(x).tolist() == pytest.approx([min(1.0, shown(row, None)) for row in x])
 
 
 def share_of(n: int) -> float:
@@ -89,8 +88,7 @@ def located(
     def cost(k: int) -> float:
         return float(np.abs(part[low:k] - one).sum() + np.abs(part[k:high] - two).sum())
 
-    best = min(range(low, high + 1), key=cost)
-    return ChangePoint(start + best, start + low, start + high, pvalue)
+    return ChangePoint(start + min(range(low, high + 1), key=cost), start + low, start + high, pvalue)
 
 
 def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:

@@ -66,13 +66,10 @@ def brute_force(
 
 
 @pytest.mark.parametrize("positions", [[0, 1, 2, 3, 4, 5, 6], [0, 2, 3, 6]])
-@pytest.mark.parametrize(
-    "differences",
-    [
-        [0.02, 0.031, 0.018, 0.012, 0.004, 0.022, 0.018, -0.009, 0.001, 0.015],
-        [0.02, 0.021, 0.018, 0.022, 0.011, 0.012, 0.009, -0.003, 0.012, 0.013],
-    ],
-)
+@pytest.mark.parametrize("differences", [
+    [0.02, 0.031, 0.018, 0.012, 0.004, 0.022, 0.018, -0.009, 0.001, 0.015],
+    [0.02, 0.021, 0.018, 0.022, 0.011, 0.012, 0.009, -0.003, 0.012, 0.013],
+])  # fmt: skip
 def test_against_a_written_out_sum(positions: list[int], differences: list[float]) -> None:
     """Also where commits between cannot be looked at, and where two steps are likely."""
     pairs = [(0, 6)] * 4 + [(0, 3), (3, 6), (2, 6), (0, 2), (0, 3), (2, 3)]

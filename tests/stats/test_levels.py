@@ -93,15 +93,8 @@ def test_the_kernel_refuses_sizes_that_differ() -> None:
         with pytest.raises(ValueError, match="sizes"):
             kernel(x, 8, np.array(bad), grid, 1, 3, sums, splits)
     for n, most, margin in (
-        (7, 1, 3),
-        (0, 1, 3),
-        (-8, 1, 3),
-        (16, 1, 3),
-        (8, 0, 3),
-        (8, 9, 3),
-        (8, 1, 0),
-        (8, 2, 3),
-    ):
+        (7, 1, 3), (0, 1, 3), (-8, 1, 3), (16, 1, 3), (8, 0, 3), (8, 9, 3), (8, 1, 0), (8, 2, 3),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="sizes"):
             kernel(x, n, places, grid, most, margin, sums, splits)
     for n, margin, size in ((7, 3, 3), (0, 3, 3), (-8, 3, 3), (8, 0, 9), (8, 5, 0), (8, 3, 4)):

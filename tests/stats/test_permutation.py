@@ -213,8 +213,7 @@ def test_of_fewer_than_four_runs_only_separation_counts(n: int, m: int) -> None:
     for independent in (True, False):
         null, won = null_distribution(n, m, independent), np.arange(n * m + 1.0)
         scores = np.concatenate([[-np.inf], np.linspace(-9.0, 9.0, 60), [np.inf]])
-        found = null.pvalue(scores)
-        assert found.tolist() == [1.0, *[0.5] * 60, one_order(n, m)]
+        assert null.pvalue(scores).tolist() == [1.0, *[0.5] * 60, one_order(n, m)]
         apart = studentised(Spread(won[-1:], np.array([n * m * m * 1.0]), np.zeros(1)), n, m)
         assert null.pvalue(null.score(apart)).tolist() == [one_order(n, m)]
         assert [null.critical(alpha) for alpha in (1e-6, 0.05, 0.2, 0.49)] == [math.inf] * 4
@@ -258,8 +257,7 @@ def test_no_pvalue_exceeds_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = rng.integers(25, 50, 2).tolist()
     ends = np.sort(rng.choice(np.arange(1, n + m), 2, replace=False)).tolist()
-    groups = (ends[0], ends[1] - ends[0], n + m - ends[1])
-    assert tied_pvalue(groups, n, -1e300) == 1.0
+    assert tied_pvalue((ends[0], ends[1] - ends[0], n + m - ends[1]), n, -1e300) == 1.0
     x, y = np.repeat([1.0, 1.5], [n - n // 2, n // 2]), np.repeat([2.0, 3.0], [m // 3, m - m // 3])
     for apart in (typical_ratio(x, y, 0.05), typical_ratio(y, x, 0.05)):
         assert max(float(apart.pvalue), float(apart.pvalue_less)) == 1.0
@@ -304,8 +302,7 @@ def test_no_tail_of_the_rank_sum_exceeds_one(n: int, m: int) -> None:
         assert one.max() == pytest.approx(1.0, rel=1e-12)
         assert one.max() <= 1.0
         assert not one.flags.writeable
-    assert tail.size == n * m + 2
-    assert tail[-1] == 0.0
+    assert (tail.size, tail[-1]) == (n * m + 2, 0.0)
     np.testing.assert_allclose(tails[0][::2], tail[:-1], rtol=1e-9)
     np.testing.assert_allclose(tails[1][::2], tail[:-1][::-1], rtol=1e-9)
 
@@ -317,8 +314,7 @@ def test_up_to_which_size_ranks_are_counted(n: int, m: int, exact: bool) -> None
     x, y = rng.random((2, n)), rng.random((2, m))
     x[1, 0] = y[1, 0]
     found = rank_sum(x, y)
-    assert found.exact.tolist() == [exact, False]
-    assert found.ties.tolist() == [False, True]
+    assert (found.exact.tolist(), found.ties.tolist()) == ([exact, False], [False, True])
     for row in range(2):
         method = "exact" if found.exact[row] else "asymptotic"
         for p, side in ((found.pvalue, "greater"), (found.pvalue_less, "less")):
@@ -388,10 +384,8 @@ def test_a_walk_through_all_ratios(n: int, m: int, way: str, monkeypatch: pytest
     effective = np.array([n, m]) / inflation
     found = walked(np.stack([order, order]), n, m, inflation, effective.min(axis=1))
     gammas = [
-        Fraction(0),
-        *(Fraction(a + b, 2) for a, b in itertools.pairwise(ratios[order])),
-        Fraction(10**6),
-    ]
+        Fraction(0), *(Fraction(a + b, 2) for a, b in itertools.pairwise(ratios[order])), Fraction(10**6),
+    ]  # fmt: skip
     for k, gamma in enumerate(gammas):
         if k in (0, n * m) or ratios[order[k - 1]] < ratios[order[k]]:
             states = spread([sums_of([int(a) for a in x], [gamma * int(b) for b in y])])

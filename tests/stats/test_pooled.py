@@ -44,10 +44,8 @@ def test_counts_at_every_place_of_two_samples(n: int, m: int, kind: str, toleran
     for of_x, of_y in (((), ()), ((3,), (3,)), ((2, 2), (2, 2)), ((), (3,)), ((3,), (1,)), ((1,), (2,))):
         x, y = drawn(n, (*of_x, n), kind), drawn(m + 9, (*of_y, m), kind)
         leading = np.broadcast_shapes(of_x, of_y)
-        tolerances = None if tolerance is None else np.full(leading, tolerance)
-        found = pooled_order(x, y, tolerances)
-        assert (found.n, found.m) == (n, m)
-        assert found.ends.shape == (*leading, n + m)
+        found = pooled_order(x, y, None if tolerance is None else np.full(leading, tolerance))
+        assert (found.n, found.m, found.ends.shape) == (n, m, (*leading, n + m))
         assert found.merged.shape == found.ties.shape == leading
         x_here, y_below, y_here, x_below = found.placements()
         sides = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
@@ -180,8 +178,7 @@ def test_differences_of_two_samples_in_order(n: int, m: int, digits: int) -> Non
     module.COMPILED.differences(x, n, np.ascontiguousarray(y[:, ::-1]), m, places, found)
     for row, at in enumerate(places.tolist()):
         both = itertools.product(x[row].tolist(), y[row].tolist())
-        differences = sorted(0.0 if a == b else a - b for a, b in both)
-        assert found[row].tolist() == differences[at : at + 2]
+        assert found[row].tolist() == sorted(0.0 if a == b else a - b for a, b in both)[at : at + 2]
 
 
 def test_sizes_that_differ() -> None:
@@ -410,6 +407,5 @@ def test_no_more_pairs_tie_than_the_limit(seed: int) -> None:
 
 
 def test_lines_too_near_to_tell_are_listed_for_both_signs() -> None:
-    a = np.array([3.0, 3.0 + 4e-16, 2.0])
-    i, j, sign = crossing_pairs(a, np.array([1.0, 1.0, 5.0]), 1.1, 1.2)
+    i, j, sign = crossing_pairs(np.array([3.0, 3.0 + 4e-16, 2.0]), np.array([1.0, 1.0, 5.0]), 1.1, 1.2)
     assert list(zip(i.tolist(), j.tolist(), sign.tolist(), strict=True)) == [(0, 1, -1)]

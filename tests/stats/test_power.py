@@ -196,8 +196,7 @@ def test_the_smallest_provable_speedup_is_just_provable(blocks: int, alpha: floa
     both = np.concatenate([d, -d])
     found = math.log(smallest_provable(d, blocks, alpha=alpha))
     assert growth(both, found * (1 + 1e-9)) * blocks >= missing_evidence(alpha) * (1 - 1e-9)
-    lower = found * (1 - 1.001e-3)
-    assert growth(both, lower) * blocks < missing_evidence(alpha)
+    assert growth(both, found * (1 - 1.001e-3)) * blocks < missing_evidence(alpha)
     assert smallest_provable(-d, blocks, alpha=alpha) == math.exp(found)
     faster = d + unit
     rate = growth(faster, 0.0)
@@ -226,8 +225,7 @@ def test_speedups_beyond_doubles_are_not_provable(size: float, finite: bool) -> 
     """Its logarithm is looked for up to 700: at twice the only difference all blocks win, at once half of them."""
     both = np.array([size, -size])
     rates = growth(both, size), growth(both, 2 * size)
-    blocks = missing_evidence(0.05) / (0.5 * sum(rates))
-    found = smallest_provable([size, size], blocks, alpha=0.05)
+    found = smallest_provable([size, size], missing_evidence(0.05) / (0.5 * sum(rates)), alpha=0.05)
     assert math.isfinite(found) is finite
     assert not finite or size < math.log(found) <= 700.0
 
@@ -245,17 +243,10 @@ def variance_and_cost(
     return variance, cost
 
 
-@pytest.mark.parametrize(
-    ("variances", "costs"),
-    [
-        ((1.0, 1.0), (10.0, 0.1)),
-        ((1.0, 4.0), (30.0, 1.0)),
-        ((4.0, 1.0), (1.0, 1.0)),
-        ((0.5, 2.0, 9.0), (60.0, 2.0, 0.1)),
-        ((2.0, 0.0), (5.0, 1.0)),
-        ((1e-6, 3e-6, 1e-5), (20.0, 0.5, 0.01)),
-    ],
-)
+@pytest.mark.parametrize(("variances", "costs"), [
+    ((1.0, 1.0), (10.0, 0.1)), ((1.0, 4.0), (30.0, 1.0)), ((4.0, 1.0), (1.0, 1.0)),
+    ((0.5, 2.0, 9.0), (60.0, 2.0, 0.1)), ((2.0, 0.0), (5.0, 1.0)), ((1e-6, 3e-6, 1e-5), (20.0, 0.5, 0.01)),
+])  # fmt: skip
 def test_no_other_plan_is_cheaper_at_the_same_precision(
     variances: tuple[float, ...], costs: tuple[float, ...]
 ) -> None:

@@ -23,8 +23,7 @@ from speedproof.stats.quantile_sequence import QuantileSequence
 def naive_limit(values: np.ndarray, q: float, z: float) -> float:
     """The logarithm of what lies above the quantile with the normal deviate z, by SciPy's binomial."""
     ascending = np.log(np.sort(values))
-    k = np.arange(1, values.size + 1)
-    deviates = stats.norm.isf(stats.binom.sf(k - 1, values.size, q))
+    deviates = stats.norm.isf(stats.binom.sf(np.arange(1, values.size + 1) - 1, values.size, q))
     if z < deviates[0]:
         return -math.inf
     if z > deviates[-1]:
@@ -54,8 +53,7 @@ def test_shift_function_of_a_naive_twin() -> None:
     """Nine deciles share the risk of each side; few values bound the middle alone."""
     rng = np.random.default_rng(9)
     x, y = rng.lognormal(0.1, 0.3, 60), rng.lognormal(0.0, 0.2, 70)
-    rows = shift_function(x, y, 0.05)
-    for k, (ratio, low, high) in enumerate(rows, 1):
+    for k, (ratio, low, high) in enumerate(shift_function(x, y, 0.05), 1):
         assert low == pytest.approx(naive_low(x, y, k / 10, 0.05 / 9), rel=1e-9)
         assert high == pytest.approx(1 / naive_low(y, x, k / 10, 0.05 / 9), rel=1e-9)
         assert low <= ratio <= high
@@ -132,8 +130,7 @@ def test_as_many_runs_as_needed_find_it() -> None:
     """The forecast of 400 runs, drawn anew, finds the difference about as often as it says."""
     rng = np.random.default_rng(7)
     x, y = 1.1 * rng.lognormal(0.0, 0.3, (200, 400)), rng.lognormal(0.0, 0.3, (200, 400))
-    needed = runs_needed_quantiles(x, y, 0.05, q=0.9)
-    runs = int(np.median(needed.x))
+    runs = int(np.median(runs_needed_quantiles(x, y, 0.05, q=0.9).x))
     again = Quantiles.of(1.1 * rng.lognormal(0, 0.3, (400, runs)), rng.lognormal(0, 0.3, (400, runs)), 0.9)
     assert 0.65 <= (again.test().pvalue <= 0.05).mean() <= 0.95
 
@@ -220,16 +217,10 @@ def _with_slow_runs(rng: np.random.Generator, n: int) -> FloatArray:
     return rng.lognormal(0.0, 0.1, n) * np.where(rng.random(n) < 0.12, 3.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda rng, n: rng.lognormal(0.0, 0.3, n),
-        lambda rng, n: rng.exponential(1.0, n) + 0.1,
-        lambda rng, n: np.maximum(rng.lognormal(1.0, 0.3, n).round(), 1.0),
-        _with_slow_runs,
-    ],
-    ids=["log-normal", "exponential", "ticks", "slow runs"],
-)
+@pytest.mark.parametrize("draw", [
+    lambda rng, n: rng.lognormal(0.0, 0.3, n), lambda rng, n: rng.exponential(1.0, n) + 0.1,
+    lambda rng, n: np.maximum(rng.lognormal(1.0, 0.3, n).round(), 1.0), _with_slow_runs,
+], ids=["log-normal", "exponential", "ticks", "slow runs"])  # fmt: skip
 @pytest.mark.parametrize("shared", [0.0, pytest.param(0.5, marks=pytest.mark.slow)])
 def test_the_risk_of_sessions_that_stop_when_they_like(draw: Draw, shared: float) -> None:
     """Looked at after every fourth of 200 blocks, 5 % of equal versions at most are ever said to be faster."""

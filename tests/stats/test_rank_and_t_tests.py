@@ -87,8 +87,7 @@ def smirnov_by_arrangements(u: Any, v: Any) -> tuple[float, float]:
     def distance(chosen: Any) -> int:
         inside = np.isin(np.arange(n + m), chosen)
         of_x = (pool[inside][:, None] <= points).sum(axis=0)
-        of_y = (pool[~inside][:, None] <= points).sum(axis=0)
-        return int(np.abs(m * of_x - n * of_y).max())
+        return int(np.abs(m * of_x - n * (pool[~inside][:, None] <= points).sum(axis=0)).max())
 
     observed = distance(np.arange(n))
     every = [distance(c) >= observed for c in itertools.combinations(range(n + m), n)]
@@ -143,8 +142,7 @@ def test_near_ties_of_centring_are_merged() -> None:
     assert scipy_stats.ks_2samp(u, v).statistic > 0.0
     result = ks_location(x, y)
     assert bool(result.merged)
-    assert float(result.statistic) == 0.0
-    assert float(result.pvalue) == 1.0
+    assert (float(result.statistic), float(result.pvalue)) == (0.0, 1.0)
     assert not bool(ks_location(np.rint(100 * x), np.rint(100 * y)).merged)
 
 
@@ -212,11 +210,8 @@ def test_the_least_error_that_is_resolved(means: tuple[float, float], test: Any)
     """R's t.test: no test where the standard error is below 10 eps times the larger mean, of either sign."""
     least = 10.0 * 2.0**-52
     for error, defined in (
-        (least, True),
-        (least * (1 - 1e-15), False),
-        (least * 1.1, True),
-        (least * 0.9, False),
-    ):
+        (least, True), (least * (1 - 1e-15), False), (least * 1.1, True), (least * 0.9, False),
+    ):  # fmt: skip
         found = test(*(Moments(2, np.array(mean), np.array(error**2)) for mean in means))
         assert math.sqrt(error**2) == error
         assert bool(np.isnan(found.statistic)) != defined
@@ -261,8 +256,7 @@ def test_brunner_munzel_in_rational_numbers(n: int, m: int) -> None:
     found = brunner_munzel([x for x, _ in drawn], [y for _, y in drawn])
     for row, (x, y) in enumerate(drawn):
         chance, square, df = naive(x, y)
-        ties = sum(a == b for a in x for b in y)
-        assert pooled_order(x, y).tied_share == ties / (n * m)
+        assert pooled_order(x, y).tied_share == sum(a == b for a in x for b in y) / (n * m)
         apart = chance in (0.0, 1.0)
         assert found.estimate[row] == pytest.approx(chance, rel=1e-15)
         assert found.se[row] == pytest.approx(math.sqrt(square), rel=1e-12, abs=1e-9, nan_ok=True)
@@ -285,15 +279,11 @@ def test_bounds_of_a_chance_alone() -> None:
     """Far out the odds overflow to certainty without a warning; without a standard error nothing is known."""
     false, true = np.zeros(1, dtype=np.bool_), np.ones(1, dtype=np.bool_)
     for chance, se, quantile, separation, expected in (
-        (0.6, 0.1, 1.7, 0.9, None),
-        (0.6, 5.0, 1e4, 0.9, [0.0, 1.0]),
-        (0.6, 0.0, 1.7, 0.9, [0.0, 1.0]),
-        (0.6, math.nan, 1.7, 0.9, [0.0, 1.0]),
-        (0.999, 1e-9, 1.7, 0.7, [0.5, 0.999]),
-        (0.001, 1e-9, 1.7, 0.7, [0.001, 0.5]),
-        (1.0, 0.0, 1.7, 0.7, [0.5, 1.0]),
+        (0.6, 0.1, 1.7, 0.9, None), (0.6, 5.0, 1e4, 0.9, [0.0, 1.0]), (0.6, 0.0, 1.7, 0.9, [0.0, 1.0]),
+        (0.6, math.nan, 1.7, 0.9, [0.0, 1.0]), (0.999, 1e-9, 1.7, 0.7, [0.5, 0.999]),
+        (0.001, 1e-9, 1.7, 0.7, [0.001, 0.5]), (1.0, 0.0, 1.7, 0.7, [0.5, 1.0]),
         (0.0, 0.0, 1.7, 0.7, [0.0, 0.5]),
-    ):
+    ):  # fmt: skip
         found = chance_bounds(
             np.array([chance]), np.array([se]), np.array([quantile]), separation, false, false
         )

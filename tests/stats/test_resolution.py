@@ -68,15 +68,10 @@ def test_values_of_full_precision_have_no_step() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("base", "tick", "noise", "speedup"),
-    [
-        (0.0503, 0.01, 0.03, 1.02),
-        (0.5, 0.01, 0.005, 1.004),
-        (0.048, 0.004, 0.03, 1.02),
-        (3.3e-5, 1e-6, 0.01, 1.01),
-    ],
-)
+@pytest.mark.parametrize(("base", "tick", "noise", "speedup"), [
+    (0.0503, 0.01, 0.03, 1.02), (0.5, 0.01, 0.005, 1.004), (0.048, 0.004, 0.03, 1.02),
+    (3.3e-5, 1e-6, 0.01, 1.01),
+])  # fmt: skip
 def test_bounds_of_rounded_values_hold_the_truth(
     base: float, tick: float, noise: float, speedup: float
 ) -> None:
@@ -135,8 +130,7 @@ def test_bounds_of_skewed_ratios_pass_their_median() -> None:
         race.add({"X": x, "Y": base})
         sequence.add(x, base)
     # The bound is beyond the median, and still below half of the centre: there is more to be had.
-    result = race.findings()[0].result
-    assert sequence.middle() < result.low < sequence.centre() ** 0.5
+    assert sequence.middle() < race.findings()[0].result.low < sequence.centre() ** 0.5
     assert race.open()
 
 
@@ -355,13 +349,8 @@ def test_whatever_the_sizes_nothing_warns() -> None:
     for _ in range(150):
         x, y = random_sample(rng), random_sample(rng)
         for test in (
-            shapiro_wilk(x),
-            lag1(x),
-            drift(x),
-            welch(x, y),
-            ks_location(x, y),
-            variance_ratio(x, y),
-        ):
+            shapiro_wilk(x), lag1(x), drift(x), welch(x, y), ks_location(x, y), variance_ratio(x, y),
+        ):  # fmt: skip
             p = float(test.pvalue)
             assert np.isnan(p) or 0 <= p <= 1 + 1e-12
         drift_within(np.resize(x, 15), np.arange(15) // 3)

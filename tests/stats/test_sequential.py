@@ -271,15 +271,12 @@ def test_a_printed_proof_is_not_contradicted(study: ModuleType, noise: str, spee
 
 
 BLOCKS = {
-    "few": [0.1, 0.2],
-    "faster": [0.10, 0.11, 0.09, 0.12, 0.10, 0.13, 0.08],
-    "slower": [-0.3, -0.1, -0.2, -0.25, -0.15, -0.2, -0.22, -0.18],
-    "same": [0.0] * 9,
-    "one ratio": [0.7] * 12,
-    "far": [30.0, 31.0, 29.0, 28.0, 33.0, 30.5],
+    "few": [0.1, 0.2], "faster": [0.10, 0.11, 0.09, 0.12, 0.10, 0.13, 0.08],
+    "slower": [-0.3, -0.1, -0.2, -0.25, -0.15, -0.2, -0.22, -0.18], "same": [0.0] * 9,
+    "one ratio": [0.7] * 12, "far": [30.0, 31.0, 29.0, 28.0, 33.0, 30.5],
     "scattered": (0.02 + 0.1 * np.random.default_rng(1).standard_normal(41)).tolist(),
     "spiked": (0.02 * np.random.default_rng(2).standard_t(2, 30) - 0.01).tolist(),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -291,8 +288,7 @@ def test_bounds_by_the_definition(name: str, alpha: float) -> None:
     """
     sequence = sequence_of(BLOCKS[name], alpha)
     n, ordered = sequence.blocks, np.sort(sequence.differences)
-    spread = float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum())
-    tolerance = max(0.01 * spread / n**2, 1e-10)
+    tolerance = max(0.01 * float(ordered[n - n // 2 :].sum() - ordered[: n // 2].sum()) / n**2, 1e-10)
     threshold = math.log(1 / alpha) + 1e-9
     result = sequence.result()
     for side, bound in ((1, result.low), (-1, result.high)):
@@ -358,8 +354,7 @@ def test_what_bounds_say(low: float, high: float) -> None:
             inside = 1 / (1 + margin) < low and high < 1 + margin
             assert found.equivalent(margin) is (inside and not against)
         none = low == 0.0 or high == math.inf or against
-        expected = math.inf if none else math.sqrt(high / low) - 1
-        assert found.precision == pytest.approx(expected)
+        assert found.precision == pytest.approx(math.inf if none else math.sqrt(high / low) - 1)
 
 
 @pytest.mark.parametrize("step", [0.0, 0.1])

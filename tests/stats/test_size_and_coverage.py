@@ -53,8 +53,7 @@ def rank_sum_level(n: int, m: int, alpha: float) -> float:
 @pytest.mark.parametrize("sizes", [(5, 40), (10, 10)])
 def test_student_and_fieller_are_exact_for_normal_samples(study: ModuleType, sizes: tuple[int, int]) -> None:
     normal = shape(study, "normal")
-    size = study.mean_size(rng(), normal, sizes, 1.0, REPETITIONS)
-    assert_exact(size["Student"], 0.05)
+    assert_exact(study.mean_size(rng(), normal, sizes, 1.0, REPETITIONS)["Student"], 0.05)
     assert_exact(study.mean_coverage(rng(), normal, sizes, 1.0, REPETITIONS)["shifted, pooled"], 0.05)
 
 

@@ -138,8 +138,7 @@ def test_both_tails_of_f_against_closed_forms(d: float) -> None:
     log_tail = -0.5 * d * np.log1p(2.0 * f / d)
     close(lower, -np.expm1(log_tail), 3e-13)
     close(upper[log_tail > -600], np.exp(log_tail[log_tail > -600]), 1e-12)
-    back = f_tails(1.0 / f, d, 2.0)
-    close(back[1], lower, 1e-12)
+    close(f_tails(1.0 / f, d, 2.0)[1], lower, 1e-12)
     lower, upper = f_tails([0.0, np.inf] * int(d), 1.0, 1.0)
     assert (lower[:2].tolist(), upper[:2].tolist()) == ([0.0, 1.0], [1.0, 0.0])
 

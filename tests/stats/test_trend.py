@@ -52,8 +52,7 @@ def test_against_a_root_of_the_weighted_squares(seed: int) -> None:
 
     def excess(between: float) -> float:
         root = (errors**2 + between) ** -0.5
-        design = np.stack([root, root * x], 1)
-        return float(np.linalg.lstsq(design, root * y, rcond=None)[1][0]) - 4
+        return float(np.linalg.lstsq(np.stack([root, root * x], 1), root * y, rcond=None)[1][0]) - 4
 
     assert trend(x, y, errors).between ** 2 == pytest.approx(optimize.brentq(excess, 0.0, 100.0))
 

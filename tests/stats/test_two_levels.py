@@ -1,9 +1,7 @@
 """Two levels of short series against counting, simulation and the step that nobody may overlook."""
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,8 +60,7 @@ def test_false_alarms_of_few_commits_keep_the_risk(n: int, rho: float, kind: str
         x = (rng.random((runs, n)) < 0.3) * 2.1 + 0.2 * x
     if "rounded to" in kind:
         x = np.round(x / float(kind.split()[-1]))
-    alarms = float((change_pvalues(x) <= 0.05).mean())
-    assert alarms <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
+    assert float((change_pvalues(x) <= 0.05).mean()) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
 
 
 @pytest.mark.parametrize(("n", "at"), [(8, 4), (8, 5), (12, 6), (12, 9), (30, 27)])
@@ -153,6 +150,5 @@ def test_two_levels(n: int, digits: int | None) -> None:
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_fewer_than_eight_values_have_no_levels(n: int) -> None:
     found = two_levels(np.arange(3.0 * n).reshape(3, n))
-    assert found.statistic.tolist() == [0.0] * 3
-    assert found.splits.tolist() == [n] * 3
+    assert (found.statistic.tolist(), found.splits.tolist()) == ([0.0] * 3, [n] * 3)
     assert found.pvalue.tolist() == [1.0] * 3

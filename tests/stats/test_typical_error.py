@@ -31,8 +31,7 @@ def naive_error(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 
     parts = parts_at(middle)
     s = math.sqrt(sum(parts) * (n + m) / (n + m + 2))
-    middles = (np.arange(n * m) + 0.5) / (n * m)
-    ends = np.interp([0.5 - s, 0.5 + s], middles, logs)
+    ends = np.interp([0.5 - s, 0.5 + s], (np.arange(n * m) + 0.5) / (n * m), logs)
     noise = ((ends[1] - ends[0]) / 2) ** 2 / (1 + (1 / n + 1 / m) / 2)
     df = sum(parts) ** 2 / (parts[0] ** 2 / (n - 1) + parts[1] ** 2 / (m - 1))
     slope = (ends[1] - ends[0]) / 2  # of a quantile, times s; what V changes over twice that, over V
@@ -70,8 +69,7 @@ def test_what_has_no_error_and_what_readings_add() -> None:
     assert error_of(flat, 2 * flat)[:2] == (0.0, math.inf)
     expected = math.sqrt((0.1 / 2) ** 2 / 12 + (0.2 / 4) ** 2 / 12)
     assert error_of(flat, 2 * flat, steps=(0.1, 0.2)) == pytest.approx((expected, math.inf, 0.0))
-    zeros = np.array([0.0, 0.0, 0.0])
-    assert not error_of(zeros, many)[0] < math.inf
+    assert not error_of(np.array([0.0, 0.0, 0.0]), many)[0] < math.inf
 
 
 def test_dependence_counts_as_fewer_runs() -> None:
