@@ -1,7 +1,9 @@
 """Two levels of short series against counting, simulation and the step that nobody may overlook."""
 
 import itertools
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
