@@ -130,7 +130,7 @@ def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow:
 
     def changed(track: Track) -> list[Commit]:
         changes = find_history_changes([track])
-        return [c.commit for c in changes if abs(c.factor - 1.0) > 0.05 and c.told]
+        return [c.commit for c in changes if abs(c.factor - 1.0) > 0.05 and c.shown_by_sessions]
 
     for seed in range(10):
         track = measured_in(sessions, lambda s, _: 1.2 if s == slow else 1.0, seed)
@@ -148,7 +148,9 @@ def test_what_is_measured_again_is_a_ratio_to_one_session_of_all(day: float) -> 
     sessions = [range(35), range(19, 21)]
     for seed in range(5):
         track = measured_in(sessions, lambda s, i: (1.15 if i >= 20 else 1.0) * (day if s else 1.0), seed)
-        assert [change.commit for change in find_history_changes([track]) if change.told] == [COMMITS[20]]
+        assert [change.commit for change in find_history_changes([track]) if change.shown_by_sessions] == [
+            COMMITS[20]
+        ]
         assert track.level[20] - track.level[19] == pytest.approx(math.log(1.15), abs=0.04)
 
 

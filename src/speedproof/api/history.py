@@ -297,7 +297,7 @@ class History:
         def shown(change: Change) -> bool:
             key = series[change.track.series].key
             of = standing(said, key.benchmark, change.concerned, drift=change.drift)
-            return change.told or confirmed(of, key.metric, change.track.basis)
+            return change.shown_by_sessions or confirmed(of, key.metric, change.track.basis)
 
         every = find_history_changes(tracks, alpha_of(confidence), correction=correction)
         changes = tuple(filter(shown, every))

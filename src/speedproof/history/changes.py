@@ -69,7 +69,7 @@ class Change(Struct, frozen=True):
         return float(interval.low) / self.widened, float(interval.high) * self.widened
 
     @property
-    def told(self) -> bool:
+    def shown_by_sessions(self) -> bool:
         """Whether sessions show it, too."""
         return sessions_show(self.track, self.points[0], self.points[2])
 
@@ -226,7 +226,9 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         replace(
             change,
             today=math.exp(steps[-1][1] - steps[k][0]),
-            undone=next((changes[j].commit for j in undoings(steps, k) if changes[j].told), None),
+            undone=next(
+                (changes[j].commit for j in undoings(steps, k) if changes[j].shown_by_sessions), None
+            ),
         )
         for k, change in enumerate(changes)
     ]

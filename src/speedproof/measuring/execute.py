@@ -163,8 +163,10 @@ def execute(job: Job) -> Run:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
             opened.append(stdout := memory_file("output"))
-        told, timed_out, left, errors = _spawn_and_wait(job, (stdin, stdout, stderr))
-        start, finish, status, user, system, peak, minor, major, voluntary, involuntary, own_peak, _, _ = told
+        ended, timed_out, left, errors = _spawn_and_wait(job, (stdin, stdout, stderr))
+        start, finish, status, user, system, peak, minor, major, voluntary, involuntary, own_peak, _, _ = (
+            ended
+        )
         metrics = {
             "time": (finish - start) / 1e9,
             "user": user / 1e6,
@@ -220,7 +222,7 @@ class _End:
         return (self._before + last)[-_KEPT_ERRORS:]
 
 
-_Told = tuple[int, ...]
+_Ended = tuple[int, ...]
 """Of a process: when it was made and when it ended (ns), its status, its time in user and kernel mode (us), its
 peak of memory, faults and switches, each of two kinds; the runner's own peak after it, for what the runner needed
 to start it is inherited, too; whether nobody is left; the bytes in the file of its errors. Of one that goes on its
@@ -230,9 +232,9 @@ _PATIENCE = 50  # ms
 _to_protect = [0]  # runs, where one was interrupted not long ago: others want the CPU
 
 
-def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, bool, int, bytes]:
-    """What is told of it, whether it was ended for its time, how many it left, and the end of its errors."""
-    told: _Told = ()
+def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Ended, bool, int, bytes]:
+    """What is known of it, whether it was ended for its time, how many it left, and the end of its errors."""
+    ended: _Ended = ()
     before: set[int] = set()
     adopted = timed_out = False
     errors = _End(streams[2])
@@ -241,16 +243,16 @@ def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, boo
         rest = _REST_MICROSECONDS if _to_protect[0] else 0
         if COMPILED is not None:
             patience = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
-            told = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
-        if not told:  # as it is beside other children
+            ended = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
+        if not ended:  # as it is beside other children
             before = adopt()
             adopted = True
-            told = _spawn(job, streams, rest)
-        if len(told) < _ALL:
-            told, timed_out = _awaited(job, told, before, errors)
-        _to_protect[0] = _RESTED_RUNS if told[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
-        left = 0 if told[11] else len(left_behind(before))
-        return told, timed_out, left, errors.kept() if left or told[12] else b""
+            ended = _spawn(job, streams, rest)
+        if len(ended) < _ALL:
+            ended, timed_out = _awaited(job, ended, before, errors)
+        _to_protect[0] = _RESTED_RUNS if ended[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
+        left = 0 if ended[11] else len(left_behind(before))
+        return ended, timed_out, left, errors.kept() if left or ended[12] else b""
     except BaseException as error:
         # Ctrl-C reaches only the runner: the child has a process group of its own. It may have been born and its
         # number not yet been known.
@@ -258,11 +260,11 @@ def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Told, boo
             end(child, before)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
-        if isinstance(error, OSError) and not told and error.filename != job.cwd:
+        if isinstance(error, OSError) and not ended and error.filename != job.cwd:
             raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
         raise
     finally:
-        if told[11:12] != (1,):
+        if ended[11:12] != (1,):
             watch(0)
             release()
 
@@ -281,8 +283,8 @@ def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int
     return pid, start
 
 
-def _awaited(job: Job, begun: _Told, before: set[int], errors: _End) -> tuple[_Told, bool]:
-    """All that is told of one that was started, and whether it was ended for its time."""
+def _awaited(job: Job, begun: _Ended, before: set[int], errors: _End) -> tuple[_Ended, bool]:
+    """All that is known of one that was started, and whether it was ended for its time."""
     pid, start = begun
     seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
     finish = ended_within(pid, seconds, errors.shorten)

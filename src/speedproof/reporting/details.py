@@ -167,17 +167,17 @@ def of_all(
 def _accelerated(result: SuiteComparison) -> Iterator[Text]:
     tested = {c.protocol for c in result.comparisons if c.test}
     shares = [(protocol, share) for protocol, share in result.accelerated if protocol in tested]
-    told = [
+    lines = [
         f"{share.accelerated} of {share.benchmarks} {QUESTIONS[protocol].where}, {wilson} ({article})"
         for protocol, share in shares
         for wilson, article in [
             [f"{percent(e.low)} to {percent(e.high)}" for e in (share.wilson, share.proportion)]
         ]
     ]
-    if told:
+    if lines:
         few = "" if all(share.valid for _, share in shares) else ", whose rule asks for more"
         by = f"by Wilson's interval (by the article's{few})"
-        yield Text(f"Share of accelerated benchmarks {by}: {'; '.join(told)}.")
+        yield Text(f"Share of accelerated benchmarks {by}: {'; '.join(lines)}.")
         yield Text(f"  {RANDOM_SELECTION}", "dim")
 
 
