@@ -814,7 +814,12 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         (["query", "--benchmark", "x*"], "holds no benchmark x*; available: parse, print"),
         (["show", "p"], "holds several benchmarks p: parse, print"),
         (["show"], "name a benchmark: "),
-        (["dance"], "no such action"),
+        (
+            ["add", str(Path(__file__).parents[1] / "data/formats/hyperfine.json"), "--commit", ""],
+            "'' names no commit",
+        ),
+        (["dance"], "no such action; choose one of add, "),
+        (["wacth"], "no such action; did you mean watch?"),
         (["--fdr", "show", "parse"], "name the action first: speedproof history show"),
     ],
 )
@@ -1048,7 +1053,7 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
         (tmp_path / f"{remarks}").mkdir()
         code, _, err = run(tmp_path / f"{remarks}", "add", *given, "--unit", "s", repository=folder)
         assert code == 0
-        assert err.count("git knows no v1.2 here, so that no branch shows") == remarks
+        assert err.count("git knows no v1.2 here: stored, but not shown") == remarks
         assert err.count("\n") == remarks
     found = sp.History(tmp_path / "1" / "s.db", repository)
     assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}
@@ -1057,6 +1062,15 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
     assert [commit.sha for commit in found.changes().commits] == [
         "v1.2"
     ]  # of no branch, and followed by date
+
+
+def test_a_store_of_one_benchmark_needs_no_name(repository: Path, tmp_path: Path) -> None:
+    """It is shown; nothing is told of alarms where there is none."""
+    (tmp_path / "v.txt").write_text("1\n2\n3\n")
+    run(tmp_path, "add", str(tmp_path / "v.txt"), "--unit", "s", repository=repository)
+    assert run(tmp_path, "show", repository=repository) == run(tmp_path, "show", "v", repository=repository)
+    told = run(tmp_path, "confirm", "--", "./v", repository=repository)
+    assert (told[0], "error: there is no alarm: see" in told[2]) == (2, True)
 
 
 def test_slips_of_adding_are_told(tmp_path: Path) -> None:

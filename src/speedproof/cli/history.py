@@ -255,6 +255,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         none = f"no alarm{of} at {asked.commit}{but}"
         if asked.commit is None:
             none = f"no alarm{of} is unconfirmed{but}, and no commit of a confirmed one is named"
+            none = none if but or known.alarms else f"there is no alarm{of}"
         raise UsageError(f"{none}: see 'speedproof history watch'")
     here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
@@ -414,8 +415,8 @@ def _add(asked: AddOptions, console: Console) -> int:
         console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         console.remark(
-            f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them beside commits; "
-            "'speedproof history forget' removes them, --commit names the commit"
+            f"git knows no {enumerate_names(unknown, 3)} here: stored, but not shown beside commits that it "
+            "knows; 'speedproof history forget' removes it"
         )
     told = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
     if failed and len(files) == 1:
@@ -480,7 +481,9 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     if asked.benchmark is None:
         series = asked.history.store.all_series(metric=asked.shared.metric)
         known = list(dict.fromkeys(s.key.benchmark for s in series))
-        raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
+        if len(known) != 1:
+            raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
+        asked = replace(asked, benchmark=known[0])
     report = partial(track_report, everything=asked.shared.all)
     return _answer(asked, _changed(asked), asked.benchmark, report, console)
 

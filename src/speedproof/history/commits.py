@@ -73,7 +73,7 @@ def short_name(sha: str, digits: int = 9) -> str:
 
 def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
     """The commit that a revision names."""
-    if revision.startswith("-"):
+    if revision.startswith("-") or not revision.strip():
         raise UsageError(f"{revision!r} names no commit")
     line = _git(folder, "show", "-s", f"--format={_FORMAT}", f"{revision}^{{commit}}", "--")
     if line is not None:

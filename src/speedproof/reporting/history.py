@@ -33,6 +33,7 @@ _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
 _SHA = 9
+_OF_WHAT = "[--build CMD] -- COMMAND"
 
 
 def brief_commit(sha: str) -> str:
@@ -181,12 +182,12 @@ def _next_step(result: AlarmAnswer) -> Iterator[str]:
     ]
     for alarm in sorted(unconfirmed, key=result.slower, reverse=True)[:1]:
         again = alarm.again(result.known[alarm.track.series], result.followed, _SHA, named=named)
-        yield f"Measure again: {again} -- COMMAND"
+        yield f"Measure again: {again} {_OF_WHAT}"
         return
     for alarm in result.undecided:
         if alarm.between > 1:
             metric = result.known[alarm.track.series].key.metric
-            yield f"Which commit: {alarm.confirmed_by(_SHA, metric)} -- COMMAND"
+            yield f"Which commit: {alarm.confirmed_by(_SHA, metric)} {_OF_WHAT}"
             return
 
 
@@ -400,11 +401,11 @@ def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
             continue
         if change.drift:
             ends = f"{short_name(first)} {short_name(last)}"
-            yield f"Measure the drift: speedproof run --revisions {ends} -- COMMAND"
+            yield f"Measure the drift: speedproof run --revisions {ends} {_OF_WHAT}"
             return
         good = change.track.commit(change.possible[0] - 1).sha
         if place[last] - place[good] > 1:  # what was not measured may be to blame, too
-            yield f"Which commit: speedproof bisect {short_name(good)}..{short_name(last)} -- COMMAND"
+            yield f"Which commit: speedproof bisect {short_name(good)}..{short_name(last)} {_OF_WHAT}"
             return
 
 
