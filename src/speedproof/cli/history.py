@@ -217,6 +217,7 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
     """Remove the measurements of commits."""
 
     commits: Annotated[tuple[str, ...], Argument("COMMITS...", "the commits", is_file=False)]
+    shared: Annotated[Shared, Taken("options", "machine")]
 
 
 def _watch(asked: WatchOptions, console: Console) -> int:
@@ -629,7 +630,8 @@ def _note(asked: NoteOptions, console: Console) -> int:
 
 def _forget(asked: ForgetOptions, console: Console) -> int:
     for commit in asked.commits:
-        console.say(f"{plural(asked.history.forget(commit), 'sample')} of {commit} forgotten")
+        samples = asked.history.forget(commit, machine=asked.shared.machine)
+        console.say(f"{plural(samples, 'sample')} of {commit} forgotten")
     return 0
 
 
