@@ -884,6 +884,16 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     assert (code, "holds no benchmark tleco; do you mean telco?" in err) == (2, True)
 
 
+def test_what_a_growing_file_brings_is_told(tmp_path: Path) -> None:
+    """A file of many commits, which a pipeline adds again after each."""
+    file, told = tmp_path / "r.csv", []
+    for commits in (4, 5):
+        rows = [f"in,{10 * i + k},{i:07x}" for i in range(commits) for k in range(3)]
+        file.write_text("\n".join(["benchmark,ms,commit", *rows, ""]))
+        told.append(run(tmp_path, "add", str(file), repository="/")[1])
+    assert told == [f"{file}: 4 samples of 4 commits: in\n", f"{file}: 1 new sample, 4 there already: in\n"]
+
+
 def test_many_files_are_added_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of ten files each has a line of 80 columns, however many benchmarks it holds; eleven are counted."""
     rows = [f"{'benchmark' * 3}{b},{b}" for b in range(5)]

@@ -383,7 +383,9 @@ def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
     assert [a.bad for a in alone] == [a.bad for a in every if a.bad.sha not in shown]
     assert alone
     found = HistoryAnswer("s.db", 0.95, tuple(COMMITS[:26]), KNOWN, tracks, changes, (), None, alone)
-    assert "Confirmed by 'history watch' alone: sort 1." in render(overview(found))
+    told = render(overview(found))
+    assert f"; the watch has confirmed {len(alone)} alarm" in " ".join(told.split()), "in the headline, too"
+    assert "Confirmed by 'history watch' alone: sort 1." in told
     assert f"since {alone[0].bad.sha[:9]}." in render(overview(found))
     watched = AlarmAnswer("s.db", 1000.0, 30, 26, 1, KNOWN, alone)
     assert found.exported().alarms == watched.exported().alarms

@@ -285,7 +285,7 @@ def test_a_forgotten_session_may_be_of_another_machine(where: str) -> None:
         store.add(suite_of("v", value), commit, path=machine, digest=machine, machine=machine)
     store.decide("a", "noted", reason="slow", who="ann")
     (told,) = store.add(suite_of("v", 2.0), commit, path="two", digest="two", machine="third").problems
-    proposed = shlex.split(re.findall("'(speedproof .*)' and add it again", told)[0])
+    proposed = shlex.split(re.findall("add it again after: (speedproof .*)", told)[0])
     assert proposed[2:6] == ["forget", "a", "--machine", "two"]
     with pytest.raises(UsageError, match="a was not measured on third; it has one; two"):
         store.forget("a", "third")

@@ -39,10 +39,10 @@ from speedproof.history.commits import (
     first_parent_order,
     resolve,
     short_name,
-    spelt,
     tags,
 )
 from speedproof.history.commits import Followed as Followed
+from speedproof.history.commits import spelt as spelt
 from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN as UNKNOWN
 from speedproof.history.packing import facts_of, identity_of, label_of, same_machine

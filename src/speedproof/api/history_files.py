@@ -274,7 +274,15 @@ def add_all(
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
     lines = [f"not added: {problem}" for problem in problems]
     lines += dict.fromkeys(problem for part in parts for problem in part.problems)
-    return Added(path, count, commits, all(part.known for part in parts), tuple(lines), names)
+    return Added(
+        path,
+        count,
+        commits,
+        all(part.known for part in parts),
+        tuple(lines),
+        names,
+        there=sum(part.there for part in parts),
+    )
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:

@@ -135,7 +135,14 @@ class HistoryStore:
             source, new = numbered("source", {"digest": key}, path=path, added=_now())
             identity = identity_of(suite, machine)
             if not new:
-                return Added(path, 0, (), True, self._elsewhere(connection, source, identity, path))
+                return Added(
+                    path,
+                    0,
+                    (),
+                    True,
+                    self._elsewhere(connection, source, identity, path),
+                    there=len(suite.samples),
+                )
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
             sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
@@ -172,7 +179,7 @@ class HistoryStore:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
         names = tuple(dict.fromkeys(key.benchmark for key in keys))
-        return Added(path, len(keys), shas, not keys, stale, names)
+        return Added(path, len(keys), shas, not keys, stale, names, there=len(again))
 
     def _elsewhere(self, connection: Connection, source: int, identity: str, path: str) -> tuple[str, ...]:
         """What to do where a file is there already, of another machine than it is said to be of."""
@@ -186,9 +193,9 @@ class HistoryStore:
             if key != identity:
                 others.setdefault(label, []).append(quote(short_name(sha)))
         return tuple(
-            f"{path}: was there already, of machine {label}; to correct that, 'speedproof history forget "
-            f"{' '.join(shas) if len(shas) <= _NAMED else 'COMMITS'} --machine {quote(label)}"
-            f"{spelt(store=self.where)}' and add it again"
+            f"{path}: was there already, of machine {label}; to correct that, add it again after: "
+            f"speedproof history forget {' '.join(shas) if len(shas) <= _NAMED else 'COMMITS'} "
+            f"--machine {quote(label)}{spelt(store=self.where)}"
             for label, shas in others.items()
         )
 

@@ -337,13 +337,14 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
     count, commits = len(result.changes), len({change.commit.sha for change in result.changes})
     changed = len({change.track.series for change in result.changes})
     share = f"{changed} of " if changed < len(series) else ""
+    watched = f"; the watch has confirmed {plural(len(result.alarms), 'alarm')}" * bool(result.alarms)
     if of is not None:
         yield Text(f"{count} of {plural(of, 'change')} in {many}", "strong")
     elif not count:
-        yield Text(f"No change is shown in {many}", "strong")
+        yield Text(f"No change is shown in {many}{watched}", "strong")
     else:
         at = f" at {plural(commits, 'commit')}" if commits < count else ""
-        yield Text(f"{plural(count, 'change')}{at} in {share}{many}", "strong")
+        yield Text(f"{plural(count, 'change')}{at} in {share}{many}{watched}", "strong")
     if result.tracks:
         of_what = "histories" if len(series) > 1 else "single benchmarks"
         at_most = percent(1 - result.confidence)
