@@ -109,8 +109,7 @@ class History:
             if store := next((place for place in above if Path(place).exists()), None):
                 there = Parameter("store", store, f"store {quote(store)}")
                 raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
-            named = "" if self._where == DEFAULT_STORE else f" --store {quote(self._where)}"
-            how = f"speedproof history add FILE{named}"
+            how = f"speedproof history add FILE{spelt(store=self._where)}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
 

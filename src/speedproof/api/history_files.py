@@ -22,7 +22,7 @@ from speedproof.formats.speedproof import sniff
 from speedproof.formats.suites import all_there, detect, names_given, result_files
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
-from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label
+from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label, spelt
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
 from speedproof.history.rows import Added, Measurements, StoredSeries
@@ -352,7 +352,9 @@ def tracks_in(
         names = enumerate_names(map(short_name, stored), 3)
         raise UsageError(f"{store.where}: none of its commits ({names}) is on {branch} in this repository")
     if not tracks:
-        raise UsageError(f"{store.where}: nothing to show; fill it with 'speedproof history add FILE'")
+        raise UsageError(
+            f"{store.where}: nothing to show; fill it with 'speedproof history add FILE{spelt(store=store.where)}'"
+        )
     return series, measured, commits, tracks
 
 
