@@ -814,7 +814,12 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         (["query", "--benchmark", "x*"], "holds no benchmark x*; available: parse, print"),
         (["show", "p"], "holds several benchmarks p: parse, print"),
         (["show"], "name a benchmark: "),
-        (["dance"], "no such action"),
+        (
+            ["add", str(Path(__file__).parents[1] / "data/formats/hyperfine.json"), "--commit", ""],
+            "'' names no commit",
+        ),
+        (["dance"], "no such action; choose one of add, "),
+        (["wacth"], "no such action; did you mean watch?"),
         (["--fdr", "show", "parse"], "name the action first: speedproof history show"),
     ],
 )
@@ -877,6 +882,16 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     assert (code, all(name in out for name in names)) == (0, True)
     code, _, err = run(tmp_path, "show", "tleco", repository="/")
     assert (code, "holds no benchmark tleco; do you mean telco?" in err) == (2, True)
+
+
+def test_what_a_growing_file_brings_is_told(tmp_path: Path) -> None:
+    """A file of many commits, which a pipeline adds again after each."""
+    file, told = tmp_path / "r.csv", []
+    for commits in (4, 5):
+        rows = [f"in,{10 * i + k},{i:07x}" for i in range(commits) for k in range(3)]
+        file.write_text("\n".join(["benchmark,ms,commit", *rows, ""]))
+        told.append(run(tmp_path, "add", str(file), repository="/")[1])
+    assert told == [f"{file}: 4 samples of 4 commits: in\n", f"{file}: 1 new sample, 4 there already: in\n"]
 
 
 def test_many_files_are_added_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1048,7 +1063,7 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
         (tmp_path / f"{remarks}").mkdir()
         code, _, err = run(tmp_path / f"{remarks}", "add", *given, "--unit", "s", repository=folder)
         assert code == 0
-        assert err.count("git knows no v1.2 here, so that no branch shows") == remarks
+        assert err.count("git knows no v1.2 here: stored, but not shown") == remarks
         assert err.count("\n") == remarks
     found = sp.History(tmp_path / "1" / "s.db", repository)
     assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}
@@ -1057,6 +1072,15 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
     assert [commit.sha for commit in found.changes().commits] == [
         "v1.2"
     ]  # of no branch, and followed by date
+
+
+def test_a_store_of_one_benchmark_needs_no_name(repository: Path, tmp_path: Path) -> None:
+    """It is shown; nothing is told of alarms where there is none."""
+    (tmp_path / "v.txt").write_text("1\n2\n3\n")
+    run(tmp_path, "add", str(tmp_path / "v.txt"), "--unit", "s", repository=repository)
+    assert run(tmp_path, "show", repository=repository) == run(tmp_path, "show", "v", repository=repository)
+    told = run(tmp_path, "confirm", "--", "./v", repository=repository)
+    assert (told[0], "error: there is no alarm: see" in told[2]) == (2, True)
 
 
 def test_slips_of_adding_are_told(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import signal
 import sqlite3
 import subprocess
@@ -274,6 +276,26 @@ def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
     assert not store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1").known
     with pytest.raises(UsageError, match="no commit c"):
         store.forget("c")
+
+
+def test_a_forgotten_session_may_be_of_another_machine(where: str) -> None:
+    """What its message proposes; what other machines measured of the commit, and what was said of it, stays."""
+    store, commit = HistoryStore(where), {"v": Commit("a")}
+    for machine, value in (("one", 1.0), ("two", 2.0)):
+        store.add(suite_of("v", value), commit, path=machine, digest=machine, machine=machine)
+    store.decide("a", "noted", reason="slow", who="ann")
+    (told,) = store.add(suite_of("v", 2.0), commit, path="two", digest="two", machine="third").problems
+    proposed = shlex.split(re.findall("add it again after: (speedproof .*)", told)[0])
+    assert proposed[2:6] == ["forget", "a", "--machine", "two"]
+    with pytest.raises(UsageError, match="a was not measured on third; it has one; two"):
+        store.forget("a", "third")
+    assert store.forget("a", "two") == 1
+    assert store.measurements().location.tolist() == [1.0]
+    assert store.add(suite_of("v", 2.0), commit, path="two", digest="two", machine="third").samples == 1
+    found, names = store.measurements(), store.machines()
+    assert [names[number] for number in found.machine] == ["one", "third"]
+    assert [said.reason for said in store.decisions()] == ["slow"]
+    assert (store.forget("a"), store.commits(), store.decisions()) == (2, (), ())
 
 
 def test_commits_of_one_file_may_be_forgotten_at_once(where: str) -> None:

@@ -42,6 +42,7 @@ from speedproof.history.commits import (
     tags,
 )
 from speedproof.history.commits import Followed as Followed
+from speedproof.history.commits import spelt as spelt
 from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN as UNKNOWN
 from speedproof.history.packing import facts_of, identity_of, label_of, same_machine
@@ -108,8 +109,7 @@ class History:
             if store := next((place for place in above if Path(place).exists()), None):
                 there = Parameter("store", store, f"store {quote(store)}")
                 raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
-            named = "" if self._where == DEFAULT_STORE else f" --store {quote(self._where)}"
-            how = f"speedproof history add FILE{named}"
+            how = f"speedproof history add FILE{spelt(store=self._where)}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
 
@@ -325,12 +325,7 @@ class History:
     ) -> Followed:
         """What of the store is on a branch, where git orders it, and the options that ask for the same."""
         on_line = {commit.sha for commit in commits}.intersection(line)
-        asked = (
-            ("every", f"{every:.15g}", "1000"),
-            ("branch", branch, "HEAD"),
-            ("store", self.store.where, DEFAULT_STORE),
-            ("repository", self.repository, "."),
-        )
+        place = spelt(store=self.store.where, repository=self.repository)
         return Followed(
             branch,
             len(self.store.commits()) - len(commits) if on_line else 0,
@@ -338,7 +333,9 @@ class History:
             benchmark is not None,
             len({track.basis for track in tracks}) > 1,
             tuple(line),
-            "".join(f" --{name} {quote(value)}" for name, value, usual in asked if value != usual),
+            f"{spelt(every=f'{every:.15g}', branch=branch)}{place}",
+            place,
+            "" if self.repository == "." else f"cd {quote(self.repository)} && ",
         )
 
     def floor(self) -> NoiseFloor | None:
@@ -567,9 +564,9 @@ class History:
         name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)
 
-    def forget(self, commit: str) -> int:
-        """Remove all measurements of a commit; how many samples those were."""
-        return self.store.forget(self.find(commit))
+    def forget(self, commit: str, *, machine: str | None = None) -> int:
+        """Remove what was measured of a commit, on all machines or some (with ``*``); how many samples."""
+        return self.store.forget(self.find(commit), machine)
 
     @checked()
     def find(self, commit: str) -> str:

@@ -22,7 +22,7 @@ from speedproof.formats.speedproof import sniff
 from speedproof.formats.suites import all_there, detect, names_given, result_files
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
-from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label
+from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label, spelt
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
 from speedproof.history.rows import Added, Measurements, StoredSeries
@@ -274,7 +274,15 @@ def add_all(
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
     lines = [f"not added: {problem}" for problem in problems]
     lines += dict.fromkeys(problem for part in parts for problem in part.problems)
-    return Added(path, count, commits, all(part.known for part in parts), tuple(lines), names)
+    return Added(
+        path,
+        count,
+        commits,
+        all(part.known for part in parts),
+        tuple(lines),
+        names,
+        there=sum(part.there for part in parts),
+    )
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
@@ -344,7 +352,9 @@ def tracks_in(
         names = enumerate_names(map(short_name, stored), 3)
         raise UsageError(f"{store.where}: none of its commits ({names}) is on {branch} in this repository")
     if not tracks:
-        raise UsageError(f"{store.where}: nothing to show; fill it with 'speedproof history add FILE'")
+        raise UsageError(
+            f"{store.where}: nothing to show; fill it with 'speedproof history add FILE{spelt(store=store.where)}'"
+        )
     return series, measured, commits, tracks
 
 

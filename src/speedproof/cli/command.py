@@ -408,7 +408,8 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """An action by its name."""
         if args[0] not in self.actions and not ctx.resilient_parsing:
-            raise click.UsageError(f"{args[0]}: no such action; choose one of {', '.join(self.actions)}", ctx)
+            meant = _near(args[0], list(self.actions)) or f"; choose one of {', '.join(self.actions)}"
+            raise click.UsageError(f"{args[0]}: no such action{meant}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -217,6 +217,7 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
     """Remove the measurements of commits."""
 
     commits: Annotated[tuple[str, ...], Argument("COMMITS...", "the commits", is_file=False)]
+    shared: Annotated[Shared, Taken("options", "machine")]
 
 
 def _watch(asked: WatchOptions, console: Console) -> int:
@@ -255,7 +256,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         none = f"no alarm{of} at {asked.commit}{but}"
         if asked.commit is None:
             none = f"no alarm{of} is unconfirmed{but}, and no commit of a confirmed one is named"
-        raise UsageError(f"{none}: see 'speedproof history watch'")
+            none = none if but or known.alarms else f"there is no alarm{of}"
+        raise UsageError(f"{none}: see 'speedproof history watch{known.followed.options}'")
     here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
@@ -373,6 +375,7 @@ _EACH = 10  # files that have a line each; of more one line tells
 
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
+    from speedproof.api.history import spelt
     from speedproof.api.history_files import short_name
 
     history, files = asked.history, asked.files
@@ -396,6 +399,10 @@ def _add(asked: AddOptions, console: Console) -> int:
                     several = len(added.commits) > 3
                     names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
                     samples = f"{path}: {plural(added.samples, 'sample')} of {', '.join(names)}"
+                    if added.there:
+                        samples = (
+                            f"{path}: {plural(added.samples, 'new sample')}, {added.there} there already"
+                        )
                     room = max(console.width - len(samples) - len(":  and 99 more"), 20)
                     of_what = f": {enumerate_names(added.benchmarks, 3, room)}" if added.benchmarks else ""
                     if not (added.known and added.problems):
@@ -413,9 +420,10 @@ def _add(asked: AddOptions, console: Console) -> int:
         samples = plural(sum(added.samples for added in new), "sample")
         console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
+        place = spelt(store=history.store.where, repository=history.repository)
         console.remark(
-            f"git knows no {enumerate_names(unknown, 3)} here, so that no branch shows them beside commits; "
-            "'speedproof history forget' removes them, --commit names the commit"
+            f"git knows no {enumerate_names(unknown, 3)} here: stored, but not shown beside commits that it "
+            f"knows; to remove one: speedproof history forget COMMIT{place}"
         )
     told = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
     if failed and len(files) == 1:
@@ -480,7 +488,9 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     if asked.benchmark is None:
         series = asked.history.store.all_series(metric=asked.shared.metric)
         known = list(dict.fromkeys(s.key.benchmark for s in series))
-        raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
+        if len(known) != 1:
+            raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
+        asked = replace(asked, benchmark=known[0])
     report = partial(track_report, everything=asked.shared.all)
     return _answer(asked, _changed(asked), asked.benchmark, report, console)
 
@@ -626,7 +636,8 @@ def _note(asked: NoteOptions, console: Console) -> int:
 
 def _forget(asked: ForgetOptions, console: Console) -> int:
     for commit in asked.commits:
-        console.say(f"{plural(asked.history.forget(commit), 'sample')} of {commit} forgotten")
+        samples = asked.history.forget(commit, machine=asked.shared.machine)
+        console.say(f"{plural(samples, 'sample')} of {commit} forgotten")
     return 0
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,6 +40,16 @@ class Followed(Struct, frozen=True):
     apart: bool = False  # whether on several machines, or relative to several anchors
     line: tuple[str, ...] = ()  # all its commits, measured or not; empty where git knows none
     options: str = ""  # by which the command line asks for the same store, branch and rate
+    place: str = ""  # those of the store alone
+    there: str = ""  # what goes to its repository, before a command that takes no option for it
+
+
+_USUAL = {"every": "1000", "branch": "HEAD", "store": "speedproof.db", "repository": "."}
+
+
+def spelt(**asked: str) -> str:
+    """As options of the command line, but for the usual ones."""
+    return "".join(f" --{name} {quote(value)}" for name, value in asked.items() if value != _USUAL[name])
 
 
 def in_utc(moment: str) -> str:
@@ -73,7 +84,7 @@ def short_name(sha: str, digits: int = 9) -> str:
 
 def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
     """The commit that a revision names."""
-    if revision.startswith("-"):
+    if revision.startswith("-") or not revision.strip():
         raise UsageError(f"{revision!r} names no commit")
     line = _git(folder, "show", "-s", f"--format={_FORMAT}", f"{revision}^{{commit}}", "--")
     if line is not None:

@@ -27,6 +27,7 @@ class Added(Struct, frozen=True):
     problems: tuple[str, ...] = ()  # what could not be added, and what may be a slip
     benchmarks: tuple[str, ...] = ()  # those of the new samples
     unknown: tuple[str, ...] = ()  # commits that git does not know, where there is a repository
+    there: int = 0  # samples that were there already
 
 
 class StoredSeries(Struct, frozen=True):

@@ -33,6 +33,7 @@ _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
 _SHA = 9
+_OF_WHAT = "[--build CMD] -- COMMAND"
 
 
 def brief_commit(sha: str) -> str:
@@ -135,7 +136,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     several = len({alarm.track.basis for alarm in result.alarms}) > 1
     if result.followed.apart and result.alarms and not several:
         notes.append(Text(f"All {_where(result.alarms[0].track)}."))
-    accept = ("Accept: speedproof history bless COMMIT",) if result.undecided else ()
+    accept = (f"Accept: speedproof history bless COMMIT{result.followed.place}",) if result.undecided else ()
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -181,12 +182,12 @@ def _next_step(result: AlarmAnswer) -> Iterator[str]:
     ]
     for alarm in sorted(unconfirmed, key=result.slower, reverse=True)[:1]:
         again = alarm.again(result.known[alarm.track.series], result.followed, _SHA, named=named)
-        yield f"Measure again: {again} -- COMMAND"
+        yield f"Measure again: {again} {_OF_WHAT}"
         return
     for alarm in result.undecided:
         if alarm.between > 1:
             metric = result.known[alarm.track.series].key.metric
-            yield f"Which commit: {alarm.confirmed_by(_SHA, metric)} -- COMMAND"
+            yield f"Which commit: {result.followed.there}{alarm.confirmed_by(_SHA, metric)} {_OF_WHAT}"
             return
 
 
@@ -263,7 +264,6 @@ _ALONE = 3  # alarms of no change that are named
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
 _WIDTH = 12  # of a line of bars in a table
-_EARLIER = "Alarms come earlier: speedproof history watch"
 _ALIKE = 1e-3  # what is left of a change, on a logarithmic scale: all of it
 
 
@@ -283,7 +283,8 @@ def overview(
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         apart_only = (
-            f"{len(apart)} machines are followed apart: only an anchor in each session compares them."
+            f"{len(apart)} machines are followed apart: only an anchor in each session compares them. "
+            "If they are one, add its files with one --machine."
         )
         notes.append(Text(apart_only))
     commits = {group.commit.sha: group.commit for group in groups}
@@ -311,17 +312,21 @@ def overview(
         stand = sum(group.stands for group in more)
         still = f", {stand} of them stand" if stand else ""
         notes.append(Text(f"... {plural(len(more), 'more change' if each else 'more commit')}{still}"))
-    hints = [*_culprit(result, changes)]
+    hints, options = [*_culprit(result, changes)], result.followed.options
     if any(len(group.changes) > 1 for group in groups):
-        hints.append("One commit: speedproof history --commit COMMIT")
-    hints += ["One benchmark: history show NAME", *(["All: --all"] if more else [])]
+        hints.append(f"One commit: speedproof history --commit COMMIT{options}")
+    hints += [f"One benchmark: speedproof history show NAME{options}", *(["All: --all"] if more else [])]
     return Report(
         f"history in {result.store}",
         (*headline_of(result, of), *(_said(result, whole[0]) if one else ())),
         (Table.of(columns, shown),) if shown else (),
         tuple(notes),
-        hints=tuple(hints) if rows else (_EARLIER,),
+        hints=tuple(hints) if rows else (_earlier(result),),
     )
+
+
+def _earlier(result: HistoryAnswer) -> str:
+    return f"Alarms come earlier: speedproof history watch{result.followed.options}"
 
 
 def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
@@ -332,13 +337,14 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
     count, commits = len(result.changes), len({change.commit.sha for change in result.changes})
     changed = len({change.track.series for change in result.changes})
     share = f"{changed} of " if changed < len(series) else ""
+    watched = f"; the watch has confirmed {plural(len(result.alarms), 'alarm')}" * bool(result.alarms)
     if of is not None:
         yield Text(f"{count} of {plural(of, 'change')} in {many}", "strong")
     elif not count:
-        yield Text(f"No change is shown in {many}", "strong")
+        yield Text(f"No change is shown in {many}{watched}", "strong")
     else:
         at = f" at {plural(commits, 'commit')}" if commits < count else ""
-        yield Text(f"{plural(count, 'change')}{at} in {share}{many}", "strong")
+        yield Text(f"{plural(count, 'change')}{at} in {share}{many}{watched}", "strong")
     if result.tracks:
         of_what = "histories" if len(series) > 1 else "single benchmarks"
         at_most = percent(1 - result.confidence)
@@ -400,11 +406,12 @@ def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
             continue
         if change.drift:
             ends = f"{short_name(first)} {short_name(last)}"
-            yield f"Measure the drift: speedproof run --revisions {ends} -- COMMAND"
+            yield f"Measure the drift: {result.followed.there}speedproof run --revisions {ends} {_OF_WHAT}"
             return
         good = change.track.commit(change.possible[0] - 1).sha
         if place[last] - place[good] > 1:  # what was not measured may be to blame, too
-            yield f"Which commit: speedproof bisect {short_name(good)}..{short_name(last)} -- COMMAND"
+            ends = f"{short_name(good)}..{short_name(last)}"
+            yield f"Which commit: {result.followed.there}speedproof bisect {ends} {_OF_WHAT}"
             return
 
 
@@ -481,7 +488,7 @@ def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
     """One benchmark, commit by commit: the last ones, or all."""
     sections = tuple(_of_track(result, track, everything) for track in result.tracks)
     notes = (*confirmed_alone(result), *_too_few(result))
-    hints = () if result.changes else (_EARLIER,)
+    hints = () if result.changes else (_earlier(result),)
     whole = overview(result, everything=everything)
     return replace(whole, notes=notes, hints=hints, sections=sections)
 
