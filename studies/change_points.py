@@ -8,6 +8,7 @@ each side, |t| > 7) is restated from its documentation.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -33,7 +34,7 @@ def noises(rng: np.random.Generator, runs: int) -> dict[str, FloatArray]:
     """Series of N commits about the level 1 with 1 % noise, of several kinds."""
     shape = (runs, N)
     normal = rng.standard_normal(shape)
-    lognormal = (np.exp(rng.standard_normal(shape)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
+    lognormal = (np.exp(rng.standard_normal(shape)) - np.exp(0.5)) / np.sqrt((math.e - 1) * math.e)
     bimodal = (rng.random(shape) < 0.3) * 2.1 - 0.63 + 0.2 * rng.standard_normal(shape)
     outliers = normal + (rng.random(shape) < 0.05) * rng.exponential(10.0, shape)
     return {
