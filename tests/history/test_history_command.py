@@ -845,9 +845,18 @@ def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch
     assert run(tmp_path, "add", files[0], "--unit", "ms", "--commit", "v1", repository="/")[0] == 0
 
 
+@pytest.mark.parametrize(("commit", "value"), [("commit", "cpu_ms"), ("hash", "seconds"), ("sha", "x")])
+def test_a_column_of_commits_is_never_pooled_over(tmp_path: Path, commit: str, value: str) -> None:
+    """Whatever the only column of values is called: each commit has its sample."""
+    rows = [f"c{i},in,{10 + k}" for i in range(3) for k in range(2)]
+    (tmp_path / "r.csv").write_text("\n".join([f"{commit},benchmark,{value}", *rows, ""]))
+    assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--unit", "ms", repository="/")[0] == 0
+    assert [sp.History(tmp_path / "s.db", "/").count(commit=f"c{i}") for i in range(3)] == [1, 1, 1]
+
+
 def test_a_file_that_names_two_commits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of them is to be named; how many files are added is shown meanwhile, and how many samples there are."""
-    (tmp_path / "r.csv").write_text("benchmark,ms,commit_id,git_commit\nin,10,aaa,bbb\n")
+    (tmp_path / "r.csv").write_text("benchmark,ms,version,commit_id,git_commit\nin,10,a,aaa,bbb\n")
     shown: list[object] = []
     progress = Console.progress
 

@@ -36,7 +36,7 @@ _OBVIOUS: dict[str, tuple[str, ...]] = {
     "benchmark": ("benchmark", "bench", "benchmark_name", "name", "test", "program", "workload", "task",
                   "command"),
     "version": ("version", "variant", "label", "configuration", "config", "build", "commit", "revision",
-                "branch"),
+                "commit_id", "commit_hash", "git_commit", "hash", "sha", "rev", "branch"),
     "value": ("value", "time", "duration", "elapsed", "runtime", "wall_time", "real_time", "measurement",
               _UNIT_ALONE),
     "unit": ("unit", "units"),

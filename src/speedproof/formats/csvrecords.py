@@ -57,6 +57,11 @@ def wide(table: CsvTable) -> Iterator[Record | Skipped]:
     header, asked = table.header, table.options.wide
     numeric = _numeric(table)
     _refuse_data_as_header(table, numeric)
+    if asked is None and "version" in table.roles and len(numeric) == 1:  # whatever it is called
+        table.roles["value"] = numeric[0]
+        table.free.remove(numeric[0])
+        yield from long(table, [])
+        return
     yield from table.left_out(numeric)
     if others := [header[c] for c in table.free if c not in numeric]:
         reason = f"columns without numbers are left out: {', '.join(others)}"
