@@ -845,7 +845,9 @@ def test_outside_a_repository_a_commit_must_be_named(tmp_path: Path, monkeypatch
     assert run(tmp_path, "add", files[0], "--unit", "ms", "--commit", "v1", repository="/")[0] == 0
 
 
-@pytest.mark.parametrize(("commit", "value"), [("commit", "cpu_ms"), ("hash", "seconds"), ("sha", "x")])
+@pytest.mark.parametrize(
+    ("commit", "value"), [("commit", "cpu_ms"), ("hash", "seconds"), ("sha", "x"), ("commit", "time")]
+)
 def test_a_column_of_commits_is_never_pooled_over(tmp_path: Path, commit: str, value: str) -> None:
     """Whatever the only column of values is called: each commit has its sample."""
     rows = [f"c{i},in,{10 + k}" for i in range(3) for k in range(2)]

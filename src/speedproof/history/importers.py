@@ -82,7 +82,7 @@ def importer_of(path: Path) -> Iterator[Imported | Path | str] | None:
     if '"timestamp"' in head and '"metrics"' in head:
         return _sittings(path, "the JSON of Nyrkiö's results", _nyrkio(path))
     columns = next(csv.reader(head.splitlines(), delimiter=_delimiter(head)), [])
-    if "time" in columns and any(name in columns for name in _COMMIT_COLUMNS):
+    if "time" in columns and "benchmark" not in columns and any(name in columns for name in _COMMIT_COLUMNS):
         return _otava(path)
     return None
 
