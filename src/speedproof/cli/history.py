@@ -425,10 +425,10 @@ def _add(asked: AddOptions, console: Console) -> int:
             f"git knows no {enumerate_names(unknown, 3)} here: stored, but not shown beside commits that it "
             f"knows; to remove one: speedproof history forget COMMIT{place}"
         )
-    told = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
+    lines = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
     if failed and len(files) == 1:
-        raise UsageError(*told)
-    for line in told:
+        raise UsageError(*lines)
+    for line in lines:
         console.remark(f"error: {line}")
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")

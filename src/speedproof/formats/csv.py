@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from speedproof.data.record import Record, Skipped
-from speedproof.data.unit_names import split_unit
+from speedproof.data.units import split_unit
 from speedproof.errors import FormatError
 from speedproof.formats import reading
 from speedproof.formats.csvrecords import CsvTable, long, wide

@@ -20,8 +20,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import joined, plural
 from speedproof.data.record import Record, Skipped, order_traits
 from speedproof.data.sample import Trait
-from speedproof.data.unit_names import split_unit
-from speedproof.data.units import Unit, metric_of
+from speedproof.data.units import Unit, metric_of, split_unit
 from speedproof.errors import FormatError
 from speedproof.formats import reading
 from speedproof.formats.reading import SORTED, Column, Gathered, delimiter_of, is_number

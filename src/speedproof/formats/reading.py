@@ -17,8 +17,7 @@ import numpy as np
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.names import plural as plural
 from speedproof.data.record import Record, Skipped
-from speedproof.data.unit_names import IN_BRACKETS, QUANTITIES, known_unit, split_unit
-from speedproof.data.units import Unit, parse_unit
+from speedproof.data.units import IN_BRACKETS, QUANTITIES, Unit, known_unit, parse_unit, split_unit
 from speedproof.formats.source import Source, room_on_disk
 
 SORTED = "the values are sorted, so their run order is not known"

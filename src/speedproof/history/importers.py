@@ -33,8 +33,7 @@ from msgspec.structs import replace
 from speedproof.data.record import Record
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Key, Suite
-from speedproof.data.unit_names import split_unit
-from speedproof.data.units import Direction, direction_of, parse_unit
+from speedproof.data.units import Direction, direction_of, parse_unit, split_unit
 from speedproof.errors import FormatError
 from speedproof.history.commits import Commit, in_utc
 
