@@ -351,9 +351,9 @@ def test_light_commands_import_nothing_heavy() -> None:
 
 
 def test_a_field_that_may_tell_versions_apart_is_named(tmp_path: Path) -> None:
-    (tmp_path / "c.csv").write_text("benchmark,rev,value\n" + "b,v1,1\nb,v2,2\n" * 2, "utf-8")
+    (tmp_path / "c.csv").write_text("benchmark,kind,value\n" + "b,v1,1\nb,v2,2\n" * 2, "utf-8")
     code, _, err = speedproof("compare", tmp_path / "c.csv")
-    assert (code, "tell versions apart by a field (--by rev)" in err) == (2, True)
+    assert (code, "tell versions apart by a field (--by kind)" in err) == (2, True)
 
 
 def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
