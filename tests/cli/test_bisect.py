@@ -201,7 +201,7 @@ def test_another_bisection_has_other_layouts(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("words", "kind", "culprit"), [
-    (("--decide-by", "user"), "worse", 4),
+    (("--decide-by", "user"), "slower", 4),
     (("--metric", "rate:ops/s=([0-9.]+) ops/s", "--decide-by", "rate"), "worse", 4),
     (("--metric", "load=load ([0-9.]+)", "--decide-by", "load"), "better", 6),
 ])  # fmt: skip

@@ -501,7 +501,7 @@ def test_interrupt_ends_with_a_verdict_and_130(number: signal.Signals) -> None:
     process.send_signal(number)
     out, err = process.communicate()
     assert process.returncode == 130, err
-    assert "ndecided whether sleep 0.01 (2) is faster or slower than sleep 0.01" in " ".join(out.split())
+    assert re.search(r"ndecided.* sleep 0.01 \(2\) .* sleep 0.01", " ".join(out.split()))
     assert "interrupted" in err
     assert '"reason":"interrupted"' in Path("r.jsonl").read_text()
 

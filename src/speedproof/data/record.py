@@ -117,7 +117,7 @@ def pairing(reference: str, x: Mapping[Key, Sample], candidate: str, y: Mapping[
             continue
         a, b = (f"in {s.unit or 'plain numbers'} ({s.direction} is better)" for s in (sample, partner))
         plain = "" in (sample.unit, partner.unit) and sample.unit != partner.unit
-        unknown = " before the plain numbers have a unit (--unit)" * plain
+        unknown = " before the plain numbers have a unit" * plain
         why = f"{reference} is {a}, {candidate} {b}; they cannot be compared{unknown}"
         problems.append((key, f"{key.benchmark} ({key.metric}): {why}"))
     return Pairing(

@@ -49,7 +49,7 @@ _USUAL = {"every": "1000", "branch": "HEAD", "store": "speedproof.db", "reposito
 
 def spelt(**asked: str) -> str:
     """As options of the command line, but for the usual ones."""
-    return "".join(f" --{name} {quote(value)}" for name, value in asked.items() if value != _USUAL[name])
+    return "".join(f" --{name} {quote(value)}" for name, value in asked.items() if value != _USUAL.get(name))
 
 
 def in_utc(moment: str) -> str:

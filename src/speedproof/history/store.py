@@ -194,8 +194,8 @@ class HistoryStore:
                 others.setdefault(label, []).append(quote(short_name(sha)))
         return tuple(
             f"{path}: was there already, of machine {label}; to correct that, add it again after: "
-            f"speedproof history forget {' '.join(shas) if len(shas) <= _NAMED else 'COMMITS'} "
-            f"--machine {quote(label)}{spelt(store=self.where)}"
+            f"speedproof history forget {' '.join(shas) if len(shas) <= _NAMED else 'COMMITS'}"
+            f"{spelt(machine=label, store=self.where)}"
             for label, shas in others.items()
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import exp, log, nan, sqrt
+from math import exp, inf, log, nan, sqrt
 from typing import Literal
 
 import numpy as np
@@ -121,8 +121,12 @@ def _units_apart(pairs: Sequence[Pair]) -> float:
     """The power of 1,000 by which all pairs differ, as far as their first values tell; else 1."""
     powers = set[int]()
     for x, y in ((pair.reference, pair.candidate) for pair in pairs):
-        ratio = float(y.values[0] / x.values[0]) if x.values[0] > 0.0 else 0.0
-        power = log(ratio) / log(1000.0) if ratio > 0.0 and (x.tool in NO_TOOL or y.tool in NO_TOOL) else 0.0
+        ratio = float(y.values[0]) / float(x.values[0]) if x.values[0] > 0.0 else 0.0
+        power = (
+            log(ratio) / log(1000.0)
+            if 0.0 < ratio < inf and (x.tool in NO_TOOL or y.tool in NO_TOOL)
+            else 0.0
+        )
         powers.add(round(power) if abs(power - round(power)) < _UNIT_ALIKE else 0)
         if len(powers) > 1 or 0 in powers:
             return 1.0
