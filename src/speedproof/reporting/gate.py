@@ -34,7 +34,7 @@ from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
-from speedproof.reporting.rows import by_medians, times, version_columns
+from speedproof.reporting.rows import times, version_columns
 
 # How each outcome of a row is called and coloured, and what it means to a pipeline; the worst first.
 _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
@@ -93,12 +93,14 @@ class _Line:
         return plain if c.verdict is Verdict.EQUIVALENT else c.verdict
 
     @property
-    def change(self) -> str:
+    def seen(self) -> Comparison:
         """What is seen of it, or proven by itself."""
-        if self.by_mean:
-            return f"{words.natural(self.of)}{self.by_mean}"
-        seen = self.alone if self.alone in words.CHANGED else Verdict.UNDECIDED
-        return words.change(replace(self.of, verdict=seen))
+        return replace(self.of, verdict=self.alone if self.alone in words.CHANGED else Verdict.UNDECIDED)
+
+    @property
+    def change(self) -> str:
+        """The ratio with its direction."""
+        return f"{words.natural(self.of)}{self.by_mean}" if self.by_mean else words.change(self.seen)
 
     @property
     def range(self) -> str:
@@ -160,7 +162,7 @@ class _Line:
             remark = self.other_way or words.slow_runs(self.of).removeprefix(": ")
             if any(check.kind is Assumption.POSITIVE_VALUES for check in self.of.failed_checks):
                 remark = remark or Assumption.POSITIVE_VALUES.violated
-            medians = by_medians(self.of)
+            medians = words.by_medians(self.seen)
             yield Cell(
                 remark or (f"medians {medians}" if medians else ""),
                 "warning" if remark else "dim",

@@ -10,7 +10,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from speedproof.data.notes import Note
-from speedproof.options import HEADLINE, WORTH_KNOWING
+from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.aggregates import LogRatios
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
@@ -30,7 +30,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import labels
-from speedproof.reporting.numbers import factor, percent, plural, share, values
+from speedproof.reporting.numbers import percent, plural, share, values
 from speedproof.stats.estimate import Estimate
 
 OUTCOMES: dict[Verdict, Outcome] = {
@@ -41,7 +41,6 @@ OUTCOMES: dict[Verdict, Outcome] = {
 }
 _BANDS = {"over 5 %": 0.05, "2 to 5 %": 0.02, "below 2 %": 0.0}
 _TITLE, _BRIEF = 16, 9
-_ROUNDING = 0.01
 
 
 class Voice(Struct, frozen=True):
@@ -132,7 +131,7 @@ class Voice(Struct, frozen=True):
             style: Style = "warning" if marks else "dim"
             # Of what is undecided it goes first where there is little room.
             shorter = (" ".join(marks),) if head.verdict is Verdict.UNDECIDED else ()
-            if head.verdict is not Verdict.EQUIVALENT and (ratio := by_medians(head)):
+            if head.verdict is not Verdict.EQUIVALENT and (ratio := words.by_medians(head)):
                 marks.append(f"medians {ratio}")
             yield Cell(" ".join(marks), style, shorter, spans=True)
 
@@ -230,27 +229,6 @@ def _said(head: Comparison) -> tuple[float, float]:
 def contradicted(where: str, other: Comparison, new: str, old: str) -> str:
     """What :func:`opposite` found, in a sentence without its full stop."""
     return f"{where} {new} is {words.natural(other)} than {old}{words.slow_runs(other)}"
-
-
-def by_medians(c: Comparison) -> str:
-    """The ratio of the medians in a row, where who divides them finds another number than its change; else empty.
-
-    The change is of a typical pair of runs.
-    """
-    old, new, speedup = c.reference.median, c.candidate.median, c.speedup.value
-    if (
-        c.protocol != HEADLINE
-        or c.quantity != "speedup"
-        or not all(0 < v < math.inf for v in (old, new, speedup))
-    ):
-        return ""
-    higher = c.reference.higher_is_better
-    rate = c.reference.unit.endswith("/s") if higher is None else higher
-    ratio = new / old if rate else old / new
-    apart, against = abs(math.log(ratio / speedup)), (ratio > 1) != (speedup > 1)
-    if apart > (_ROUNDING / 2 if against else _ROUNDING):
-        return words.direction(ratio, *words.gain_and_loss(c)) if against else factor(max(ratio, 1 / ratio))
-    return ""
 
 
 def _names(checks: tuple[Note, ...]) -> str:

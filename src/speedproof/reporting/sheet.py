@@ -33,7 +33,6 @@ from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
     OUTCOMES,
     Voice,
-    by_medians,
     contradicted,
     interval_cell,
     opposite,
@@ -137,7 +136,7 @@ def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
         yield Text(
             f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"
         )
-    if head.verdict is not Verdict.EQUIVALENT and (ratio := by_medians(head)):
+    if head.verdict is not Verdict.EQUIVALENT and (ratio := words.by_medians(head)):
         pair = f"a typical pair of {words.several(head.repeated)}"
         yield Text(f"The change is of {pair}; of the medians alone it is {ratio}.", "dim")
     undermined = tuple(undermining([head]))

@@ -109,7 +109,7 @@ def inverse(value: float) -> float:
 def change(result: Comparison) -> str:
     """The verdict as a cell: ``"1.14x faster"``; of what is undecided what is seen, ``"~ 1.02x faster"``."""
     if result.verdict is Verdict.UNDECIDED:
-        return f"~ {natural(result)}".removesuffix(" -")
+        return f"~ {_seen(result)}".rstrip(" -")
     if result.verdict is Verdict.EQUIVALENT:
         return "= the same"
     size = effect(result)
@@ -132,6 +132,7 @@ def where(result: Comparison) -> str:
     return "" if result.protocol == HEADLINE or asked == _TYPICAL else f" {asked}"
 
 
+_ROUNDING = 0.01  # how far the ratio of two medians lies from a change that a reader takes for it
 _TYPICAL = "typical run"
 AVERAGE = "on average"
 
@@ -174,7 +175,7 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
         return chance(result, result.speedup, new, old)
     if result.verdict is Verdict.UNDECIDED:
         better, worse = gain_and_loss(result)
-        seen, (low, high) = natural(result), result.certified.ends
+        seen, (low, high) = _seen(result), result.certified.ends
         looks = f": {new} looks {seen}"
         if not seen.endswith((better, worse)):
             looks = f" whether {new} is {better} or {worse}"
@@ -233,6 +234,38 @@ def span(certified: Estimate, better: str = "faster", worse: str = "slower") -> 
 def natural(result: Comparison) -> str:
     """The observed ratio alone, for what nothing is proven of: ``"1.38x slower"``."""
     return direction(result.speedup.value, *gain_and_loss(result))
+
+
+def _seen(result: Comparison) -> str:
+    """What is seen of what is undecided; nothing where its typical pairs and its medians go different ways."""
+    return "" if _contrary(result) else natural(result)
+
+
+def _contrary(result: Comparison) -> bool:
+    return math.log(result.speedup.value) * math.log(ratio) < 0 if (ratio := _of_medians(result)) else False
+
+
+def _of_medians(result: Comparison) -> float:
+    """The ratio of the medians beside a typical speedup; 0 where there is none."""
+    old, new, higher = result.reference.median, result.candidate.median, result.reference.higher_is_better
+    positive = all(0 < v < math.inf for v in (old, new, result.speedup.value))
+    if result.protocol != HEADLINE or result.quantity != "speedup" or not positive:
+        return 0.0
+    rate = result.reference.unit.endswith("/s") if higher is None else higher
+    return new / old if rate else old / new
+
+
+def by_medians(result: Comparison) -> str:
+    """The ratio of the medians in a row, where who divides them finds another number than its change; else empty.
+
+    The change is of a typical pair of runs; of what is undecided none is shown that its medians contradict.
+    """
+    ratio = _of_medians(result)
+    if _contrary(result):
+        return "" if result.verdict is Verdict.UNDECIDED else direction(ratio, *gain_and_loss(result))
+    if ratio and abs(math.log(ratio / result.speedup.value)) > _ROUNDING:
+        return factor(max(ratio, 1 / ratio))
+    return ""
 
 
 def direction(speedup: float, better: str = "faster", worse: str = "slower") -> str:
