@@ -88,7 +88,12 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
         raise UsageError(f"{revision!r} names no commit")
     line = _git(folder, "show", "-s", f"--format={_FORMAT}", f"{revision}^{{commit}}", "--")
     if line is not None:
-        sha, subject, moment = line.strip().splitlines()[-1].split("\x1f")
+        commits = [
+            part.split("\x1f") for part in line.splitlines() if "\x1f" in part
+        ]  # others are of signatures
+        if len(commits) != 1:
+            raise UsageError(f"{revision} names {len(commits) or 'no'} commits; name one")
+        sha, subject, moment = commits[0]
         return Commit(sha, subject, in_utc(moment))
     if revision.startswith("HEAD") or "~" in revision or "^" in revision:
         there = _git(folder, "rev-parse", "--git-dir") is not None
