@@ -895,6 +895,16 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     assert (code, "holds no benchmark tleco; do you mean telco?" in err) == (2, True)
 
 
+def test_what_of_a_file_cannot_be_used_is_told_and_the_rest_is_added(tmp_path: Path) -> None:
+    """By the names of its commands, of which one has no number at all and another some that are none."""
+    timed = {"parse": [1.0, math.nan], "sum": [math.nan, math.nan], "print": [-1.0, 1.0]}
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps({"results": [{"command": c, "times": t} for c, t in timed.items()]}))
+    code, out, err = run(tmp_path, "add", f"c1={file}", repository="/")
+    assert (code, out) == (0, f"c1={file}: 1 sample of c1: parse\n")
+    assert [line.split(": ")[4] for line in err.splitlines()] == ["parse", "sum", "print"]
+
+
 def test_what_a_growing_file_brings_is_told(tmp_path: Path) -> None:
     """A file of many commits, which a pipeline adds again after each."""
     file, told = tmp_path / "r.csv", []

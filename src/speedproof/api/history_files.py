@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, nearest_of, wanted
+from speedproof.data.record import why_left_out
 from speedproof.data.session_file import SessionLine, decode_lines
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
@@ -43,9 +44,9 @@ _NO_COMMIT = {"", "unversioned", "unknown", "none"}
 
 def as_one(suite: Suite, path: str) -> Suite:
     """All versions of a file as one: commands of a file are its benchmarks then."""
-    if len(suite.versions) == 1:
-        return suite
     if not suite.commands:
+        if len(suite.versions) == 1:
+            return suite
         versions = enumerate_names(suite.versions, 3)
         if Path(path).is_dir():
             raise UsageError(
@@ -223,7 +224,8 @@ def add_file(
         machine=machine,
     )
     unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
-    return replace(added, unknown=tuple(unknown))
+    lost = () if added.known else tuple(f"left out: {line}" for line in why_left_out(suite.skipped))
+    return replace(added, unknown=tuple(unknown), problems=(*lost, *added.problems))
 
 
 def add_all(

@@ -203,7 +203,7 @@ def _replaced(heads: Iterable[SessionLine]) -> set[tuple[str, str]]:
         files = {PurePath(path).name: content for path, content in head.files.items()}
         for benchmark in head.benchmarks:
             for v in benchmark.versions:
-                if not v.builds and (content := files.get(PurePath(v.command[0]).name)):
+                if not v.builds and (content := files.get(PurePath(*v.command[:1]).name)):
                     programs.setdefault((benchmark.name, v.name), set()).add(content)
     return {place for place, contents in programs.items() if len(contents) > 1}
 
