@@ -907,7 +907,8 @@ def test_what_of_a_file_cannot_be_used_is_told_and_the_rest_is_added(tmp_path: P
 
 def test_a_hash_that_is_cut_is_the_stored_one(tmp_path: Path) -> None:
     """Where no repository is, too: seven digits are that commit, six are a name, and so are digits of two."""
-    whole, added = ["ab" * 20, "abababac" + "0" * 32], []
+    whole: list[str] = ["ab" * 20, "abababac" + "0" * 32]
+    added: list[str] = []
     for name in (whole[0], whole[0][:9], whole[1], whole[0][:7], whole[1][:6]):
         (tmp_path / "r.txt").write_text(f"{len(added) + 1}\n2\n")
         added.append(run(tmp_path, "add", f"{name}={tmp_path / 'r.txt'}", repository="/")[1])
