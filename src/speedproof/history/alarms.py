@@ -29,6 +29,7 @@ ASKED = 20.0
 # Of a change that a look at every commit shows, the p-value times the mean number of commits between false alarms
 _SURE = 1.5
 _BEGUN = 10  # values that tell to what height a level went first
+_BACK = 5  # values that tell that it is over
 
 
 class HistoryAlarm(Struct, frozen=True):
@@ -226,6 +227,7 @@ def find_alarms(
         changes.setdefault(id(change.track), []).append(change)
     for stretch, alarms in zip(stretches, watched, strict=True):
         stretch.take(alarms, changes.get(id(stretch.track), ()))
+        stretch.keep(decisions, known[stretch.track.series])
     _leave_no_news(stretches)
     _date_news(stretches, mean)
     for stretch in stretches:
@@ -262,12 +264,16 @@ def find_alarms(
             sure &= since not in unsure | stretch.only_alone
             sure |= confirmed(said, key.metric, track.basis)
             before, after = steps[k - 1]
+            drift = drifts.get(since)
+            returned = None if drift else _returned(level[since:], before)
+            if returned is not None and since == borders[-2]:
+                after = median(level[since : since + returned])
             factor = math.exp(after - before)
             back = {
                 borders[j + 1] for later in (steps, begun) for j in undoings([*steps[:k], *later[k:]], k - 1)
             }
-            undone = next((track.commit(start + at) for at in sorted(back - unsure)), None)
-            drift = drifts.get(since)
+            back = (back - unsure) | ({since + returned} if returned is not None else set())
+            undone = track.commit(start + min(back)) if back else None
             ends = (drift.earliest, drift.latest) if drift else None
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
@@ -301,6 +307,14 @@ def beyond_changes(
         and alarm.decision is None
         and alarm.bad.sha not in near.get(id(alarm.track), ())
     )
+
+
+def _returned(level: FloatArray, before: float) -> int | None:
+    """From which value on the last ones, five or more, are all nearer to the level before than to the new one."""
+    apart = median(level[:_BEGUN]) - before
+    (new,) = np.nonzero((level - before) * apart > 0.5 * apart * apart)
+    back = int(new[-1]) + 1 if new.size else level.size
+    return back if level.size - back >= _BACK else None
 
 
 def _same(alarm: Alarm, alarms: Sequence[Alarm], k: int, low: int, high: int, up: bool) -> bool:
@@ -349,6 +363,20 @@ class _Stretch:
             ]
             since = min(same, key=lambda k: abs(k - alarm.since), default=alarm.since)
             self.by_start[since] = (max(alarm.raised, since), True)  # it accuses no commit to come
+
+    def keep(self, decisions: Sequence[Triage], series: StoredSeries) -> None:
+        """What was confirmed by measuring again, whatever its values show by themselves."""
+        name, basis = series.key.benchmark, self.track.basis
+        for sha in {d.commit for d in decisions if d.state == "confirmed" and d.benchmark == name}:
+            said = standing(decisions, name, lambda d, sha=sha: d.commit == sha)
+            at = [k for k in range(1, self.level.size) if self.track.commit(self.start + k).sha == sha]
+            if at and confirmed(said, series.key.metric, basis) and not self._near(sha):
+                self.by_start[at[0]] = (at[0], True)
+
+    def _near(self, sha: str) -> bool:
+        """Whether a change may be at a commit."""
+        places = ((self.start + since, self.possible(since)) for since in self.borders())
+        return any(sha in self.track.near(*place) for place in places)
 
     def possible(self, since: int) -> tuple[int, int]:
         """Points of the track that the history leaves possible for a new level, between its neighbours."""
