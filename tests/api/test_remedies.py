@@ -79,7 +79,7 @@ def test_no_common_metric_wants_no_other_names(tmp_path: Path) -> None:
         (tmp_path / f"{version}.csv").write_text(f"name,version,{column}\n{rows}")
     suite = sp.read(tmp_path / "old.csv", tmp_path / "new.csv")
     for ask in (sp.gate, sp.compare_suite):
-        with pytest.raises(sp.UsageError) as error:
+        with pytest.raises(sp.SpeedproofError) as error:
             ask(suite)
         assert [line.strip() for line in str(error.value).splitlines()[1:]] == [
             "old has sort (time)", "new has no values of time"
