@@ -4,7 +4,7 @@ import itertools
 import math
 import statistics
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,9 +13,9 @@ import speedproof as sp
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
+from speedproof.options import DETAILS, Location, QuestionName
 from speedproof.protocols.caveats import caveats_of, few_runs
 from speedproof.protocols.checks import coarse_values, of_runs, same_values
-from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed
 
 
@@ -76,13 +76,13 @@ def test_no_number_of_runs_decides_what_was_given_twice() -> None:
     once = sp.Suite.of_samples(
         {"sort": {"old": [1.0, 1.1, 1.2, 1.15, 1.3], "new": [1.0, 1.1, 1.2, 1.15, 1.3]}}
     )
-    for question in (*QUESTIONS, "p90"):
-        if question != "touati2009":  # it has but its own rules
-            for margin in (None, 0.02):
-                row = sp.compare_suite(once, protocols=question, margin=margin)["sort"].headline
-                assert row.needed == Needed(None, None, "give two different files"), question
-    for question in ("typical", "mean", "median", "p90"):
-        (gated,) = sp.gate(once, protocol=question).decision.rows
+    asked: tuple[QuestionName, ...] = (*DETAILS, "p90")
+    for question in asked:
+        for margin in (None, 0.02):
+            row = sp.compare_suite(once, protocols=[question], margin=margin)["sort"].headline
+            assert row.needed == Needed(None, None, "give two different files"), question
+    for location in get_args(Location):
+        (gated,) = sp.gate(once, protocol=location).decision.rows
         assert gated.comparison.needed is not None
         assert gated.comparison.needed.reason == "one measurement given twice (give two different files)"
 
