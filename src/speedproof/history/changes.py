@@ -27,11 +27,8 @@ RISK = 0.05
 """That a history without a change shows one."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
 _SEARCHED = 4.0  # times the risk, the p-value of what may show a change when it is searched
-_STEPS = tuple(
-    digits * 10.0**power
-    for power in (-3, -2, -1)
-    for digits in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
-) + (1.0,)
+_DIGITS = 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0
+_STEPS = (*(digits / 10**places for places in (3, 2, 1) for digits in _DIGITS), 1.0)
 _LEFT = 0.25  # of a step, what an undoing may leave
 _Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
 Correction = Literal["holm", "bh"]
