@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
-from speedproof.options import CommandOptions, Reading, handed
+from speedproof.options import CommandOptions, Output, Reading, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import Report, Text, to_json
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
     from speedproof.api.history_results import HistoryAlarm
+    from speedproof.api.measurement import Progress
+
+_ENOUGH = 3  # runs that tell a benchmark from another
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -238,11 +242,10 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
     from speedproof.api.history import UNKNOWN
     from speedproof.api.run_plan import new_session
-    from speedproof.cli.main import main
+    from speedproof.cli.run import RunOptions, run
 
     if not asked.words:
         raise UsageError("history confirm: give the benchmark's command after '--'")
-    _refuse_one_file(asked.words, Path(asked.repository).resolve())
     history = asked.history
     chosen = handed(sp.History.alarms, asked.shared) | {"metric": asked.measuring.decide_by}
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
@@ -274,23 +277,34 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         )
     file = str(new_session("confirm", datetime.now()))
     key = known.known[alarm.track.series].key
-    decides = asked.measuring.decide_by or key.metric
-    how = [f"--metric={metric}" for metric in asked.measuring.metric]
-    how += [f"--benchmark={key.benchmark}"] * (asked.shared.benchmark is not None)
-    how += [f"--decide-by={decides}"] + [f"--build={asked.build}"] * bool(asked.build)
-    how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
+    measuring = replace(
+        asked.measuring,
+        benchmark=key.benchmark,
+        decide_by=asked.measuring.decide_by or key.metric,
+        build=asked.build,
+        revisions=tuple(c.sha for c in alarm.compared),
+        save=file,
+    )
+    first: list[float] = []
+
+    def watch(progress: "Progress") -> None:
+        """Hold the first runs of the good commit against the store: the rest takes long."""
+        good = progress.version == progress.benchmark.versions[0].name and not progress.warmup
+        if good and len(first) < _ENOUGH and measuring.decide_by in progress.run.metrics:
+            first.append(progress.run.metrics[measuring.decide_by])
+            if len(first) == _ENOUGH:
+                history.refuse_another(alarm, median(first))
+
     with chdir(asked.repository):
-        code = main(
-            [
-                "run",
-                "--revisions",
-                *(c.sha for c in alarm.compared),
-                "--save",
-                file,
-                *how,
-                "--",
-                *asked.words,
-            ],
+        code = run(
+            RunOptions(
+                given=asked.given,
+                argv=asked.argv,
+                words=asked.words,
+                measuring=measuring,
+                output=Output(),
+                watch=watch,
+            ),
             console,
         )
     if code or not Path(file).exists():
@@ -302,18 +316,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     console.write(Report("", (Text(f"{key.benchmark}: {outcome}"),)))
     after = history.alarms(**chosen).confirmed
     return FAILED if any(one.announced_by(alarm.announced) for one in after) else 0
-
-
-def _refuse_one_file(words: Sequence[str], here: Path) -> None:
-    """Say that both commits would start one and the same file, which no tree of theirs holds."""
-    names = [*words[0].split(), *words[1:]]
-    whole = [Path(name) for name in names[:2] if Path(name).is_absolute() and Path(name).is_file()]
-    same = [path for path in whole if path == Path(names[0]) or path.is_relative_to(here)]
-    if same and not any((here / name).is_file() for name in names if not Path(name).is_absolute()):
-        raise UsageError(
-            f"history confirm: {same[-1]} is one file for both commits; name one of their trees, as ./bench, "
-            "or a program that PATH finds, if it measures the folder that it is started in"
-        )
 
 
 def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.AlarmResult, list[HistoryAlarm]]":
