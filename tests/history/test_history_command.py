@@ -1161,6 +1161,42 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
     assert ("c01" in shown, "c01" in every) == (False, True)
 
 
+def test_the_columns_of_a_csv_are_chosen(tmp_path: Path) -> None:
+    """Of one file each column that is asked for, once; a role that there is not is told."""
+    rows = [f"c{i},sort,{i + k / 10},{2 * i + k / 10}" for i in (1, 2) for k in range(3)]
+    (tmp_path / "r.csv").write_text("\n".join(["commit,benchmark,wall_ms,cpu_ms", *rows, ""]))
+    for column, benchmark, new in (("wall", "", 2), ("cpu", "cpu", 2), ("wall", "", 0)):
+        words = ("--column", f"value={column}_ms", "--json", "--benchmark", benchmark)
+        (added,) = json.loads(run(tmp_path, "add", str(tmp_path / "r.csv"), *words, repository="/")[1])[
+            "results"
+        ]
+        assert (added["samples"], added["known"], added["there"]) == (new, not new, 2 - new)
+    medians = {(r.benchmark, r.commit): r.median for r in sp.History(tmp_path / "s.db", "/").query()}
+    assert medians == pytest.approx(
+        {("sort", "c1"): 1.1e-3, ("sort", "c2"): 2.1e-3, ("cpu", "c1"): 2.1e-3, ("cpu", "c2"): 4.1e-3}
+    )
+    code, _, err = run(tmp_path, "add", str(tmp_path / "r.csv"), "--column", "values=wall_ms", repository="/")
+    assert (code, "--column values=wall_ms: say ROLE=NAME" in err) == (2, True)
+
+
+@pytest.mark.parametrize("session", ["", "night"])
+@pytest.mark.parametrize("runs", [1, 3])
+def test_what_was_forgotten_of_a_file_is_added_again(tmp_path: Path, session: str, runs: int) -> None:
+    """And nothing else of it, also where a commit has one value, which another commit may have by chance."""
+    rows = [f"c{i},sort,{i + k / 10}" for i in range(3) for k in range(runs)]
+    (tmp_path / "r.csv").write_text("\n".join(["commit,benchmark,ms", *rows, ""]))
+    history = sp.History(tmp_path / "s.db", "/")
+    for forgotten, new in (((), 3), ((), 0), (("c1",), 1), (("c0", "c2"), 2), ((), 0)):
+        for commit in forgotten:
+            history.forget(commit)
+        added = history.add(tmp_path / "r.csv", session=session, machine="ant")
+        assert (added.samples, added.there, added.known) == (new, 3 - new, not new)
+        assert sorted(row.commit for row in history.query()) == ["c0", "c1", "c2"]
+    history.forget("c1")
+    added = history.add(tmp_path / "r.csv", session=session, machine="bee")  # the rest is another one's
+    assert (added.samples, "was there already, of machine ant" in added.problems[0]) == (0, True)
+
+
 def test_an_anchor_is_named_as_git_names_it(tmp_path: Path) -> None:
     """A tag and the first digits of a hash are the version that the file calls by its hash; others are none."""
     git(tmp_path, "init", "-q", "-b", "main")

@@ -133,6 +133,7 @@ class History:
         started: str = "",
         format: str | None = None,
         unit: str | None = None,
+        columns: Mapping[str, str] | None = None,
         benchmark: str = "",
         where: str | None = None,
         higher_is_better: str | Sequence[str] = (),
@@ -156,7 +157,7 @@ class History:
             Your name of the machine, where what the file says does not identify it.
         started : str
             When it was measured, ISO 8601; by default what the file says.
-        format, unit : str, optional
+        format, unit, columns : optional
             As :func:`speedproof.read` takes them.
         benchmark : str
             Name of the only benchmark in a file that names none, which would be called like the file.
@@ -180,7 +181,7 @@ class History:
         commit, path, version = named_commit(os.fspath(path), commit)
         asked: dict[str, Any] = {
             "branch": current_branch(self.repository), "session": session, "anchor": anchor, "machine": machine,
-            "unit": unit, "higher_is_better": higher_is_better,
+            "unit": unit, "columns": columns, "higher_is_better": higher_is_better,
         }  # fmt: skip
         if format is None and not version and (importer := importer_of(Path(path))) is not None:
             return add_all(self, path, importer, done=done, **asked)

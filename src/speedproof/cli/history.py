@@ -17,7 +17,7 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, Console
-from speedproof.cli.files import STDOUT
+from speedproof.cli.files import STDOUT, columns_of
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
@@ -87,7 +87,7 @@ class AddOptions(HistoryOptions, frozen=True, kw_only=True):
         None
     )
     benchmark: Annotated[str, "NAME", "name of the only benchmark in a file"] = ""
-    reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better where")]
+    reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better column where")]
     json: Annotated[bool, "write what was added as JSON"] = False
 
 
@@ -389,6 +389,7 @@ def _add(asked: AddOptions, console: Console) -> int:
                 added = history.add(
                     path,
                     **handed(sp.History.add, asked, asked.reading) | {"machine": asked.machine or ""},
+                    columns=columns_of(asked.reading),
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
