@@ -47,9 +47,15 @@ class Shared(Struct, frozen=True, kw_only=True):
     metric: Annotated[str | None, "NAME", "the metric to follow, or all (default: time)"] = None
     branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
     every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
-    confidence: Annotated[float, "LEVEL", "default: 0.95"] = 0.95
-    fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
-    fail_on_change: Annotated[bool, "exit 1 when a slowdown stands that nobody has decided about"] = False
+    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
+        0.95
+    )
+    fdr: Annotated[
+        bool, "allow a share of the changes to be false (Benjamini and Hochberg), which finds more"
+    ] = False
+    fail_on_change: Annotated[
+        bool, "exit with code 1 at a slowdown that stands: nothing undid it, and nobody decided about it"
+    ] = False
     all: Annotated[bool, "show every change"] = False
     json: Annotated[bool, "write JSON"] = False
 
@@ -79,14 +85,15 @@ class AddOptions(HistoryOptions, frozen=True, kw_only=True):
         ),
     ]
     commit: Annotated[str | None, "REV", "what was measured (default: what the file says, else HEAD)"] = None
-    session: Annotated[str, "NAME", "files that share it were measured together"] = ""
-    anchor: Annotated[str | None, "VERSION", "the version that every session measures beside the commit"] = (
-        None
-    )
-    machine: Annotated[str | None, "NAME", "name of the machine, where the file does not tell it", filled] = (
-        None
-    )
-    benchmark: Annotated[str, "NAME", "name of the only benchmark in a file"] = ""
+    session: Annotated[str, "NAME", "name of the sitting: files that share it were measured together"] = ""
+    anchor: Annotated[
+        str | None,
+        "VERSION",
+        "a version, such as a release, that every session measures beside the commit: ratios to it are followed, "
+        "across machines",
+    ] = None
+    machine: Annotated[str | None, "NAME", "name of the machine, if the file does not tell it", filled] = None
+    benchmark: Annotated[str, "NAME", "name of the benchmark, if the file holds only one"] = ""
     reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better column where")]
     json: Annotated[bool, "write what was added as JSON"] = False
 
@@ -96,7 +103,7 @@ class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
 
     state: Annotated[
         Literal["stands", "undone", "blessed", "fixed"] | None,
-        "only changes that stand, are undone or decided",
+        "only changes that stand (neither undone nor decided about), that later ones undid, or that were decided",
     ] = None
     shared: Annotated[
         Shared,
@@ -121,12 +128,12 @@ class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
 class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show the alarms of the newest commits."""
 
-    last: Annotated[int, "N", "alarms that the last N commits raised (default: 30)", count] = 30
+    last: Annotated[int, "N", "show alarms that the last N commits raised (default: 30)", count] = 30
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out at slowdowns that nobody has decided about, once each and once when it is "
-        "confirmed; its input is what --json writes",
+        "shell command to run at slowdowns that nobody has decided about, once for each and once more when it is "
+        "confirmed; what --json writes is its input",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "every benchmark machine metric branch all json", all="show every alarm")
@@ -145,9 +152,9 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
         ),
     ] = None
     words: tuple[str, ...] = ()  # after --
-    build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
+    build: Annotated[str, "CMD", "command that builds a commit, in a working tree of its own"] = ""
     machine: Annotated[
-        str | None, "NAME", "the alarm's machine, if that is this one under another name", filled
+        str | None, "NAME", "the alarm's machine, if that is another name of this one", filled
     ] = None
     measuring: Annotated[
         Measuring,
@@ -677,9 +684,7 @@ COMMAND = Group(
         "invalid": Command(
             DecideOptions, partial(_decide, "invalid"), "Leave out what was measured of a commit so far."
         ),
-        "fixed": Command(
-            DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid the change."
-        ),
+        "fixed": Command(DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid a change."),
         "note": Command(NoteOptions, _note),
         "reopen": Command(
             DecideOptions, partial(_decide, "reopened"), "Take back every decision and remark about a commit."

@@ -283,7 +283,8 @@ def overview(
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         apart_only = (
-            f"{len(apart)} machines are followed apart: only an anchor in each session compares them. "
+            f"{len(apart)} machines are followed apart: only a version that each session measures, too, compares "
+            "them (history add --anchor). "
             "If they are one, add its files with one --machine."
         )
         notes.append(Text(apart_only))
