@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Struct
@@ -300,7 +299,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         if good and len(first) < _ENOUGH and measuring.decide_by in progress.run.metrics:
             first.append(progress.run.metrics[measuring.decide_by])
             if len(first) == _ENOUGH:
-                history.refuse_another(alarm, median(first))
+                history.refuse_another(alarm, *first)
 
     with chdir(asked.repository):
         code = run(
