@@ -263,6 +263,9 @@ def test_executables_that_a_shell_starts() -> None:
         ("/bin/sh pause", False),
         ("/bin/sh {here}/pause pause", False),
         ("sh {here}/gone", False),
+        ("./built {here}/pause", False),
+        ("/bin/sh ./built", False),
+        ("/usr/bin/env {here}/pause", True),
         ("sh /bin/sh", False),
     ],
 )

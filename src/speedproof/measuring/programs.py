@@ -77,8 +77,9 @@ def refuse_one_file(plan: Iterable[PlannedBenchmark], repository: Path, folder: 
             names = shell_words(version.text)[0] if inner else list(version.command)
             whole = [Path(name) for name in names[:2] if Path(name).is_absolute() and Path(name).is_file()]
             same = [path for path in whole if path == Path(names[0]) or path.is_relative_to(repository)]
-            here = (folder / version.cwd / name for name in names if not Path(name).is_absolute())
-            if same and not any(path.is_file() for path in here):
+            others = [name for name in names if not Path(name).is_absolute()]
+            # What is built need not be here.
+            if same and not any("/" in one or (folder / version.cwd / one).is_file() for one in others):
                 raise UsageError(
                     f"{same[-1]} is one file for all commits; name one of their trees, as ./bench, or a program "
                     "that PATH finds, if it measures the folder that it is started in"
