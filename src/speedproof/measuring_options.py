@@ -14,7 +14,7 @@ Seconds = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
 UndecidedMeasured = Annotated[
     Undecided | None,
-    "with --gate, exit code of an undecided one: report it as 3 (default), fail with 1, or pass with 0",
+    "with --gate, the exit code where it is undecided: 3 (report, the default), 1 (fail) or 0 (pass)",
     Needs("gate"),
 ]
 MeasuredOutput = Annotated[
@@ -47,12 +47,12 @@ class Measuring(Struct, frozen=True, kw_only=True):
         Title("what is measured"),
         FIRST,
     ] = ()
-    benchmark: Annotated[str, "NAME", "what the commands have in common"] = UNNAMED
+    benchmark: Annotated[str, "NAME", "name of the benchmark that the commands run"] = UNNAMED
     parameter_list: Annotated[
         tuple[tuple[str, str], ...],
         "-L, --parameter-list NAME VALUES",
-        "comma-separated values for {NAME} in the commands: a benchmark each; with a single command the first "
-        "list makes the versions",
+        "comma-separated values for {NAME} in the commands: one benchmark each; of a single command, the values "
+        "of the first list are the versions",
         FIRST,
     ] = ()
     parameter_scan: Annotated[
@@ -74,33 +74,36 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "files as they are",
         FIRST,
     ] = ()
-    build: Annotated[str, "CMD", "builds a revision, in a tree of its own", FIRST] = ""
-    build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
+    build: Annotated[str, "CMD", "command that builds a revision, in a working tree of its own", FIRST] = ""
+    build_env: Annotated[
+        tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
+    ] = ()
     builds: Annotated[
         Positive | None,
         "K",
-        "build each revision K times, {seed} in --build being another number every time, and give every block "
-        "builds of its own: what is proven is then of the code; --runs are those of one build (default: 5)",
+        "build each revision K times, with another number for {seed} in --build each time, and use fresh builds "
+        "in every block: what is proven then holds for the code, not for one build of it; --runs is how often "
+        "each build runs (default: 5)",
     ] = None
     plan: Annotated[
         bool,
-        "measure a pilot only (3 builds of each, 5 runs a build), and say how many builds and runs a proof "
-        "needs, and what they cost",
+        "measure only a pilot (3 builds of each revision, 5 runs of each build), and say how many builds and "
+        "runs a proof needs, and how long they take",
     ] = False
     control: Annotated[
         bool,
-        "build the reference once more and measure that, too: verdicts no larger than what two builds of one "
-        "source differ by are withheld",
+        "build the reference a second time and measure that, too: no difference is claimed that is no larger "
+        "than between two builds of the same source",
     ] = False
     driver: Annotated[
         DRIVERS | None,
-        "each command is this tool's: its benchmarks are compared one by one, from short invocations in "
-        "random order, and those that are decided are measured no longer",
+        "the commands start this tool: its benchmarks are compared one by one, in short invocations in random "
+        "order, and those that are decided are no longer measured",
     ] = None
     unaffected: Annotated[
         tuple[str, ...],
         "NAME",
-        "a benchmark that the change cannot touch: when it differs, verdicts no larger are withheld",
+        "a benchmark that the change cannot affect: if it differs, no difference is claimed that is no larger",
     ] = ()
     reference: Annotated[str | None, "NAME", "the version to compare against (default: the first)"] = None
     calibrate: Annotated[bool, "measure one command against itself"] = False
@@ -108,15 +111,15 @@ class Measuring(Struct, frozen=True, kw_only=True):
     warmup: Annotated[
         int | Literal["auto"],
         "--warmup, -w N",
-        "runs of each version that do not count, before those that do (default: 1), or 'auto'",
+        "runs of each version before those that count (default: 1), or 'auto': until they are steady",
         values.runs_or_auto,
         Title("around the runs"),
         FIRST,
     ] = 1
-    setup: Annotated[str, "CMD", "once for each version before its runs"] = ""
-    prepare: Annotated[str, "CMD", "before each run, not measured", FIRST] = ""
-    conclude: Annotated[str, "CMD", "after each run, not measured"] = ""
-    cleanup: Annotated[str, "CMD", "once for each version after its runs"] = ""
+    setup: Annotated[str, "CMD", "command to run once for each version, before its runs"] = ""
+    prepare: Annotated[str, "CMD", "command to run before each run; it is not measured", FIRST] = ""
+    conclude: Annotated[str, "CMD", "command to run after each run; it is not measured"] = ""
+    cleanup: Annotated[str, "CMD", "command to run once for each version, after its runs"] = ""
     input: Annotated[str, "FILE", "standard input of each run"] = os.devnull
     output: Annotated[
         Literal["null", "capture"], "discard standard output (default), or keep it for error messages"
@@ -131,13 +134,13 @@ class Measuring(Struct, frozen=True, kw_only=True):
     ] = ()
     cwd: Annotated[str, "DIR", "working directory of the commands"] = ""
     timeout: Annotated[
-        Seconds | None, "S", "end a run, or a command around it, after this", values.positive_seconds
+        Seconds | None, "S", "end a run, or a command around it, after S seconds", values.positive_seconds
     ] = None
     no_shell: Annotated[bool, "--no-shell, -N", "start the commands directly (the default)"] = False
     ignore_failure: Annotated[
         bool,
         "--ignore-failure, -i",
-        "leave runs out that fail or lack the deciding metric instead of stopping",
+        "leave out runs that fail or lack the deciding metric, instead of stopping",
     ] = False
     cpu: Annotated[str | None, "LIST", "pin to these CPUs, for example 2 or 2,3"] = None
     metric: Annotated[
@@ -149,8 +152,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
     decide_by: Annotated[
         str | None,
         "METRIC",
-        "the metric that decides (default: time), such as cpu: user and system time, of children, too; or where "
-        "the slowest runs begin: p90, cpu:p99",
+        "the metric that decides (default: time), such as cpu (user and system time, of child processes, too), "
+        "or a percentile, where the slowest runs begin: p90, cpu:p99",
         FIRST,
     ] = None
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
@@ -169,8 +172,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
     ] = None
     gate: Annotated[
         bool,
-        "hold every benchmark to --margin (default: 2%): stop when it is proven lost or kept; exit with 0 "
-        "(pass), 1 (fail) or 3 (undecided)",
+        "hold every benchmark to --margin (default: 2%): stop when it is proven to be kept or exceeded; exit "
+        "with 0 (pass), 1 (fail) or 3 (undecided)",
     ] = False
     policy: Annotated[
         Literal["no-regression", "proven-improvement"] | None,
@@ -178,12 +181,12 @@ class Measuring(Struct, frozen=True, kw_only=True):
         Needs("gate"),
     ] = None
     margin: Annotated[
-        Share | None, "SHARE", "stop also when proven equal within this (default: 1%)", FIRST
+        Share | None, "SHARE", "also stop when they are proven equal within this (default: 1%)", FIRST
     ] = None
     margin_of: Annotated[
         tuple[str, ...],
         "NAME=SHARE",
-        "with --gate, another margin for a benchmark, or for those of a pattern; may be repeated, the last counts",
+        "with --gate, another margin for benchmarks that match NAME; may be repeated, the last match counts",
         Needs("gate"),
     ] = ()
     policy_of: Annotated[
@@ -192,8 +195,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
     precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
         None
     )
-    min_runs: Annotated[int | None, "N", "no fewer runs of each version (default: 10)", values.count] = None
-    max_runs: Annotated[int | None, "N", "no more runs of each version", values.count] = None
+    min_runs: Annotated[int | None, "N", "fewest runs of each version (default: 10)", values.count] = None
+    max_runs: Annotated[int | None, "N", "most runs of each version", values.count] = None
     runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version", values.count] = None
     max_time: Annotated[
         float,

@@ -88,12 +88,13 @@ ReferenceFirst = Annotated[
 Store = Annotated[
     str | None,
     "PLACE",
-    "hold verdicts against how much sessions of one commit differ, as the store of 'speedproof history' tells",
+    "claim no difference that sessions of one commit show as well, according to this store of 'speedproof "
+    "history'",
 ]
 Explained = Annotated[
     bool,
-    "say what time goes with, and how much of the difference: other metrics of the same runs (page faults, "
-    "counters), the machine's two speeds",
+    "say what the time goes with, and how much of the difference: other metrics of the same runs (page "
+    "faults, counters), or two speeds of the machine",
 ]
 
 
@@ -109,7 +110,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     higher_is_better: Annotated[
         tuple[str, ...],
         "METRIC",
-        "a metric of which more is better, though neither unit nor name says so; may be repeated",
+        "a metric of which more is better, where neither its unit nor its name says so; may be repeated",
     ] = ()
     wide: Annotated[
         Literal["version", "benchmark"] | None,
@@ -130,7 +131,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     first: Annotated[
         int | None,
         "M",
-        "take the first M runs of each sample, where values are nested the first M processes",
+        "take the first M runs of each sample; where values are nested in processes, the first M processes",
         values.count,
     ] = None
     where: Annotated[str | None, "SQL", "rows of a corpus to read: \"version in ('3.12', '3.13')\""] = None
@@ -149,7 +150,7 @@ class Choosing(Struct, frozen=True, kw_only=True):
         "F/format=json; several: lib,size)",
     ] = None
     rows: Annotated[
-        str | None, "FIELD", "name benchmarks by such fields only; name is what precedes the parameters"
+        str | None, "FIELD", "name benchmarks by these fields only; 'name' is what precedes the parameters"
     ] = None
     match: Annotated[
         Literal["name", "position"] | None, "how the benchmarks of versions are matched (default: by name)"
@@ -252,7 +253,7 @@ class Gating(Struct, frozen=True, kw_only=True):
     ] = None
     multiplicity: Annotated[
         Multiplicity | None,
-        "correction over the benchmarks of what fails the gate: holm (default), bh (Benjamini and Hochberg) "
+        "correction, over all benchmarks, of what fails the gate: holm (default), bh (Benjamini and Hochberg) "
         "or none",
     ] = None
     policy: Annotated[
@@ -265,7 +266,7 @@ class Gating(Struct, frozen=True, kw_only=True):
     ] = None
     undecided: Annotated[
         Undecided | None,
-        "exit code of an undecided gate: report it as 3 (default), fail with 1, or pass with 0",
+        "exit code of an undecided gate: 3 (report, the default), 1 (fail) or 0 (pass)",
         FIRST,
     ] = None
     protocol: Annotated[

@@ -153,6 +153,17 @@ def test_few_runs_of_both_sides_that_prove_something_are_named(n: int, m: int) -
     assert "Fewer than 4" not in str(loose)  # 12.5 % is less than the risk that was chosen
 
 
+def test_few_runs_are_told_of_what_is_shown_alone() -> None:
+    """Within a margin the mean may prove what the typical run, which is shown, leaves undecided."""
+    unlike = 0
+    for seed in range(60):
+        x, y = (np.random.default_rng([seed, k]).normal(at, 0.3, 3) for k, at in enumerate((10.0, 10.1)))
+        r = sp.compare(x, y, margin=0.05)
+        assert ("Fewer than 4" in str(r)) == (r.verdict is not sp.Verdict.UNDECIDED)
+        unlike += r.mean.verdict is not sp.Verdict.UNDECIDED and r.verdict is sp.Verdict.UNDECIDED
+    assert unlike
+
+
 def test_missing_values_are_left_out_and_told_of_arrays_as_of_frames() -> None:
     """NaN stands for a run that has no value, alone or in the rows of processes."""
     x, y = pair()

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,20 @@ def test_no_common_benchmark_wants_common_names() -> None:
         with pytest.raises(sp.SpeedproofError, match="call what is one benchmark by one name") as error:
             sp.compare_suite(one)
         assert "match=" not in str(error.value)
+
+
+def test_no_common_metric_wants_no_other_names(tmp_path: Path) -> None:
+    """Of times against sizes of one benchmark: each side is told to lack what the other has."""
+    for version, column in (("old", "time_ms"), ("new", "size_kB")):
+        rows = "".join(f"sort,{version},{value}\n" for value in OLD)
+        (tmp_path / f"{version}.csv").write_text(f"name,version,{column}\n{rows}")
+    suite = sp.read(tmp_path / "old.csv", tmp_path / "new.csv")
+    for ask in (sp.gate, sp.compare_suite):
+        with pytest.raises(sp.SpeedproofError) as error:
+            ask(suite)
+        assert [line.strip() for line in str(error.value).splitlines()[1:]] == [
+            "old has sort (time)", "new has no values of time"
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

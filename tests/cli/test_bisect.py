@@ -229,12 +229,14 @@ def test_any_metric_decides(
 
 
 def test_a_metric_that_there_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Is refused before anything is built; a program that does not print it fails."""
+    """Is refused before anything is built, as one program for all commits; one that does not print it fails."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1", "1"]))
     code, _, err = bisect("start..main", "./bench", "--decide-by", "rate")
     assert (code, "--decide-by rate: no such metric; available: time, user" in err) == (2, True)
     code, _, err = bisect("start..main", "./bench", "--decide-by", "rate", "--metric", "rate=([0-9]+)")
     assert (code, "did not give the metric 'rate' that decides" in err) == (2, True)
+    code, _, err = bisect("start..main", str(Path("bench").resolve()))
+    assert (code, "is one file for all commits; name one of their trees, as ./bench" in err) == (2, True)
 
 
 @pytest.mark.parametrize("forgiving", [False, True])

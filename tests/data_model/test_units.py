@@ -1,12 +1,14 @@
 """Units: every factor against exact arithmetic, and printing that can be read back."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import speedproof as sp
 from speedproof.data.units import Direction, direction_of, format_value, format_values, metric_of, parse_unit
 
 EXACT = {
@@ -98,3 +100,20 @@ def test_one_scale_for_several_values() -> None:
     assert format_values([float("nan"), 2.0], "s") == ["-", "2 s"]
     assert format_values([], "s") == []
     assert format_value(0.0, "s").startswith("0 ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("mss", "ms"), ("MS", "ms"), ("MSEC", "msec"), ("mb", "MB"), ("fps", None)]
+)
+def test_a_unit_typed_wrongly_is_no_metric(typed: str, meant: str | None, tmp_path: Path) -> None:
+    """Of arrays and of a file's numbers alike, whatever the case of its letters or their number."""
+    (tmp_path / "times.txt").write_text("1\n2\n")
+    for read in (
+        lambda: sp.read(tmp_path / "times.txt", unit=typed),
+        lambda: sp.sample([1.0, 2.0], unit=typed, higher_is_better=True),
+    ):
+        if meant is None:
+            read()
+            continue
+        with pytest.raises(sp.SpeedproofError, match=f"^there is no unit '{typed}'; do you mean '{meant}'"):
+            read()

@@ -31,6 +31,7 @@ from speedproof.history.alarms import find_alarms
 from speedproof.history.rows import StoredSeries
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.store import latest_session, read_sessions
 from speedproof.reporting.history import overview
 from speedproof.reporting.text import render
 
@@ -111,7 +112,8 @@ def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> sp.
     rng = np.random.default_rng(3)
 
     def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
-        time.sleep(0.001)  # no two runs are over in less, however fast the machine
+        # No two runs are over in less, however fast the machine; a watcher is told of long ones at once.
+        time.sleep(0.001 if version.command[-1] == "1" else 0.04)
         seconds = float((Path(version.cwd) / "pause").read_text()) * float(version.command[-1])
         return Run({"time": 0.01, metric: seconds * math.exp(0.02 * rng.standard_normal())})
 
@@ -139,10 +141,16 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert f"Measure again: {again}" in " ".join(before.split())
     alone = " ".join(run(tmp_path, "watch", "--benchmark", "nap")[1].split())
     assert again.replace(sha[:9], f"{sha[:9]} --benchmark nap") in alone  # whose risk is its own
-    code, out, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap", "0.25")
-    assert code == 2
-    assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
+    for named in ([], ["--benchmark", "nap"]):  # at the first runs, whether or not an alarm was chosen
+        code, out, err = run(tmp_path, "confirm", *named, *where, *decides, "--", "sh", "nap", "0.25")
+        assert code == 2
+        assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
+        (session,) = read_sessions(latest_session("confirm"))
+        assert 3 <= sum(r.version == session.runs[0].version and not r.warmup for r in session.runs) <= 5
+        assert {r.benchmark for r in session.runs} == {"nap"}
     assert (run(tmp_path, "watch")[1], history.count(commit=sha)) == (before, 1)
+    code, _, err = run(tmp_path, "confirm", *where, "--", str(tmp_path / "pause"), "1")
+    assert (code, "is one file for all commits" in err) == (2, True)
     code, out, err = run(tmp_path, "confirm", *where, "--", "sh", "nap", "1")  # by its own metric
     assert code == 1, err
     assert ("does not know on which machine" in err) == (not where)
@@ -162,34 +170,6 @@ def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch
     code, out, err = run(tmp_path, "confirm", "--build", "touch x", "--", "sh", "nap", "1")
     assert (code, out, "--decide-by heat: no such metric; available: time, " in err) == (2, "", True)
     assert "building" not in err
-
-
-@pytest.mark.parametrize(
-    ("command", "refused"),
-    [
-        ("/bin/sh", True),
-        ("/bin/sh -c true", True),
-        ("{here}/pause 1", True),
-        ("sh {here}/pause", True),
-        ("sh pause", False),
-        ("/bin/sh pause", False),
-        ("/bin/sh {here}/pause pause", False),
-        ("sh {here}/gone", False),
-        ("sh /bin/sh", False),
-        ("", False),
-    ],
-)
-@pytest.mark.parametrize("split", [False, True])
-def test_one_file_for_both_commits_is_not_compared_with_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, refused: bool, split: bool
-) -> None:
-    """An absolute name is one file; a program that PATH finds may measure the folder that it is started in."""
-    (tmp_path / "pause").touch()
-    text = command.format(here=tmp_path.resolve())
-    words = text.split() if split and text else [text]
-    err = run(tmp_path, "confirm", "--", *words)[2]  # what is not refused meets that there is no store
-    assert ("is one file for both commits" in err) == refused, err
-    assert ("no such store" in err) == (not refused), err
 
 
 def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path) -> None:
@@ -241,22 +221,23 @@ def again(folder: Path, name: str, commits: Sequence[str], times: Sequence[float
     return str(folder / "again.csv")
 
 
-def test_a_command_that_nobody_named_is_held_against_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["command", "nap"])
+def test_what_is_measured_again_is_held_against_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The good commit took 10 ms: 21 ms may be another thing's, unless somebody says that it is the benchmark.
+    """The good commit took 10 ms: 21 ms may be another thing's, which nobody files unasked.
 
-    Then the machine is slower on that day by 2.1 everywhere: the change is what it was, 50 ms against 10 ms.
+    If the machine is slower on that day by 2.1 everywhere, what was added is what it was, 50 ms against 10 ms.
     """
     history = suspected(tmp_path, monkeypatch, "time")
     (alarm,) = history.alarms().alarms
-    commits = (alarm.good.sha, alarm.bad.sha)
-    with pytest.raises(sp.SpeedproofError, match=r"ms now, .* so nothing was filed.*benchmark='nap'"):
-        history.confirm(alarm, again(tmp_path, "command", commits, (21.0, 105.0)), machine="ant")
+    file = again(tmp_path, name, (alarm.good.sha, alarm.bad.sha), (21.0, 105.0))
+    with pytest.raises(sp.SpeedproofError, match=r"ms now, .* so nothing was filed"):
+        history.confirm(alarm, file, machine="ant")
     assert history.count(commit=alarm.bad.sha) == 1
     level = np.exp(alarm.track.level[-2:])
-    assert history.confirm(alarm, again(tmp_path, "nap", commits, (21.0, 105.0)), machine="ant") is True
-    (found,) = history.alarms().confirmed
+    history.add(file, machine="ant", benchmark="nap")
+    (found,) = history.alarms().alarms
     assert found.bad == alarm.bad
     # Without the level of that day: what it was before, and five times that, each with one session before
     expected = level[0], math.sqrt(level[1] * level[0] * 5.0)
@@ -1178,6 +1159,42 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
     assert "So few commits of a benchmark on a machine show nothing: measure 8 or more," in short
     assert "... 2 earlier commits: --all" in shown
     assert ("c01" in shown, "c01" in every) == (False, True)
+
+
+def test_the_columns_of_a_csv_are_chosen(tmp_path: Path) -> None:
+    """Of one file each column that is asked for, once; a role that there is not is told."""
+    rows = [f"c{i},sort,{i + k / 10},{2 * i + k / 10}" for i in (1, 2) for k in range(3)]
+    (tmp_path / "r.csv").write_text("\n".join(["commit,benchmark,wall_ms,cpu_ms", *rows, ""]))
+    for column, benchmark, new in (("wall", "", 2), ("cpu", "cpu", 2), ("wall", "", 0)):
+        words = ("--column", f"value={column}_ms", "--json", "--benchmark", benchmark)
+        (added,) = json.loads(run(tmp_path, "add", str(tmp_path / "r.csv"), *words, repository="/")[1])[
+            "results"
+        ]
+        assert (added["samples"], added["known"], added["there"]) == (new, not new, 2 - new)
+    medians = {(r.benchmark, r.commit): r.median for r in sp.History(tmp_path / "s.db", "/").query()}
+    assert medians == pytest.approx(
+        {("sort", "c1"): 1.1e-3, ("sort", "c2"): 2.1e-3, ("cpu", "c1"): 2.1e-3, ("cpu", "c2"): 4.1e-3}
+    )
+    code, _, err = run(tmp_path, "add", str(tmp_path / "r.csv"), "--column", "values=wall_ms", repository="/")
+    assert (code, "--column values=wall_ms: say ROLE=NAME" in err) == (2, True)
+
+
+@pytest.mark.parametrize("session", ["", "night"])
+@pytest.mark.parametrize("runs", [1, 3])
+def test_what_was_forgotten_of_a_file_is_added_again(tmp_path: Path, session: str, runs: int) -> None:
+    """And nothing else of it, also where a commit has one value, which another commit may have by chance."""
+    rows = [f"c{i},sort,{i + k / 10}" for i in range(3) for k in range(runs)]
+    (tmp_path / "r.csv").write_text("\n".join(["commit,benchmark,ms", *rows, ""]))
+    history = sp.History(tmp_path / "s.db", "/")
+    for forgotten, new in (((), 3), ((), 0), (("c1",), 1), (("c0", "c2"), 2), ((), 0)):
+        for commit in forgotten:
+            history.forget(commit)
+        added = history.add(tmp_path / "r.csv", session=session, machine="ant")
+        assert (added.samples, added.there, added.known) == (new, 3 - new, not new)
+        assert sorted(row.commit for row in history.query()) == ["c0", "c1", "c2"]
+    history.forget("c1")
+    added = history.add(tmp_path / "r.csv", session=session, machine="bee")  # the rest is another one's
+    assert (added.samples, "was there already, of machine ant" in added.problems[0]) == (0, True)
 
 
 def test_an_anchor_is_named_as_git_names_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -469,6 +470,36 @@ def test_what_was_said_of_a_drift_lasts() -> None:
                 (alarm,) = (a for a in alarms_of(tracks, said, last=80) if a.drift)
                 assert (found.decision(change) is not None, alarm.decision is not None) == (kept, kept)
     assert moved > 5
+
+
+@pytest.mark.parametrize("n", [7, 10, 14, 80])
+@pytest.mark.parametrize("noises", [(0.01,), (0.001, 0.01, 0.1), (0.1, 0.3, 0.5)])
+def test_the_least_step_that_would_be_shown_is_told(n: int, noises: tuple[float, ...]) -> None:
+    """Added to the benchmark of middling noise it is shown, up and down, and seven tenths of it are not."""
+    levels = [noisy(k, 0.0, 0, noise=noise, n=n) for k, noise in enumerate(noises)]
+    known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(len(noises))}
+    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS[:n]), known, followed(*levels), (), (), None)
+    told = " ".join(render(overview(found)).split())
+    part = re.search(
+        r"Halfway through, (not even )?a step of ([\d.]+) % .*would be shown\.( More|$| Alarms)", told
+    )
+    if n < 8:
+        assert "So few commits of a benchmark on a machine show nothing: measure 8 or more" in told
+        return
+    assert part is not None
+    assert ("in a typical benchmark" in told, part[3] == " More") == (len(noises) > 1, n < 20)
+    step = math.log1p(float(part[2]) / 100)
+    middle = len(noises) // 2
+
+    def shown(size: float) -> bool:
+        """By the history itself."""
+        levels[middle] = noisy(middle, size, n // 2, noise=noises[middle], n=n)
+        return any(c.track.series == middle for c in find_history_changes(followed(*levels)))
+
+    if part[1] is None:
+        assert (shown(step), shown(-step)) == (True, True)
+        step *= 0.7
+    assert (shown(step), shown(-step)) != (True, True)
 
 
 def test_no_alarm_is_raised_before_the_commit_that_it_accuses() -> None:

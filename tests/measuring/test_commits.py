@@ -47,7 +47,7 @@ def test_times_are_kept_to_the_microsecond(tmp_path: Path, command: str) -> None
     (line,) = lines
     assert isinstance(line, RunLine)
     assert (line.metrics == {}) is (command == "false")
-    expected = RunLine(head.session, "command", "a", 3, 0, 2.345678, {}, exit=1, warmup=True)
+    expected = RunLine(head.session, "false", "a", 3, 0, 2.345678, {}, exit=1, warmup=True)
     assert replace(line, metrics={}) == expected
 
 
@@ -119,7 +119,7 @@ def test_the_last_session_says_what_is_bisected(tmp_path: Path) -> None:
 def test_a_bisection_names_its_command_and_its_commits(command: str | tuple[str, ...]) -> None:
     head = head_of(replace(REQUEST, command=command, seed=7), ["x", "y"], ["before"])
     (benchmark,) = head.benchmarks
-    assert (benchmark.name, head.seed, head.resumes) == ("command", 7, ("before",))
+    assert (benchmark.name, head.seed, head.resumes) == ("ls -l", 7, ("before",))
     assert [(v.name, v.command, v.text) for v in benchmark.versions] == [
         (name, ("ls -l",), "ls -l") for name in ("x", "y")
     ]

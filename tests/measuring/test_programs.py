@@ -10,19 +10,23 @@ from msgspec.structs import replace
 from speedproof.data.session_file import (
     SCHEMA,
     PlannedBenchmark,
+    PlannedBuild,
     PlannedVersion,
     RunLine,
     SessionLine,
     StoredSession,
 )
+from speedproof.errors import UsageError
 from speedproof.measuring import programs
 from speedproof.measuring.execute import shell_command
+from speedproof.measuring.plan import Hooks, plan_trees
 from speedproof.measuring.programs import (
     fingerprints,
     lacks,
     not_found,
     other_executables,
     ran_until,
+    refuse_one_file,
     replaced,
     was_changed,
 )
@@ -246,3 +250,36 @@ def test_executables_that_a_shell_starts() -> None:
         )
         found = other_executables(benchmarks, fingerprints(benchmarks))
         assert found == ({"b": others} if others else {}), texts
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        ("/bin/sh", True),
+        ("/bin/sh -c true", True),
+        ("{here}/pause 1", True),
+        ("sh {here}/pause", True),
+        ("sh pause", False),
+        ("/bin/sh pause", False),
+        ("/bin/sh {here}/pause pause", False),
+        ("sh {here}/gone", False),
+        ("./built {here}/pause", False),
+        ("/bin/sh ./built", False),
+        ("/usr/bin/env {here}/pause", True),
+        ("sh /bin/sh", False),
+    ],
+)
+@pytest.mark.parametrize(("split", "shell"), [(False, ""), (True, ""), (False, "sh")])
+def test_one_file_for_all_commits_is_not_compared_with_itself(
+    tmp_path: Path, command: str, refused: bool, split: bool, shell: str
+) -> None:
+    """An absolute name is one file; a program that PATH finds may measure the folder that it is started in."""
+    (tmp_path / "pause").touch()
+    text = command.format(here=tmp_path)
+    tree = {"v1": [PlannedBuild("", 0)]}
+    plan = plan_trees(text.split() if split else text, tree, {}, Hooks(shell))
+    if refused:
+        with pytest.raises(UsageError, match="is one file for all commits; name one of their trees, as"):
+            refuse_one_file(plan, tmp_path, tmp_path)
+    else:
+        refuse_one_file(plan, tmp_path, tmp_path)

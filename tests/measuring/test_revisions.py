@@ -621,6 +621,7 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
         ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "leave out --min-runs"),
         ("--revisions main~1 main --build make --builds 3", "give the command after --"),
         ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
+        ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),
     ],
 )
 def test_wrong_requests_are_named(repo: Path, words: str, message: str) -> None:

@@ -93,6 +93,21 @@ def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     assert "--explain" not in " ".join(sheet.report(single, explain=True).hints)
 
 
+def test_every_check_fails_at_the_limit_that_is_told(make_suite: Callable[..., Made]) -> None:
+    """Of values that rise a little, so that p-values lie on both sides of either limit, and between them."""
+    rng = np.random.default_rng(5)
+    values = {f"b{i}": np.arange(20) * 0.002 * (i % 8) + rng.normal(1, 0.05, (2, 20)) for i in range(40)}
+    text = " ".join(render(sheet.report(make_suite(values)[0], explain=True, everything=True)).split())
+    ((usual, names, other),) = set(
+        re.findall(r"A check fails where p <= ([\d.]+); those of (.+?) where p <= ([\d.]+)\.", text)
+    )
+    between = 0
+    for mark, name, p in re.findall(r"(ok|FAILS) ([a-z ]+?)(?: of [XY])? \(p = ([\d.e-]+)\)", text):
+        assert (mark == "FAILS") == (float(p) <= float(other if name in names else usual)), (name, p)
+        between += float(other) < float(p) <= float(usual) and name in names
+    assert between
+
+
 def test_of_a_total_of_nothing_none_makes_up_the_most(make_suite: Callable[..., Made]) -> None:
     """Plain numbers may be negative; half of a positive total and no more is not said either."""
     for others, said in ((-5.0, False), (5.0, False), (4.0, True)):

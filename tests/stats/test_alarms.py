@@ -110,6 +110,20 @@ def test_jumps_of_the_newest_values_against_a_loop(n: int, mean: float) -> None:
         assert newest_jump(x, mean) == (min(found)[1] if found else None)
 
 
+@pytest.mark.parametrize(
+    ("benchmarks", "new", "before"),
+    [(1, 1, 24), (2, 1, 49), (4, 1, 99), (5, 1, None), (10, 2, 21), (100, 2, 70)],
+)
+def test_the_newest_values_need_many_before_them(benchmarks: int, new: int, before: int | None) -> None:
+    """As the manual says: the least at which the chance of such ranks is small enough, however large the jump."""
+    x = np.append(np.random.default_rng(8).normal(size=200), [1000.0, 1000.0][:new])
+    mean = 1000.0 / 20.0 * benchmarks
+    enough = [k for k in range(10, 101) if 2 / math.comb(k + new, new) <= 4 / mean]
+    assert enough[:1] == [before] * (before is not None)
+    seen = [k for k in range(200) if newest_jump(x[200 - k :], mean) == k]
+    assert min(seen, default=None) == before
+
+
 @pytest.mark.parametrize("kind", ["normal", "AR .6", "log-normal", "outliers"])
 @pytest.mark.parametrize("benchmarks", [1, 10])
 def test_unconfirmed_alarms_are_as_rare_as_stated(kind: str, benchmarks: int) -> None:

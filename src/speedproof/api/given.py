@@ -225,18 +225,18 @@ def something_common(
     by_place = by_place and any(s.tool for s in suite.samples.values())
     for candidate, pairing in pairings.items():
         for metric in suite.metrics:
-            lines += [why for key, why in pairing.incomparable if key.metric == metric]
+            unlike = [why for key, why in pairing.incomparable if key.metric == metric]
             sides = {reference: pairing.only_reference, candidate: pairing.only_candidate}
             lacking = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in sides.items()}
-            lines += [
-                f"{v} has {', '.join([*names[:_SHOWN], *['...'][: len(names) > _SHOWN]])} ({metric})"
-                for v, names in lacking.items()
-                if names
-            ]
+            lines += unlike
+            for v, names in lacking.items():
+                some = ", ".join([*names[:_SHOWN], *["..."][: len(names) > _SHOWN]])
+                if some or not unlike:
+                    lines.append(f"{v} has {some} ({metric})" if some else f"{v} has no values of {metric}")
             if by_place and len(lacking[reference]) == len(lacking[candidate]) > 0:
                 remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
                 remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
-    if not by_place:
-        remedy = ["\n  call what is one benchmark by one name"]
+            elif not by_place and all(lacking.values()):
+                remedy = ["\n  call what is one benchmark by one name"]
     detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
     raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from shlex import quote
 from statistics import median
@@ -45,7 +46,7 @@ from speedproof.history.commits import Followed as Followed
 from speedproof.history.commits import spelt as spelt
 from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN as UNKNOWN
-from speedproof.history.packing import facts_of, identity_of, label_of, same_machine
+from speedproof.history.packing import facts_of, same_machine
 from speedproof.history.rows import Added, QueriedSample, State, remeasured
 from speedproof.values import level
 
@@ -133,6 +134,7 @@ class History:
         started: str = "",
         format: str | None = None,
         unit: str | None = None,
+        columns: Mapping[str, str] | None = None,
         benchmark: str = "",
         where: str | None = None,
         higher_is_better: str | Sequence[str] = (),
@@ -156,7 +158,7 @@ class History:
             Your name of the machine, where what the file says does not identify it.
         started : str
             When it was measured, ISO 8601; by default what the file says.
-        format, unit : str, optional
+        format, unit, columns : optional
             As :func:`speedproof.read` takes them.
         benchmark : str
             Name of the only benchmark in a file that names none, which would be called like the file.
@@ -180,7 +182,7 @@ class History:
         commit, path, version = named_commit(os.fspath(path), commit)
         asked: dict[str, Any] = {
             "branch": current_branch(self.repository), "session": session, "anchor": anchor, "machine": machine,
-            "unit": unit, "higher_is_better": higher_is_better,
+            "unit": unit, "columns": columns, "higher_is_better": higher_is_better,
         }  # fmt: skip
         if format is None and not version and (importer := importer_of(Path(path))) is not None:
             return add_all(self, path, importer, done=done, **asked)
@@ -422,8 +424,7 @@ class History:
         UsageError
             A session of another machine.
         DataError
-            A session of another thing: it does not name the benchmark, and the good commit is far from what the
-            store has for it on that machine.
+            A session of another thing: the good commit is far from what the store has for it on that machine.
         """
         series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
         path, suite, benchmark = os.fspath(session), read_suite(session), series.key.benchmark
@@ -431,8 +432,8 @@ class History:
         if not alarm.track.anchored:
             machine = alarm.track.basis
         measured = self._measured_again(alarm, series.key, suite, path)
-        if measured is not None and benchmark not in suite.benchmarks:
-            self._refuse_another(measured, alarm, series.key, label_of(identity_of(suite, machine)))
+        if measured is not None:
+            self.refuse_another(alarm, measured.headline.reference.median)
         if measured is None or measured.verdict == "undecided":
             return None
         add_file(
@@ -475,18 +476,22 @@ class History:
             )
         return kept
 
-    def _refuse_another(self, measured: PairResult, alarm: HistoryAlarm, of: Key, machine: str) -> None:
-        """Say that what was measured is not what the store holds, which it would be pooled with."""
-        good, times = alarm.compared[0].sha, [measured.headline.reference.median]
-        rows = self.query(metric=of.metric, commit=good)
-        there = [row.median for row in rows if (row.benchmark, row.machine) == (of.benchmark, machine)]
-        times.append(median(there or times))
-        if max(times) > _FAR * min(times) > 0:
-            now, before = format_values(times, measured.headline.reference.unit)
+    def refuse_another(self, alarm: HistoryAlarm, *now: float) -> None:
+        """Refuse what an alarm's good commit takes now if all of it is far from what the store has for it."""
+        series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
+        good, of, track = alarm.compared[0].sha, series.key, alarm.track
+        before = [
+            row.median
+            for row in self.query(metric=of.metric, commit=good)
+            if row.benchmark == of.benchmark and (track.anchored or row.machine == track.basis)
+        ]
+        if before and all(max(pair) > _FAR * min(pair) > 0 for pair in product(now, before)):
+            shown = format_values([median(now), median(before)], series.unit)
+            ends = " ".join(short_name(commit.sha) for commit in alarm.compared)
             raise DataError(
-                f"{of.benchmark} at {short_name(good)}: {now} now, {before} in {self.store.where}, "
-                "so nothing was filed: if the command is right, and the machine has another speed now, add ",
-                Parameter("benchmark", of.benchmark, f"benchmark {quote(of.benchmark)}"),
+                f"{of.benchmark} at {short_name(good)}: {shown[0]} now, {shown[1]} in {self.store.where}, so "
+                "nothing was filed: the command may be another benchmark's; if the machine has another speed "
+                f"now, measure with 'speedproof run --revisions {ends}' and add that with 'speedproof history add'"
             )
 
     def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:

@@ -102,9 +102,9 @@ def values_of(suite: Suite) -> list[tuple[Key, list[float]]]:
     return [(key, sample.values.tolist()) for (key, _), sample in suite.samples.items()]
 
 
-def digest_of(path: str, suite: Suite) -> str:
-    """Of a file's content, or of all files of a folder; of a corpus, of the values that were read."""
-    if is_corpus(path):
+def digest_of(path: str, suite: Suite, *, chosen: bool) -> str:
+    """Of a file's content, or of all files of a folder; of a corpus or chosen columns, of the values read."""
+    if chosen or is_corpus(path):
         return hashlib.sha256(repr((list(suite.samples), values_of(suite))).encode()).hexdigest()
     digest = hashlib.sha256()
     folder = Path(path)
@@ -216,7 +216,7 @@ def add_file(
         versions,
         commits,
         path=path,
-        digest=digest_of(path, suite),
+        digest=digest_of(path, suite, chosen=bool(reading.get("columns"))),
         session=session,
         anchor=anchor,
         started=started or start_of(versions),

@@ -31,7 +31,7 @@ from speedproof.measuring.plan import (
     plan_trees,
     read_plan,
 )
-from speedproof.measuring.programs import lacks, not_found
+from speedproof.measuring.programs import lacks, not_found, refuse_one_file
 from speedproof.measuring.store import latest_session as latest_session
 from speedproof.measuring.store import new_session as new_session
 from speedproof.measuring_options import UNNAMED, Measuring
@@ -179,6 +179,7 @@ def _plan_of_revisions(
         revisions = (revisions[0], control_of(revisions[0]), *revisions[1:])
     # What is wrong with the plan is said before anything is built.
     benchmarks = planned({revision.name: [PlannedBuild("", 0, 0.0)] for revision in revisions})
+    refuse_one_file(benchmarks, top, Path.cwd())
     check_tests(m, len(benchmarks), len(revisions) - 1)
     if not (m.driver or m.perf or m.energy):  # else it depends on the machine what is recorded
         output = (parse_metric(text).name for text in m.metric)

@@ -43,8 +43,8 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
     protocol: Annotated[
         Literal[options.QuestionName, "both", "all"],
         "NAME",
-        "whose verdict counts: the typical run's, with the others in --details (all, the default); mean, median, "
-        "both, single-run or touati2009 alone; of the slowest runs p90, p95, p99 or p99.9",
+        "whose verdict counts: that of the typical run, with the others in --details (all, the default); that of "
+        "mean, median, both, single-run or touati2009 alone; that of the slowest runs (p90, p95, p99 or p99.9)",
         Title("deciding"),
     ] = "all"
     quantile: Annotated[
@@ -59,8 +59,8 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
     store: options.Store = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],
-        "exit 1 when the verdict on any benchmark is this, or when the candidate lacks a benchmark "
-        "(missing; not-faster and undecided fail then, too); what is shown, not proven counts as undecided; "
+        "exit with code 1 if this is the verdict on any benchmark, or if the candidate lacks a benchmark "
+        "(missing; not-faster and undecided fail then, too); what is shown but not proven counts as undecided; "
         "may be repeated",
         FIRST,
     ] = ()
@@ -79,11 +79,11 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
     power: Annotated[
         float | None,
         "SHARE",
-        "say how many runs would find a speedup of so much, in 8 and in 9 of 10 comparisons, with these runs as a "
-        "pilot: 2%",
+        "say how many runs would find a speedup of this size, such as 2%, in 8 and in 9 of 10 comparisons, with "
+        "these runs as a pilot",
     ] = None
     with_samples: Annotated[
-        bool, "JSON: with all values, for the charts of 'speedproof report'", Needs("json")
+        bool, "include all values in the JSON, for the charts of 'speedproof report'", Needs("json")
     ] = False
     reading: options.Reading
 

@@ -40,7 +40,7 @@ Json = Annotated[bool, "write JSON"]
 
 
 class BuildOptions(CommandOptions, frozen=True, kw_only=True):
-    """Make a corpus of result files, or go on with one."""
+    """Make a corpus from result files, or go on with one."""
 
     files: Annotated[tuple[str, ...], Argument("[FILE...]", "result files, folders, archives")] = ()
     output: Annotated[
@@ -48,7 +48,7 @@ class BuildOptions(CommandOptions, frozen=True, kw_only=True):
     ]
     append: Annotated[bool, "add to a complete corpus; unchanged files are left out"] = False
     files_from: Annotated[
-        str | None, "FILE", "read names of files from a list, one a line; - is standard input"
+        str | None, "FILE", "read the names of files from a list, one a line; - is standard input"
     ] = None
     by: Annotated[str, "FIELD", "tell versions apart by a field of the files (several: a,b)"] = ""
     reading: Annotated[Reading, Taken(leave="where first")]
@@ -62,7 +62,7 @@ class InfoOptions(CommandOptions, frozen=True, kw_only=True):
 
 
 class SqlOptions(CommandOptions, frozen=True, kw_only=True):
-    """Ask it in SQL."""
+    """Query it in SQL."""
 
     corpus: Place
     sql: Annotated[str, Argument("SQL", "a SELECT; the tables are called corpus and rejects", is_file=False)]
@@ -109,7 +109,7 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
         Output,
         answer(
             all="the largest hundred changes",
-            details="ask every protocol; corrections and numbers of the whole",
+            details="ask every protocol; corrections and numbers of the whole corpus",
             json="write JSON",
             html="one HTML page: the answer and the largest hundred changes, drawn",
         ),
@@ -131,7 +131,7 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
 
 
 class CorpusChangesOptions(WorkOptions, frozen=True, kw_only=True):
-    """Find what changed along the versions."""
+    """Find what changed from version to version."""
 
     repository: Annotated[
         str | None, "DIR", "versions are commits here, in the order of its branch", Title("changes")

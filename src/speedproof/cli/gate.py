@@ -64,8 +64,9 @@ def read_settings(path: str | Path) -> Gating:
 class GateOptions(CommandOptions, frozen=True, kw_only=True):
     """Hold a candidate to a policy: pass, fail or undecided.
 
-    It passes when what the policy asks is proven on every benchmark of the baseline, and fails when its opposite
-    is proven on one, or when one is missing. With --suite, --revisions or --driver it measures, as 'run --gate'.
+    It passes when what the policy asks for is proven on every benchmark of the baseline, and fails when the
+    opposite is proven on one, or when one is missing. With --suite, --revisions or --driver it measures, as
+    'run --gate'.
 
         speedproof gate main.json branch.json             the baseline first
         speedproof gate old/ new/ --margin 5% --confidence 0.99
@@ -88,8 +89,8 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --
-    baseline: Annotated[str | None, "FILE", "the first of them by its name"] = None
-    candidate: Annotated[str | None, "FILE", "the second of them"] = None
+    baseline: Annotated[str | None, "FILE", "the baseline, instead of the first FILE"] = None
+    candidate: Annotated[str | None, "FILE", "the candidate, instead of the second FILE"] = None
     metric: Annotated[
         tuple[str, ...],
         "NAME",
@@ -102,13 +103,13 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
     look: Annotated[
         str | None,
         "K/N",
-        "this is the K-th of N looks while measuring goes on: each has an N-th of the risk, and what passed "
-        "at an earlier one need not be measured again",
+        "this is look K of N while measuring goes on: each takes 1/N of the risk, and what passed at an earlier "
+        "look need not be measured again",
     ] = None
     open: Annotated[
         str | None,
         "FILE",
-        "where a look lists what is undecided, a name a line; what the next look must know is in FILE.look",
+        "where a look lists the undecided benchmarks, one a line; what the next look must know is in FILE.look",
     ] = None
     store: Store = None
     config: Annotated[

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, Console
-from speedproof.cli.files import STDOUT
+from speedproof.cli.files import STDOUT, columns_of
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
-from speedproof.options import CommandOptions, Reading, handed
+from speedproof.options import CommandOptions, Output, Reading, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import Report, Text, to_json
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
     from speedproof.api.history_results import HistoryAlarm
+    from speedproof.api.measurement import Progress
+
+_ENOUGH = 3  # runs that tell a benchmark from another
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -43,9 +46,15 @@ class Shared(Struct, frozen=True, kw_only=True):
     metric: Annotated[str | None, "NAME", "the metric to follow, or all (default: time)"] = None
     branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
     every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
-    confidence: Annotated[float, "LEVEL", "default: 0.95"] = 0.95
-    fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
-    fail_on_change: Annotated[bool, "exit 1 when a slowdown stands that nobody has decided about"] = False
+    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
+        0.95
+    )
+    fdr: Annotated[
+        bool, "allow a share of the changes to be false (Benjamini and Hochberg), which finds more"
+    ] = False
+    fail_on_change: Annotated[
+        bool, "exit with code 1 at a slowdown that stands: nothing undid it, and nobody decided about it"
+    ] = False
     all: Annotated[bool, "show every change"] = False
     json: Annotated[bool, "write JSON"] = False
 
@@ -75,15 +84,16 @@ class AddOptions(HistoryOptions, frozen=True, kw_only=True):
         ),
     ]
     commit: Annotated[str | None, "REV", "what was measured (default: what the file says, else HEAD)"] = None
-    session: Annotated[str, "NAME", "files that share it were measured together"] = ""
-    anchor: Annotated[str | None, "VERSION", "the version that every session measures beside the commit"] = (
-        None
-    )
-    machine: Annotated[str | None, "NAME", "name of the machine, where the file does not tell it", filled] = (
-        None
-    )
-    benchmark: Annotated[str, "NAME", "name of the only benchmark in a file"] = ""
-    reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better where")]
+    session: Annotated[str, "NAME", "name of the sitting: files that share it were measured together"] = ""
+    anchor: Annotated[
+        str | None,
+        "VERSION",
+        "a version, such as a release, that every session measures beside the commit: ratios to it are followed, "
+        "across machines",
+    ] = None
+    machine: Annotated[str | None, "NAME", "name of the machine, if the file does not tell it", filled] = None
+    benchmark: Annotated[str, "NAME", "name of the benchmark, if the file holds only one"] = ""
+    reading: Annotated[Reading, Taken("how files are read", take="format unit higher_is_better column where")]
     json: Annotated[bool, "write what was added as JSON"] = False
 
 
@@ -92,7 +102,7 @@ class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
 
     state: Annotated[
         Literal["stands", "undone", "blessed", "fixed"] | None,
-        "only changes that stand, are undone or decided",
+        "only changes that stand (neither undone nor decided about), that later ones undid, or that were decided",
     ] = None
     shared: Annotated[
         Shared,
@@ -117,12 +127,12 @@ class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
 class WatchOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show the alarms of the newest commits."""
 
-    last: Annotated[int, "N", "alarms that the last N commits raised (default: 30)", count] = 30
+    last: Annotated[int, "N", "show alarms that the last N commits raised (default: 30)", count] = 30
     on_alarm: Annotated[
         str | None,
         "CMD",
-        "let sh carry this out at slowdowns that nobody has decided about, once each and once when it is "
-        "confirmed; its input is what --json writes",
+        "shell command to run at slowdowns that nobody has decided about, once for each and once more when it is "
+        "confirmed; what --json writes is its input",
     ] = None
     shared: Annotated[
         Shared, Taken("options", "every benchmark machine metric branch all json", all="show every alarm")
@@ -141,9 +151,9 @@ class ConfirmOptions(HistoryOptions, frozen=True, kw_only=True):
         ),
     ] = None
     words: tuple[str, ...] = ()  # after --
-    build: Annotated[str, "CMD", "builds a commit, in a tree of its own"] = ""
+    build: Annotated[str, "CMD", "command that builds a commit, in a working tree of its own"] = ""
     machine: Annotated[
-        str | None, "NAME", "the alarm's machine, if that is this one under another name", filled
+        str | None, "NAME", "the alarm's machine, if that is another name of this one", filled
     ] = None
     measuring: Annotated[
         Measuring,
@@ -238,11 +248,10 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     """What 'run --revisions' does, whose result is filed."""
     from speedproof.api.history import UNKNOWN
     from speedproof.api.run_plan import new_session
-    from speedproof.cli.main import main
+    from speedproof.cli.run import RunOptions, run
 
     if not asked.words:
         raise UsageError("history confirm: give the benchmark's command after '--'")
-    _refuse_one_file(asked.words, Path(asked.repository).resolve())
     history = asked.history
     chosen = handed(sp.History.alarms, asked.shared) | {"metric": asked.measuring.decide_by}
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
@@ -274,23 +283,34 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         )
     file = str(new_session("confirm", datetime.now()))
     key = known.known[alarm.track.series].key
-    decides = asked.measuring.decide_by or key.metric
-    how = [f"--metric={metric}" for metric in asked.measuring.metric]
-    how += [f"--benchmark={key.benchmark}"] * (asked.shared.benchmark is not None)
-    how += [f"--decide-by={decides}"] + [f"--build={asked.build}"] * bool(asked.build)
-    how += [f"--max-time={asked.measuring.max_time}"] * ("max_time" in asked.given)
+    measuring = replace(
+        asked.measuring,
+        benchmark=key.benchmark,
+        decide_by=asked.measuring.decide_by or key.metric,
+        build=asked.build,
+        revisions=tuple(c.sha for c in alarm.compared),
+        save=file,
+    )
+    first: list[float] = []
+
+    def watch(progress: "Progress") -> None:
+        """Hold the first runs of the good commit against the store: the rest takes long."""
+        good = progress.version == progress.benchmark.versions[0].name and not progress.warmup
+        if good and len(first) < _ENOUGH and measuring.decide_by in progress.run.metrics:
+            first.append(progress.run.metrics[measuring.decide_by])
+            if len(first) == _ENOUGH:
+                history.refuse_another(alarm, *first)
+
     with chdir(asked.repository):
-        code = main(
-            [
-                "run",
-                "--revisions",
-                *(c.sha for c in alarm.compared),
-                "--save",
-                file,
-                *how,
-                "--",
-                *asked.words,
-            ],
+        code = run(
+            RunOptions(
+                given=asked.given,
+                argv=asked.argv,
+                words=asked.words,
+                measuring=measuring,
+                output=Output(),
+                watch=watch,
+            ),
             console,
         )
     if code or not Path(file).exists():
@@ -302,18 +322,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     console.write(Report("", (Text(f"{key.benchmark}: {outcome}"),)))
     after = history.alarms(**chosen).confirmed
     return FAILED if any(one.announced_by(alarm.announced) for one in after) else 0
-
-
-def _refuse_one_file(words: Sequence[str], here: Path) -> None:
-    """Say that both commits would start one and the same file, which no tree of theirs holds."""
-    names = [*words[0].split(), *words[1:]]
-    whole = [Path(name) for name in names[:2] if Path(name).is_absolute() and Path(name).is_file()]
-    same = [path for path in whole if path == Path(names[0]) or path.is_relative_to(here)]
-    if same and not any((here / name).is_file() for name in names if not Path(name).is_absolute()):
-        raise UsageError(
-            f"history confirm: {same[-1]} is one file for both commits; name one of their trees, as ./bench, "
-            "or a program that PATH finds, if it measures the folder that it is started in"
-        )
 
 
 def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.AlarmResult, list[HistoryAlarm]]":
@@ -387,6 +395,7 @@ def _add(asked: AddOptions, console: Console) -> int:
                 added = history.add(
                     path,
                     **handed(sp.History.add, asked, asked.reading) | {"machine": asked.machine or ""},
+                    columns=columns_of(asked.reading),
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
@@ -674,9 +683,7 @@ COMMAND = Group(
         "invalid": Command(
             DecideOptions, partial(_decide, "invalid"), "Leave out what was measured of a commit so far."
         ),
-        "fixed": Command(
-            DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid the change."
-        ),
+        "fixed": Command(DecideOptions, partial(_decide, "fixed"), "Say that a later commit undid a change."),
         "note": Command(NoteOptions, _note),
         "reopen": Command(
             DecideOptions, partial(_decide, "reopened"), "Take back every decision and remark about a commit."

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 from msgspec.structs import replace
@@ -22,6 +22,9 @@ from speedproof.options import CommandOptions, Explained, handed
 from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 
+if TYPE_CHECKING:
+    from speedproof.api.measurement import Progress
+
 _SHELL = "--shell"
 _RESULTS = (".json", ".jsonl", ".csv")
 _REVISIONS = "--revisions"
@@ -32,9 +35,9 @@ _SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", 
 
 
 class RunOptions(CommandOptions, frozen=True, kw_only=True):
-    """Run versions of a program in random order until it is proven which is faster and by how much at least.
+    """Run versions of a program in random order until it is proven which is faster, and by at least how much.
 
-    They run block by block, and the risk holds however often one looks.
+    Every block runs each version once. The stated risk holds however often you look.
 
         speedproof run './old -x' './new -x'              the reference first
         speedproof run --name old './a' --name new './b'  with names
@@ -62,6 +65,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     ] = ()
     words: tuple[str, ...] = ()  # after --
     wants: Callable[[str], bool] = bool  # which benchmarks are measured
+    watch: Callable[["Progress"], object] = id  # is told of every run
     measuring: Measuring
     resume: Annotated[
         str | None, "[FILE]", "go on with the last session of this file (default: @last, the latest)"
@@ -69,11 +73,11 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     review: Annotated[
         str | None,
         "[FILE]",
-        "measure nothing: the verdict on the last session of this file (default: @last, the latest)",
+        "measure nothing: show the verdict on the last session of this file (default: @last, the latest)",
     ] = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster"], ...],
-        "exit with code 1 when this is the verdict on some candidate; what is shown, not proven counts as "
+        "exit with code 1 if this is the verdict on any candidate; what is shown but not proven counts as "
         "undecided; may be repeated",
     ] = ()
     undecided: UndecidedMeasured = None
@@ -143,7 +147,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         tuple[str, ...],
         Argument(
             "[A..B] [COMMAND]",
-            "the range, by first parents, and the benchmark, which runs in each commit's own tree",
+            "the range, along first parents, and the benchmark, which runs in each commit's own tree",
             is_file=False,
         ),
     ] = ()
@@ -151,11 +155,17 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     good: Annotated[str | None, "REV", "the older end, instead of A..B", Title("what is bisected")] = None
     bad: Annotated[str | None, "REV", "the newer end (default: HEAD)"] = None
     build: Annotated[
-        str, "CMD", "builds a commit, in a tree of its own; with {seed} in it every pair has fresh builds"
+        str,
+        "CMD",
+        "command that builds a commit, in a working tree of its own; with {seed}, every pair has fresh builds",
     ] = ""
-    build_env: Annotated[tuple[str, ...], "NAME", "a variable that builds depend on, as CFLAGS"] = ()
-    shell: Annotated[bool, "let sh carry out the benchmark"] = False
-    timeout: Annotated[float | None, "S", "a run that takes longer has failed", positive_seconds] = None
+    build_env: Annotated[
+        tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
+    ] = ()
+    shell: Annotated[bool, "run the benchmark in sh"] = False
+    timeout: Annotated[
+        float | None, "S", "a run that takes longer than S seconds counts as failed", positive_seconds
+    ] = None
     runs: Annotated[int | None, "N", "runs of each fresh build, whose median counts (default: 5)", count] = (
         None
     )
@@ -165,11 +175,14 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         Taken(
             "what decides",
             take="metric decide_by ignore_failure",
-            ignore_failure="leave a commit out, or end, only where three runs of it fail in a row",
+            ignore_failure="leave a commit out, or end at one of both ends, only after three failed runs in a row",
         ),
     ]
     min_change: Annotated[
-        float, "SHARE", "end when the ends are proven to differ by less (default: 1%)", Title("when it ends")
+        float,
+        "SHARE",
+        "stop when both ends are proven to differ by less (default: 1%)",
+        Title("when it ends"),
     ] = 0.01
     confidence: Annotated[float, "LEVEL", "of the proofs, and of the set of commits (default: 0.95)"] = 0.95
     max_time: Annotated[float, "S", "seconds, builds not counted; 0 for no limit (default: 600)"] = 600.0

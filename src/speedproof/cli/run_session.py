@@ -91,7 +91,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
             from speedproof.api.measurement import Measurement
 
-            with Watcher(console, metric=question.metric) as watcher:
+            with Watcher(console, options.watch, metric=question.metric) as watcher:
                 session = Measurement(
                     head,
                     executor,
@@ -314,9 +314,14 @@ class Watcher:
     """Told after each run; shows what is due."""
 
     def __init__(
-        self, console: Console, *, clock: Callable[[], float] = time.monotonic, metric: str = "time"
+        self,
+        console: Console,
+        watch: Callable[[Progress], object] = id,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        metric: str = "time",
     ) -> None:
-        self._console = console
+        self._console, self._watch = console, watch
         self._clock = clock
         self._metric = metric
         self._live: Live | None = None
@@ -342,6 +347,7 @@ class Watcher:
 
     def __call__(self, progress: Progress, comparison: SequentialComparison) -> None:
         """Take note of a run."""
+        self._watch(progress)
         name = progress.benchmark.name
         if name not in self._recent:
             self._recent[name] = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}

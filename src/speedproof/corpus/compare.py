@@ -213,7 +213,6 @@ class Seen(msgspec.Struct):
         """Of pairs, what could not be read, their answers by protocol, and both locations of each in turn."""
         problems = [*pairing.problems, *skipped]
         heads = answers[headline_of(answers)]
-        comparisons = [c for of_protocol in answers.values() for c in of_protocol]
         return cls(
             pairs=len(pairing.pairs),
             only_reference=len(pairing.only_reference),
@@ -226,7 +225,7 @@ class Seen(msgspec.Struct):
             rates=any(pair.reference.higher_is_better for pair in pairing.pairs[:1]),
             caveats=[
                 (c.kind.name, c.versions, len(c.benchmarks) or len(pairing.pairs), c.message, c.statistic)
-                for c in all_caveats(pairing.pairs, heads, comparisons, versions, rules)
+                for c in all_caveats(pairing.pairs, heads, versions, rules)
             ],
         )
 

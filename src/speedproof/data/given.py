@@ -200,8 +200,8 @@ def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, D
     """A unit that somebody typed, and which values are good; of a unit of one's own that has to be said."""
     if not isinstance(text, str):
         raise DataError(f"unit={text!r}: expected the name of a unit, such as 'ms'")
-    if meant := misspelt(text):
-        raise DataError(f"there is no unit {text!r}; do you mean {meant!r}?")
+    if wrong := misspelt(text):
+        raise DataError(wrong)
     if higher_is_better is not None:
         return parse_unit(text), direction_given(higher_is_better)
     if not is_known(text):

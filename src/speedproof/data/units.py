@@ -193,15 +193,21 @@ def is_known(text: str) -> bool:
 
 
 def misspelt(text: str) -> str:
-    """The unit that one unknown to us probably was meant to be; empty when it is a name of its own."""
-    text = text.strip()
-    if parse_unit(text).base != text or text in _BASES:
+    """What to say of a unit that is unknown to us and probably another, typed wrongly; empty of any other."""
+    name = text.strip()
+    if parse_unit(name).base != name or name in _BASES:
         return ""
-    alike = [unit for unit in _BASES if unit.lower() == text.lower()]
+    alike = [unit for unit in _BASES if _typed(unit) == _typed(name)]
     from difflib import get_close_matches  # not for units that are known
 
-    near = [unit for unit in _BASES if unit[:1] == text[:1].lower() and len(unit) > 2]
-    return next(iter(alike or get_close_matches(text, near, 1, 0.85)), "")
+    near = [unit for unit in _BASES if unit[:1] == name[:1].lower() and len(unit) > 2]
+    meant = next(iter(alike or get_close_matches(name, near, 1, 0.85)), "")
+    return meant and f"there is no unit {text!r}; do you mean {meant!r}?"
+
+
+def _typed(unit: str) -> str:
+    """What is left of a unit whatever the shift key does, and however long the others are held."""
+    return re.sub(r"(.)\1+", r"\1", unit.lower())
 
 
 def parse_quantity(text: str) -> tuple[float, str]:

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 
 from speedproof.data.names import MANIFEST, is_url
 from speedproof.data.record import Record, Skipped
+from speedproof.data.units import misspelt
 from speedproof.errors import FormatError, Parameter, SpeedproofError, UsageError
 
 STDIN = "-"
@@ -122,6 +123,8 @@ class ReadOptions(Struct, frozen=True):
         for role in self.columns:
             if role not in ROLES:
                 raise UsageError(f"{role!r} is not a role of a CSV column; the roles are {', '.join(ROLES)}")
+        if wrong := misspelt(self.unit or ""):
+            raise UsageError(wrong)
 
 
 def as_text(piece: bytes) -> str:

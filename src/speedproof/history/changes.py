@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
@@ -20,11 +21,14 @@ from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.rises import Rise, fitted_rise
 from speedproof.stats.special import t_ppf, t_sf
+from speedproof.stats.two_levels import LEAST
 
 RISK = 0.05
 """That a history without a change shows one."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
 _SEARCHED = 4.0  # times the risk, the p-value of what may show a change when it is searched
+_DIGITS = 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0
+_STEPS = (*(digits / 10**places for places in (3, 2, 1) for digits in _DIGITS), 1.0)
 _LEFT = 0.25  # of a step, what an undoing may leave
 _Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
 Correction = Literal["holm", "bh"]
@@ -141,6 +145,23 @@ def find_history_changes(
         if id(track) in places
         for change in _changes(track, sorted(places[id(track)]), alpha)
     )
+
+
+def least_step(tracks: Sequence[Track], alpha: float = RISK) -> float | None:
+    """The least step, up or down, that a track of middling noise would show halfway; None if over a doubling."""
+    stretches = [track.level[start:end] for track in tracks for start, end in track.stretches()]
+    each = alpha / (2 * len(stretches) - len(tracks))  # as the first of all, with the joints between them
+    long = sorted((x for x in stretches if x.size >= LEAST), key=lambda x: median(np.abs(np.diff(x))))
+    if not long:
+        return None
+    x = long[len(long) // 2]
+    after = np.arange(x.size) >= x.size // 2
+
+    def shown(step: float) -> bool:
+        both = x + np.outer([1.0, -1.0], after * math.log1p(step))
+        return bool(change_pvalues(both, enough=each).max() <= each)
+
+    return next(iter(_STEPS[bisect_left(_STEPS, True, key=shown) :]), None)
 
 
 def sessions_show(track: Track, start: int, end: int, mean: float = math.inf) -> bool:

@@ -7,7 +7,7 @@ import math
 from msgspec import Struct
 
 from speedproof.history.alarms import EVERY, LAST, ExportedAlarm, HistoryAlarm, find_alarms
-from speedproof.history.changes import Change
+from speedproof.history.changes import Change, least_step
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
 from speedproof.history.tracks import Track, measured_commits
@@ -89,6 +89,11 @@ class HistoryAnswer(Struct, frozen=True):
         return find_alarms(
             self.tracks, self.series, self.decisions, every=EVERY, last=LAST, shown=self.changes
         )[0]
+
+    @property
+    def least_step(self) -> float | None:
+        """The least step halfway that would have been shown of a typical benchmark; None if over a doubling."""
+        return least_step(self.tracks, 1.0 - self.confidence)
 
     def told(self, group: CommitChanges) -> list[Triage]:
         """Everything that was said at a commit, or of its changes at one beside it."""

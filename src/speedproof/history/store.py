@@ -132,17 +132,12 @@ class HistoryStore:
         key = hashlib.sha256(as_what.encode()).hexdigest()
         with self.transaction() as connection:
             numbered = partial(self.numbered, connection)
-            source, new = numbered("source", {"digest": key}, path=path, added=_now())
+            source, unread = numbered("source", {"digest": key}, path=path, added=_now())
             identity = identity_of(suite, machine)
-            if not new:
-                return Added(
-                    path,
-                    0,
-                    (),
-                    True,
-                    self._elsewhere(connection, source, identity, path),
-                    there=len(suite.samples),
-                )
+            if not unread:
+                there, others = self._there(connection, source, identity, path)
+                if others or there >= {c.sha for c in commits.values()}:  # nothing of it was forgotten
+                    return Added(path, 0, (), True, others, there=len(suite.samples))
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
             sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
@@ -168,7 +163,8 @@ class HistoryStore:
                 **figures,
                 **dict(zip(("observations", "processes"), packed(values, processes), strict=True)),
             }
-            if again := self._again(connection, columns, values, known, None if session else sitting):
+            in_file = None if session and unread else sitting
+            if again := self._again(connection, columns, values, known, in_file):
                 keys = [key for i, key in enumerate(keys) if i not in again]
                 columns = {
                     name: [cell for i, cell in enumerate(column) if i not in again]
@@ -181,8 +177,10 @@ class HistoryStore:
         names = tuple(dict.fromkeys(key.benchmark for key in keys))
         return Added(path, len(keys), shas, not keys, stale, names, there=len(again))
 
-    def _elsewhere(self, connection: Connection, source: int, identity: str, path: str) -> tuple[str, ...]:
-        """What to do where a file is there already, of another machine than it is said to be of."""
+    def _there(
+        self, connection: Connection, source: int, identity: str, path: str
+    ) -> tuple[set[str], tuple[str, ...]]:
+        """The commits of a file that was added; what to do where it is said to be of another machine than then."""
         rows = connection.rows(
             "SELECT DISTINCT m.key, m.label, c.sha FROM sample s JOIN session t ON t.id = s.session "
             'JOIN machine m ON m.id = t.machine JOIN "commit" c ON c.id = s."commit" WHERE s.source = ?',
@@ -192,7 +190,7 @@ class HistoryStore:
         for key, label, sha in rows:
             if key != identity:
                 others.setdefault(label, []).append(quote(short_name(sha)))
-        return tuple(
+        return {sha for *_, sha in rows}, tuple(
             f"{path}: was there already, of machine {label}; to correct that, add it again after: "
             f"speedproof history forget {' '.join(shas) if len(shas) <= _NAMED else 'COMMITS'}"
             f"{spelt(machine=label, store=self.where)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,13 +19,12 @@ from speedproof.measuring import executor
 from speedproof.measuring.build import BuildCache
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.plan import Hooks, as_built, plan_trees
-from speedproof.measuring.programs import lacks, not_found
+from speedproof.measuring.programs import lacks, not_found, refuse_one_file
 from speedproof.measuring.revisions import Revision, repository, resolve
 from speedproof.measuring.runs import RunLoop, seed_or_new
 from speedproof.measuring.store import new_head, read_sessions
 from speedproof.measuring.system import snapshot
 
-_BENCHMARK = "command"
 _PAIR = 2
 _FORGIVEN = 2  # failures in a row of a commit
 _RUNS_OF_A_BUILD = 5
@@ -100,6 +100,8 @@ class BisectRequest(msgspec.Struct, frozen=True):
             runs=runs or (_RUNS_OF_A_BUILD if fresh else 1),
             **kept,
         )
+        tree = {"": [PlannedBuild("", 0)]}
+        refuse_one_file(plan_trees(made.command, tree, {}, Hooks(made.shell)), top, folder)
         executor.check_names(made.output, ())
         executor.check_decider(
             made.decide_by, ["time", *executor.ACCOUNTED, *(metric.name for metric in made.output)]
@@ -121,10 +123,10 @@ def _request_of(file: Path, head: SessionLine) -> BisectRequest:
 
 def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[str]) -> SessionLine:
     """The first line of a session."""
-    text = request.command if isinstance(request.command, str) else " ".join(request.command)
+    text = request.command if isinstance(request.command, str) else shlex.join(request.command)
     versions = tuple(PlannedVersion(name, (text,), text) for name in names)
     return new_head(
-        [PlannedBenchmark(_BENCHMARK, versions)],
+        [PlannedBenchmark(text, versions)],
         seed=request.seed,
         units=executor.units_of(request.output, None),
         options={"bisect": msgspec.json.encode(request).decode()},
@@ -241,7 +243,8 @@ class CommitRunner:
                 version, number = self._built(name)
             except RunError:
                 # A build that fails is kept as a run that failed: whoever goes on leaves the commit out again.
-                place = (self._runs.head.session, _BENCHMARK, name, block, 0, self._runs.now())
+                (planned,) = self._runs.head.benchmarks
+                place = (self._runs.head.session, planned.name, name, block, 0, self._runs.now())
                 self._runs.append(RunLine(*place, {}, exit=1, warmup=True))
                 raise
             finally:

@@ -17,6 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, StoredSession
+from speedproof.errors import UsageError
 from speedproof.measuring.execute import find_program
 
 # Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
@@ -63,6 +64,26 @@ def not_found(plan: Iterable[PlannedBenchmark]) -> str:
             if not version.setup and not (program and (Path.cwd() / version.cwd / program).exists()):
                 return version.command[0]
     return ""
+
+
+def refuse_one_file(plan: Iterable[PlannedBenchmark], repository: Path, folder: Path) -> None:
+    """Refuse a command that starts one file for all commits, which no tree of theirs holds.
+
+    A program that PATH finds may measure the folder that it is started in, and a file of the tree is that of each.
+    """
+    for benchmark in plan:
+        for version in benchmark.versions[:1]:
+            inner = version.command[-2:] == ("-c", version.text)
+            names = shell_words(version.text)[0] if inner else list(version.command)
+            whole = [Path(name) for name in names[:2] if Path(name).is_absolute() and Path(name).is_file()]
+            same = [path for path in whole if path == Path(names[0]) or path.is_relative_to(repository)]
+            others = [name for name in names if not Path(name).is_absolute()]
+            # What is built need not be here.
+            if same and not any("/" in one or (folder / version.cwd / one).is_file() for one in others):
+                raise UsageError(
+                    f"{same[-1]} is one file for all commits; name one of their trees, as ./bench, or a program "
+                    "that PATH finds, if it measures the folder that it is started in"
+                )
 
 
 def lacks(name: str, missing: str, build: str) -> str:

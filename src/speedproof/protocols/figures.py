@@ -23,7 +23,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import BoolArray, FloatArray
-from speedproof.data.notes import Note
+from speedproof.data.notes import Assumption, Note
 from speedproof.options import QuestionName
 from speedproof.protocols.pair import Rules, SameSizes, Sides, comparisons
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
@@ -36,6 +36,9 @@ from speedproof.stats.scaling import in_common_unit
 SMALL = 30
 """A sample of at most this many runs is small (section 3.1)."""
 
+_ONCE = Assumption.TWO_MEASUREMENTS
+TWO_FILES = Needed(None, None, _ONCE.remedy)
+"""More runs of what was given twice would be given twice, too."""
 _LEAST_FOR_FORECAST = 3
 MOST_FORECAST = 100_000
 
@@ -194,7 +197,9 @@ def compared(
     """
     alpha = rules.alpha
     verdicts = [verdict_of(p, less, at, alpha) for p, less, at in zip(*pvalues, margins, strict=True)]
-    would_decide = needed([i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED])
+    undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
+    once = [i for i in undecided if any(check.kind is _ONCE for check in sides[i].checks)]
+    would_decide = {**needed(undecided), **dict.fromkeys(once, TWO_FILES)}
     states = [state_of(min(both), alpha, ()) for both in zip(*pvalues, strict=True)]
     given: dict[str, Iterable[Any]] = {"state": states, "checks": [side.checks for side in sides], **columns}
     given |= {"pvalue": pvalues[0], "pvalue_slower": pvalues[1], "verdict": verdicts, "at_margin": margins}

@@ -63,7 +63,7 @@ from speedproof.protocols.claims import (
     judge,
     overall,
 )
-from speedproof.protocols.figures import MOST_FORECAST, in_runs, no_spread_of
+from speedproof.protocols.figures import MOST_FORECAST, TWO_FILES, in_runs, no_spread_of
 from speedproof.protocols.in_blocks import sequence_of
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
@@ -354,7 +354,8 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
             contradicted = replace(contradicted, proven=False)
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
-            why = _too_few(case, contradicted, family, rules) or unprovable[i]
+            once = case.comparison.needed == TWO_FILES
+            why = unprovable[i] if once else _too_few(case, contradicted, family, rules) or unprovable[i]
             if withheld and not why:
                 faults = "" if case.blocks is not None else _faults(case.in_mean)
                 why = WORSE_ON_AVERAGE + f", at a risk that is unknown: {faults}" * bool(faults)

@@ -133,7 +133,7 @@ def compare_suite(
         margin=rules.margin,
         nested=rules.nested,
         comparisons=comparisons,
-        caveats=all_caveats(pairs, heads, comparisons, versions, rules),
+        caveats=all_caveats(pairs, heads, versions, rules),
         machine=machine,
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
@@ -154,12 +154,11 @@ def compare_suite(
 def all_caveats(
     pairs: Sequence[Pair],
     heads: Sequence[Comparison],
-    comparisons: Sequence[Comparison],
     versions: tuple[str, str],
     rules: Rules,
 ) -> tuple[Note, ...]:
     """What the data of pairs cannot know; ``heads`` are the answers to the headline question, one a pair."""
-    decided = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
+    decided = [c for c in heads if c.verdict is not Verdict.UNDECIDED]
     return (
         *caveats_of(pairs, versions, rules.floor),
         *few_runs(decided, versions, len(pairs)),

@@ -184,8 +184,8 @@ def _accelerated(result: SuiteComparison) -> Iterator[Text]:
 def _explained(result: SuiteComparison, voice: Voice) -> Iterator[Report]:
     """Why each verdict came out as it did: every check, test, p-value and rule, in the protocol's order."""
     rule = (
-        f"  A check fails where p <= {result.alpha:g}; one of the order of runs, of which there are several, "
-        f"where p <= {ORDER_LEVEL:g}."
+        f"  A check fails where p <= {result.alpha:g}; those of run order, trend and steadiness where "
+        f"p <= {ORDER_LEVEL:g}."
     )
     for name, answers in result.by_benchmark.items():
         tested = any(not math.isnan(check.pvalue) for c in answers for check in c.checks)

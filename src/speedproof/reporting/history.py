@@ -283,7 +283,8 @@ def overview(
     apart = {track.basis for track in result.tracks if not track.anchored}
     if len(apart) > 1:
         apart_only = (
-            f"{len(apart)} machines are followed apart: only an anchor in each session compares them. "
+            f"{len(apart)} machines are followed apart: only a version that each session measures, too, compares "
+            "them (history add --anchor). "
             "If they are one, add its files with one --machine."
         )
         notes.append(Text(apart_only))
@@ -386,12 +387,14 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
         lengths[track.series] = max(len(track), lengths.get(track.series, 0))
     longest = max(lengths.values(), default=0)
     short = sum(length < LEAST for length in lengths.values())
-    if lengths and longest < _FEW and not result.changes:
+    if lengths and not result.changes:
         if longest < LEAST:
             yield from too_few(LEAST)
         else:
-            shows = f"Only a change of 6 times the noise shows in {plural(longest, 'commit')}"
-            yield from too_few(_FEW, shows)
+            step, typical = result.least_step, " in a typical benchmark" * (len(lengths) > 1)
+            size = f"a step of {percent(step)} or more" if step else "not even a step of 100 %"
+            yield Text(f"Halfway through, {size}{typical} would be shown.")
+            yield from too_few(_FEW, "More commits show more") if longest < _FEW else ()
     if 0 < short < len(lengths):
         lacking = f"{short} of {len(lengths)} benchmarks show nothing"
         yield Text(f"{lacking}: fewer than {LEAST} commits on a machine.")
