@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -298,8 +299,9 @@ class History:
 
         def shown(change: Change) -> bool:
             key = series[change.track.series].key
-            of = standing(said, key.benchmark, change.concerned, drift=change.drift)
-            return change.shown_by_sessions or confirmed(of, key.metric, change.track.basis)
+            again = remeasured(key.metric, change.track.basis)
+            of = standing(said, key.benchmark, change.concerned, measured=again, drift=change.drift)
+            return change.shown_by_sessions or confirmed(of)
 
         every = find_history_changes(tracks, alpha_of(confidence), correction=correction)
         changes = tuple(filter(shown, every))
@@ -416,8 +418,9 @@ class History:
         Returns
         -------
         bool or None
-            Whether the session shows the change, too, at 95 %: then the alarm is confirmed from now on. None where
-            it decides nothing: then nothing is filed, and the alarm stays as it was.
+            Whether the session shows the change, too, at 95 %: then the alarm is confirmed. False where it shows
+            none, or at most half of it: then the alarm is refuted, which settles it. None where it decides neither:
+            then nothing is filed, and the alarm stays as it was.
 
         Raises
         ------
@@ -434,7 +437,16 @@ class History:
         measured = self._measured_again(alarm, series.key, suite, path)
         if measured is not None:
             self.refuse_another(alarm, measured.headline.reference.median)
-        if measured is None or measured.verdict == "undecided":
+        if measured is None:
+            return None
+        worse = (alarm.factor > 1.0) != series.higher_is_better
+        shown = measured.verdict == ("slower" if worse else "faster")
+        most = 1.0 / measured.lower if worse else measured.upper
+        if (
+            not shown
+            and measured.verdict == "undecided"
+            and not most * most < max(alarm.factor, 1.0 / alarm.factor)
+        ):
             return None
         add_file(
             self,
@@ -446,11 +458,9 @@ class History:
             benchmark=benchmark if len(suite.benchmarks) == 1 else "",
             only=series.key,
         )
-        worse = (alarm.factor > 1.0) != series.higher_is_better
-        shown = measured.verdict == ("slower" if worse else "faster")
-        if shown:
-            why = remeasured(series.key.metric, alarm.track.basis)
-            self.store.decide(alarm.bad.sha, "confirmed", reason=why, who=user(), benchmark=benchmark)
+        state: State = "confirmed" if shown else "refuted"
+        why = remeasured(series.key.metric, alarm.track.basis)
+        self.store.decide(alarm.bad.sha, state, reason=why, who=user(), benchmark=benchmark)
         return shown
 
     @staticmethod

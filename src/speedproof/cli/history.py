@@ -316,7 +316,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     if code or not Path(file).exists():
         return code
     shown = history.confirm(alarm, file, machine=asked.machine or "")
-    outcome = f"{'' if shown else 'not '}confirmed; filed in {known.store}"
+    outcome = f"{'confirmed' if shown else 'refuted'}; filed in {known.store}"
     if shown is None:
         outcome = "undecided, so nothing was filed; measure longer with --max-time"
     console.write(Report("", (Text(f"{key.benchmark}: {outcome}"),)))
@@ -328,7 +328,8 @@ def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.Alarm
     """Every alarm, and those at the commit that was named, or else the unconfirmed ones."""
     known = asked.history.alarms(**chosen)
     if asked.commit is None:
-        return known, [alarm for alarm in known.undecided if not alarm.confirmed]
+        new = [a for a in known.alarms if not a.confirmed and a.decision is None and a.undone is None]
+        return known, [alarm for alarm in new if known.slower(alarm)] or new
     at = asked.history.find(asked.commit)
     near = [alarm for alarm in known.alarms if at in alarm.track.near(*alarm.places)]
     return known, [alarm for alarm in near if alarm.bad.sha == at] or near

@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
 from speedproof.history.changes import RISK, Change, find_history_changes, sessions_show, undoings
 from speedproof.history.commits import Commit, Followed, short_name
-from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, remeasured, standing
 from speedproof.history.tracks import NEAR, Track
 from speedproof.options import deciding
 from speedproof.stats.alarms import Alarm, all_alarms, newest_jump
@@ -259,10 +259,11 @@ def find_alarms(
             places = start + since, stretch.possible(since)
             concerned = partial(track.concerned, split=places[0], possible=places[1])
             key = known[track.series].key
-            said = standing(decisions, key.benchmark, concerned, drift=since in drifts)
+            again = remeasured(key.metric, track.basis)
+            said = standing(decisions, key.benchmark, concerned, measured=again, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
             sure &= since not in unsure | stretch.only_alone
-            sure |= confirmed(said, key.metric, track.basis)
+            sure |= confirmed(said)
             before, after = steps[k - 1]
             drift = drifts.get(since)
             returned = None if drift else _returned(level[since:], before)
@@ -366,11 +367,11 @@ class _Stretch:
 
     def keep(self, decisions: Sequence[Triage], series: StoredSeries) -> None:
         """What was confirmed by measuring again, whatever its values show by themselves."""
-        name, basis = series.key.benchmark, self.track.basis
+        name, again = series.key.benchmark, remeasured(series.key.metric, self.track.basis)
         for sha in {d.commit for d in decisions if d.state == "confirmed" and d.benchmark == name}:
-            said = standing(decisions, name, lambda d, sha=sha: d.commit == sha)
+            said = standing([d for d in decisions if d.commit == sha], name, bool, measured=again)
             at = [k for k in range(1, self.level.size) if self.track.commit(self.start + k).sha == sha]
-            if at and confirmed(said, series.key.metric, basis) and not self._near(sha):
+            if at and confirmed(said) and not self._near(sha):
                 self.by_start[at[0]] = (at[0], True)
 
     def _near(self, sha: str) -> bool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from speedproof.history.alarms import EVERY, LAST, ExportedAlarm, HistoryAlarm, find_alarms
 from speedproof.history.changes import Change, least_step
 from speedproof.history.commits import Commit, Followed
-from speedproof.history.rows import DECIDED, StoredSeries, Triage, standing
+from speedproof.history.rows import DECIDED, StoredSeries, Triage, remeasured, standing
 from speedproof.history.tracks import Track, measured_commits
 from speedproof.protocols.noise_floor import NoiseFloor
 
@@ -80,8 +80,9 @@ class HistoryAnswer(Struct, frozen=True):
 
     def said(self, change: Change) -> list[Triage]:
         """Everything that was said of a change, of its benchmark or of all, and not taken back."""
-        benchmark = self.series[change.track.series].key.benchmark
-        return standing(self.decisions, benchmark, change.concerned, drift=change.drift)
+        key = self.series[change.track.series].key
+        again = remeasured(key.metric, change.track.basis)
+        return standing(self.decisions, key.benchmark, change.concerned, measured=again, drift=change.drift)
 
     @property
     def watched(self) -> tuple[HistoryAlarm, ...]:

@@ -12,8 +12,8 @@ from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
 
-State = Literal["blessed", "invalid", "fixed", "confirmed", "noted", "assigned", "reopened"]
-DECIDED: frozenset[State] = frozenset({"blessed", "fixed"})
+State = Literal["blessed", "invalid", "fixed", "confirmed", "refuted", "noted", "assigned", "reopened"]
+DECIDED: frozenset[State] = frozenset({"blessed", "fixed", "refuted"})
 """What settles a change."""
 
 
@@ -44,9 +44,8 @@ class Triage(Struct, frozen=True):
 
     commit: str  # the first commit after the change
     benchmark: str  # empty for every benchmark
-    state: (
-        State  # accepted; noise; undone since; measured again; a remark; who looks after it; all taken back
-    )
+    # Accepted; noise; undone since; measured again, and shown or not; a remark; who looks after it; all taken back
+    state: State
     # Why (or what was remarked, or to whom it was assigned), by whom, when (ISO 8601, UTC)
     reason: str
     who: str
@@ -64,13 +63,11 @@ class Announced(Struct, frozen=True):
 
 
 def remeasured(metric: str, basis: str) -> str:
-    """The reason of what measuring again confirmed: which metric, on which machine or relative to which anchor."""
+    """The reason of what measuring again decided: which metric, on which machine or relative to which anchor."""
     return f"{metric} on {basis}"
 
 
-def confirmed(said: Iterable[Triage], metric: str, basis: str) -> bool:
-    """Whether that was measured again; of what older stores keep nobody knows."""
-    return any(d.state == "confirmed" and d.reason in ("", remeasured(metric, basis)) for d in said)
+_REMEASURED = frozenset({"confirmed", "refuted"})
 
 
 def standing(
@@ -78,21 +75,30 @@ def standing(
     benchmark: str,
     concerned: Callable[[Triage], bool],
     *,
+    measured: str = "",
     drift: bool = False,
 ) -> list[Triage]:
     """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back.
 
+    What was ``measured`` again (:func:`remeasured`; of older stores nobody knows) is said anew each time.
     Where a drift is found is no commit's doing: what settles a commit's changes settles none that passes there.
     """
     said: list[Triage] = []
     for one in decisions:
-        if one.benchmark not in ("", benchmark):
+        again = one.state in _REMEASURED
+        if one.benchmark not in ("", benchmark) or (again and one.reason not in ("", measured)):
             continue
         if one.state == "reopened":
             said = [] if concerned(one) else [other for other in said if other.commit != one.commit]
         elif concerned(one) and not (drift and one.benchmark == "" and one.state in DECIDED):
+            said = [other for other in said if not (again and other.state in _REMEASURED)]
             said.append(one)
     return said
+
+
+def confirmed(said: Iterable[Triage]) -> bool:
+    """Whether that was measured again, and shown."""
+    return any(d.state == "confirmed" for d in said)
 
 
 class Measurements(Struct, frozen=True, eq=False):
