@@ -221,6 +221,11 @@ def test_two_versions_of_one_file() -> None:
     rows = [f"x,{v},{1 + (5 * i % 12 + ord(v[0]) % 5) / 5000}" for v in ("a", "b", "c:d") for i in range(12)]
     Path("v.csv").write_text("\n".join(["benchmark,version,value", *rows, ""]))
     Path("w.csv").write_text("benchmark,value\nx,1\nx,2\n")
+    timed = [
+        {"command": command, "times": [n + i / 99 for i in range(9)]} for command, n in (("p", 1), ("q", 0.5))
+    ]
+    Path("h.json").write_text(json.dumps({"results": timed}))
+    assert gate("h.json:p", "h.json:q")[0] == 0
     code, out, _ = gate("v.csv:b", "v.csv:a")
     assert code == 0
     assert out.startswith("PASS: a is not slower by more than 2 %")
@@ -240,8 +245,10 @@ def test_two_versions_of_one_file() -> None:
         ("v.csv:a", "v.csv", "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
         ("v.csv:a", "v.csv:e", "there is no version e; available: a, b, c:d"),
         ("u.csv:a", "u.csv:b", "u.csv:a"),
+        # Two commands of one file are two benchmarks, unless somebody says otherwise.
+        ("h.json", "", "hold p, q; write each to a file of its own"),
     ):
-        code, _, err = gate(baseline, candidate)
+        code, _, err = gate(baseline, candidate) if candidate else speedproof("gate", baseline)
         assert code == 2
         assert message in err
 

@@ -182,6 +182,16 @@ def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
     assert new.notes == ("1 run left processes running: their work is not in the values",)
 
 
+def test_a_program_that_was_replaced_between_sessions_is_two(tmp_path: Path) -> None:
+    """Of one name, but of another content in a later session of the file; the other version stays one program."""
+    files = {"s": {"/w/a": "sha256:1", "/w/b": "sha256:2"}, "t": {"/w/a": "sha256:1", "/w/b": "sha256:3"}}
+    built = [replace(session(name), files=of) for name, of in files.items()]
+    path = write(tmp_path / "r.jsonl", *built, *(run(s, v, 0, 1.0) for s in "st" for v in ("old", "new")))
+    assert [r.version for r in records(path) if Trait.TWO_PROGRAMS in r.traits and r.metric == "time"] == [
+        "new"
+    ] * 2
+
+
 def test_newer_files_are_refused_and_newer_members_ignored(tmp_path: Path) -> None:
     path = write(
         tmp_path / "r.jsonl",

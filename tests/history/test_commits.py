@@ -74,6 +74,15 @@ def test_a_revision_is_what_git_calls_it(repository: tuple[str, dict[str, str]],
         resolve("-x", folder)
 
 
+def test_a_range_is_no_commit(repository: tuple[str, dict[str, str]]) -> None:
+    """What git takes for several commits, or for none, is refused: forgetting one of them would be a guess."""
+    folder, _ = repository
+    several = int(git(Path(folder), "rev-list", "--count", "HEAD~2..HEAD"))
+    for revisions, count in {"HEAD~2..HEAD": several, "HEAD~2...HEAD": several, "^HEAD": "no"}.items():
+        with pytest.raises(UsageError, match=f"names {count} commits; name one"):
+            resolve(revisions, folder)
+
+
 def test_a_label_may_begin_with_a_hash(repository: tuple[str, dict[str, str]]) -> None:
     """Seven digits or more and a subject; what git does not know, or no hash, is a name with all its words."""
     folder, at = repository

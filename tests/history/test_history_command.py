@@ -895,6 +895,28 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     assert (code, "holds no benchmark tleco; do you mean telco?" in err) == (2, True)
 
 
+def test_what_of_a_file_cannot_be_used_is_told_and_the_rest_is_added(tmp_path: Path) -> None:
+    """By the names of its commands, of which one has no number at all and another some that are none."""
+    timed = {"parse": [1.0, math.nan], "sum": [math.nan, math.nan], "print": [-1.0, 1.0]}
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps({"results": [{"command": c, "times": t} for c, t in timed.items()]}))
+    code, out, err = run(tmp_path, "add", f"c1={file}", repository="/")
+    assert (code, out) == (0, f"c1={file}: 1 sample of c1: parse\n")
+    assert [line.split(": ")[4] for line in err.splitlines()] == ["parse", "sum", "print"]
+
+
+def test_a_hash_that_is_cut_is_the_stored_one(tmp_path: Path) -> None:
+    """Where no repository is, too: seven digits are that commit, six are a name, and so are digits of two."""
+    whole: list[str] = ["ab" * 20, "abababac" + "0" * 32]
+    added: list[str] = []
+    for name in (whole[0], whole[0][:9], whole[1], whole[0][:7], whole[1][:6]):
+        (tmp_path / "r.txt").write_text(f"{len(added) + 1}\n2\n")
+        added.append(run(tmp_path, "add", f"{name}={tmp_path / 'r.txt'}", repository="/")[1])
+    assert len(set(added)) == len(added)
+    stored = [commit.sha for commit in sp.History(tmp_path / "s.db", "/").store.commits()]
+    assert stored == [*whole, whole[0][:7], whole[1][:6]]
+
+
 def test_what_a_growing_file_brings_is_told(tmp_path: Path) -> None:
     """A file of many commits, which a pipeline adds again after each."""
     file, told = tmp_path / "r.csv", []
@@ -1074,7 +1096,7 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
         (tmp_path / f"{remarks}").mkdir()
         code, _, err = run(tmp_path / f"{remarks}", "add", *given, "--unit", "s", repository=folder)
         assert code == 0
-        assert err.count("git knows no v1.2 here: stored, but not shown") == remarks
+        assert err.count("git knows no commit v1.2 here: stored, but not shown") == remarks
         assert err.count("\n") == remarks
     found = sp.History(tmp_path / "1" / "s.db", repository)
     assert {commit.sha for commit in found.store.commits()} == {"v1.2", known}

@@ -178,7 +178,7 @@ def test_a_gate_says_where_times_of_zero_passed() -> None:
 
 
 def test_medians_that_go_the_other_way() -> None:
-    """A reader divides the times: undecided, no direction is named; proven, the medians stand beside the change."""
+    """A reader divides the times: undecided, no direction is named; proven, the medians stand beside it."""
     old, new = (
         [100.0, 101.0, 102.0, 110.0, 111.0, 112.0, 113.0],
         [102.5, 103.0, 104.0, 109.0, 113.5, 114.0, 115.0],

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, nearest_of, wanted
+from speedproof.data.record import why_left_out
 from speedproof.data.session_file import SessionLine, decode_lines
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
@@ -22,7 +23,7 @@ from speedproof.formats.speedproof import sniff
 from speedproof.formats.suites import all_there, detect, names_given, result_files
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
-from speedproof.history.commits import Commit, commit_named, ordered, resolve, resolve_label, spelt
+from speedproof.history.commits import Commit, alike, commit_named, ordered, resolve, resolve_label, spelt
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
 from speedproof.history.rows import Added, Measurements, StoredSeries
@@ -43,9 +44,9 @@ _NO_COMMIT = {"", "unversioned", "unknown", "none"}
 
 def as_one(suite: Suite, path: str) -> Suite:
     """All versions of a file as one: commands of a file are its benchmarks then."""
-    if len(suite.versions) == 1:
-        return suite
     if not suite.commands:
+        if len(suite.versions) == 1:
+            return suite
         versions = enumerate_names(suite.versions, 3)
         if Path(path).is_dir():
             raise UsageError(
@@ -208,7 +209,7 @@ def add_file(
         anchor = version_named(anchor, versions, path, history.repository)
     named = len(versions.versions) > 1 or bool(version and not command)
     commits = {
-        name: commit_of(versions, name, commit, path, history.repository, named=named)
+        name: _as_stored(history, commit_of(versions, name, commit, path, history.repository, named=named))
         for name in versions.versions
     }
     added = history.made().add(
@@ -223,7 +224,14 @@ def add_file(
         machine=machine,
     )
     unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
-    return replace(added, unknown=tuple(unknown))
+    lost = () if added.known else tuple(f"left out: {line}" for line in why_left_out(suite.skipped))
+    return replace(added, unknown=tuple(unknown), problems=(*lost, *added.problems))
+
+
+def _as_stored(history: History, commit: Commit) -> Commit:
+    """A commit; of one that git does not know, the only stored one whose name is its own, cut or whole."""
+    near = [] if commit.subject else [c for c in history.made().commits() if alike(c.sha, commit.sha)]
+    return near[0] if len(near) == 1 else commit
 
 
 def add_all(

@@ -361,7 +361,7 @@ def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
             "give the results of the baseline and of the candidate: speedproof gate main.json branch.json"
         )
     suite = load(files, asked.reading)
-    if len(suite.versions) == 2:
+    if len(suite.versions) == 2 and not suite.commands:
         return suite, (suite.versions[0], suite.versions[1])
     raise UsageError(
         f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "

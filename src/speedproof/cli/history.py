@@ -422,8 +422,8 @@ def _add(asked: AddOptions, console: Console) -> int:
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         place = spelt(store=history.store.where, repository=history.repository)
         console.remark(
-            f"git knows no {enumerate_names(unknown, 3)} here: stored, but not shown beside commits that it "
-            f"knows; to remove one: speedproof history forget COMMIT{place}"
+            f"git knows no commit {enumerate_names(unknown, 3)} here: stored, but not shown beside those that it "
+            f"knows. COMMIT=FILE names the commit; to remove one: speedproof history forget COMMIT{place}"
         )
     lines = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
     if failed and len(files) == 1:

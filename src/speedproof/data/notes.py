@@ -84,7 +84,7 @@ class Assumption(Enum):
         "read the verdict with 'speedproof run --review FILE', or fix the number of runs beforehand",
         "risk", "a number of runs that was not planned")
     ONE_PROGRAM = ("one program", "was it the same program throughout?",
-        "measure again", "risk", "another program on the way")
+        "measure again", "risk", "the program was replaced")
     ONE_SPEED = ("one speed", "did the machine run at one speed?",
         "measure where it does", "risk", "two speeds of the machine")
     ONE_LAYOUT = ("one layout", "is the effect larger than that of where the linker puts the code?",

@@ -360,12 +360,13 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         for version, record in given:
             if record.benchmark:  # else a place of a file, which belongs to no version
                 versions.setdefault(version, False)
+            name = version if commands else record.benchmark  # which the file knows it by
             if isinstance(record, Skipped):
-                skipped.append(record)
+                skipped.append(replace(record, benchmark=name))
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
             if problem := (group and misfit(group, record)) or (not all_good and negative_time(record)):
-                skipped.append(Skipped(record.path, record.where, record.benchmark, problem))
+                skipped.append(Skipped(record.path, record.where, name, problem))
                 continue
             versions[version] = True
             group.append(record)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -117,6 +118,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             reason = f"{version}: {plural(count, 'run')} left out: {why}"
             yield source.skip(f"session {session}", benchmark, reason, expected=why == _WARMUP)
     rows.sort()
+    replaced = _replaced(heads.values())
     for key in sorted(rows.keys, key=lambda key: _planned_place(heads[key[0]], *key[1:3])):
         session, benchmark, version, metric = key
         head, cell = heads[session], cells[session, benchmark, version]
@@ -141,7 +143,10 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             processes=builds.astype(np.int64) if built else None,
             blocks=blocks.astype(np.int64) if looked or built else None,
             fields=_fields(head, benchmark),
-            traits=_traits(session, heads, ends, benchmark, version, cell.left_out) | clock_of(metric),
+            traits=_traits(
+                session, heads, ends, benchmark, version, cell.left_out, (benchmark, version) in replaced
+            )
+            | clock_of(metric),
             notes=tuple(notes),
             session=head.experiment,
             span=None if start is None else (start + cell.begin, start + cell.end),
@@ -166,6 +171,7 @@ def _traits(
     benchmark: str,
     version: str,
     left_out: Collection[str],
+    replaced: bool,
 ) -> frozenset[Trait]:
     head, end = heads[session], ends.get(session)
     # The last session of an experiment decides why measuring ended; who goes on has seen the ones before.
@@ -185,9 +191,21 @@ def _traits(
         Trait.STOPPED_ON_RESULT: looked
         and (version in on_result or (bool(last.resumes) and version in planned[1:])),
         Trait.OTHER_EXECUTABLE: looked and version in head.executables.get(benchmark, ()),
-        Trait.TWO_PROGRAMS: end is not None and version in end.changed.get(benchmark, ()),
+        Trait.TWO_PROGRAMS: replaced or (end is not None and version in end.changed.get(benchmark, ())),
     }
     return frozenset(trait for trait, has in traits.items() if has)
+
+
+def _replaced(heads: Iterable[SessionLine]) -> set[tuple[str, str]]:
+    """The benchmarks and versions whose program was another one in another session; not where builds vary."""
+    programs: dict[tuple[str, str], set[str]] = {}
+    for head in heads:
+        files = {PurePath(path).name: content for path, content in head.files.items()}
+        for benchmark in head.benchmarks:
+            for v in benchmark.versions:
+                if not v.builds and (content := files.get(PurePath(*v.command[:1]).name)):
+                    programs.setdefault((benchmark.name, v.name), set()).add(content)
+    return {place for place, contents in programs.items() if len(contents) > 1}
 
 
 def _why_left_out(run: RunLine) -> str | None:

@@ -212,9 +212,11 @@ def _in_tables(items: Sequence[Item]) -> bool:
 
 
 def _usable(labelled: Sequence[tuple[str, Item]], *, commands: bool) -> Suite:
-    """A suite; a version of which values were read, but none can be used, is refused."""
+    """A suite; a version of which values were read, but none can be used, is refused, unless it is a command."""
     suite = Suite.from_records(labelled, commands=commands)
     usable = {version for _, version in suite.samples}
+    if commands and usable:
+        return suite
     for version in dict.fromkeys(label for label, item in labelled if not isinstance(item, Skipped)):
         if version not in usable:
             reasons = "".join(f"\n  {line}" for line in why_left_out(suite.skipped))

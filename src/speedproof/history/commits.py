@@ -17,6 +17,7 @@ from speedproof.data.names import enumerate_names
 from speedproof.errors import Parameter, UsageError
 
 _HASH = re.compile("[0-9a-f]+")
+_PART = re.compile("[0-9a-f]{7,40}")
 _FORMAT = "%H%x1f%s%x1f%cI"
 
 
@@ -88,7 +89,12 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
         raise UsageError(f"{revision!r} names no commit")
     line = _git(folder, "show", "-s", f"--format={_FORMAT}", f"{revision}^{{commit}}", "--")
     if line is not None:
-        sha, subject, moment = line.strip().splitlines()[-1].split("\x1f")
+        commits = [
+            part.split("\x1f") for part in line.splitlines() if "\x1f" in part
+        ]  # others are of signatures
+        if len(commits) != 1:
+            raise UsageError(f"{revision} names {len(commits) or 'no'} commits; name one")
+        sha, subject, moment = commits[0]
         return Commit(sha, subject, in_utc(moment))
     if revision.startswith("HEAD") or "~" in revision or "^" in revision:
         there = _git(folder, "rev-parse", "--git-dir") is not None
@@ -107,10 +113,15 @@ def resolve_label(label: str, folder: str = ".", *, date: str = "") -> Commit:
 def commit_named(label: str, folder: str = ".", *, date: str = "") -> Commit | None:
     """The commit whose full name, or at least seven digits of it that git knows, a label is or begins with."""
     first = label.partition(" ")[0]
-    if not (7 <= len(first) <= 40 and _HASH.fullmatch(first)):
+    if not _PART.fullmatch(first):
         return None
     known = resolve(first, folder, date=date)
     return known if known.subject or len(first) == 40 else None
+
+
+def alike(name: str, other: str) -> bool:
+    """Whether two names are of one commit, one of them cut after seven digits or more."""
+    return bool(_PART.fullmatch(name) and _PART.fullmatch(other)) and name.startswith(other[: len(name)])
 
 
 def first_parent_order(branch: str, folder: str = ".") -> tuple[str, ...]:

@@ -43,7 +43,7 @@ _HISTORY = {
     ),
     Trait.TWO_PROGRAMS: (
         Assumption.ONE_PROGRAM,
-        "the program was replaced while it was measured: the values are of two programs; measure again",
+        "the program was replaced between runs: the values are of two programs; measure again, into a new file",
     ),
 }
 _ALTERED = frozenset({*_TAINTS, *_HISTORY})
