@@ -308,6 +308,16 @@ def test_an_alarm_is_of_the_newest_anchor() -> None:
     assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
 
 
+def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
+    """A step in the middle of the first anchor's sessions, one in those of the second."""
+    for at in (60, 150):
+        rows = history(np.random.default_rng(3), anchored=True, step=0.05, at=at)
+        track = next(track for track in tracks_of(rows, COMMITS, MACHINES) if track.anchored)
+        (change,) = (c for c in find_history_changes([track]) if c.commit == COMMITS[at])
+        parts = [of for of in track.stretches() if of[0] < change.points[1] < of[1]]
+        assert [(change.points[0], change.points[2])] == parts
+
+
 def test_a_change_of_the_anchor_raises_no_alarm() -> None:
     """A step on the very day is a change; the watch begins anew there."""
     tracks = tracks_of(history(np.random.default_rng(3), anchored=True, step=1.0, at=100), COMMITS, MACHINES)
