@@ -142,6 +142,29 @@ def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow:
     assert max(shown, confirmed) <= 2  # of 10 at 5 %: more come once in 90 times
 
 
+def test_sessions_of_several_commits_share_the_error_of_their_anchor() -> None:
+    """An anchor of 1 % of noise: changes come no more often than stated, and a large one comes."""
+    known, shown, confirmed = {0: StoredSeries(0, Key("b"), "s", False)}, 0, 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = [
+            MeasuredCommit(0, s, 0, who, who is RELEASES[0], math.exp(0.01 * rng.standard_normal()), 0)
+            for s in range(14)
+            for who in (*COMMITS[10 * s : 10 * s + 10], RELEASES[0])
+        ]
+        track = tracks_of(measurements(rows), COMMITS[:140], MACHINES)[0]
+        shown += any(change.shown_by_sessions for change in find_history_changes([track]))
+        confirmed += any(alarm.confirmed for alarm in find_alarms([track], known, (), every=1e3, last=140)[0])
+        slower = [
+            row._replace(location=row.location * (1.2 if row.session >= 7 and not row.anchor else 1.0))
+            for row in rows
+        ]
+        track = tracks_of(measurements(slower), COMMITS[:140], MACHINES)[0]
+        changes = [change for change in find_history_changes([track]) if change.shown_by_sessions]
+        assert [change.commit for change in changes if abs(change.factor - 1.0) > 0.1] == [COMMITS[70]]
+    assert max(shown, confirmed) <= stats.binom.ppf(0.999, 40, 0.05)
+
+
 @pytest.mark.parametrize("day", [0.7, 1.3, 4.0])
 def test_what_is_measured_again_is_a_ratio_to_one_session_of_all(day: float) -> None:
     """All commits are of one file, two of them measured again on another day: the change stays where it is."""
@@ -283,6 +306,16 @@ def test_an_alarm_is_of_the_newest_anchor() -> None:
     then = tracks_of(whole.where(whole.session < days), COMMITS[:days], MACHINES)
     (alarm,), _ = find_alarms(then, known, (), every=1000.0, last=1)
     assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
+
+
+def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
+    """A step in the middle of the first anchor's sessions, one in those of the second."""
+    for at in (60, 150):
+        rows = history(np.random.default_rng(3), anchored=True, step=0.05, at=at)
+        track = next(track for track in tracks_of(rows, COMMITS, MACHINES) if track.anchored)
+        (change,) = (c for c in find_history_changes([track]) if c.commit == COMMITS[at])
+        parts = [of for of in track.stretches() if of[0] < change.points[1] < of[1]]
+        assert [(change.points[0], change.points[2])] == parts
 
 
 def test_a_change_of_the_anchor_raises_no_alarm() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -419,8 +418,8 @@ class History:
         -------
         bool or None
             Whether the session shows the change, too, at 95 %: then the alarm is confirmed. False where it shows
-            none, or at most half of it: then the alarm is refuted, which settles it. None where it decides neither:
-            then nothing is filed, and the alarm stays as it was.
+            none, or at most half of it: then the alarm is refuted, which settles it. None where it decides
+            neither: then nothing is filed, and the alarm stays as it was.
 
         Raises
         ------
@@ -441,12 +440,8 @@ class History:
             return None
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
-        most = 1.0 / measured.lower if worse else measured.upper
-        if (
-            not shown
-            and measured.verdict == "undecided"
-            and not most * most < max(alarm.factor, 1.0 / alarm.factor)
-        ):
+        least = measured.lower if worse else 1.0 / measured.upper  # of the ratio the other way
+        if measured.verdict == "undecided" and not least * least > min(alarm.factor, 1.0 / alarm.factor):
             return None
         add_file(
             self,

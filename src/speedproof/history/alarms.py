@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
-from speedproof.history.changes import RISK, Change, find_history_changes, sessions_show, undoings
+from speedproof.history.changes import RISK, Change, find_history_changes, shown_by_sessions, undoings
 from speedproof.history.commits import Commit, Followed, short_name
 from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, remeasured, standing
 from speedproof.history.tracks import NEAR, Track
@@ -246,11 +246,8 @@ def find_alarms(
             for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
         ]
         unsure = {since for since, (_, sure) in raised.items() if not sure}
-        unsure |= {
-            since
-            for before, since, after in zip(borders, borders[1:], borders[2:], strict=False)
-            if not sessions_show(track, start + before, start + after, mean)
-        }
+        by_sessions = shown_by_sessions(track, [start + border for border in borders], mean)
+        unsure |= {since for since in borders[1:-1] if start + since not in by_sessions}
         for k, since in enumerate(borders[1:-1], 1):
             at_value, sure = raised.get(since, (since, False))
             news = since in raised and (at_value >= stretch.before or since in going_on)

@@ -52,6 +52,7 @@ class Change(Struct, frozen=True):
     possible: tuple[int, int] = (0, 0)  # the first and the last point that it may be at
     alpha: float = RISK
     widened: float = 1.0
+    shown_by_sessions: bool = True  # beside what commits show
     rise: Rise | None = None  # of a drift: of the logarithms of its points
 
     @property
@@ -71,11 +72,6 @@ class Change(Struct, frozen=True):
         )
         interval = ratio_of_medians(after, before, self.alpha)
         return float(interval.low) / self.widened, float(interval.high) * self.widened
-
-    @property
-    def shown_by_sessions(self) -> bool:
-        """Whether sessions show it, too."""
-        return sessions_show(self.track, self.points[0], self.points[2])
 
     def concerned(self, by: Triage) -> bool:
         """Whether it is what was said something of."""
@@ -164,18 +160,40 @@ def least_step(tracks: Sequence[Track], alpha: float = RISK) -> float | None:
     return next(iter(_STEPS[bisect_left(_STEPS, True, key=shown) :]), None)
 
 
-def sessions_show(track: Track, start: int, end: int, mean: float = math.inf) -> bool:
-    """Whether a change between points is more than the level of a session of several commits.
+def shown_by_sessions(track: Track, borders: Sequence[int], mean: float = math.inf) -> set[int]:
+    """The points between the first and the last at which sessions show a change, too.
 
     Values of one session share its level and are not independent: a value a session has to show it, at the risk or
-    as an alarm that is false once in so many values, or the values of one of them.
+    as an alarm that is false once in so many values, or the values of one of them. Where noise of sessions was
+    taken for changes, these part the sessions that show another: what shows none goes, the smallest first.
     """
-    by_session = track.by_session(start, end) if track.session.size else []
+    left = [*borders]
+    while track.session.size:
+        heights = [median(track.level[slice(*part)]) for part in pairwise(left)]
+        unshown = {
+            k: abs(heights[k] - heights[k - 1])
+            for k in range(1, len(left) - 1)
+            if not _sessions_show(track, *_between_joints(track, *left[k - 1 : k + 2]), mean)
+        }
+        if not unshown:
+            break
+        del left[min(unshown, key=unshown.__getitem__)]
+    return {*left[1:-1]}
+
+
+def _sessions_show(track: Track, start: int, end: int, mean: float) -> bool:
+    by_session = track.by_session(start, end)
     return (
         not by_session
         or any(float(change_pvalues(values[None])[0]) <= RISK for values in by_session)
         or (mean < math.inf and bool(alarms(by_session[0], mean)))
     )
+
+
+def _between_joints(track: Track, start: int, split: int, end: int) -> tuple[int, int]:
+    """Of the points around a split those that no other joint parts from it."""
+    joints = [joint for joint, _ in track.stretches()[1:]]
+    return max(start, *(j for j in (0, *joints) if j < split)), min([end, *(j for j in joints if j > split)])
 
 
 def _joint_pvalue(track: Track, old: tuple[int, int], new: tuple[int, int]) -> float:
@@ -205,13 +223,12 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
     bounds = [0, *(split for split, *_ in places), len(track)]
     joints = [start for start, _ in track.stretches()[1:]]
     heights = [median(track.values[track.rows(*of)]) for of in pairwise(bounds)]
-    steps = list(pairwise(heights))
+    steps, by_sessions = list(pairwise(heights)), shown_by_sessions(track, bounds)
     changes = []
     for k, ((split, low, high, pvalue, drift), start, end) in enumerate(
         zip(places, bounds, bounds[2:], strict=False)
     ):
-        start = max([start, *(joint for joint in joints if joint < split)])
-        end = min([end, *(joint for joint in joints if joint > split)])
+        start, end = _between_joints(track, start, split, end)
         before, after = (
             track.values[track.rows(*of)] - track.level[0] for of in ((start, split), (split, end))
         )
@@ -240,6 +257,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 possible=possible,
                 alpha=alpha,
                 widened=widened,
+                shown_by_sessions=split in by_sessions,
                 rise=rise,
             )
         )

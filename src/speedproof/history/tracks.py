@@ -235,7 +235,10 @@ def _of_series(
         sample = measured.sample[rows]
         if anchored:
             anchors = beside[rows], levels.names, levels.error, levels.degrees
-            yield Track(number, basis, True, order, *columns, sample, *anchors)
+            session = _of_several(
+                here[rows], measured.session[rows]
+            )  # they share the error of their anchor's value
+            yield Track(number, basis, True, order, *columns, sample, *anchors, session)
         else:
             yield _on_machine(number, basis, order, *columns, sample, measured.session[rows])
 
@@ -252,16 +255,23 @@ def _on_machine(
     session: IntArray,
 ) -> Track:
     """The track of values without an anchor."""
-    sessions, of = np.unique(session, return_inverse=True)
-    size = int(at.max(initial=0)) + 1
-    several = np.bincount(np.unique(of * size + at) // size)[of] > 1 if sessions.size < of.size else ()
-    if not np.any(several):
+    session = _of_several(at, session)
+    if not session.size:
         return Track(number, basis, False, order, at, value, low, high, sample, _zeros(at.size))
-    session = np.where(several, session, _ALONE)
     above, kept, session = levels_of_sessions(at, session, value)
     value, low, high = ((column - above)[kept] for column in (value, low, high))
     at, sample, session = (column[kept] for column in (at, sample, session))
     return Track(number, basis, False, order, at, value, low, high, sample, _zeros(at.size), session=session)
+
+
+def _of_several(at: IntArray, session: IntArray) -> IntArray:
+    """Of every row the session, where that measured several commits; empty where none did."""
+    sessions, of = np.unique(session, return_inverse=True)
+    if sessions.size == of.size:
+        return np.zeros(0, np.int64)
+    size = int(at.max(initial=0)) + 1
+    several = np.bincount(np.unique(of * size + at) // size)[of] > 1
+    return np.where(several, session, _ALONE) if several.any() else np.zeros(0, np.int64)
 
 
 def levels_of_sessions(
