@@ -447,7 +447,7 @@ def test_one_file_at_a_time(files: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_patterns_and_unknown_formats(files: Path) -> None:
-    assert [Path(f.path).name for f in read_files([str(files / "hyperfine-*.json")])] == [
+    assert [Path(f.path).name for f in read_files([str(files / "**" / "hyperfine-*.json")])] == [
         "hyperfine-failing.json",
         "hyperfine-memory.json",
     ]
