@@ -302,7 +302,7 @@ def test_of_many_that_are_left_out_the_first_are_named(left_out: int, named: int
 
 
 def test_a_process_ends_with_the_code_of_its_command() -> None:
-    """After Ctrl-C another one, while Python ends, is not heeded; a profiler is waited for; a defect is an error."""
+    """After Ctrl-C another one, while Python ends, is not heeded; a profiler looks on; a defect is an error."""
     code = (
         "import atexit, os, signal, sys; import speedproof.cli.main as program; "
         "program.main = lambda: int(sys.argv[1]); sys.argv[1] == '3' and sys.setprofile(lambda *_: None); "
