@@ -273,6 +273,9 @@ def test_violins_show_medians_and_have_a_side_each() -> None:
     ax = plot.violins(samples, [MODEL, MODEL, None], ax=axes())
     dots = [np.asarray(line.get_xydata())[0] for line in ax.lines if line.get_marker() == "o"]
     assert [d[1] for d in dots] == [np.median(x) for x in samples.values()]
+    left, right = ax.get_xlim()
+    assert left < 0 < 2 < right
+    assert [ax.spines[side].get_visible() for side in ("top", "right", "left")] == [False, False, True]
     assert plot.violins({"alone": [3.0]}, ax=axes()).get_ylim()[0] < 3.0
 
 
