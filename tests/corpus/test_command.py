@@ -289,7 +289,8 @@ def test_builds_that_one_version_pools_are_told(tmp_path: Path) -> None:
     """A folder of two commits is one version beside another; the fewest fields are named, --by works."""
     _pyperf(tmp_path / "nightly", "a.json", "49918f5")
     _pyperf(tmp_path / "nightly", "b.json", "461b1d9")
-    _pyperf(tmp_path / "release", "a.json", "29805f0")
+    for name in ("a.json", "b.json"):
+        _pyperf(tmp_path / "release", name, "29805f0")
     asked = ("corpus", "build", tmp_path / "nightly", tmp_path / "release", "-o")
     told = [
         "! nightly pools files that differ in commit_id.",

@@ -192,16 +192,18 @@ def test_one_file_for_both_commits_is_not_compared_with_itself(
     assert ("no such store" in err) == (not refused), err
 
 
-def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path) -> None:
-    """Nobody knows which of both benchmarks a command measures."""
+@pytest.mark.parametrize("later", [0, 1])
+def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path, later: int) -> None:
+    """Nobody knows which of three benchmarks a command measures, unless the others' alarms are beside the commit."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
     with history.made().together():
         for i in range(40):
-            rows = (f"{name},{10 + 10 * (i >= 38) + 0.1 * rng.standard_normal()}" for name in ("in", "out"))
+            steps = {"in": i >= 36, "new": i >= 36 + later, "out": i >= 36 + later}
+            rows = (f"{name},{10 + 10 * step + 0.1 * rng.standard_normal()}" for name, step in steps.items())
             (tmp_path / "r.csv").write_text("\n".join(["benchmark,ms", *rows, ""]))
             history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
-    code, _, err = run(tmp_path, "confirm", "c38", "--", "true", repository="/")
-    assert (code, "name that of the command with --benchmark: in, out" in err) == (2, True)
+    code, _, err = run(tmp_path, "confirm", "c36", "--", "true", repository="/")
+    assert (code, err.partition("with --benchmark: ")[2].strip()) == (2, "" if later else "in, new, out")
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")

@@ -62,6 +62,7 @@ def test_histogram_has_area_one_and_the_components_add_up() -> None:
     assert len(components) == 2
     assert {10.0, 14.0} <= {*whole[:, 0].tolist()}  # no peak is cut off
     np.testing.assert_allclose(sum(c[:, 1] for c in components), whole[:, 1], rtol=1e-9)
+    np.testing.assert_allclose(MODEL.pdf(whole[:, 0]), whole[:, 1], rtol=1e-9)
     legend = ax.get_legend()
     assert legend is not None
     shown = [text.get_text() for text in legend.get_texts()]
