@@ -321,6 +321,9 @@ def test_forest_is_sorted_by_what_is_proven() -> None:
     assert values == {(by_name[n].speedup.value, float(i)) for i, n in enumerate(names)}
     low, high = ax.get_xlim()
     assert all(low < row.speedup.value < high for row in rows)
+    assert ax.get_xticks().tolist() == [0.5, 1.0, 2.0]
+    near = plot.forest(rows[2:5], ax=axes()).get_xticks()
+    np.testing.assert_allclose(np.diff(near), [0.01] * (len(near) - 1))
     legend = ax.get_legend()
     assert legend is not None
     assert sum(int(text.get_text().split()[0]) for text in legend.get_texts()) == len(rows)

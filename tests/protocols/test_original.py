@@ -195,6 +195,8 @@ def test_what_is_slower_in_median_alone_is_slower(tmp_path: Path, capsys: pytest
     names = [re.findall(r"^(same\d+|median) ", text, re.MULTILINE) for text in texts]
     assert [found[0] for found in names] == ["median"] * 2
     assert len(names[0]) < len(names[1]) == 14
+    table = [line for line in texts[0].splitlines() if re.match(r"(same\d+|median| +mean) ", line)]
+    assert len({found.end() for line in table for found in re.finditer(r"level| %| -(?= |$)", line)}) == 2
 
 
 def stated(text: str) -> dict[str, list[tuple[str, str]]]:
