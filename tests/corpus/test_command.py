@@ -74,7 +74,9 @@ def test_quantiles_of_a_corpus_are_those_of_its_files(tmp_path: Path) -> None:
     code, said, _ = speedproof(*words, "--html", pages[0])
     assert code == 0
     assert "(at P95, 95 %)" in said
-    assert said.splitlines()[:7] == speedproof("compare", *files, *asked, "--html", pages[1])[1].splitlines()[:7]
+    assert (
+        said.splitlines()[:7] == speedproof("compare", *files, *asked, "--html", pages[1])[1].splitlines()[:7]
+    )
     assert len({page.read_text().count("<table") for page in pages}) == 1
 
 
