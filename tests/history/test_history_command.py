@@ -194,7 +194,7 @@ def test_one_file_for_both_commits_is_not_compared_with_itself(
 
 @pytest.mark.parametrize("later", [0, 1])
 def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path, later: int) -> None:
-    """Nobody knows which of three benchmarks a command measures, unless the others' alarms are beside the commit."""
+    """Nobody knows which of three benchmarks a command measures, unless the others' are beside the commit."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
     with history.made().together():
         for i in range(40):
