@@ -334,6 +334,7 @@ def test_short_names_outlive_what_is_added() -> None:
     assert {name: after[name] for name in own} == short_names(own)
     assert [version_given(after[name], more) for name in more] == more
     assert version_given("29805f0-JIT", [*commits, f"{commits[1]}-JIT"]) == f"{commits[1]}-JIT"
+    assert version_given("fast", ["49918f5 fast", "fast"]) == "fast"  # a name before what a commit is called
 
 
 WRITES = [
