@@ -242,10 +242,7 @@ def test_a_metric_that_there_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_single_failures_may_be_forgiven(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forgiving: bool
 ) -> None:
-    """The first two runs of a commit fail and every seventh, which ends the bisection unless it is ignored.
-
-    Who always fails is left out.
-    """
+    """A commit's first two runs and every seventh fail: the end, unless ignored; who always fails is left out."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1", "1", "fails", "1", "1", "1.1", "1.1", "1.1"]))
     sound, runs = CommandExecutor.measure, Counter[str]()
 
