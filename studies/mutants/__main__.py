@@ -20,12 +20,12 @@ BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 PACKAGE = TREE / "src" / "speedproof"
 PARTS = [
-    "stats", "mixture", "protocols", "formats", "measuring", "history", "corpus", "plot", "reporting", "api",
-    "cli",
+    "data", "stats", "mixture", "protocols", "formats", "measuring", "history", "corpus", "plot", "reporting",
+    "api", "cli",
 ]  # fmt: skip
 # What is slow is tried by "again" alone.
 FAST = ["-m", "not slow", "tests"]
-NEAR = [*FAST[:2], "tests/test_sessions.py", *(f"tests/{part}" for part in PARTS)]
+NEAR = [*FAST[:2], "tests/test_sessions.py", "tests/data_model", *(f"tests/{part}" for part in PARTS)]
 PLAIN = ["-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider"]
 
 

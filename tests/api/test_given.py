@@ -120,6 +120,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.compare_suite(s, rules=3), "rules=3: expected a Rules"),
         (lambda s: sp_.gate(s, after=3), "after=3: expected a GateResult"),
         (lambda s: sp_.hpt(s, speedups=1.5), "speedups=1.5: expected a list of numbers"),
+        (lambda s: sp_.hpt(s, speedups={1.5}), r"speedups={1.5}: expected a list of numbers"),
         (lambda s: sp_.hpt(s, speedups=[-1]), "speedups=-1: expected factors"),
         (lambda s: sp_.hpt(s, speedups=[0.0]), "speedups=0.0: expected factors"),
         (lambda s: sp_.hpt(s, speedups=[math.inf]), "speedups=inf: expected factors"),

@@ -302,16 +302,18 @@ def test_of_many_that_are_left_out_the_first_are_named(left_out: int, named: int
 
 
 def test_a_process_ends_with_the_code_of_its_command() -> None:
-    """After Ctrl-C another one, while Python ends, is not heeded."""
+    """After Ctrl-C another one, while Python ends, is not heeded; a profiler looks on; a defect is an error."""
     code = (
         "import atexit, os, signal, sys; import speedproof.cli.main as program; "
-        "program.main = lambda: int(sys.argv[1]); "
+        "program.main = lambda: int(sys.argv[1]); sys.argv[1] == '3' and sys.setprofile(lambda *_: None); "
         "number = signal.SIGINT if sys.argv[1] == '130' else 0; "
         "atexit.register(lambda: [os.kill(os.getpid(), number), sum(range(100))]); program.entry()"
     )
-    for expected in (1, 130):
-        done = subprocess.run([sys.executable, "-c", code, str(expected)], capture_output=True, check=False)
-        assert (done.returncode, done.stderr) == (expected, b"")
+    for given, expected in (("1", 1), ("3", 3), ("130", 130), ("defect", 2)):
+        done = subprocess.run([sys.executable, "-c", code, given], capture_output=True, check=False)
+        said = bool(done.stderr), b"please report it" in done.stderr
+        assert (done.returncode, *said) == (expected, *[given == "defect"] * 2)
+    assert speedproof("--version")[1] == f"speedproof {sp.__version__}\n"
 
 
 def test_whoever_runs_the_program_goes_on_after_it(tmp_path: Path) -> None:

@@ -238,9 +238,10 @@ def test_help_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1] == shown[2]
     assert max(map(len, shown[0].splitlines())) <= 80
-    assert main(["help", "gate"]) == main(["gate", "--help"]) == 0
-    first, second = capsys.readouterr().out.split("Usage:")[1:]
-    assert first == second
+    for one, other in (("help gate", "gate --help"), ("corpus -h", "corpus --help show")):
+        assert main(one.split()) == main(other.split()) == 0
+        first, second = capsys.readouterr().out.split("Usage:")[1:]
+        assert first == second
 
 
 @pytest.mark.parametrize("name", every_command())

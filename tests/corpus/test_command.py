@@ -60,7 +60,7 @@ def test_numbers_alone_in_a_corpus_are_versions_of_one_thing(tmp_path: Path) -> 
 
 
 def test_quantiles_of_a_corpus_are_those_of_its_files(tmp_path: Path) -> None:
-    """The same sheet, of the first quantile that is asked for."""
+    """The same sheet, and as many tables on a page, of the first quantile that is asked for."""
     rng = np.random.default_rng(1)
     files = []
     for version, factor in (("a", 1.3), ("b", 1.0)):
@@ -69,12 +69,15 @@ def test_quantiles_of_a_corpus_are_those_of_its_files(tmp_path: Path) -> None:
         files[-1].write_text("\n".join(["benchmark,value", *rows]))
     assert speedproof("corpus", "build", *files, "-o", tmp_path / "c")[0] == 0
     asked = ("--quantile", "0.95", "--quantile", "0.9")
-    code, said, _ = speedproof(
-        "corpus", "compare", tmp_path / "c", *asked, "--workers", "1", "-o", tmp_path / "d"
-    )
+    pages = tmp_path / "p.html", tmp_path / "q.html"
+    words = ("corpus", "compare", tmp_path / "c", *asked, "--workers", "1", "-o", tmp_path / "d")
+    code, said, _ = speedproof(*words, "--html", pages[0])
     assert code == 0
     assert "(at P95, 95 %)" in said
-    assert said.splitlines()[:7] == speedproof("compare", *files, *asked)[1].splitlines()[:7]
+    assert (
+        said.splitlines()[:7] == speedproof("compare", *files, *asked, "--html", pages[1])[1].splitlines()[:7]
+    )
+    assert len({page.read_text().count("<table") for page in pages}) == 1
 
 
 def test_why_of_a_corpus_is_that_of_its_files(tmp_path: Path) -> None:
@@ -288,7 +291,8 @@ def test_builds_that_one_version_pools_are_told(tmp_path: Path) -> None:
     """A folder of two commits is one version beside another; the fewest fields are named, --by works."""
     _pyperf(tmp_path / "nightly", "a.json", "49918f5")
     _pyperf(tmp_path / "nightly", "b.json", "461b1d9")
-    _pyperf(tmp_path / "release", "a.json", "29805f0")
+    for name in ("a.json", "b.json"):
+        _pyperf(tmp_path / "release", name, "29805f0")
     asked = ("corpus", "build", tmp_path / "nightly", tmp_path / "release", "-o")
     told = [
         "! nightly pools files that differ in commit_id.",
@@ -330,6 +334,7 @@ def test_short_names_outlive_what_is_added() -> None:
     assert {name: after[name] for name in own} == short_names(own)
     assert [version_given(after[name], more) for name in more] == more
     assert version_given("29805f0-JIT", [*commits, f"{commits[1]}-JIT"]) == f"{commits[1]}-JIT"
+    assert version_given("fast", ["49918f5 fast", "fast"]) == "fast"  # a name before what a commit is called
 
 
 WRITES = [

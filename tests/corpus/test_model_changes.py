@@ -84,8 +84,8 @@ def stepped(versions: int, *, at: int, by: float, benchmarks: int = 3) -> Result
 
 
 def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
-    """Versions are in the order of their measuring; the bounds hold the factor."""
-    result = sp.Corpus(put(stepped(80, at=50, by=1.05), tmp_path / "c")).changes(workers=1)
+    """Versions are in the order of their measuring, not of their files; the bounds hold the factor."""
+    result = sp.Corpus(put(stepped(80, at=50, by=1.05)[::-1], tmp_path / "c")).changes(workers=1)
     (change,) = result.changes.changes
     assert (change.benchmark, change.machine, change.version, change.slower) == ("b0", "ant", "c030", True)
     assert change.low < 1.05 < change.high

@@ -48,11 +48,6 @@ def test_the_first_runs_of_nobody_knows_which_order() -> None:
         Sample(np.arange(9.0)).first(0)
 
 
-def test_negative_values_are_legal_where_they_mean_something() -> None:
-    """Only a time cannot be negative."""
-    assert Sample(np.array([-1.0, 1.0]), unit="").n == 2
-
-
 def test_its_signature_is_all_public() -> None:
     assert not [name for name in inspect.signature(Sample).parameters if name.startswith("_")]
 

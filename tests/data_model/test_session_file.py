@@ -173,8 +173,10 @@ def test_values_of_unknown_direction_are_left_out(tmp_path: Path) -> None:
 
 def test_a_file_joined_with_itself_counts_once() -> None:
     whole = lines(msgspec.json.encode(HEAD))
-    (session,), unusable = read_sessions("f", (whole + whole).splitlines())
+    other = whole.replace(b'"s"', b'"t"')
+    (session, after), unusable = read_sessions("f", (whole + whole + other).splitlines())
     assert list(session.runs) == RUNS
+    assert len(after.runs) == len(RUNS)
     assert [damage.message for damage in unusable] == [
         "session 's' is in the file twice; its lines count once"
     ]

@@ -20,6 +20,7 @@ from speedproof.errors import FormatError, UsageError
 from speedproof.formats import FORMATS, Format, detect, read, registry
 from speedproof.formats.reading import first_lines
 from speedproof.formats.suites import read as read_suite
+from speedproof.formats.suites import read_files
 
 EXPECTED = {
     "speedproof.jsonl": "speedproof", "lists.json": "lists", "github-action.json": "github-action",
@@ -139,13 +140,6 @@ def test_malformed_json_names_the_line(tmp_path: Path) -> None:
     assert caught.value.where == "line 3"
 
 
-def test_deeply_nested_json_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "deep.json"
-    path.write_text("[[1.5," * 100_000)
-    with pytest.raises(FormatError):
-        list(read(path, format="criterion"))
-
-
 def test_nan_as_python_writes_it(tmp_path: Path) -> None:
     path = tmp_path / "result.json"
     path.write_text('{"results": [{"command": "NaN, Infinity", "mean": NaN, "times": [1.0, 2.0]}]}')
@@ -199,9 +193,10 @@ def test_forbidden_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1.5\n2.5\n")))
-    (record,) = read("-")
-    assert isinstance(record, Record)
+    (result,) = read_files(["-"])
+    (record,) = result.records
     assert (record.benchmark, record.path) == ("standard input", "standard input")
+    assert record.values.tolist() == [1.5, 2.5]
 
 
 def test_unknown_format_name() -> None:
@@ -287,8 +282,8 @@ DEEP = "[" * 100_000
     ("s.toml", f"x = {DEEP}", "gate --baseline a.txt --candidate a.txt --config s.toml"),
     ("s.toml", f"x = {DEEP}", "run --suite s.toml"), ("r.json", DEEP, "report r.json"),
     ("data.js", f"window.x = {DEEP}", "history add data.js --store h.db"),
-    ("c/corpus.json", DEEP, "corpus info c"),
-], ids=["gate", "run", "report", "history", "corpus"])  # fmt: skip
+    ("c/corpus.json", DEEP, "corpus info c"), ("d.json", "[[1.5," * 100_000, "show d.json --format criterion"),
+], ids=["gate", "run", "report", "history", "corpus", "show"])  # fmt: skip
 def test_deep_nesting_is_an_error_of_whatever_file(
     name: str, content: str, argv: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -327,14 +327,15 @@ def test_a_change_of_the_anchor_raises_no_alarm() -> None:
 
 
 def test_sessions_of_a_commit_are_one_point() -> None:
-    """At the mean of their logarithms; their order does not matter."""
+    """At the mean of their logarithms, between the lowest and the highest bound; their order does not matter."""
     rows = [
-        MeasuredCommit(0, i, 0, COMMITS[k], False, value, i)
+        MeasuredCommit(0, i, 0, COMMITS[k], False, value, i, value / 2, value * 2)
         for i, (k, value) in enumerate([(0, 1.0), (1, 3.0), (0, 1.21), (2, 2.0), (2, 8.0)])
     ]
     (track,) = tracks_of(measurements(rows), COMMITS[:3], MACHINES)
     np.testing.assert_allclose(np.exp(track.level), [1.1, 3.0, 4.0])
     assert [point.samples for point in track.points()] == [(0, 2), (1,), (3, 4)]
+    np.testing.assert_allclose(np.exp(track.bounds()), [[0.5, 1.5, 1.0], [2.42, 6.0, 16.0]])
 
 
 def test_what_has_no_logarithm_is_left_out() -> None:

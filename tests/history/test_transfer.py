@@ -263,6 +263,7 @@ def test_branches_of_otavas_csv_stay_apart(tmp_path: Path) -> None:
     ("name", "more", "slower"),
     [
         ("throughput", (), False),
+        ("throughput_ms", (), True),
         ("ops_per_sec", (), False),
         ("p99", (), True),
         ("frames", (), True),

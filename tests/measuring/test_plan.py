@@ -253,14 +253,11 @@ def test_a_version_as_built_has_its_folder_and_its_padding() -> None:
         assert found.command == version.command
 
 
-def test_placeholders_that_are_left_over_are_told_with_their_first_command() -> None:
+def test_what_is_filled_in_each_at_its_place_and_what_is_left_over() -> None:
     plan = plan_commands(["x {n} {m} {a b}", "y {m} {k-1} {_}"], [], {"n": ["1"]}, Hooks())
     assert leftover_placeholders(plan) == {
         "m": "x 1 {m} {a b}", "k-1": "y {m} {k-1} {_}", "_": "y {m} {k-1} {_}",
     }  # fmt: skip
-
-
-def test_hooks_and_variables_are_filled_in_each_at_its_place() -> None:
     hooks = Hooks("", "/{n}", {"A": "{n}"}, "s {n}", "p {n}", "c {n}", "l {version}")
     (benchmark,) = plan_commands(["x {n}"], ["v"], {"n": ["1"]}, hooks, benchmark="B")
     assert benchmark == PlannedBenchmark("B", benchmark.versions, {})

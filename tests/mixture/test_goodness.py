@@ -71,15 +71,12 @@ def test_fast_mode_against_r(bootstraps: list[dict[str, Any]]) -> None:
         assert abs(result.pvalue - p) <= 4 * np.sqrt(p * (1 - p) * (1 / N + 1 / 2000)) + 0.04, record["id"]
 
 
-def test_same_seed_same_pvalue_whatever_the_threads() -> None:
+def test_same_seed_same_samples_whatever_the_threads_and_the_number() -> None:
     x = MixtureModel([0.4, 0.6], [0.0, 5.0], [1.0, 1.0]).rvs(60, seed=1)
     f = fit(x)
     one, three = (goodness_of_fit(x, f, N=100, seed=5, jobs=jobs) for jobs in (1, 3))
     np.testing.assert_array_equal(one.replicates, three.replicates)
     assert not np.array_equal(one.replicates, goodness_of_fit(x, f, N=100, seed=6).replicates)
-
-
-def test_samples_do_not_depend_on_how_many_are_drawn() -> None:
     model = MixtureModel([0.4, 0.6], [0.0, 5.0], [1.0, 1.0])
     few, many = draw_samples(model, 20, 40, 3), draw_samples(model, 20, 100, 3)
     np.testing.assert_array_equal(few, many[:40])

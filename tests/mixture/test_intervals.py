@@ -124,15 +124,12 @@ def test_refitted_mixtures_lie_where_the_values_do() -> None:
     assert sds == pytest.approx([1, 1], abs=0.2)
 
 
-def test_seed_and_threads() -> None:
+def test_seed_and_threads_and_a_risk_out_of_range() -> None:
     fits = [fit(STEADY.rvs(30, 1)), fit(FAST.rvs(30, 2))]
     one, two = (mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=4, jobs=jobs) for jobs in (1, 2))
     assert (one, [(e.value, e.confidence) for e in one]) == (two, [(0.3, 0.95), (0.7, 0.95)])
     assert all(e.low <= e.value <= e.high for e in one)
     assert one != mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=5)
-
-
-def test_risk_out_of_range_is_refused() -> None:
     with pytest.raises(UsageError, match="not at 95"):
         sample_intervals([[1.0, 2.0], [2.0]], alpha=95.0)
 

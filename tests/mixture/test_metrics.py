@@ -83,26 +83,20 @@ def test_least_against_every_tuple() -> None:
             assert chances[1][j] == pytest.approx(np.mean([a <= b for a, b in others]), abs=1e-12)
 
 
-def test_two_versions_reduce_to_pairs() -> None:
+def test_two_versions_reduce_to_pairs_and_chances_without_ties_sum_to_one() -> None:
     rng = np.random.default_rng(2)
     x, y = rng.integers(0, 50, 300), rng.integers(5, 60, 200)
     chances = least_of_samples([x, y])
     assert chances[0][0] == pytest.approx(probability_below(x, y), abs=1e-10)
     assert chances[1][1] == pytest.approx(probability_below(y, x, ties="equal"), abs=1e-10)
-
-
-def test_chances_without_ties_sum_to_one() -> None:
     rng = np.random.default_rng(3)
     samples = [rng.normal(m, 1.0, 400) for m in np.linspace(0, 1, 12)]
     assert least_of_samples(samples)[0].sum() == pytest.approx(1.0, abs=1e-9)
 
 
-def test_identical_mixtures_share_the_chance() -> None:
+def test_identical_mixtures_share_the_chance_and_distant_ones_are_certain() -> None:
     model = MixtureModel([0.4, 0.6], [1.0, 2.0], [0.01, 3.0])
     np.testing.assert_allclose(least_of_mixtures([model] * 5)[0], 0.2, atol=1e-12)
-
-
-def test_distant_mixtures_are_certain() -> None:
     near, far = MixtureModel([1.0], [0.0], [1e-6]), MixtureModel([1.0], [1e6], [1.0])
     np.testing.assert_allclose(least_of_mixtures([far, near])[0], [0.0, 1.0], atol=1e-12)
 

@@ -85,14 +85,11 @@ def test_density_against_scipy() -> None:
     np.testing.assert_allclose(model.score(x), numeric, atol=1e-6)
 
 
-def test_far_tails_do_not_underflow() -> None:
+def test_far_tails_do_not_underflow_and_quantiles_have_ends() -> None:
     model = MixtureModel([0.5, 0.5], [0.0, 10.0], [1.0, 1.0])
     assert model.logpdf(1e4) == pytest.approx(np.log(0.5) + stats.norm.logpdf(1e4, 10.0), rel=1e-12)
     assert model.sf(40.0) == pytest.approx(0.5 * stats.norm.sf(30.0), rel=1e-9)
     np.testing.assert_allclose(model.responsibilities([1e4, -1e4]), [[0, 1], [1, 0]])
-
-
-def test_quantile_ends() -> None:
     model = MixtureModel([0.4, 0.6], [0.0, 10.0], [1.0, 3.0])
     q = model.ppf([0.0, 1.0, -0.1, 1.1, np.nan])
     assert (q[0], q[1]) == (-np.inf, np.inf)

@@ -29,15 +29,12 @@ def test_stretches_against_all_orders() -> None:
     assert mode_order(values, modes, permutations=1).expected == pytest.approx(np.mean(counts))
 
 
-def test_order_of_independent_runs_is_mixed() -> None:
+def test_order_of_independent_runs_is_mixed_and_of_one_state_none() -> None:
     """At risk 1 % the false alarms pass a binomial test."""
     model, runs = two_states(0.4), 100
     modes = model.modes()
     kinds = [mode_order(model.rvs(60, s), modes, permutations=199, seed=s).kind for s in range(runs)]
     assert stats.binomtest(runs - kinds.count("mixed"), runs, 0.02, alternative="greater").pvalue > 1e-3
-
-
-def test_one_state_and_short_samples() -> None:
     assert mode_order([10.0, 10.1], MixtureModel([1.0], [10.0], [1.0]).modes()).kind == "one mode"
     assert mode_order([10.0], two_states(0.5).modes()).kind == "one mode"
     assert mode_order([10.0, 14.0], two_states(0.5).modes()).kind == "mixed"

@@ -258,8 +258,9 @@ def test_claims_beyond_the_policy_are_corrected_too() -> None:
     ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
 ])  # fmt: skip
 def test_too_little_to_decide(x: list[float], y: list[float], protocol: Location, remark: str) -> None:
-    """One run, constant values: undecided, never a pass, with a reason."""
-    (row,) = hold(suite_of({"b": (np.array(x), np.array(y))}), rules=GateRules(protocol=protocol)).rows
+    """One run, constant values: undecided, never a pass, with a reason; 1 / C(8, 4) is a p-value below 2 %."""
+    rules = GateRules(alpha=0.02, multiplicity="none", protocol=protocol)
+    (row,) = hold(suite_of({"b": (np.array(x), np.array(y))}), rules=rules).rows
     needed = row.comparison.needed
     assert row.outcome is Outcome.UNDECIDED
     assert remark in (needed.reason if needed else "")

@@ -133,6 +133,8 @@ def test_equal_versions_are_the_same_in_a_file_as_in_its_session(tmp_path: Path)
     found = sp.compare_suite(suite)
     assert str(found).startswith("new and old are the same within 1 %")
     assert [r.verdict.value for r in sp.compare_suite(suite, margin=0.001)] == ["undecided"]
+    (at,) = [c.at_margin for c in sp.compare_suite(suite, margin=0.01).result.headlines if c.at_margin]
+    assert max(at.not_worse, at.not_better) <= 0.05 < min(at.worse, at.better)
     path = str(tmp_path / "s.jsonl")
     assert speedproof("run", "--review", path)[1].splitlines()[0] == str(found).splitlines()[0]
 

@@ -74,12 +74,12 @@ def test_which_processes_were_slower(unit: str) -> None:
     machine = machine_speeds(suite)
     assert machine is not None
     for pair, states in zip(suite, slow, strict=True):
-        found = slower_processes(pair, machine)
+        found = slower_processes((pair.reference, pair.candidate), machine)
         assert found is not None
         np.testing.assert_array_equal(found, states)
     (other,) = pairs(rng, 1, factor=3.0, unit=unit)
     few = Sample(np.where(np.arange(12) < 4, 2.0, 1.0) * np.exp(0.02 * rng.standard_normal(12)), unit)
-    for unknown in (other, Pair(Key("b"), suite[0].reference, few), Pair(Key("b"), few, few)):
+    for unknown in ((other.reference, other.candidate), (suite[0].reference, few), (few, few)):
         assert slower_processes(unknown, machine) is None
 
 

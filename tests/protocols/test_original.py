@@ -154,7 +154,8 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.C
     )
     rows = list(csv.DictReader(lines))
     expected = next(run for run in RUNS if run["config"] == "missing_file.csv")
-    assert [row["Name"] for row in rows] == [row["Name"] for row in expected["rows"]]
+    for column in ("Name", "SpeedupMin", "SpeedupMedian"):
+        assert [row[column] for row in rows] == [str(row[column]) for row in expected["rows"]]
     assert {row["IsMeanSignificant"] for row in rows} <= {"TRUE", "FALSE"}
     assert "absent" in (tmp_path / "results.error").read_text(encoding="utf-8")
     assert "absent" in (tmp_path / "results.warning").read_text(encoding="utf-8")
@@ -194,6 +195,8 @@ def test_what_is_slower_in_median_alone_is_slower(tmp_path: Path, capsys: pytest
     names = [re.findall(r"^(same\d+|median) ", text, re.MULTILINE) for text in texts]
     assert [found[0] for found in names] == ["median"] * 2
     assert len(names[0]) < len(names[1]) == 14
+    table = [line for line in texts[0].splitlines() if re.match(r"(same\d+|median| +mean) ", line)]
+    assert len({found.end() for line in table for found in re.finditer(r"level| %| -(?= |$)", line)}) == 2
 
 
 def stated(text: str) -> dict[str, list[tuple[str, str]]]:

@@ -266,11 +266,11 @@ def test_slow_drift_in_words() -> None:
     drift = np.linspace(0.0, 2.0, 240) + np.random.default_rng(5).normal(100.0, 1.0, 240)
     # What is told of both sides is less by one factor.
     few, many = (Sample(np.sort(v), traits=ORDER) for v in (drift[:90], drift[90:]))
-    checks = compare_typical(few, many).checks
-    (message,) = (c.message for c in checks if c.kind is Assumption.EFFECTIVE_RUNS)
+    found = compare_typical(few, many)
+    (message,) = (c.message for c in found.checks if c.kind is Assumption.EFFECTIVE_RUNS)
     sizes = re.search(r"90 and 150 runs tell no more than ([\d.]+) and ([\d.]+) would", message)
     assert sizes is not None
-    assert float(sizes[2]) / float(sizes[1]) == pytest.approx(150 / 90, rel=0.01)
+    assert [90 / float(sizes[1]), 150 / float(sizes[2])] == pytest.approx([found.inflation] * 2, rel=0.01)
     x, y = (Sample(v, traits=ORDER) for v in (drift[:120], drift[120:]))
     found = compare_typical(x, y)
     assert found.verdict is Verdict.UNDECIDED

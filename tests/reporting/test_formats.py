@@ -323,6 +323,8 @@ def test_numbers_are_those_of_the_terminal(mixed: Made) -> None:
     for row in report.tables[-1].rows:
         shown = ["".join(t.content for t in cell if t.type != "html_inline") for cell in rows[row.name]]
         assert shown == [cell.text for cell in row.cells]
+        strong = [any(t.type == "strong_open" for t in cell) for cell in rows[row.name]]
+        assert strong == [bool(cell.text) and cell.style in ("good", "bad") for cell in row.cells]
 
 
 def test_the_clearest_are_open_the_rest_folded(thousand: Made) -> None:

@@ -286,6 +286,8 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
             text = " ".join(render(next(iter(shown.reports()))).split())
             assert len(re.findall(f"on average (new is )?{told}( than old)?{how}", text)) == len(samples)
             assert text.count("on average") == len(samples)
+        text = " ".join(render(next(iter(suite.reports()))).split())
+        assert re.findall(r"But (?:(\w): )?on average", text) == (["a", "b"] if samples is many else [""])
         junit = FORMATS["junit"].write(Reported(tuple(suite.against("new").reports())), "")
         assert len(set(re.findall(rf'name="(\w)"[^/]*on average {told}', junit))) == len(samples)
     for names, rest in (("abc", 0), ("abcde", 2)):  # of many three are told

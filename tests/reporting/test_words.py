@@ -236,13 +236,10 @@ def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: 
     assert {*re.findall("[0-9]+", short)} <= {str(one), str(other)}
 
 
-def test_commands_are_shortened_between_words() -> None:
+def test_commands_are_shortened_between_words_and_files_at_separators() -> None:
     names = ["gdu --show-apparent-size --non-interactive --no-progress", "du --count-links"]
     assert shortened(names, 40) == ["gdu … --non-interactive --no-progress", "du --count-links"]
     assert all(width_of(name) <= 20 for name in shortened(names, 20))
-
-
-def test_files_are_cut_at_separators() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
 
 
@@ -318,6 +315,7 @@ def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
     told = _output("show", str(path))
     assert told.startswith("Sort")
     assert "1 version, 2 metrics" in told.partition("\n")[0]
+    assert "only the processes" not in told
 
 
 def test_a_column_returns_where_there_is_room() -> None:
@@ -387,6 +385,8 @@ def test_ratio_axis(values: list[float], bounds: list[float]) -> None:
     assert 1.0 in axis.ticks
     assert list(axis.ticks) == sorted(set(axis.ticks))
     assert len(axis.ticks) <= 16
+    if 4 < axis.high / axis.low <= 15:
+        assert all(y / x < 1.7 for x, y in itertools.pairwise(axis.ticks))
     places = [axis.place(t) for t in sorted([*axis.ticks, *values])]
     assert places == sorted(places)
     assert all(0 <= p <= 100 for p in places)

@@ -273,7 +273,10 @@ def _leave(code: int) -> NoReturn:
 
     Not before its threads have ended, nor where a profiler or a debugger looks on.
     """
-    if threading.active_count() == 1 and sys.gettrace() is sys.getprofile() is None:
+    watched: list[object] = [sys.gettrace(), sys.getprofile()]
+    if monitoring := getattr(sys, "monitoring", None):  # where Python 3.12 and later have their profilers
+        watched += map(monitoring.get_tool, range(6))
+    if threading.active_count() == 1 and not any(watched):
         atexit._run_exitfuncs()
         with suppress(OSError):  # else Python says what is wrong with the streams
             for stream in filter(None, (sys.stdout, sys.stderr)):

@@ -93,7 +93,7 @@ class GoodnessOfFit(Alike, Struct, frozen=True, eq=False):
         """Distance from which the fit is rejected at risk alpha: the floor(N (1 - alpha))-th smallest."""
         # 200 * (1 - 0.05) is 190 in decimals and 189.99999999999997 in binary.
         rank = int(np.floor(self.replicates.size * (1.0 - alpha) + 1e-9))
-        if not 0.0 < alpha < 1.0 or rank < 1:
+        if alpha <= 0.0 or rank < 1:
             raise UsageError(f"no critical value for alpha = {alpha:g}: it must lie in (0, 1)")
         if alpha * self.replicates.size < 1.0 - 1e-9:
             raise UsageError(f"alpha = {alpha:g} needs at least {int(np.ceil(1 / alpha))} bootstrap samples")

@@ -249,13 +249,13 @@ def common_speeds(ratios: FloatArray, of: int, alpha: float = 0.05) -> MachineSp
     return None
 
 
-def slower_processes(pair: Pair, machine: MachineSpeeds) -> tuple[IntArray, IntArray] | None:
+def slower_processes(sides: Sequence[Sample], machine: MachineSpeeds) -> tuple[IntArray, IntArray] | None:
     """Of each process of both versions 1 where it ran at the slower speed, else 0.
 
     None of other speeds, and where fewer than five processes of a version ran at one of them.
     """
     states = []
-    for sample in (pair.reference, pair.candidate):
+    for sample in sides:
         values = sample.per_process("median").values
         if values.size < 2 * _LEAST_PROCESSES:
             return None

@@ -28,7 +28,6 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.sample import Sample, Trait
-from speedproof.data.suite import Key, Pair
 from speedproof.mixture.states import joint_states, states_of, step_of
 from speedproof.protocols.caveats import MachineSpeeds, slower_processes
 from speedproof.stats.association import associations
@@ -163,7 +162,7 @@ def why(
         return about
     shared = (time, version, sides, total, alpha, seed)
     if machine is not None and len(explained) == 2:
-        slower = slower_processes(Pair(Key(benchmark, metric), explained[0], explained[1]), machine)
+        slower = slower_processes(explained, machine)
         if slower is not None:
             labels = np.concatenate(slower)
             about = replace(about, machine=_by_states(labels, np.where(labels, machine.factor, 1.0), *shared))
