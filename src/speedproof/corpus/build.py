@@ -246,10 +246,10 @@ class Builder:
             rows = self._take(files)
             names = rows["benchmark"].combine_chunks().dictionary_encode()
             digits = pa.array([digest(name)[len(prefix)] for name in names.dictionary.to_pylist()])
-            of_row = digits.take(names.indices)
-            for digit in sorted(set(digits.to_pylist())):
+            of_row = digits.take(names.indices).to_pylist()
+            for digit in sorted(set(of_row)):
                 children.add(child := prefix + digit)
-                node = self._written(child, rows.filter(pa.compute.equal(of_row, digit)))
+                node = self._written(child, rows.filter(pa.array([own == digit for own in of_row])))
                 self._nodes.setdefault(child, []).append(node)
         for child in sorted(children):
             if self._over(child):
@@ -262,7 +262,7 @@ class Builder:
     def _written(self, prefix: str, rows: pa.Table) -> File:
         rows = rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
         self.manifest.serial += 1
-        values = int(arrow().compute.sum(rows["n"]).as_py())
+        values = sum(rows["n"].to_pylist())
         content = parquet(
             rows.cast(columns()),
             row_group_size=max(64, rows.num_rows * _GROUP // max(values, 1)),

@@ -35,7 +35,6 @@ def arrow() -> Any:
     """The module pyarrow, or an error that says how to get it."""
     try:
         import pyarrow
-        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise UsageError("a corpus needs PyArrow and DuckDB: pip install 'speedproof[corpus]'") from None
@@ -186,7 +185,12 @@ class Place(Struct, frozen=True):
             rows = opened.read().select(columns.names)
             if rows.schema.types != columns.types:
                 raise ValueError("its columns have other types")
-            return rows.cast(columns)
+            if any(
+                cells.null_count and not of.nullable for cells, of in zip(rows.columns, columns, strict=True)
+            ):
+                raise ValueError("it lacks values")
+            # Not cast, which imports pyarrow.compute: a tenth of a second of every process.
+            return arrow().Table.from_arrays(rows.columns, schema=columns)
 
     def note(self, file: str, key: str) -> Any:
         """What a Parquet file's footer says beside its schema."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow, filled
-from speedproof.corpus.place import column as cells
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
 from speedproof.errors import Parameter, SpeedproofError, UsageError
@@ -57,12 +56,11 @@ def parts_of(files: Sequence[File]) -> list[tuple[str, ...]]:
 def rows_of(
     corpus: str, files: Sequence[str], where: str | None = None, **chosen: Collection[str] | None
 ) -> pa.Table:
-    """The rows of a part that a condition lets through, sorted by benchmark, metric and version.
+    """The rows of a part that a condition lets through.
 
     Of ``benchmark``, ``metric`` and ``version`` those that are ``chosen``.
     """
-    pa, place = arrow(), Place.of(corpus)
-    tables = []
+    place, tables = Place.of(corpus), []
     for file in files:  # one at a time, so that memory holds what is chosen and one file
         rows = place.table(file, columns())
         for column, names in chosen.items():
@@ -73,17 +71,14 @@ def rows_of(
                 connection.register("corpus", rows)
                 rows = run(lambda: matching(connection, where), where).cast(columns())
         tables.append(rows)
-    if len(tables) == 1:  # a file is sorted as it is written
-        return tables[0]
-    rows = pa.concat_tables(tables)
-    return rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
+    return arrow().concat_tables(tables)
 
 
 def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
     """The rows whose text in a column is one of these."""
-    pa = arrow()
-    mask = pa.compute.is_in(rows[column], value_set=cells(sorted(names), pa.string()))
-    return rows if pa.compute.all(mask).as_py() else rows.filter(mask)  # which copies all values
+    chosen = set(names)
+    mask = [name in chosen for name in rows[column].to_pylist()]
+    return rows if all(mask) else rows.filter(arrow().array(mask))  # which copies all values
 
 
 def read_records(name: str, where: str | None = None) -> Iterator[Record]:

@@ -189,8 +189,9 @@ def clean(value: Any) -> Any:
 
 
 def suite_of(rows: pa.Table) -> Suite:
-    """The samples that rows make together."""
-    return Suite.from_records((record.version or "", record) for _, record in records(rows))
+    """The samples that rows make together, in the order of benchmark, metric and version."""
+    read = sorted(records(rows), key=lambda one: (one[1].benchmark, one[1].metric, one[1].version, one[0]))
+    return Suite.from_records((record.version or "", record) for _, record in read)
 
 
 _OF_RECORD = ("row", "benchmark", "unit", "metric", "version", "tool", "position", "session", "direction", "file",
