@@ -136,9 +136,18 @@ class Gathered:
     def _chunk(self) -> list[Column]:
         """The rows since the last chunk, sorted by group."""
         groups = np.frombuffer(self.groups, np.int32)
-        order = np.argsort(groups, kind="stable")
-        numbers, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
-        self._parts.append(np.array([numbers, self._rows + starts, sizes], np.int64))
+        # Runs of rows of one group stay together, and mostly are long: they are sorted, and not the rows.
+        runs = np.flatnonzero(np.diff(groups, prepend=np.int32(-1)))
+        sizes = np.diff(runs, append=groups.size)
+        by_group = np.argsort(groups[runs], kind="stable")
+        runs, sizes = runs[by_group], sizes[by_group]
+        begins = np.cumsum(sizes) - sizes
+        order = np.repeat(runs - begins, sizes) + np.arange(groups.size)
+        numbers, first = np.unique(groups[runs], return_index=True)
+        starts = begins[first]
+        self._parts.append(
+            np.array([numbers, self._rows + starts, np.diff(starts, append=groups.size)], np.int64)
+        )
         self._rows += groups.size
         return _kept([np.frombuffer(column, column.typecode)[order] for column in self.columns])
 
