@@ -105,7 +105,8 @@ class _Content(Struct):
         for i, one in enumerate(map(_unit, units)):
             if one.factor != 1.0:
                 values[of == i] = one.to_base(values[of == i])
-        self.rows.extend(np.repeat(groups, sizes), values, np.full(values.size, self.invocation))
+        of_group = np.repeat(np.array(groups, np.int32), sizes)
+        self.rows.extend(of_group, values, np.broadcast_to(self.invocation, values.shape))
         self.measured = True
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
