@@ -10,11 +10,10 @@ from functools import cache, cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered, stacked
+from speedproof.arrays import FloatArray, Groups, IntArray, NDArray, batches, groups_of, numbered, stacked
 from speedproof.data.checked import checked
 from speedproof.data.names import plural
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
@@ -347,7 +346,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         return like(one_a_process, values, processes=None, sessions=sessions, blocks=None)
 
 
-def _array(given: object) -> npt.NDArray[Any]:
+def _array(given: object) -> NDArray[Any]:
     """A copy, of objects where rows differ in length."""
     try:
         return np.array(given)
