@@ -178,9 +178,22 @@ static Py_ssize_t kind_of(Found *found, const Word *words, Py_ssize_t units, Py_
     return found->count - 1;
 }
 
-/* The words of a result line and its values: where it ends, NULL where it is left. No units: it only has a name. */
-static const Byte *result(const Byte *p, const Byte *end, Word *words, double *values, Py_ssize_t *units) {
-    const Byte *after = end_of_word(p, end);
+/* The same; most words are those of the line before, as long as all so far were. */
+static const Byte *after_word(const Byte *p, const Byte *end, const Word *last, int *same) {
+    if (*same && end - p > last->size && !memcmp(p, last->at, (size_t)last->size)) {
+        const Byte *const after = p + last->size;
+        if (is_blank(*after) || *after == '\n') return after;
+    }
+    *same = 0;
+    return end_of_word(p, end);
+}
+
+/* The words of a result line and its values: where it ends, NULL where it is left. No units: it only has a name.
+ *
+ * The words and how many units there are may be those of a line before: whether they are the same. */
+static const Byte *result(const Byte *p, const Byte *end, Word *words, double *values, Py_ssize_t *units, int *same) {
+    const Py_ssize_t before = *units;
+    const Byte *after = after_word(p, end, words, same);
     if (!after) return NULL;
     words[0] = (Word){p, after - p};
     *units = 0;
@@ -191,9 +204,11 @@ static const Byte *result(const Byte *p, const Byte *end, Word *words, double *v
     while ((p = skip_blanks(after, end)) < end && *p != '\n') {
         if (*units == MOST_UNITS || !(p = number(p, end, values + *units))) return NULL;
         p = skip_blanks(p, end);
-        if (!(after = end_of_word(p, end)) || after == p) return NULL;
+        *same &= *units < before;
+        if (!(after = after_word(p, end, words + *units + 1, same)) || after == p) return NULL;
         words[++*units] = (Word){p, after - p};
     }
+    *same &= *units == before;
     return *units ? p : NULL;
 }
 
@@ -207,19 +222,18 @@ static const Byte *take(const Byte *p, const Byte *end, Found *found, Py_ssize_t
     static const char name[] = "Benchmark";
     Word words[MOST_UNITS + 1];
     double values[MOST_UNITS];
-    Py_ssize_t units, last = -1;
+    Py_ssize_t units = 0, last = -1;
     for (; p < end; ++*lines) {
         const Byte *after;
+        int same = units > 0;
         const int named = end - p >= 9 && !memcmp(p, name, 9);
         if (!named || (end - p > 9 && p[9] >= 'a' && p[9] <= 'z')) {
             if (!(after = memchr(p, '\n', (size_t)(end - p)))) after = end;
             if (!named && !says_nothing(p, after)) return p;
-        } else if (!(after = result(p, end, words, values, &units)))
+        } else if (!(after = result(p, end, words, values, &units, &same)))
             return p;
         else if (units) {
-            if (last < 0 || found->kinds[last].units != units ||
-                !equal(found->words + found->kinds[last].words, words, units + 1))
-                last = kind_of(found, words, units, *lines);
+            if (!same) last = kind_of(found, words, units, *lines);
             if (last < 0) return last == LEFT ? p : NULL;
             if (!grow((void **)&found->lines, &found->line_room, found->line_count + 1, sizeof *found->lines) ||
                 !grow((void **)&found->values, &found->value_room, found->value_count + units, sizeof *values))
