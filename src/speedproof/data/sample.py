@@ -235,7 +235,11 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        return self.n if self.groups is None else int(self.groups.sizes.size)
+        return self.n if self.processes is None else self._process_count
+
+    @cached_property
+    def _process_count(self) -> int:
+        return int(groups_of(np.asarray(self.processes)).sizes.size)
 
     @property
     def session_count(self) -> int:
@@ -249,7 +253,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def nested(self) -> bool:
         """Whether some process has more than one value."""
-        return self.processes is not None and self.process_count < self.n
+        return self.processes is not None and self._process_count < self.values.size
 
     @property
     def higher_is_better(self) -> bool:
