@@ -41,6 +41,7 @@ _FIRST = ("goos", "pkg")
 _METRICS = {"ns/op": "time", "sec/op": "time", "MB/s": "throughput", "B/s": "throughput", "B/op": "memory"}
 _BLOCK = 1 << 20  # bytes whose values are taken at once
 _TOGETHER = 1 << 13  # rows of a table
+_FEW = 1 << 4  # lines that are taken one by one sooner than with the kernel
 _SEVERAL = frozenset({Trait.ORDER_KNOWN})
 _ALONE = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
@@ -168,19 +169,20 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
 
 
 def _scan(piece: bytes, before: int, content: _Content) -> int:
-    """Take lines, and count them: a kernel takes what it can, and leaves the next line here."""
-    at, lines = 0, 0
+    """Take lines, and count them: a kernel takes what it can, and leaves one here, or some if it took few."""
+    at, lines, left = 0, 0, 0
     while at < len(piece):
-        if COMPILED is not None:
+        if COMPILED is not None and not left:
             at, taken, heads, values = COMPILED.results(piece, at)
             if heads:
                 content.take(before + lines, heads, np.frombuffer(values))
             lines += taken
             if at == len(piece):
                 break
+            left = 1 if taken >= _FEW else _FEW
         end = piece.find(b"\n", at)
         end = len(piece) if end < 0 else end
-        lines += 1
+        lines, left = lines + 1, left - 1
         _line(content, before + lines, piece[at:end].decode())
         at = end + 1
     content.flush()
