@@ -7,18 +7,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
-from numpy.typing import ArrayLike as ArrayLike
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+if TYPE_CHECKING:  # which takes a twentieth of a short command
+    from numpy.typing import ArrayLike as ArrayLike
+else:
+    ArrayLike = Any
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+NDArray = np.ndarray[Any, np.dtype[_Scalar]]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 ArrayPair = tuple[FloatArray, FloatArray]
-BoolArray = npt.NDArray[np.bool_]
-StateArray = npt.NDArray[np.int8]
+BoolArray = NDArray[np.bool_]
+StateArray = NDArray[np.int8]
 
 
 _LARGE = 1e290

@@ -84,6 +84,18 @@ def test_help_of_every_command_needs_no_numpy() -> None:
     assert not {"numpy", "multiprocessing"} & set(loaded)
 
 
+def test_the_annotations_that_the_program_leaves_out_come_when_asked() -> None:
+    """As of a matplotlib or a pandas that it imports."""
+    asked = "from numpy.typing import *; import numpy; print(ArrayLike, DTypeLike, NDArray[numpy.float64])"
+    code = f"import atexit, sys; sys.argv[1:] = ['show', '-']; atexit.register(lambda: exec({asked!r}))"
+    code += "; from speedproof.cli.main import entry; entry()"
+    told = [
+        subprocess.run([sys.executable, "-c", c], input="1\n2\n", capture_output=True, text=True, check=True)
+        for c in (asked, code)
+    ]
+    assert told[1].stdout.endswith(told[0].stdout)
+
+
 @pytest.mark.parametrize("asked", ["--help", "--version"])
 def test_the_program_itself_needs_click_alone(asked: str) -> None:
     loaded = _loaded_by(asked)

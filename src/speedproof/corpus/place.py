@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
+from speedproof.arrays import NDArray
 from speedproof.data.names import is_url
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 
@@ -271,7 +271,7 @@ def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def lists(
-    flat: Sequence[Any] | npt.NDArray[Any],
+    flat: Sequence[Any] | NDArray[Any],
     sizes: Sequence[int],
     kind: pa.DataType,
     validity: pa.Buffer | None = None,
@@ -289,7 +289,7 @@ def _numbers(values: Any, kind: pa.DataType, validity: pa.Buffer | None = None) 
     return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(data)])
 
 
-def _joined(texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], bytes]:
+def _joined(texts: Sequence[str]) -> tuple[NDArray[np.int32], bytes]:
     """The ends of texts, and these one after the other; a column mostly holds few of them, many times each."""
     known = {text: text.encode() for text in set(texts)}
     if len(known) == 1:
@@ -299,13 +299,13 @@ def _joined(texts: Sequence[str]) -> tuple[npt.NDArray[np.int32], bytes]:
     return _ends(list(map(len, encoded))), b"".join(encoded)
 
 
-def _ends(sizes: Sequence[int]) -> npt.NDArray[np.int32]:
+def _ends(sizes: Sequence[int]) -> NDArray[np.int32]:
     ends = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=ends[1:])
     return ends.astype(np.int32)
 
 
-def numbers(array: pa.Array) -> npt.NDArray[Any]:
+def numbers(array: pa.Array) -> NDArray[Any]:
     """Numbers without nulls, or with anything in their places, where they lie; read-only."""
     kind = np.dtype(array.type.to_pandas_dtype())
     data = array.buffers()[1]
@@ -316,7 +316,7 @@ def numbers(array: pa.Array) -> npt.NDArray[Any]:
     return there
 
 
-def known(array: pa.Array) -> npt.NDArray[np.bool_]:
+def known(array: pa.Array) -> NDArray[np.bool_]:
     """Which values are no nulls."""
     validity = array.buffers()[0]
     if validity is None or not len(array):

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, IntArray, numbered
+from speedproof.arrays import FloatArray, IntArray, NDArray, numbered
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, joined
 from speedproof.data.record import Key, Record, Skipped, order_traits
@@ -248,7 +247,7 @@ def suite_of_samples(
     return Suite(tuple(dict.fromkeys(version for _, version in parts)), suite)
 
 
-_Column = npt.NDArray[Any]
+_Column = NDArray[Any]
 
 
 def suite_of_frame(

@@ -10,11 +10,10 @@ from functools import cache, cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from speedproof.arrays import FloatArray, Groups, IntArray, batches, groups_of, numbered, stacked
+from speedproof.arrays import FloatArray, Groups, IntArray, NDArray, batches, groups_of, numbered, stacked
 from speedproof.data.checked import checked
 from speedproof.data.names import plural
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, counted, direction_of, parse_unit
@@ -236,7 +235,11 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        return self.n if self.groups is None else int(self.groups.sizes.size)
+        return self.n if self.processes is None else self._process_count
+
+    @cached_property
+    def _process_count(self) -> int:
+        return int(groups_of(np.asarray(self.processes)).sizes.size)
 
     @property
     def session_count(self) -> int:
@@ -250,7 +253,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def nested(self) -> bool:
         """Whether some process has more than one value."""
-        return self.processes is not None and self.process_count < self.n
+        return self.processes is not None and self._process_count < self.values.size
 
     @property
     def higher_is_better(self) -> bool:
@@ -347,7 +350,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         return like(one_a_process, values, processes=None, sessions=sessions, blocks=None)
 
 
-def _array(given: object) -> npt.NDArray[Any]:
+def _array(given: object) -> NDArray[Any]:
     """A copy, of objects where rows differ in length."""
     try:
         return np.array(given)

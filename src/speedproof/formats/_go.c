@@ -25,9 +25,9 @@ typedef struct {
 typedef struct {
     Py_ssize_t words;     /* where they begin among all */
     Py_ssize_t units;     /* behind the name */
-    Py_ssize_t slot;      /* of its first unit: every kind and unit has one */
-    Py_ssize_t line;      /* where it was seen first */
-    uint64_t hash;
+    Py_ssize_t first;     /* line */
+    Py_ssize_t lines;     /* how many there are */
+    uint64_t hash;        /* of the name */
 } Kind;
 
 typedef struct {
@@ -35,9 +35,9 @@ typedef struct {
     Word *words;
     Py_ssize_t *table;    /* numbers of kinds from 1, by hash; at least half of it is 0 */
     double *values;
-    int32_t *slots;       /* of each value */
-    Py_ssize_t count, word_count, slot_count, value_count;
-    Py_ssize_t kind_room, word_room, table_size, value_room;
+    int32_t *lines;       /* the kind of each */
+    Py_ssize_t count, word_count, value_count, line_count;
+    Py_ssize_t kind_room, word_room, table_size, value_room, line_room;
 } Found;
 
 static int is_digit(Byte c) { return c >= '0' && c <= '9'; }
@@ -132,12 +132,9 @@ static int equal(const Word *some, const Word *others, Py_ssize_t count) {
     return 1;
 }
 
-static uint64_t hash_of(const Word *words, Py_ssize_t count) {
+static uint64_t hash_of(Word word) {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        for (Py_ssize_t k = 0; k < words[i].size; k++) hash = (hash ^ words[i].at[k]) * 0x100000001b3u;
-        hash = (hash ^ ' ') * 0x100000001b3u;
-    }
+    for (Py_ssize_t k = 0; k < word.size; k++) hash = (hash ^ word.at[k]) * 0x100000001b3u;
     return hash ^ hash >> 32;
 }
 
@@ -155,29 +152,48 @@ static int make_table(Found *found) {
     return 1;
 }
 
-/* The number of the kind of a line with these words, which may be new; -1 without memory. */
+/* The number of the kind of a line with these words, which may be new, or why there is none: a name has one list of
+ * units here, and none of them twice, so that the values of each are in their order. */
+enum { NO_MEMORY = -1, LEFT = -2 };
 static Py_ssize_t kind_of(Found *found, const Word *words, Py_ssize_t units, Py_ssize_t line) {
-    if (2 * found->count >= found->table_size && !make_table(found)) return -1;
-    const uint64_t hash = hash_of(words, units + 1), mask = (uint64_t)found->table_size - 1;
+    if (2 * found->count >= found->table_size && !make_table(found)) return NO_MEMORY;
+    const uint64_t hash = hash_of(*words), mask = (uint64_t)found->table_size - 1;
     uint64_t at = hash;
     for (Py_ssize_t known; (known = found->table[at & mask]); at++) {
         const Kind *kind = found->kinds + known - 1;
-        if (kind->hash == hash && kind->units == units && equal(found->words + kind->words, words, units + 1))
-            return known - 1;
+        if (kind->hash == hash && equal(found->words + kind->words, words, 1))
+            return kind->units == units && equal(found->words + kind->words, words, units + 1) ? known - 1 : LEFT;
     }
+    if (words->size == 9) return LEFT; /* Python knows it by a name that another may have */
+    for (Py_ssize_t i = 1; i < units; i++)
+        for (Py_ssize_t k = i + 1; k <= units; k++)
+            if (equal(words + i, words + k, 1)) return LEFT;
     if (!grow((void **)&found->kinds, &found->kind_room, found->count + 1, sizeof *found->kinds) ||
         !grow((void **)&found->words, &found->word_room, found->word_count + units + 1, sizeof *found->words))
-        return -1;
-    found->kinds[found->count] = (Kind){found->word_count, units, found->slot_count, line, hash};
+        return NO_MEMORY;
+    found->kinds[found->count] = (Kind){found->word_count, units, line, 0, hash};
     memcpy(found->words + found->word_count, words, (size_t)(units + 1) * sizeof *words);
-    found->word_count += units + 1, found->slot_count += units;
+    found->word_count += units + 1;
     found->table[at & mask] = ++found->count;
     return found->count - 1;
 }
 
-/* The words of a result line and its values: where it ends, NULL where it is left. No units: it only has a name. */
-static const Byte *result(const Byte *p, const Byte *end, Word *words, double *values, Py_ssize_t *units) {
-    const Byte *after = end_of_word(p, end);
+/* The same; most words are those of the line before, as long as all so far were. */
+static const Byte *after_word(const Byte *p, const Byte *end, const Word *last, int *same) {
+    if (*same && end - p > last->size && !memcmp(p, last->at, (size_t)last->size)) {
+        const Byte *const after = p + last->size;
+        if (is_blank(*after) || *after == '\n') return after;
+    }
+    *same = 0;
+    return end_of_word(p, end);
+}
+
+/* The words of a result line and its values: where it ends, NULL where it is left. No units: it only has a name.
+ *
+ * The words and how many units there are may be those of a line before: whether they are the same. */
+static const Byte *result(const Byte *p, const Byte *end, Word *words, double *values, Py_ssize_t *units, int *same) {
+    const Py_ssize_t before = *units;
+    const Byte *after = after_word(p, end, words, same);
     if (!after) return NULL;
     words[0] = (Word){p, after - p};
     *units = 0;
@@ -188,9 +204,11 @@ static const Byte *result(const Byte *p, const Byte *end, Word *words, double *v
     while ((p = skip_blanks(after, end)) < end && *p != '\n') {
         if (*units == MOST_UNITS || !(p = number(p, end, values + *units))) return NULL;
         p = skip_blanks(p, end);
-        if (!(after = end_of_word(p, end)) || after == p) return NULL;
+        *same &= *units < before;
+        if (!(after = after_word(p, end, words + *units + 1, same)) || after == p) return NULL;
         words[++*units] = (Word){p, after - p};
     }
+    *same &= *units == before;
     return *units ? p : NULL;
 }
 
@@ -204,60 +222,81 @@ static const Byte *take(const Byte *p, const Byte *end, Found *found, Py_ssize_t
     static const char name[] = "Benchmark";
     Word words[MOST_UNITS + 1];
     double values[MOST_UNITS];
-    Py_ssize_t units, last = -1;
+    Py_ssize_t units = 0, last = -1;
     for (; p < end; ++*lines) {
         const Byte *after;
+        int same = units > 0;
         const int named = end - p >= 9 && !memcmp(p, name, 9);
         if (!named || (end - p > 9 && p[9] >= 'a' && p[9] <= 'z')) {
             if (!(after = memchr(p, '\n', (size_t)(end - p)))) after = end;
             if (!named && !says_nothing(p, after)) return p;
-        } else if (!(after = result(p, end, words, values, &units)))
+        } else if (!(after = result(p, end, words, values, &units, &same)))
             return p;
         else if (units) {
-            if (last < 0 || found->kinds[last].units != units ||
-                !equal(found->words + found->kinds[last].words, words, units + 1))
-                last = kind_of(found, words, units, *lines);
-            const Py_ssize_t wanted = found->value_count + units;
-            Py_ssize_t room = found->value_room;
-            if (last < 0 || !grow((void **)&found->slots, &room, wanted, sizeof *found->slots) ||
-                !grow((void **)&found->values, &found->value_room, wanted, sizeof *found->values))
+            if (!same) last = kind_of(found, words, units, *lines);
+            if (last < 0) return last == LEFT ? p : NULL;
+            if (!grow((void **)&found->lines, &found->line_room, found->line_count + 1, sizeof *found->lines) ||
+                !grow((void **)&found->values, &found->value_room, found->value_count + units, sizeof *values))
                 return NULL;
-            for (Py_ssize_t i = 0; i < units; i++) {
-                found->slots[found->value_count] = (int32_t)(found->kinds[last].slot + i);
-                found->values[found->value_count++] = values[i];
-            }
+            found->kinds[last].lines++;
+            found->lines[found->line_count++] = (int32_t)last;
+            memcpy(found->values + found->value_count, values, (size_t)units * sizeof *values);
+            found->value_count += units;
         }
         p = after < end ? after + 1 : end;
     }
     return p;
 }
 
-/* What the values of each kind are: the line, the name and the units. */
+/* Of each kind the first line, how many there are, the name and the units. */
 static PyObject *heads_of(const Found *found) {
     PyObject *heads = PyList_New(found->count);
     for (Py_ssize_t i = 0; heads && i < found->count; i++) {
         const Kind *kind = found->kinds + i;
-        PyObject *head = PyTuple_New(kind->units + 2), *part = head ? PyLong_FromSsize_t(kind->line) : NULL;
-        for (Py_ssize_t k = 0; part && k <= kind->units; k++) {
-            PyTuple_SetItem(head, k, part);
-            const Word *word = found->words + kind->words + k;
-            part = PyUnicode_DecodeUTF8((const char *)word->at, word->size, NULL);
+        PyObject *head = PyTuple_New(kind->units + 3);
+        for (Py_ssize_t k = -2; head && k <= kind->units; k++) {
+            const Word *word = found->words + kind->words + (k < 0 ? 0 : k);
+            PyObject *part = k < 0 ? PyLong_FromSsize_t(k < -1 ? kind->first : kind->lines)
+                                   : PyUnicode_DecodeUTF8((const char *)word->at, word->size, NULL);
+            if (part)
+                PyTuple_SetItem(head, k + 2, part);
+            else
+                Py_CLEAR(head);
         }
-        if (!part) {
-            Py_XDECREF(head);
-            Py_DECREF(heads);
-            return NULL;
-        }
-        PyTuple_SetItem(head, kind->units + 1, part);
-        PyList_SetItem(heads, i, head);
+        if (head)
+            PyList_SetItem(heads, i, head);
+        else
+            Py_CLEAR(heads);
     }
     return heads;
 }
 
+/* The values of each unit of each kind, in their order. */
+static PyObject *columns_of(const Found *found) {
+    PyObject *columns = PyByteArray_FromStringAndSize(NULL, found->value_count * (Py_ssize_t)sizeof(double));
+    double **ends = malloc((size_t)(found->count + 1) * sizeof *ends); /* of the first unit's so far */
+    if (columns && ends) {
+        double *end = (double *)PyByteArray_AsString(columns);
+        const double *value = found->values;
+        for (Py_ssize_t i = 0; i < found->count; end += found->kinds[i].lines * found->kinds[i].units, i++)
+            ends[i] = end;
+        for (Py_ssize_t line = 0; line < found->line_count; line++) {
+            const Kind *kind = found->kinds + found->lines[line];
+            for (Py_ssize_t i = 0; i < kind->units; i++) ends[found->lines[line]][i * kind->lines] = *value++;
+            ends[found->lines[line]]++;
+        }
+    } else {
+        Py_CLEAR(columns);
+        PyErr_NoMemory();
+    }
+    free(ends);
+    return columns;
+}
+
 static const char results_doc[] =
-    "results(text, at): take lines of UTF-8 from there to one that is left; where that is, how many were taken, the "
-    "first line, name and units of each kind of line, and of all values their places among all such units (int32) "
-    "and themselves (double).";
+    "results(text, at): take lines of UTF-8 from there to one that is left; where that is, how many were taken, of each "
+    "kind of line the first, how many there are, the name and the units, and the values of each of all these units, in "
+    "their order (double).";
 
 static PyObject *results(PyObject *self, PyObject *arguments) {
     PyObject *text, *answer = NULL;
@@ -274,16 +313,13 @@ static PyObject *results(PyObject *self, PyObject *arguments) {
     }
     const Byte *const from = (const Byte *)begin + at;
     const Byte *const after = size < INT32_MAX ? take(from, (const Byte *)begin + size, &found, &lines) : from;
-    PyObject *heads = after ? heads_of(&found) : NULL;
-    if (heads)
-        answer = Py_BuildValue("nnNy#y#", (Py_ssize_t)(after - (const Byte *)begin), lines, heads,
-                               found.slots ? (char *)found.slots : "",
-                               found.value_count * (Py_ssize_t)sizeof *found.slots,
-                               found.values ? (char *)found.values : "",
-                               found.value_count * (Py_ssize_t)sizeof *found.values);
-    else if (!after)
-        PyErr_NoMemory();
-    free(found.kinds), free(found.words), free(found.table), free(found.slots), free(found.values);
+    PyObject *heads = after ? heads_of(&found) : NULL, *columns = heads ? columns_of(&found) : NULL;
+    if (columns)
+        answer = Py_BuildValue("nnNN", (Py_ssize_t)(after - (const Byte *)begin), lines, heads, columns);
+    else
+        Py_XDECREF(heads);
+    if (!after) PyErr_NoMemory();
+    free(found.kinds), free(found.words), free(found.table), free(found.lines), free(found.values);
     return answer;
 }
 

@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, IntArray, extension, from_zero, numbered
+from speedproof.arrays import FloatArray, extension, from_zero, numbered
 from speedproof.data.record import Key, Record, Skipped
 from speedproof.data.sample import Trait, written_in
 from speedproof.data.table import RecordTable
@@ -41,6 +41,7 @@ _FIRST = ("goos", "pkg")
 _METRICS = {"ns/op": "time", "sec/op": "time", "MB/s": "throughput", "B/s": "throughput", "B/op": "memory"}
 _BLOCK = 1 << 20  # bytes whose values are taken at once
 _TOGETHER = 1 << 13  # rows of a table
+_FEW = 1 << 4  # lines that are taken one by one sooner than with the kernel
 _SEVERAL = frozenset({Trait.ORDER_KNOWN})
 _ALONE = frozenset({Trait.ORDER_KNOWN, Trait.ONE_PROCESS})
 _RESULT_LINE = re.compile(rb"^Benchmark\S*[ \t]+[0-9]+[ \t]+[0-9.eE+-]+[ \t]+\S", re.MULTILINE)
@@ -82,29 +83,31 @@ class _Content(Struct):
             known = self.groups[name, *units] = [number((bare, intern(unit), fields), line) for unit in units]
         return known
 
-    def take(self, before: int, heads: list[Any], slots: Column, values: FloatArray) -> None:
+    def take(self, before: int, heads: list[Any], values: FloatArray) -> None:
         """Take the values of lines of some kinds, as the kernel gives them."""
         self.flush()
-        units = [unit for _, _, *of_kind in heads for unit in of_kind]
-        each = (self.groups_of(name, before + line + 1, of_kind) for line, name, *of_kind in heads)
-        self._extend(np.array([*chain.from_iterable(each)])[slots], values.copy(), units, slots)
+        units = [unit for _, _, _, *of_kind in heads for unit in of_kind]
+        sizes = [lines for _, lines, _, *of_kind in heads for _ in of_kind]
+        each = (self.groups_of(name, before + line + 1, of_kind) for line, _, name, *of_kind in heads)
+        self._extend([*chain.from_iterable(each)], values, units, sizes)
 
     def flush(self) -> None:
         """Take the values that wait."""
         groups, values, units = self.waiting
         if values:
-            self._extend(np.array(groups), np.array(values), units)
+            self._extend(groups, np.array(values), units, 1)
             self.waiting = [], [], []
 
     def _extend(
-        self, groups: IntArray, values: FloatArray, written: list[str], slots: Column | slice = slice(None)
+        self, groups: list[int], values: FloatArray, written: list[str], sizes: list[int] | int
     ) -> None:
         codes, units = numbered(written)
-        of = codes[slots]
+        of = np.repeat(codes, sizes)
         for i, one in enumerate(map(_unit, units)):
             if one.factor != 1.0:
                 values[of == i] = one.to_base(values[of == i])
-        self.rows.extend(groups, values, np.full(values.size, self.invocation))
+        of_group = np.repeat(np.array(groups, np.int32), sizes)
+        self.rows.extend(of_group, values, np.broadcast_to(self.invocation, values.shape))
         self.measured = True
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
@@ -166,19 +169,20 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
 
 
 def _scan(piece: bytes, before: int, content: _Content) -> int:
-    """Take lines, and count them: a kernel takes what it can, and leaves the next line here."""
-    at, lines = 0, 0
+    """Take lines, and count them: a kernel takes what it can, and leaves one here, or some if it took few."""
+    at, lines, left = 0, 0, 0
     while at < len(piece):
-        if COMPILED is not None:
-            at, taken, heads, slots, values = COMPILED.results(piece, at)
+        if COMPILED is not None and not left:
+            at, taken, heads, values = COMPILED.results(piece, at)
             if heads:
-                content.take(before + lines, heads, np.frombuffer(slots, np.int32), np.frombuffer(values))
+                content.take(before + lines, heads, np.frombuffer(values))
             lines += taken
             if at == len(piece):
                 break
+            left = 1 if taken >= _FEW else _FEW
         end = piece.find(b"\n", at)
         end = len(piece) if end < 0 else end
-        lines += 1
+        lines, left = lines + 1, left - 1
         _line(content, before + lines, piece[at:end].decode())
         at = end + 1
     content.flush()

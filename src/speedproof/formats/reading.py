@@ -84,6 +84,8 @@ class Gathered:
         self.places = array("q")  # where each key was seen first
         self.groups = array("i")
         self.columns: tuple[array[Any], ...] = tuple(array(kind) for kind in kinds)
+        self._blocks: list[Sequence[Column]] = []  # of many rows: their groups and columns
+        self._in_blocks = 0  # rows
         self._files: list[IO[bytes]] = []
         self._parts: list[IntArray] = []  # of each chunk: its groups, where each begins, how many rows it has
         self._rows = 0  # of all chunks
@@ -96,15 +98,14 @@ class Gathered:
             self.places.append(place)
         return number
 
-    def extend(self, groups: int | IntArray, *columns: Column) -> None:
+    def extend(self, groups: int | Column, *columns: Column) -> None:
         """Take rows, of one group or each of its own."""
-        rows = np.broadcast_to(groups, columns[0].shape), *columns
-        for column, new in zip((self.groups, *self.columns), rows, strict=True):
-            column.frombytes(np.ascontiguousarray(new, column.typecode).data.cast("B"))
+        self._blocks.append((np.broadcast_to(groups, columns[0].shape), *columns))
+        self._in_blocks += columns[0].size
 
     def make_room(self) -> None:
         """Keep memory bounded."""
-        if len(self.groups) >= IN_MEMORY:
+        if len(self.groups) + self._in_blocks >= IN_MEMORY:
             self._write()
 
     def sort(self) -> None:
@@ -135,12 +136,24 @@ class Gathered:
 
     def _chunk(self) -> list[Column]:
         """The rows since the last chunk, sorted by group."""
-        groups = np.frombuffer(self.groups, np.int32)
-        order = np.argsort(groups, kind="stable")
-        numbers, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
-        self._parts.append(np.array([numbers, self._rows + starts, sizes], np.int64))
+        groups, *columns = (
+            np.concatenate([np.frombuffer(one, one.typecode), *more], dtype=one.typecode, casting="same_kind")
+            for one, *more in zip((self.groups, *self.columns), *self._blocks, strict=True)
+        )
+        # Runs of rows of one group stay together, and mostly are long: they are sorted, and not the rows.
+        runs = np.flatnonzero(np.diff(groups, prepend=np.int32(-1)))
+        sizes = np.diff(runs, append=groups.size)
+        by_group = np.argsort(groups[runs], kind="stable")
+        runs, sizes = runs[by_group], sizes[by_group]
+        begins = np.cumsum(sizes) - sizes
+        order = np.repeat(runs - begins, sizes) + np.arange(groups.size)
+        numbers, first = np.unique(groups[runs], return_index=True)
+        starts = begins[first]
+        self._parts.append(
+            np.array([numbers, self._rows + starts, np.diff(starts, append=groups.size)], np.int64)
+        )
         self._rows += groups.size
-        return _kept([np.frombuffer(column, column.typecode)[order] for column in self.columns])
+        return _kept([column[order] for column in columns])
 
     def _write(self) -> None:
         with room_on_disk() as new_file, ExitStack() as stack:
@@ -148,10 +161,11 @@ class Gathered:
                 self._files = [stack.enter_context(new_file()) for _ in self.columns]
                 weakref.finalize(self, stack.pop_all().close)
             for file, column in zip(self._files, self._chunk(), strict=True):
-                file.write(column.tobytes())
+                file.write(column.data)
                 file.flush()
         for rows in (self.groups, *self.columns):
             del rows[:]
+        self._blocks, self._in_blocks = [], 0
 
 
 # Possessive: of a long row of digits none is given back to be matched again.

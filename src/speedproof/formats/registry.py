@@ -89,19 +89,19 @@ def format_named(name: str) -> Format:
 
 def detect_source(source: Source) -> Format:
     """Tell the format of a file by its content."""
-    begin = source.begin
-    heads = [begin[:_HEAD]] + ([begin] if len(begin) > _HEAD else [])
-    for head in heads:
+    first = source.content[:_HEAD]
+    for whole in (False, True) if len(source.content) > _HEAD else (False,):
+        head = source.begin if whole else first
         # A tool may log in brackets before its results come.
         if match := _first([*JSON, *TEXT] if reading.is_json(head) else TEXT, head):
             return match
-    if remedy := _remedy(begin):
+    if remedy := _remedy(head):
         raise source.error("", remedy)
-    if match := _first(GENERIC, heads[0]):
+    if match := _first(GENERIC, first):
         return match
-    if name := _nearest(heads[0], source.path):
+    if name := _nearest(first, source.path):
         return format_named(name)
-    seen = _description(begin, whole=len(begin) == len(source.content))
+    seen = _description(head, whole=len(head) == len(source.content))
     raise source.error("", f"{seen}; 'speedproof formats' lists what is read, as text of one number a line")
 
 

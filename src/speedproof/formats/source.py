@@ -178,17 +178,22 @@ def source_of(name: str, take: Take) -> Source:
     pieces: Iterable[bytes] = chain([head[len(mark) :]], iter(lambda: take(PIECE), b""))
     if encoding != "utf-8":
         pieces = _transcoded(name, pieces, encoding)
+    content: bytes | mmap.mmap
     if len(head) <= LARGE:
-        content: bytes | mmap.mmap = b"".join(pieces)
+        content = b"".join(pieces)
+        is_ascii = content.isascii()
     else:
+        is_ascii = True
         with room_on_disk() as new_file, new_file() as file:
-            file.writelines(pieces)
+            for piece in pieces:
+                file.write(piece)
+                is_ascii = is_ascii and piece.isascii()
             file.flush()
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if not re.search(rb"\S", content):
         raise FormatError(name, "", "the file is empty; did the benchmark run end before it wrote results?")
     source = Source(name, Path(name), content)
-    _refuse_binary(source)
+    _refuse_binary(source, is_ascii)
     return source
 
 
@@ -257,16 +262,14 @@ def _transcoded(name: str, pieces: Iterable[bytes], encoding: str) -> Iterator[b
         raise FormatError(name, "", f"the text is damaged: {error}") from None
 
 
-def _refuse_binary(source: Source) -> None:
+def _refuse_binary(source: Source, is_ascii: bool) -> None:
     """Refuse what is no UTF-8."""
     if source.content.find(b"\0") >= 0:
         raise source.error(
             "", "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"
         )
-    if isinstance(source.content, bytes) and source.content.isascii():
-        return
     before = 0
-    for piece in source.pieces():
+    for piece in () if is_ascii else source.pieces():
         try:
             piece.isascii() or piece.decode()
         except UnicodeDecodeError as error:

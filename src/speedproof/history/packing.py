@@ -9,9 +9,8 @@ from struct import pack
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray, IntArray, batches, groups_of, stacked
+from speedproof.arrays import FloatArray, IntArray, NDArray, batches, groups_of, stacked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Suite
 from speedproof.data.units import Direction
@@ -118,7 +117,7 @@ def packed(
     return _compressed(values, "<f8"), [known.get(id(of)) for of in processes]
 
 
-def _compressed(arrays: Sequence[npt.NDArray[Any]], kind: str) -> list[bytes]:
+def _compressed(arrays: Sequence[NDArray[Any]], kind: str) -> list[bytes]:
     """As zlib would; a few numbers, which it takes long for and hardly shortens, are a stored block (RFC 1951)."""
     compressed = [b""] * len(arrays)
     for places in batches((array.size,) for array in arrays):

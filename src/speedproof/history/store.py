@@ -18,10 +18,9 @@ from shlex import quote
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import asdict
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, NDArray
 from speedproof.data.names import enumerate_names, wanted
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
@@ -360,18 +359,18 @@ class HistoryStore:
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
         return Measurements(**columns, commits=tuple(Commit(*row[1:]) for row in known))
 
-    def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[npt.NDArray[np.void]]:
+    def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
         for (figures,) in connection.each("SELECT figures FROM block ORDER BY id"):
             block = self._unpacked(figures)
             yield block if wanted is None else block[np.isin(block["series"], wanted)]
 
-    def _unpacked(self, figures: bytes) -> npt.NDArray[np.void]:
+    def _unpacked(self, figures: bytes) -> NDArray[np.void]:
         if len(figures) % FIGURES.itemsize:
             raise self._damaged("a block of figures is cut short")
         return np.frombuffer(figures, FIGURES)
 
-    def _found(self, numbers: npt.NDArray[np.int32], values: Mapping[int, int]) -> npt.NDArray[np.int32]:
+    def _found(self, numbers: NDArray[np.int32], values: Mapping[int, int]) -> NDArray[np.int32]:
         """Values by their numbers in the store."""
         known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
         known[list(values)] = list(values.values())
@@ -515,7 +514,7 @@ _REMEDIES = {
 }
 
 
-def _by_series(series: npt.NDArray[np.int32], samples: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+def _by_series(series: NDArray[np.int32], samples: NDArray[np.int32]) -> NDArray[np.intp]:
     """The order by series, then by sample; numbers of two bytes are sorted in a fraction of the time."""
     if (samples[1:] > samples[:-1]).all() and series.min(initial=0) >= 0:  # as one writer adds them
         return np.argsort(series.astype(np.min_scalar_type(series.max(initial=0))), kind="stable")

@@ -18,14 +18,13 @@ from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from speedproof.arrays import FloatArray, IntArray, extension
+from speedproof.arrays import ArrayLike, FloatArray, IntArray, NDArray, extension
 from speedproof.errors import UsageError
 
-Ints = npt.NDArray[np.int32]
+Ints = NDArray[np.int32]
 
 K_LIMIT = 32
 """The largest K that a search takes."""
@@ -214,7 +213,7 @@ def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
 def climb(
     x: FloatArray,
     mixtures: FloatArray,
-    places: npt.ArrayLike,
+    places: ArrayLike,
     rules: StoppingRules,
     *,
     kernel: str | None = None,

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import BoolArray, FloatArray, NDArray
 from speedproof.mixture import em
 
 if TYPE_CHECKING:
     from speedproof.mixture.em import Fits, StoppingRules
 
-Ints = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.intp]
+Ints = NDArray[np.int32]
+Indices = NDArray[np.intp]
 
 
 class Runs:

@@ -12,10 +12,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray, IntArray
 from speedproof.data.checked import checked
 from speedproof.data.given import numbers_given
 from speedproof.data.sample import Alike, Sample
@@ -231,7 +230,7 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         )
 
 
-def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
+def standardise(values: ArrayLike) -> tuple[FloatArray, float, float]:
     """Sort a sample and remove its location and scale, so that no answer depends on the unit."""
     x = np.array(values, dtype=np.float64).ravel()
     x.sort()
@@ -259,7 +258,7 @@ def standardise(values: npt.ArrayLike) -> tuple[FloatArray, float, float]:
 
 @checked("values")
 def fit(
-    values: npt.ArrayLike | Sample,
+    values: ArrayLike | Sample,
     *,
     components: int | None = None,
     K_max: int = 9,
@@ -341,7 +340,7 @@ def fit(
 
 
 def fitted(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     candidates: tuple[Candidate, ...],
     parameters: FloatArray,
     converged: object,
@@ -359,13 +358,13 @@ def fitted(
     )
 
 
-def _rounding(values: npt.ArrayLike, u: FloatArray, scale: float) -> float:
+def _rounding(values: ArrayLike, u: FloatArray, scale: float) -> float:
     """Smallest deviation, in the unit of u, that the grid or the ticks of the values leave; 0 without them."""
     step = 0.0 if (u[1:] > u[:-1]).all() else (detect_resolution(values) or 0.0) / scale
     return max(step, tick(u) or 0.0) / sqrt(2.0 * pi)
 
 
-def _as_mclust(values: npt.ArrayLike, K_max: int) -> MixtureFit:
+def _as_mclust(values: ArrayLike, K_max: int) -> MixtureFit:
     row = np.sort(np.asarray(values, dtype=np.float64).ravel())[np.newaxis]
     mixtures = em.search(row, em.quantile_starts(row, K_max, as_mclust=True), K_max, em.MCLUST)
     candidates = ranked_candidates(mixtures.loglik[0], row.size)

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.sample import Alike
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
@@ -104,7 +103,7 @@ class GoodnessOfFit(Alike, Struct, frozen=True, eq=False):
         return self.pvalue <= alpha
 
 
-def ks_distance(values: npt.ArrayLike, model: MixtureModel, resolution: float = 0.0) -> float:
+def ks_distance(values: ArrayLike, model: MixtureModel, resolution: float = 0.0) -> float:
     """Supremum over all x of ``|F_n(x) - F(x)|``: both sides of each jump count.
 
     A value rounded to a grid stands for an interval, and the sides of its jump are the ends of that.
@@ -114,7 +113,7 @@ def ks_distance(values: npt.ArrayLike, model: MixtureModel, resolution: float = 
     return float(max(np.abs(above - high).max(), np.abs(below - low).max()))
 
 
-def _jumps(values: npt.ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _jumps(values: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Different values, and the empirical distribution function below and at each."""
     x, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     above = np.cumsum(counts) / counts.sum()
@@ -157,7 +156,7 @@ def draw_samples(
 
 
 def goodness_of_fit(
-    values: npt.ArrayLike,
+    values: ArrayLike,
     fit: MixtureFit,
     *,
     N: int = 200,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 
 FINEST = 1e6
 """A grid of more steps than this over the range is no rounding to reckon with."""
 
 
-def detect_resolution(values: npt.ArrayLike) -> float | None:
+def detect_resolution(values: ArrayLike) -> float | None:
     """Find the step of the grid that tied values lie on.
 
     The largest h such that all differences are multiples of h within rounding noise; None when no two values

@@ -23,10 +23,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray, IntArray
 from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.errors import UsageError
@@ -57,7 +56,7 @@ class Metrics(Struct, frozen=True, eq=False):
 
 
 def compare(
-    versions: Sequence[npt.ArrayLike | Sample | MixtureModel | MixtureFit],
+    versions: Sequence[ArrayLike | Sample | MixtureModel | MixtureFit],
     *,
     delta: float = 0.0,
     ties: Ties = "strict",
@@ -109,7 +108,7 @@ def compare(
     return Metrics(np.reshape(gaps, (r, r)), np.reshape(below, (r, r)), least, None)
 
 
-def expected_gap(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+def expected_gap(x: ArrayLike, y: ArrayLike) -> float:
     """I1 of two samples: the mean of ``|x_i - y_j|`` over all pairs, in O(N log N)."""
     a, b = np.sort(np.asarray(x, dtype=np.float64)), np.sort(np.asarray(y, dtype=np.float64))
     origin = a[0]  # sums of small differences lose no digits
@@ -133,9 +132,7 @@ def mixture_gap(x: MixtureModel, y: MixtureModel) -> float:
 _ULPS = 4
 
 
-def probability_below(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, delta: float = 0.0, ties: Ties = "strict"
-) -> float:
+def probability_below(x: ArrayLike, y: ArrayLike, *, delta: float = 0.0, ties: Ties = "strict") -> float:
     """I2 of two samples: the share of pairs with ``x_i < y_j + delta``, in O(N log N)."""
     # Searching for ascending values finds what it needs in the cache.
     a, b = np.sort(np.asarray(x, dtype=np.float64)), np.sort(np.asarray(y, dtype=np.float64)) + delta
@@ -153,7 +150,7 @@ def mixture_probability_below(x: MixtureModel, y: MixtureModel, *, delta: float 
     return float(x.weights @ ndtr(z) @ y.weights)
 
 
-def least_of_samples(samples: Sequence[npt.ArrayLike]) -> tuple[FloatArray, FloatArray]:
+def least_of_samples(samples: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArray]:
     """I3 of every sample at once: the share of tuples, one value of each, whose least is the version's.
 
     Alone, and with ties: ``P[X_j < min of the others]``, and the same with ``<=``.
@@ -238,9 +235,9 @@ def _intervals(models: Sequence[MixtureModel]) -> tuple[FloatArray, FloatArray]:
 
 
 def sample_intervals(
-    samples: Sequence[npt.ArrayLike],
+    samples: Sequence[ArrayLike],
     *,
-    processes: Sequence[npt.ArrayLike | None] | None = None,
+    processes: Sequence[ArrayLike | None] | None = None,
     alpha: float = 0.05,
     ranked: bool = False,
 ) -> tuple[Estimate, ...]:
@@ -280,7 +277,7 @@ def sample_intervals(
     return tuple(intervals)
 
 
-def _ranked(values: npt.ArrayLike, processes: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
+def _ranked(values: ArrayLike, processes: ArrayLike | None) -> tuple[FloatArray, IntArray]:
     """The values in order, and the numbers of their processes from 0 on."""
     x = np.asarray(values, dtype=np.float64)
     if processes is None:

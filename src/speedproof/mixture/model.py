@@ -12,10 +12,9 @@ from reprlib import repr as shortened
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray, IntArray
 from speedproof.data.checked import checked
 from speedproof.data.given import numbers_given
 from speedproof.data.sample import Alike
@@ -119,7 +118,7 @@ class MixtureModel(Alike):
     means: FloatArray
     sds: FloatArray
 
-    def __init__(self, weights: npt.ArrayLike, means: npt.ArrayLike, sds: npt.ArrayLike) -> None:
+    def __init__(self, weights: ArrayLike, means: ArrayLike, sds: ArrayLike) -> None:
         w, mu, s = (numbers_given(a, None)[0] for a in (weights, means, sds))
         if w.ndim != 1 or w.size == 0 or not w.shape == mu.shape == s.shape:
             raise DataError("a mixture needs as many weights as means and standard deviations, at least one")
@@ -152,10 +151,10 @@ class MixtureModel(Alike):
         off = np.hypot(self.sds, self.means - self.mean)  # squares may be beyond the range of doubles
         return float(off.max() * np.sqrt(self.weights @ (off / off.max()) ** 2))
 
-    def _standardised(self, x: npt.ArrayLike) -> FloatArray:
+    def _standardised(self, x: ArrayLike) -> FloatArray:
         return (_numbers(x)[..., None] - self.means) / self.sds
 
-    def _log_terms(self, x: npt.ArrayLike) -> FloatArray:
+    def _log_terms(self, x: ArrayLike) -> FloatArray:
         """Log of w_k N(x; mu_k, s_k^2), shape (..., K)."""
         z = self._standardised(x)
         return np.asarray(np.log(self.weights) - np.log(self.sds) - _HALF_LOG_2PI - 0.5 * z * z)
@@ -229,26 +228,26 @@ class MixtureModel(Alike):
         k = np.searchsorted(np.cumsum(self.weights)[:-1], rng.random(n), side="right")
         return np.asarray(self.means[k] + self.sds[k] * rng.standard_normal(n))
 
-    def loglik(self, x: npt.ArrayLike) -> float:
+    def loglik(self, x: ArrayLike) -> float:
         """Log-likelihood of a sample."""
         return float(np.sum(self.logpdf(_numbers(x))))
 
-    def responsibilities(self, x: npt.ArrayLike) -> FloatArray:
+    def responsibilities(self, x: ArrayLike) -> FloatArray:
         """Probability of each component given each value, shape (n, K)."""
         terms = self._log_terms(x)
         e = np.exp(terms - terms.max(axis=-1, keepdims=True))
         return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
-    def labels(self, x: npt.ArrayLike) -> IntArray:
+    def labels(self, x: ArrayLike) -> IntArray:
         """Most probable component of each value; the first of equals."""
         return np.asarray(self._log_terms(x).argmax(axis=-1), dtype=np.int64)
 
-    def clusters(self, x: npt.ArrayLike) -> tuple[FloatArray, ...]:
+    def clusters(self, x: ArrayLike) -> tuple[FloatArray, ...]:
         """The values of a sample that fall into each component, possibly none, in their order."""
         values, labels = _numbers(x), self.labels(x)
         return tuple(values[labels == k] for k in range(self.components))
 
-    def score(self, x: npt.ArrayLike) -> FloatArray:
+    def score(self, x: ArrayLike) -> FloatArray:
         """Derivative of the log density; its zeros are modes and valleys."""
         points = _numbers(x)
         # Components along the first axis: sums over a short last one are slow.
@@ -295,7 +294,7 @@ class MixtureModel(Alike):
         return x
 
 
-def _numbers(x: npt.ArrayLike) -> FloatArray:
+def _numbers(x: ArrayLike) -> FloatArray:
     """What a distribution is asked at."""
     with suppress(TypeError, ValueError, OverflowError):
         array = np.asarray(x)

@@ -17,9 +17,8 @@ from itertools import pairwise
 from math import comb, lgamma, log
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray, IntArray
 from speedproof.mixture import em
 from speedproof.mixture.em import condensed
 from speedproof.mixture.fitting import MixtureFit, standardise
@@ -81,7 +80,7 @@ def number_of_modes(fitted: MixtureFit) -> int:
 
 
 def mode_order(
-    values: npt.ArrayLike, modes: Modes, *, alpha: float = 0.01, permutations: int = 999, seed: int = 0
+    values: ArrayLike, modes: Modes, *, alpha: float = 0.01, permutations: int = 999, seed: int = 0
 ) -> ModeOrder:
     """Tell whether the modes of a sample alternate, come in blocks, or are a warm-up."""
     x = np.asarray(values, dtype=np.float64)

@@ -9,10 +9,9 @@ intervals, for the data and for bootstrap samples rounded to the same grid.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
-from speedproof.arrays import BoolArray, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray, NDArray
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
 from speedproof.mixture.em_numpy import Runs, accelerated, search
@@ -133,7 +132,7 @@ def _runs(
     return Runs(e_step, int(counts[0].sum()), common, RULES, start, sound)
 
 
-def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[FloatArray, BoolArray]:
+def _from_classes(samples: FloatArray, classes: NDArray[np.int32]) -> tuple[FloatArray, BoolArray]:
     """Start from classes of the rounded values; 1/12 is the variance within a step."""
     t = np.ones((len(samples), 3, classes.shape[1] - 1))
     sound = np.asarray((np.diff(classes, axis=1) > 0).all(axis=1))
@@ -143,7 +142,7 @@ def _from_classes(samples: FloatArray, classes: npt.NDArray[np.int32]) -> tuple[
     return t, sound
 
 
-def fit_rounded(values: npt.ArrayLike, resolution: float, *, K_max: int = 9) -> MixtureFit:
+def fit_rounded(values: ArrayLike, resolution: float, *, K_max: int = 9) -> MixtureFit:
     """Fit a mixture to values that were rounded to a grid."""
     x = np.sort(np.asarray(values, dtype=np.float64).ravel())
     if x.size < 2 or not np.isfinite(x).all():
@@ -173,9 +172,7 @@ def _in_steps(x: FloatArray, resolution: float) -> tuple[FloatArray, float]:
     return whole, origin
 
 
-def goodness_of_rounded(
-    values: npt.ArrayLike, fit: MixtureFit, *, N: int = 200, seed: int = 0
-) -> GoodnessOfFit:
+def goodness_of_rounded(values: ArrayLike, fit: MixtureFit, *, N: int = 200, seed: int = 0) -> GoodnessOfFit:
     """Test a mixture of rounded values: every bootstrap sample is rounded to the same grid."""
     if fit.resolution is None:
         raise UsageError("this fit knows no resolution; fit with fit_rounded")
@@ -192,7 +189,7 @@ def goodness_of_rounded(
     return GoodnessOfFit.against(ks_distance(x, fit.model, h), samples, distances, 50, 1.0, fast=False)
 
 
-def rounding_matters(values: npt.ArrayLike) -> bool:
+def rounding_matters(values: ArrayLike) -> bool:
     """Whether the most frequent value makes a jump of a quarter of where the plain test rejects, 1 / sqrt(n)."""
     _, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     most = int(counts.max(initial=0))

@@ -17,9 +17,8 @@ from collections.abc import Iterator, Sequence
 from math import log, pi, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray, IntArray
 from speedproof.errors import DataError
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.results import FEW_RUNS
@@ -31,14 +30,14 @@ _NARROWEST = 1e-3  # of a state, in deviations of all runs
 _TINY = 1e-3  # of a run: what an empty state of one version has of the other's
 
 
-def step_of(values: npt.ArrayLike, *, whole: bool = False) -> float:
+def step_of(values: ArrayLike, *, whole: bool = False) -> float:
     """The step of the grid that values and zero lie on; 0 without ties. Of ``whole`` numbers it is 1 at most."""
     x = np.asarray(values, dtype=np.float64)
     step = detect_resolution(np.append(x, 0.0)) or 0.0
     return min(step, 1.0) if whole else step
 
 
-def states_of(values: npt.ArrayLike, K_max: int = MOST_STATES) -> IntArray:
+def states_of(values: ArrayLike, K_max: int = MOST_STATES) -> IntArray:
     """The state of every run by one metric: a mixture of normal distributions chosen by ICL.
 
     Examples
@@ -85,11 +84,11 @@ def _of_one(x: FloatArray, K_max: int, step: float) -> Iterator[tuple[float, Int
 
 
 def joint_states(
-    metrics: npt.ArrayLike,
+    metrics: ArrayLike,
     steps: Sequence[float],
     *,
     by_version: Sequence[bool] = (),
-    versions: npt.ArrayLike | None = None,
+    versions: ArrayLike | None = None,
     K_max: int = MOST_STATES,
 ) -> IntArray:
     """The state of every run by several metrics, in ascending order of the first one's mean.

@@ -9,11 +9,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import WORTH_KNOWING, BenchmarkSettings, Multiplicity, Policy
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from speedproof.protocols.results import Comparison
 
 
-MULTIPLICITIES: dict[Multiplicity, Callable[[npt.ArrayLike], FloatArray]] = {
+MULTIPLICITIES: dict[Multiplicity, Callable[[ArrayLike], FloatArray]] = {
     "holm": holm,
     "bh": benjamini_hochberg,
     "none": lambda pvalues: np.asarray(pvalues, dtype=np.float64),

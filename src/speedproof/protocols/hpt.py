@@ -23,10 +23,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
@@ -274,7 +273,7 @@ def relative(value: float, expected: float) -> float:
     return value / expected - 1
 
 
-def paired_t(a: npt.ArrayLike, b: npt.ArrayLike, alpha: float) -> tuple[float, float | None]:
+def paired_t(a: ArrayLike, b: ArrayLike, alpha: float) -> tuple[float, float | None]:
     """The one-sided paired t test of A's scores against B's, and the speedup that it certifies."""
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     n = x.size

@@ -18,16 +18,15 @@ from math import comb, erfc, sqrt
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray, IntArray, NDArray
 from speedproof.errors import UsageError
 from speedproof.stats.ranks import EXACT_BELOW, merged_places, rank_sum_normal, rank_sum_sd, rank_sum_tails
 from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
 
 HptRule = Literal["exact", "paper"]
-WholeArray = IntArray | npt.NDArray[np.object_]
+WholeArray = IntArray | NDArray[np.object_]
 
 Printed = tuple[IntArray, IntArray]
 
@@ -114,7 +113,7 @@ def decimal(value: float) -> Fraction:
     return Fraction(format(value, f".{_DIGITS}g"))
 
 
-def _sides(a: npt.ArrayLike, b: npt.ArrayLike, printed: Printed | None) -> tuple[Side, Side, Fraction]:
+def _sides(a: ArrayLike, b: ArrayLike, printed: Printed | None) -> tuple[Side, Side, Fraction]:
     """Both samples in whole numbers of one unit, and that unit."""
     given = [np.asarray(side, dtype=np.float64).ravel() for side in (a, b)]
     digits, powers = printed or printed_digits(np.concatenate(given))
@@ -164,8 +163,8 @@ def _power_of_ten(power: int) -> np.longdouble:
 
 
 def score_duel(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     level: float | None = None,
     printed: Printed | None = None,
@@ -181,7 +180,7 @@ def score_duel(
 
 
 def cost_duel(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, level: float | None = None, printed: Printed | None = None
+    a: ArrayLike, b: ArrayLike, *, level: float | None = None, printed: Printed | None = None
 ) -> Duel:
     """Prepare positive costs of A and of B, lower is better: a run's score is B's median cost over its own."""
     costs, other, _ = _sides(a, b, printed)

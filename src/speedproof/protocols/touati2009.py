@@ -18,11 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import state_of, verdict_of
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
@@ -68,7 +67,7 @@ class Decision2009(Struct, frozen=True):
     difference: tuple[float, float, float] = (math.nan, math.nan, math.nan)
 
 
-def decide_2009(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Decision2009:
+def decide_2009(x: ArrayLike, y: ArrayLike, alpha: float) -> Decision2009:
     """Take two samples through the protocol."""
     samples = [np.asarray(sample, dtype=np.float64) for sample in (x, y)]
     of_x, of_y = (shapiro_wilk(sample) if sample.size < FEW else None for sample in samples)
@@ -106,13 +105,13 @@ def decide_2009(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float) -> Decision200
     )
 
 
-def _both(numbers: Iterable[npt.ArrayLike]) -> tuple[float, float]:
+def _both(numbers: Iterable[ArrayLike]) -> tuple[float, float]:
     x, y = (float(np.asarray(number)) for number in numbers)
     return x, y
 
 
 def bootstrap_means(
-    x: npt.ArrayLike, y: npt.ArrayLike, *, seed: int = 0, resamples: int = _RESAMPLES
+    x: ArrayLike, y: ArrayLike, *, seed: int = 0, resamples: int = _RESAMPLES
 ) -> tuple[FloatArray, FloatArray]:
     """Means of samples drawn anew from X and from Y.
 

@@ -19,7 +19,7 @@ from speedproof.stats.ranks import ascending, listed, merged_places
 from speedproof.stats.ratio import scaled
 from speedproof.stats.special import decreasing_roots
 
-_LISTED = 1 << 10  # ratios that are listed near a bound,
+_LISTED = 1 << 9  # ratios that are listed near a bound,
 _SHARE_LISTED = 1 / 64  # or as many as this share of the values, where that is more
 _TOO_MANY = 64  # times as many
 _MANY, _THINNED = 1 << 17, 64  # values, of which every 64th says where a bound about is
