@@ -263,7 +263,7 @@ class TakenRun(Struct):
     def runs(self) -> Mapping[str, Run]:
         """By benchmark."""
         *times, runs = self.outcome[:3]
-        if not isinstance(runs, Mapping):
+        if not isinstance(runs, dict):
             runs = dict.fromkeys(self.wanted.names, run_of(self.outcome))
             self.outcome = (*times, runs)
         return runs
