@@ -270,7 +270,7 @@ class CommandExecutor(Executor, Struct, frozen=True):
         versions = {each.version.name: each.version for each in wanted}
         hooks = any(version.prepare or version.conclude for version in versions.values())
         reading = self.capture or self.perf or self.energy or self.stdin != os.devnull
-        if hooks or reading or clock is not time.monotonic:
+        if len(wanted) == 1 or hooks or reading or clock is not time.monotonic:
             Executor.execute(self, wanted, seconds, clock, outcomes)
             return
         jobs = {name: self._prepared(version) for name, version in versions.items()}
