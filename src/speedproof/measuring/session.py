@@ -268,11 +268,12 @@ class Session:
             while wanting := self._remaining(turn, first):
                 yield from self._stretch(turn, versions, wanting)
             yield from self._told(turn)
-        except RunError as error:
-            raise RunError(*error.args, *(f"\n{problem}" for problem in self._finish(begun))) from None
-        except BaseException:
+        except BaseException as error:
             self._runs.keep()
-            self._unfinished += self._finish(begun)
+            problems = self._finish(begun)
+            if isinstance(error, RunError):
+                raise RunError(*error.args, *(f"\n{problem}" for problem in problems)) from None
+            self._unfinished += problems
             raise
         # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
         self._unfinished += self._finish(begun)
@@ -325,9 +326,9 @@ class Session:
     def _certain(self, turn: _Turn, wanting: Sequence[PlannedBenchmark]) -> int:
         """How many blocks follow in any case, or so many that it does not matter."""
         deciders = [self._deciders[benchmark.name] for benchmark in wanting]
-        most = min(
-            turn.blocks - self._blocks[turn.number], *(decider.certain for decider in deciders), _AHEAD
-        )
+        ahead = _AHEAD if self._patience else 1
+        left = turn.blocks - self._blocks[turn.number]
+        most = min(left, *(decider.certain for decider in deciders), ahead)
         if self._max_blocks is not None:
             most = min(most, *(self._max_blocks - decider.blocks for decider in deciders))
         return int(max(most, 1))
