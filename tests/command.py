@@ -4,17 +4,21 @@ import io
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from speedproof.cli.command import Group
 from speedproof.cli.console import Console
 from speedproof.cli.main import PROGRAM, command, main
+from speedproof.measuring.execute import Job, Run
+from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.runs import Executor
 
 
 class Terminal(io.StringIO):
@@ -29,6 +33,12 @@ def speedproof(*argv: str | Path) -> tuple[int, str, str]:
     """Exit code, output and remarks of a command."""
     out, err = io.StringIO(), io.StringIO()
     return main([*map(str, argv)], Console(out, err)), out.getvalue(), err.getvalue()
+
+
+def runs_are(monkeypatch: pytest.MonkeyPatch, execute: Callable[[Job], Run]) -> None:
+    """The runs of commands, of which sessions then execute one after the other."""
+    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    monkeypatch.setattr(CommandExecutor, "execute", Executor.execute)
 
 
 def hyperfine(path: str | Path, times: Mapping[str, npt.ArrayLike]) -> str:

@@ -86,6 +86,8 @@ def steady_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
 
     Real sleeps take what the load of the machine makes of them: verdicts on them would come by luck.
     """
+    from tests.command import runs_are
+
     from speedproof.measuring.execute import Job, Run, execute
 
     noise = iter(np.exp(0.02 * np.random.default_rng(7).standard_normal(100_000)).tolist())
@@ -96,7 +98,7 @@ def steady_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
         seconds = float(job.command[1]) * next(noise)
         return Run({"time": seconds, "user": 1e-4, "system": 1e-4, "memory": 2e6})
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", fake)
+    runs_are(monkeypatch, fake)
 
 
 @pytest.fixture(autouse=True)

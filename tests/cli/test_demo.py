@@ -14,6 +14,7 @@ from speedproof.cli.main import main
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.runs import Executor
 
 pytestmark = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in ("git", "cc", "make")), reason="needs git, cc and make"
@@ -35,6 +36,7 @@ def test_the_planted_slowdown_is_proven_and_found(tmp_path: Path, monkeypatch: p
         return Run({"time": int(rounds[1]) * 1e-5 * float(np.exp(0.02 * rng.normal()))})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
+    monkeypatch.setattr(CommandExecutor, "execute", Executor.execute)  # one by one
 
     def said(*words: str) -> str:
         out, err = io.StringIO(), io.StringIO()

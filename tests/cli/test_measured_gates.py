@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.command import hyperfine, speedproof
+from tests.command import hyperfine, runs_are, speedproof
 
 from speedproof.data.notes import UNDERMINING
 from speedproof.measuring.execute import Job, Run
@@ -46,7 +46,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slower:
         slower, noise = known[name]
         return Run({"time": float((slower if version == "new" else 1.0) * np.exp(rng.normal(0, noise)))})
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    runs_are(monkeypatch, execute)
 
     def write(**benchmarks: tuple[float, float]) -> None:
         known.update(benchmarks)

@@ -31,6 +31,7 @@ from speedproof.history.alarms import find_alarms
 from speedproof.history.rows import StoredSeries
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
+from speedproof.measuring.runs import Executor
 from speedproof.measuring.store import latest_session, read_sessions
 from speedproof.reporting.history import overview
 from speedproof.reporting.text import render
@@ -118,6 +119,7 @@ def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> sp.
         return Run({"time": 0.01, metric: seconds * math.exp(0.02 * rng.standard_normal())})
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
+    monkeypatch.setattr(CommandExecutor, "execute", Executor.execute)  # one by one
     history = sp.History(folder / "s.db", folder)
     with history.made().together():
         for commit, pause in zip(commits, pauses, strict=True):

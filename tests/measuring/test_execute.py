@@ -17,12 +17,15 @@ from tests.measuring.waiting import gone, wait_for
 
 import speedproof.measuring.execute as execute_module
 from speedproof.measuring.execute import (
+    Ended,
     Job,
     Run,
     RunError,
     environment_of,
     execute,
+    execute_some,
     find_program,
+    run_of,
     shell_command,
 )
 
@@ -269,7 +272,7 @@ def test_the_runner_rests_only_after_an_interruption(way: str, monkeypatch: pyte
         return len(rests)
 
     def started(*arguments: object) -> tuple[int, ...]:
-        rests.extend([1.0] * (arguments[-2] != 0))
+        rests.extend([1.0] * (arguments[5] != 0))
         return 5, 6, 0, 0, 0, 0, 0, 0, 0, switches[0], 0, 1, 0
 
     def waited(pid: int, options: int) -> tuple[int, int, resource.struct_rusage]:
@@ -413,18 +416,24 @@ def test_a_text_with_a_zero_byte_is_refused() -> None:
             execute(job)
 
 
-def test_signals_in_between_end_no_run(way: str) -> None:
+def test_signals_in_between_end_no_run(way: str, tmp_path: Path) -> None:
     """A handler that returns: it is waited for on, whichever way it was begun, and measured whole."""
-    seen: list[int] = []
-    before = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+    seen, mark = list[int](), tmp_path / "seen"
+
+    def handler(number: int, frame: object) -> None:
+        seen.append(number)
+        mark.touch()
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    again = f"kill -USR1 {os.getpid()}"
     try:
         run = execute(
-            Job(("sh", "-c", f"kill -USR1 {os.getpid()}; sleep .02; kill -USR1 {os.getpid()}; sleep .2"))
+            Job(("sh", "-c", f"{again}; until [ -e {mark} ]; do sleep .01; done; {again}; sleep .2"))
         )
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert seen == [signal.SIGUSR1] * 2
-    assert run.metrics["time"] >= 0.22
+    assert run.metrics["time"] >= 0.2
     assert not run.failed
 
 
@@ -444,3 +453,57 @@ def test_other_children_are_left_alone(way: str) -> None:
     finally:
         other.kill()
         other.wait()
+
+
+def test_commands_in_one_go_are_those_one_by_one(way: str, tmp_path: Path) -> None:
+    """In their order, each with its own variables and folder, up to one that needs more than a note."""
+    folders = [tmp_path / name for name in "ab"]
+    for folder in folders:
+        folder.mkdir()
+    write = ("sh", "-c", "echo $WHO >> out; echo $WHO >> ../both")
+    jobs = [Job(write, {"WHO": f.name}, str(f)).prepared() for f in folders]
+    failing = Job(("sh", "-c", "echo no >&2; exit 3")).prepared()
+    order, both = [jobs[k] for k in (0, 1, 1, 0)], tmp_path / "both"
+    ended: list[Run] = []
+    while len(ended) < 5:
+        ends: list[Ended] = []
+        start, finish, last = execute_some([*order, failing, *order][len(ended) :], 1e3, ends)
+        times = [time for end in ends for time in end[:2]] + [start, finish]
+        assert times == sorted(times)
+        assert last.metrics["time"] == (finish - start) / 1e9
+        ended += [*map(run_of, ends), last]
+    assert both.read_text().split() == [*"abba"]
+    assert [run.exit for run in ended] == [0] * 4 + [3]
+    assert ended[-1].stderr == b"no\n"
+    assert all(run.metrics.keys() >= {"time", "cpu", "involuntary-switches"} for run in ended)
+    ends = []
+    execute_some(order, 0.0, ends)
+    assert not ends
+
+
+def test_an_interrupt_loses_no_run_that_has_ended(tmp_path: Path) -> None:
+    """Ctrl-C in the fourth of many: those before are known, and its program is gone."""
+    code = """
+import os, signal
+from speedproof.measuring.execute import Job, execute_some
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+quick = Job(("sh", "-c", "echo >> ran")).prepared()
+last = Job(("sh", "-c", "echo >> ran; kill -INT $PPID; exec sleep 60")).prepared()
+count = 0
+try:
+    while True:
+        ends = []
+        try:
+            execute_some([quick, quick, quick, last][count:], 1e3, ends)
+            count += 1
+        finally:
+            count += len(ends)
+except KeyboardInterrupt:
+    print(count)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "3\n"
+    assert (tmp_path / "ran").read_text() == "\n" * 4

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.command import runs_are
 
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import Direction
@@ -322,7 +323,7 @@ def test_the_start_of_a_shell_is_the_median_of_twenty(monkeypatch: pytest.Monkey
         asked.append(job)
         return Run({"time": next(times)})
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", fake)
+    runs_are(monkeypatch, fake)
     assert shell_start(("sh", "-c", "")) == 10.0
     assert asked == [Job(("sh", "-c", ""))] * 20
 
@@ -344,7 +345,7 @@ def test_a_run_under_perf_has_its_counters_alone(
         asked.append(job)
         return Run({"time": 9.0, "user": 1.0}, exit=int(failed), stdout=b"score 4")
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", fake)
+    runs_are(monkeypatch, fake)
     perf = PerfStat(("cycles",), tmp_path / "p", "/bin/perf")
     executor = CommandExecutor(
         "/in", True, 2.0, (parse_metric(r"score=score (\d)"), parse_metric("none=x")), perf,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import git, speedproof
+from tests.command import git, runs_are, speedproof
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
@@ -381,7 +381,7 @@ def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> 
         text = (Path(job.cwd) / job.command[0]).read_text()
         return Run({"time": float(text.rpartition(" ")[2]) * next(noise)})
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    runs_are(monkeypatch, execute)
     before = state(repo)
     words = ("./bench", "--revisions", "main~2..main", "--build", BUILD, "--runs", "20")
     code, out, err = run(*words, "--json", "--save", "r.jsonl")
@@ -414,7 +414,7 @@ def test_a_control_holds_small_verdicts_back(
         slower = layout if trees.index(job.cwd) == 1 else 1.0
         return Run({"time": slower * float(text.rpartition(" ")[2]) * next(noise)})
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    runs_are(monkeypatch, execute)
     words = ["./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control"]
     words += ["--runs", "25", "--seed", "1"]
     code, out, err = run(*words, "--save", "r.jsonl", "--fail-on", "slower")
@@ -439,7 +439,7 @@ def test_a_gate_does_not_pass_a_revision_that_is_not_there(
     git(repo, "rm", "-q", "source")
     git(repo, "commit", "-q", "-m", "Break")
     noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
-    monkeypatch.setattr("speedproof.measuring.executor.execute", lambda job: Run({"time": next(noise)}))
+    runs_are(monkeypatch, lambda job: Run({"time": next(noise)}))
     words = ["--gate", "--revisions", "main~3", "main~1", "main", "--save", "r.jsonl", "--build"]
     for build in (BUILD, "test -f source && chmod +x source; cp source bench || true"):
         Path("r.jsonl").unlink(missing_ok=True)
@@ -463,7 +463,7 @@ def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatc
         # The layout moves a build by up to 5 %.
         return Run({"time": float(text.rpartition(" ")[2]) * (1 + 0.05 * (seed % 997) / 997)})
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    runs_are(monkeypatch, execute)
     words = ["./bench", "--revisions", "main~2", "main~1", "--builds", "12", "--runs", "2"]
     code, out, err = run(*words, "--save", "r.jsonl", "--build", f"echo {{seed}} > layout; {BUILD}")
     assert code == 0, err
@@ -488,9 +488,7 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever was cut off, it is said how many pairs there are, and gone on with the others; then all count."""
-    monkeypatch.setattr(
-        "speedproof.measuring.executor.execute", lambda job: Run({"time": float(len(job.cwd))})
-    )
+    runs_are(monkeypatch, lambda job: Run({"time": float(len(job.cwd))}))
     words = ("true", "--revisions", "main~2", "main~1", "--builds", "5", "--runs", "1", "--build", BUILD)
     _, out, err = run(*words, "--max-time", "1e-9", "--save", "r.jsonl")
     assert "measured so far: 1 of 5" in " ".join(out.split()), err
@@ -515,7 +513,7 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
         place = next(calls)
         return Run({"time": 1 + 0.01 * (place % 7)}, exit=int(place == 18))
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", failing)
+    runs_are(monkeypatch, failing)
     _, out, err = run(*words, "--ignore-failure", "--save", "failed.jsonl")
     told = " ".join(out.split())
     assert "Complete pairs: 4 of 5; runs of the others failed" in told, out + err
@@ -542,7 +540,7 @@ def test_too_few_builds_are_refused_before_they_are_made(repo: Path, words: str,
 @pytest.mark.slow
 def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions in one file share no build: it is a unit across sessions, too. A seed builds its own again."""
-    monkeypatch.setattr("speedproof.measuring.executor.execute", lambda job: Run({"time": 1.0}))
+    runs_are(monkeypatch, lambda job: Run({"time": 1.0}))
     build = f"echo {{seed}} > layout; {BUILD}"
     words = ("./bench", "--revisions", "main~1", "main", "--builds", "5", "--build", build)
     told = [run(*words, "--save", "r.jsonl") for _ in range(2)]
@@ -573,7 +571,7 @@ def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) ->
         build = layout.setdefault(job.cwd, float(np.exp(0.02 * rng.standard_normal())))
         return Run({"time": build * float(np.exp(0.04 * rng.standard_normal()))})
 
-    monkeypatch.setattr("speedproof.measuring.executor.execute", execute)
+    runs_are(monkeypatch, execute)
     words = "./bench --revisions main~2 main~1 --plan --builds 20 --runs 10 --json --save r.jsonl --build"
     code, out, err = run(*words.split(), BUILD)
     assert code == 0, err

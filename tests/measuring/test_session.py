@@ -472,18 +472,20 @@ def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("ignored", [False, True])
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("builds", [0, 7])
-@pytest.mark.parametrize("leave_at", [math.inf, 5, 12, 29])
+@pytest.mark.parametrize(
+    ("leave_at", "why"), [(math.inf, None), *itertools.product((5, 12, 29), (KeyboardInterrupt, RunError))]
+)
 def test_runs_kept_together_are_those_kept_one_by_one(
-    ignored: bool, together: bool, builds: int, leave_at: float
+    ignored: bool, together: bool, builds: int, leave_at: float, why: type[BaseException]
 ) -> None:
-    """Lines, tallies, blocks and what is told; also where a run fails, and after Ctrl-C in any run."""
+    """Lines, tallies, blocks and what is told; also where a run fails or cannot start, and after Ctrl-C in one."""
     found = []
     for patience in (0.0, 2.0, 9.5, math.inf):
 
         class Failing(Together if together else Alone):  # type: ignore[misc]
             def measure(self, version: PlannedVersion) -> Run:
                 if len(self.ran) == leave_at:
-                    raise KeyboardInterrupt
+                    raise why
                 run = super().measure(version)
                 return Run(run.metrics, exit=int(len(self.ran) % 11 == 0))
 

@@ -1,6 +1,7 @@
 """When a benchmark was measured enough: what is asked by default, and what cannot be asked."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,3 +153,37 @@ def test_a_difference_at_the_margin_is_seldom_called_the_same() -> None:
         for seed in range(150)
     )
     assert wrong <= 150 * 0.2 + 3 * math.sqrt(150 * 0.2 * 0.8)
+
+
+@pytest.mark.parametrize("speedup", [1.0, 1.01, 1.05, 1 / 1.05])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"stop_at_proof": True},
+        {"margin": 0.03, "stop_at_proof": True},
+        {"precision": 0.01},
+        {"demand": Demand(margin=0.02)},
+        {"demand": Demand(margin=0.02), "family": 20},
+        {"quantile": 0.5, "stop_at_proof": True},
+    ],
+)
+def test_a_candidate_ends_as_if_every_block_were_looked_at(speedup: float, rules: dict[str, Any]) -> None:
+    """At the first number of blocks that ends one looked at then alone; before, it says that it will not."""
+    for candidates in (1, 2):
+        runs = np.exp(0.02 * np.random.default_rng(3).standard_normal((50, 1 + candidates)))
+        runs[:, 0] *= speedup
+        names = "XYZ"[: 1 + candidates]
+        blocks = [dict(zip(names, row, strict=True)) for row in runs.tolist()]
+        race = SequentialComparison("b", names, stop_rules(min_blocks=5, **rules))
+        for n, block in enumerate(blocks, 1):
+            certain = race.certain
+            assert certain >= 1
+            race.add(block)
+            once = SequentialComparison("b", names, stop_rules(min_blocks=n, **rules))
+            for earlier in blocks[:n]:
+                once.add(earlier)
+            still = names[1:] if n < 5 else once.open()
+            assert race.open() == tuple(still)
+            assert certain == 1 or race.open() == tuple(names[1:])
+            if len(race.open()) < candidates:
+                break

@@ -425,3 +425,23 @@ def test_bets_at_the_tolerance_of_ties() -> None:
 def test_sums_of_wealths_beyond_doubles() -> None:
     for logs in ([0.0, 2000.0], [-2000.0, 0.0, math.log(2.0)], [-5000.0] * 4, [900.0, 901.0, -900.0]):
         assert mix(logs) == pytest.approx(float(np.logaddexp.reduce(logs)))
+
+
+@pytest.mark.parametrize("gamma", [1.0, 1 / 1.01])
+@pytest.mark.parametrize("blocks", [0, 3, 40])
+def test_no_block_proves_before_it_can(gamma: float, blocks: int) -> None:
+    """However large its difference is, which then proves it as soon as it may."""
+    draw = np.random.default_rng(blocks).standard_normal(blocks)
+    for side, risk in ((1, 0.05), (-1, 0.01)):
+        sequence = PairedSequence()
+        for difference in draw.tolist():
+            sequence.add(math.exp(0.05 * difference), 1.0)
+        least = sequence.blocks_before(gamma**side, side=side, risk=risk)
+        assert 1 < least < 100
+        for block in range(least):
+            # Nobody knows a scale after one block; then any difference has the largest stake.
+            assert sequence.log_evidence(gamma**side, side=side) < -math.log(risk)
+            sequence.add(math.exp(side * 5.0 * (1.0 + 0.1 * block)), 1.0)
+        reached = sequence.log_evidence(gamma**side, side=side) >= -math.log(risk)
+        assert reached or blocks < 40
+        assert not reached or sequence.blocks_before(gamma**side, side=side, risk=risk) == 1

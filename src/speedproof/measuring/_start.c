@@ -1,4 +1,4 @@
-/* Starts a program and sees it end, where that is simple; execute.py has the same in Python. */
+/* Starts programs and sees them end, where that is simple; execute.py has the same in Python. */
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
@@ -110,42 +110,28 @@ static void rest(int microseconds) {
     prctl(PR_SET_TIMERSLACK, slack, 0, 0, 0);
 }
 
-static const char start_doc[] =
-    "start(program, words, number, variables, number, signals, folder, stdin, stdout, stderr, slot, rest, patience): start "
-    "a program and wait for its end; see execute.py.";
-
-static PyObject *start(PyObject *self, PyObject *arguments) {
-    Start start;
+static int parsed(Start *start, PyObject *program) {
     const char *words, *variables;
     Py_ssize_t words_size, words_many, variables_size, variables_many;
-    Py_buffer slot;
-    int pause, patience;
-    (void)self;
-    if (!PyArg_ParseTuple(arguments, "yy#ny#ny#yiiiw*ii:start", &start.program, &words, &words_size, &words_many,
-                          &variables, &variables_size, &variables_many, &start.signals, &start.many,
-                          &start.folder, &start.streams[0], &start.streams[1], &start.streams[2], &slot, &pause,
-                          &patience))
-        return NULL;
-    PyObject *result = NULL;
-    start.variables = NULL;
-    start.words = pointers(words, words_size, words_many);
-    if (start.words) start.variables = pointers(variables, variables_size, variables_many);
-    if (!start.variables) goto end;
-    if (slot.len < 16) {
-        PyErr_SetString(PyExc_ValueError, "sizes differ");
-        goto end;
-    }
-    if (!childless()) {
-        result = PyTuple_New(0);
-        goto end;
-    }
+    start->words = start->variables = NULL;
+    if (!PyArg_ParseTuple(program, "yy#ny#ny#y", &start->program, &words, &words_size, &words_many, &variables,
+                          &variables_size, &variables_many, &start->signals, &start->many, &start->folder))
+        return 0;
+    start->words = pointers(words, words_size, words_many);
+    if (start->words) start->variables = pointers(variables, variables_size, variables_many);
+    return start->variables != NULL;
+}
+
+/* Start a program and wait for its end; whether that is all that there is to do about it. */
+static PyObject *run(const Start *start, char *slot, int pause, int patience, int *plain) {
+    if (!childless()) return PyTuple_New(0);
     if (pause > 0) rest(pause);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     const long long from = now();
-    const pid_t pid = begin(&start);
-    if (!pid) goto end;
-    PyOS_snprintf(slot.buf, 16, "%15d", pid);
-    ((char *)slot.buf)[15] = '\n';
+    const pid_t pid = begin(start);
+    if (!pid) return NULL;
+    PyOS_snprintf(slot, 16, "%15d", pid);
+    slot[15] = '\n';
     const int ended = (int)syscall(SYS_pidfd_open, pid, 0);
     long long to = 0;
     if (ended >= 0) {
@@ -158,24 +144,48 @@ static PyObject *start(PyObject *self, PyObject *arguments) {
     struct rusage usage, own;
     struct stat errors;
     int status;
-    if (!to || wait4(pid, &status, 0, &usage) != pid) {
-        result = Py_BuildValue("(iL)", (int)pid, from);  /* the slot and the adoption stay */
-        goto end;
-    }
-    memset(slot.buf, ' ', 14);
-    ((char *)slot.buf)[14] = '0';
+    /* The slot and the adoption stay. */
+    if (!to || wait4(pid, &status, 0, &usage) != pid) return Py_BuildValue("(iL)", (int)pid, from);
+    memset(slot, ' ', 14);
+    slot[14] = '0';
     const int alone = childless();
     if (alone) prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
     getrusage(RUSAGE_SELF, &own);
-    fstat(start.streams[2], &errors);
-    result = Py_BuildValue("(LLiLLlllllliL)", from, to, status, micros(usage.ru_utime), micros(usage.ru_stime),
-                           usage.ru_maxrss, usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw,
-                           own.ru_maxrss, alone, (long long)errors.st_size);
-end:
-    free(start.words);
-    free(start.variables);
+    fstat(start->streams[2], &errors);
+    *plain = alone && !status && !errors.st_size && (pause > 0 || usage.ru_nivcsw < 2);
+    return Py_BuildValue("(LLiLLlllllliL)", from, to, status, micros(usage.ru_utime), micros(usage.ru_stime),
+                         usage.ru_maxrss, usage.ru_minflt, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw,
+                         own.ru_maxrss, alone, (long long)errors.st_size);
+}
+
+static const char start_doc[] =
+    "start(programs, stdin, stdout, stderr, slot, rest, patience, lasting, ends): start programs and wait for them, see "
+    "execute.py.";
+
+static PyObject *start(PyObject *self, PyObject *arguments) {
+    Start start;
+    PyObject *programs, *ends, *end = NULL;
+    Py_buffer slot;
+    int pause, patience, plain = 1;
+    long long lasting;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "O!iiiw*iiLO!:start", &PyList_Type, &programs, &start.streams[0],
+                          &start.streams[1], &start.streams[2], &slot, &pause, &patience, &lasting, &PyList_Type,
+                          &ends))
+        return NULL;
+    const long long until = now() + lasting;
+    if (slot.len < 16) PyErr_SetString(PyExc_ValueError, "sizes differ");
+    for (Py_ssize_t i = 0; i < PyList_Size(programs) && plain && (!end || now() < until); i++) {
+        if (end) PyList_Append(ends, end);
+        Py_CLEAR(end);
+        if (PyErr_Occurred() || PyErr_CheckSignals()) break;
+        plain = 0;
+        if (parsed(&start, PyList_GetItem(programs, i))) end = run(&start, slot.buf, pause, patience, &plain);
+        free(start.words);
+        free(start.variables);
+    }
     PyBuffer_Release(&slot);
-    return result;
+    return end;
 }
 
 static PyMethodDef methods[] = {{"start", start, METH_VARARGS, start_doc}, {NULL, NULL, 0, NULL}};

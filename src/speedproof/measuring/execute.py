@@ -12,7 +12,7 @@ import shlex
 import shutil
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -42,8 +42,6 @@ _KEPT_ERRORS = 1 << 20
 # 20 us protect as well as 100 do, 10 do not.
 _REST_MICROSECONDS = 30
 _RESTED_RUNS = 100
-# A program may be moved to another CPU when it starts, which counts as one.
-_OWN_INTERRUPTIONS = 1
 
 
 class RunError(SpeedproofError):
@@ -146,14 +144,28 @@ def find_program(name: str, env: Mapping[str, str]) -> str | None:
     return shutil.which(name, path=env.get("PATH", os.defpath))
 
 
-def execute(job: Job) -> Run:
-    r"""Execute a command once and measure it.
+Ended = tuple[Any, ...]
+"""Of a process: when it was made and when it ended (ns), its status, its time in user and kernel mode (us), its
+peak of memory, faults and switches, each of two kinds; the runner's own peak after it, for what the runner needed
+to start it is inherited, too; whether nobody is left; the bytes in the file of its errors. Of one that goes on its
+number, and when it was made."""
+_ALL = 13
 
-    A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
-    survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
+
+def execute(job: Job) -> Run:
+    """Execute a command once and measure it."""
+    return execute_some([job], 0.0, [])[2]
+
+
+def execute_some(jobs: Sequence[Job], seconds: float, ends: list[Ended]) -> tuple[int, int, Run]:
+    """Execute the first command, and the next ones for so many seconds, as long as no run needs more than a note.
+
+    The last run, with its start and end (ns); how those before it ended, :func:`run_of` them, is among the
+    ``ends`` even after Ctrl-C. Of several commands the input must be empty, and no output captured.
     """
-    if not job.packed:
-        job = job.prepared()
+    if not jobs[0].packed:
+        jobs = [job.prepared() for job in jobs]
+    job = jobs[0]
     stderr = _unwritten.pop() if _unwritten else memory_file("output")
     opened: list[int] = []
     written = False
@@ -163,25 +175,10 @@ def execute(job: Job) -> Run:
             opened.append(stdin := os.open(job.stdin, os.O_RDONLY))
         if job.capture:
             opened.append(stdout := memory_file("output"))
-        ended, timed_out, left, errors = _spawn_and_wait(job, (stdin, stdout, stderr))
-        start, finish, status, user, system, peak, minor, major, voluntary, involuntary, own_peak, _, _ = (
-            ended
-        )
-        metrics = {
-            "time": (finish - start) / 1e9,
-            "user": user / 1e6,
-            "system": system / 1e6,
-            "cpu": (user + system) / 1e6,
-            "minor-faults": float(minor),
-            "major-faults": float(major),
-            "voluntary-switches": float(voluntary),
-            "involuntary-switches": float(involuntary),
-        }
-        if peak > own_peak:
-            metrics["memory"] = peak * bytes_of_peak()
+        ended, timed_out, left, errors = _spawn_and_wait(jobs, seconds, ends, (stdin, stdout, stderr))
         output = _content(stdout) if job.capture else b""
         written = bool(left or errors)  # whoever is left may write yet
-        return Run(metrics, os.waitstatus_to_exitcode(status), timed_out, output, errors, left)
+        return ended[0], ended[1], run_of(ended, timed_out, output, errors, left)
     except OSError as error:
         if error.filename is None:
             raise
@@ -190,6 +187,28 @@ def execute(job: Job) -> Run:
         (opened if written else _unwritten).append(stderr)
         for descriptor in opened:
             os.close(descriptor)
+
+
+def run_of(ended: Ended, *more: Any) -> Run:
+    r"""What a run was like that ended so.
+
+    A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
+    survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
+    """
+    start, finish, status, user, system, peak, minor, major, voluntary, involuntary, own_peak, _, _ = ended
+    metrics = {
+        "time": (finish - start) / 1e9,
+        "user": user / 1e6,
+        "system": system / 1e6,
+        "cpu": (user + system) / 1e6,
+        "minor-faults": float(minor),
+        "major-faults": float(major),
+        "voluntary-switches": float(voluntary),
+        "involuntary-switches": float(involuntary),
+    }
+    if peak > own_peak:
+        metrics["memory"] = peak * bytes_of_peak()
+    return Run(metrics, os.waitstatus_to_exitcode(status), *more)
 
 
 COMPILED = extension("measuring._start")
@@ -222,19 +241,15 @@ class _End:
         return (self._before + last)[-_KEPT_ERRORS:]
 
 
-_Ended = tuple[int, ...]
-"""Of a process: when it was made and when it ended (ns), its status, its time in user and kernel mode (us), its
-peak of memory, faults and switches, each of two kinds; the runner's own peak after it, for what the runner needed
-to start it is inherited, too; whether nobody is left; the bytes in the file of its errors. Of one that goes on its
-number, and when it was made."""
-_ALL = 13
 _PATIENCE = 50  # ms
 _to_protect = [0]  # runs, where one was interrupted not long ago: others want the CPU
 
 
-def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Ended, bool, int, bytes]:
-    """What is known of it, whether it was ended for its time, how many it left, and the end of its errors."""
-    ended: _Ended = ()
+def _spawn_and_wait(
+    jobs: Sequence[Job], seconds: float, ends: list[Ended], streams: tuple[int, int, int]
+) -> tuple[Ended, bool, int, bytes]:
+    """What is known of the last, whether it was ended for its time, how many it left, the end of its errors."""
+    ended: Ended = ()
     before: set[int] = set()
     adopted = timed_out = False
     errors = _End(streams[2])
@@ -242,15 +257,21 @@ def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Ended, bo
         # Whoever has just slept is not interrupted for others, nor is the child that it starts.
         rest = _REST_MICROSECONDS if _to_protect[0] else 0
         if COMPILED is not None:
-            patience = _PATIENCE if job.timeout is None else min(_PATIENCE, math.ceil(1e3 * job.timeout))
-            ended = COMPILED.start(*job.packed, *streams, guard_of(os.getpid()), rest, patience)
+            timeout = jobs[0].timeout
+            patience = _PATIENCE if timeout is None else min(_PATIENCE, math.ceil(1e3 * timeout))
+            programs = [job.packed for job in jobs[: _to_protect[0] or None]]
+            guard, lasting = guard_of(os.getpid()), int(1e9 * seconds)
+            ended = COMPILED.start(programs, *streams, guard, rest, patience, lasting, ends)
+        job = jobs[len(ends)]
         if not ended:  # as it is beside other children
             before = adopt()
             adopted = True
             ended = _spawn(job, streams, rest)
         if len(ended) < _ALL:
             ended, timed_out = _awaited(job, ended, before, errors)
-        _to_protect[0] = _RESTED_RUNS if ended[9] > _OWN_INTERRUPTIONS else max(_to_protect[0] - 1, 0)
+        for done in (*ends, ended):
+            # A program may be moved to another CPU when it starts, which counts as one.
+            _to_protect[0] = _RESTED_RUNS if done[9] > 1 else max(_to_protect[0] - 1, 0)
         left = 0 if ended[11] else len(left_behind(before))
         return ended, timed_out, left, errors.kept() if left or ended[12] else b""
     except BaseException as error:
@@ -260,6 +281,7 @@ def _spawn_and_wait(job: Job, streams: tuple[int, int, int]) -> tuple[_Ended, bo
             end(child, before)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
+        job = jobs[len(ends)]
         if isinstance(error, OSError) and not ended and error.filename != job.cwd:
             raise RunError(f"{job.command[0]}: ", *_start_remedy(error)) from None
         raise
@@ -283,7 +305,7 @@ def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int
     return pid, start
 
 
-def _awaited(job: Job, begun: _Ended, before: set[int], errors: _End) -> tuple[_Ended, bool]:
+def _awaited(job: Job, begun: Ended, before: set[int], errors: _End) -> tuple[Ended, bool]:
     """All that is known of one that was started, and whether it was ended for its time."""
     pid, start = begun
     seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9

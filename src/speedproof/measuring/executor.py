@@ -12,8 +12,9 @@ import os
 import re
 import resource
 import shutil
+import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -23,8 +24,8 @@ from msgspec.structs import replace
 from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
-from speedproof.measuring.execute import Job, Run, RunError, execute, shell_command
-from speedproof.measuring.runs import Executor
+from speedproof.measuring.execute import Job, Run, RunError, execute, execute_some, shell_command
+from speedproof.measuring.runs import Executor, Outcome, Wanted
 
 ACCOUNTED = (
     *PROCESSOR_TIMES, "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
@@ -262,16 +263,34 @@ class CommandExecutor(Executor, Struct, frozen=True):
         """Carry out the cleanup command."""
         self._carry_out("cleanup", version)
 
-    def measure(self, version: PlannedVersion) -> Run:
-        """Prepare, run once, conclude; only the run itself is measured."""
-        if version.prepare:
-            self._carry_out("prepare", version)
+    def execute(
+        self, wanted: Sequence[Wanted], seconds: float, clock: Callable[[], float], outcomes: list[Outcome]
+    ) -> None:
+        """Several, where there is nothing to do between them."""
+        versions = {each.version.name: each.version for each in wanted}
+        hooks = any(version.prepare or version.conclude for version in versions.values())
+        reading = self.capture or self.perf or self.energy or self.stdin != os.devnull
+        if len(wanted) == 1 or hooks or reading or clock is not time.monotonic:
+            Executor.execute(self, wanted, seconds, clock, outcomes)
+            return
+        jobs = {name: self._prepared(version) for name, version in versions.items()}
+        *times, run = execute_some([jobs[each.version.name] for each in wanted], seconds, outcomes)
+        outcomes.append((*times, dict.fromkeys(wanted[len(outcomes)].names, run)))
+
+    def _prepared(self, version: PlannedVersion) -> Job:
+        """What is executed of a version, with all that is the same for its runs."""
         place = version.command, version.cwd, *version.env.items()
         if (job := self.jobs.get(place)) is None:
             job = self._job(version.command, version, self.stdin, capture=self.capture)
             job = self.jobs[place] = (job if self.perf is None else self.perf.wrap(job)).prepared()
+        return job
+
+    def measure(self, version: PlannedVersion) -> Run:
+        """Prepare, run once, conclude; only the run itself is measured."""
+        if version.prepare:
+            self._carry_out("prepare", version)
         before = self.energy.read() if self.energy is not None else ()
-        run = execute(job)
+        run = execute(self._prepared(version))
         if not run.failed and (self.output_metrics or self.perf or self.energy):
             counted = run.metrics if self.perf is None else self.perf.read()
             values = {metric.name: metric.read(run) for metric in self.output_metrics}

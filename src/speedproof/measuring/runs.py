@@ -7,7 +7,8 @@ import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from itertools import islice, repeat
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct, field
 
@@ -21,7 +22,7 @@ from speedproof.data.session_file import (
 )
 from speedproof.data.units import PROCESSOR_TIMES
 from speedproof.errors import Parameter
-from speedproof.measuring.execute import Run, RunError
+from speedproof.measuring.execute import Run, RunError, run_of
 
 T = TypeVar("T")
 
@@ -203,6 +204,14 @@ class Executor:
         """Execute once."""
         raise NotImplementedError
 
+    def execute(
+        self, wanted: Sequence[Wanted], seconds: float, clock: Callable[[], float], outcomes: list[Outcome]
+    ) -> None:
+        """Execute the first of them, and as many more as it likes to in so many seconds; note each at once."""
+        first, began = wanted[0], clock()
+        runs = self.measure_all(first.version, first.names, first.asked)
+        outcomes.append((round(1e9 * began), round(1e9 * clock()), runs))
+
     def measure_all(
         self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
     ) -> Mapping[str, Run]:
@@ -232,16 +241,42 @@ class Wanted(Struct, frozen=True):
         return cls(*built, benchmarks, [b.name for b in benchmarks], [b.name for b in asked])
 
 
-class TakenRun(Struct, frozen=True):
+Place = tuple[Wanted, int, int]
+"""What a run is for, its block, and its place therein."""
+Outcome = tuple[Any, ...]
+"""When a run began and ended, by the clock (ns), and what it was like by benchmark, or that is made of."""
+
+
+class TakenRun(Struct):
     """A run of a session."""
 
-    wanted: Wanted
-    runs: Mapping[str, Run]  # by benchmark
-    block: int
-    position: int  # in its block
+    place: Place
     warmup: bool
-    began: float  # when, by the clock
-    ended: float
+    outcome: Outcome
+
+    @property
+    def wanted(self) -> Wanted:
+        """What it was for."""
+        return self.place[0]
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """By benchmark."""
+        *times, runs = self.outcome[:3]
+        if not isinstance(runs, dict):
+            runs = dict.fromkeys(self.wanted.names, run_of(self.outcome))
+            self.outcome = (*times, runs)
+        return runs
+
+    @property
+    def began(self) -> float:
+        """When, by the clock."""
+        return float(self.outcome[0] / 1e9)
+
+    @property
+    def ended(self) -> float:
+        """When, by the clock."""
+        return float(self.outcome[1] / 1e9)
 
 
 class RunLoop:
@@ -261,6 +296,8 @@ class RunLoop:
         self._least = -math.ulp(0.0) if metric in PROCESSOR_TIMES else 0.0
         self.started = clock()
         self.tallies = {(b.name, v.name): Tally(b.name, v.name) for b in head.benchmarks for v in b.versions}
+        # Whether a run that succeeded has what decides: then whatever follows it may be executed at once.
+        self._sure = metric in ("time", *PROCESSOR_TIMES)
         self._taken: deque[TakenRun] = deque()
         self._urgent = False  # whether some run did not count: what becomes of a version hangs on the next
 
@@ -278,23 +315,30 @@ class RunLoop:
         asked: Sequence[PlannedBenchmark],
     ) -> list[tuple[PlannedBenchmark, Run]]:
         """Run a version once, at its place in its block, for the benchmarks that want it; store and count it."""
-        taken = self.take(Wanted.of(built, wanted, asked), *place, warmup=warmup)
+        taken: list[TakenRun] = []
+        self.take([(Wanted.of(built, wanted, asked), *place)], taken, warmup=warmup)
         self.keep()
-        return [(benchmark, taken.runs[benchmark.name]) for benchmark in wanted]
+        return [(benchmark, taken[0].runs[benchmark.name]) for benchmark in wanted]
 
-    def take(self, wanted: Wanted, block: int, position: int, *, warmup: bool) -> TakenRun:
-        """Run a version once; :meth:`keep` stores and counts it, with others."""
-        began = self.clock()
-        runs = self.executor.measure_all(wanted.version, wanted.names, wanted.asked)
-        taken = TakenRun(wanted, runs, block, position, warmup, began, self.clock())
-        self._taken.append(taken)
-        for run in runs.values():
-            if not self.counts(run):
-                self._urgent = True
-                if not self._ignore_failure:
-                    self.keep()
-                    raise self._fault(wanted, runs)
-        return taken
+    def take(
+        self, places: Sequence[Place], taken: list[TakenRun], seconds: float = 0.0, *, warmup: bool = False
+    ) -> None:
+        """Execute the run of the first place, or those of several in so many seconds; :meth:`keep` stores them."""
+        outcomes: list[Outcome] = []
+        wanted = [place[0] for place in (places if self._sure else places[:1])]
+        try:
+            self.executor.execute(wanted, seconds, self.clock, outcomes)
+        finally:
+            # In one step, between whose parts no Ctrl-C comes; what the runs were like is looked at later.
+            self._taken.extend(map(TakenRun, places, repeat(warmup), outcomes))
+            taken += islice(self._taken, len(self._taken) - len(outcomes), None)
+        last = taken[-1]
+        if not all(map(self.counts, last.runs.values())):
+            self._urgent = True
+            if not self._ignore_failure:
+                taken.pop()
+                self.keep()
+                raise self._fault(last.wanted, last.runs)
 
     def due(self, patience: float) -> bool:
         """Whether a run has waited for so many seconds to be kept."""
@@ -306,7 +350,7 @@ class RunLoop:
         while self._taken:
             taken = self._taken[0]
             wanted, runs, warmup = taken.wanted, taken.runs, taken.warmup
-            place = (taken.block, taken.position, round(taken.began - self.started, 6))
+            place = (*taken.place[1:], round(taken.began - self.started, 6))
             lines = []
             for name in wanted.names:
                 run = runs[name]

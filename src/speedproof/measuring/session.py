@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from speedproof.measuring.runs import (
     BuildOrder,
     Decider,
     Measured,
+    Place,
     Progress,
     RunLoop,
     TakenRun,
@@ -32,6 +34,7 @@ _STEADY_MAX = 30
 _HOPELESS = 10
 # In rounds, blocks that every open benchmark has after the first round; each round doubles them.
 _FIRST_ROUND = 10
+# Blocks whose orders are drawn before the first of them: more than some ms of runs have.
 _AHEAD = 64
 
 _Built = tuple[PlannedVersion, int | None]
@@ -265,11 +268,12 @@ class Session:
             while wanting := self._remaining(turn, first):
                 yield from self._stretch(turn, versions, wanting)
             yield from self._told(turn)
-        except RunError as error:
-            raise RunError(*error.args, *(f"\n{problem}" for problem in self._finish(begun))) from None
-        except BaseException:
+        except BaseException as error:
             self._runs.keep()
-            self._unfinished += self._finish(begun)
+            problems = self._finish(begun)
+            if isinstance(error, RunError):
+                raise RunError(*error.args, *(f"\n{problem}" for problem in problems)) from None
+            self._unfinished += problems
             raise
         # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
         self._unfinished += self._finish(begun)
@@ -294,24 +298,23 @@ class Session:
                     yield from self._run(turn, wanted[name], (first, 0))
         most = 1 if order else self._certain(turn, wanting)
         stop = min(self._clock() + self._patience, turn.start + turn.seconds)
-        blocks: list[list[TakenRun]] = []
+        places = list[Place]()
+        for block in range(first, first + most):
+            # Those left of a random order are in random order.
+            names = [name for name in chain(*self._orders(turn, versions, block)) if name in wanted]
+            places += [(wanted[name], block, position) for position, name in enumerate(names)]
+        size = len(places) // most
+        runs: list[TakenRun] = []
         try:
-            for block in range(first, first + most):
-                runs: list[TakenRun] = []
-                for ordered in self._orders(turn, versions, block):
-                    # Those left of a random order are in random order.
-                    for name in ordered:
-                        if name in wanted:
-                            runs.append(self._runs.take(wanted[name], block, len(runs), warmup=False))
-                            if self._runs.due(self._patience):
-                                yield from self._told(turn)
-                blocks.append(runs)
-                if runs[-1].ended >= stop:
-                    break
+            while len(runs) < len(places) and (len(runs) % size or not runs or runs[-1].ended < stop):
+                self._runs.take(places[len(runs) :], runs, max(stop - self._clock(), 0.0))
+                if self._runs.due(self._patience):
+                    yield from self._told(turn)
         finally:
-            for runs in blocks:
-                self._judge(wanting, runs)
+            for end in range(size, len(runs) + 1, size):
+                self._judge(wanting, runs[end - size : end])
                 order.use(builds)
+                self._drawn[turn.number].pop(self._blocks[turn.number])
                 self._blocks[turn.number] += 1
 
     def _wanted(self, built: Mapping[str, _Built], wanting: Sequence[PlannedBenchmark]) -> dict[str, Wanted]:
@@ -323,9 +326,9 @@ class Session:
     def _certain(self, turn: _Turn, wanting: Sequence[PlannedBenchmark]) -> int:
         """How many blocks follow in any case, or so many that it does not matter."""
         deciders = [self._deciders[benchmark.name] for benchmark in wanting]
-        most = min(
-            turn.blocks - self._blocks[turn.number], *(decider.certain for decider in deciders), _AHEAD
-        )
+        ahead = _AHEAD if self._patience else 1
+        left = turn.blocks - self._blocks[turn.number]
+        most = min(left, *(decider.certain for decider in deciders), ahead)
         if self._max_blocks is not None:
             most = min(most, *(self._max_blocks - decider.blocks for decider in deciders))
         return int(max(most, 1))
@@ -345,9 +348,10 @@ class Session:
         self, turn: _Turn, wanted: Wanted, place: tuple[int, int]
     ) -> Generator[Progress, None, Mapping[str, Run]]:
         """Run a version to warm up; what its benchmarks found."""
-        taken = self._runs.take(wanted, *place, warmup=True)
+        taken: list[TakenRun] = []
+        self._runs.take([(wanted, *place)], taken, warmup=True)
         yield from self._told(turn)
-        return taken.runs
+        return taken[0].runs
 
     def _told(self, turn: _Turn) -> Iterator[Progress]:
         """Keep the runs, and tell of them."""
@@ -373,16 +377,14 @@ class Session:
         return problems
 
     def _orders(self, turn: _Turn, versions: Iterable[str], block: int) -> Sequence[Sequence[str]]:
-        """The orders of a group's block: one of each repeat; drawn for many blocks at once."""
+        """The orders of a group's block: one of each repeat; drawn once, however often it is asked for."""
         drawn = self._drawn[turn.number]
         if block not in drawn:
-            drawn.clear()
             # A seed given again must not draw the orders of the earlier blocks again.
             before = max(self._recalled[benchmark.name] for benchmark in turn.group)
             names, place = [*versions], {"seed": self._head.seed, "benchmark": turn.number}
-            for ahead in range(block, block + _AHEAD):
-                first = (before + ahead) * self._repeats
-                drawn[ahead] = [block_order(names, **place, block=first + i) for i in range(self._repeats)]
+            first = (before + block) * self._repeats
+            drawn[block] = [block_order(names, **place, block=first + i) for i in range(self._repeats)]
         return drawn[block]
 
     def _ended(self, benchmark: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 import numpy as np
 from msgspec import Struct
@@ -181,6 +182,7 @@ class SequentialComparison:
         self._unit = written_unit(clock_of(metric))
         self._resolutions = {name: Resolution(self._unit) for name in self.candidates}
         self.blocks = 0
+        self._next_look = rules.min_blocks
 
     @property
     def runners(self) -> tuple[str, ...]:
@@ -190,7 +192,7 @@ class SequentialComparison:
     @property
     def certain(self) -> float:
         """How many blocks there will be before one that may end it for what it shows."""
-        return max(self._rules.min_blocks - self.blocks, 1) if self.candidates else math.inf
+        return max(self._next_look - self.blocks, 1) if self.candidates else math.inf
 
     def add(self, block: Mapping[str, float]) -> None:
         """Add a block."""
@@ -224,7 +226,7 @@ class SequentialComparison:
 
     def _decide(self) -> None:
         # Work between blocks leaves cold caches to the next run: nothing is looked at before it can end.
-        if self.blocks < self._rules.min_blocks:
+        if self.blocks < self._next_look:
             return
         if self._rules.max_blocks is not None and self.blocks >= self._rules.max_blocks:
             # It ends here whatever was found: where both numbers are the same, the size was fixed beforehand.
@@ -234,6 +236,24 @@ class SequentialComparison:
         for name in self.open():
             if reason := self._finished(name):
                 self._reasons[name] = reason
+        self._next_look = self.blocks + min(map(self._quiet, self.open()), default=1)
+
+    def _quiet(self, name: str) -> int:
+        """After how many blocks, at least, a candidate may be finished."""
+        rules, sequence = self._rules, self._sequences[name]
+        if rules.demand is not None:
+            edge, shares = rules.demand.edges[0], (len(self.candidates), rules.family)
+            risks = zip((1, -1), (rules.alpha / share for share in shares), strict=True)
+            return min(sequence.blocks_before(edge, side=side, risk=risk) for side, risk in risks)
+        if rules.precision is not None:
+            n = sequence.blocks
+            return next(k for k in count(1) if (n + k) % (1 + (n + k) // 100) == 0)
+        risk = rules.alpha / len(self.candidates)
+        blocks = min(sequence.blocks_before(1.0, side=side, risk=risk) for side in (1, -1))
+        if blocks > 1 and (m := rules.within) is not None:
+            same = (sequence.blocks_before((1 + m) ** -side, side=side, risk=risk) for side in (1, -1))
+            blocks = min(blocks, max(same))
+        return blocks
 
     def _finished(self, name: str) -> str:
         rules, sequence = self._rules, self._sequences[name]

@@ -41,6 +41,8 @@ _BETS = (
 _SLOPES, _TOPS, _WEIGHTS = (np.array(column) for column in zip(*_BETS, strict=True))
 _PAIRS = [(slope, top) for slope, top, _ in _BETS]
 LOG_WEIGHTS: FloatArray = np.log(_WEIGHTS)
+# What a block adds to the logarithm of a wealth at most.
+_MOST: list[float] = np.log1p(np.tanh(_TOPS)).tolist()
 # A ratio this close to the one under trial is a tie: logarithms of equal ratios differ by their rounding.
 _TIE = 1e-12
 
@@ -92,6 +94,15 @@ def bet(log_wealths: list[float], difference: float, scale: float) -> None:
     for k, (slope, top) in enumerate(_PAIRS):
         stake = math.copysign(min(slope * r, top), difference)
         log_wealths[k] += math.log(2.0 / (1.0 + math.exp(-2.0 * stake)))
+
+
+def blocks_before(log_wealths: Sequence[float], level: float) -> int:
+    """How many blocks it takes at least to bring the wealths together to a level, up to a hundred; from 1."""
+
+    def at_most(blocks: int) -> float:
+        return mix([w + blocks * most for w, most in zip(log_wealths, _MOST, strict=True)])
+
+    return max(bisect_left(range(100), level, key=at_most), 1)
 
 
 def growth(differences: FloatArray, shift: float) -> float:

@@ -70,6 +70,10 @@ class QuantileSequence(PairedSequence):
             self._at[side] = self._log_evidence(0.0, side)
         return self._at[side]
 
+    def blocks_before(self, gamma: float, *, side: int, risk: float) -> int:
+        """The next one may do."""
+        return 1
+
     def _log_evidence(self, shift: float, side: int) -> float:
         """Against the ratio of the slow side's quantile to the fast side's, in logarithms."""
         n = len(self._logs[0])

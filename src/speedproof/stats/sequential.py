@@ -23,7 +23,16 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import FORECAST_FROM, LOG_WEIGHTS, bet, blocks_until, log_factors, mix, scale_of
+from speedproof.stats.betting import (
+    FORECAST_FROM,
+    LOG_WEIGHTS,
+    bet,
+    blocks_before,
+    blocks_until,
+    log_factors,
+    mix,
+    scale_of,
+)
 from speedproof.stats.location import hodges_lehmann
 from speedproof.stats.scaling import middle
 from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
@@ -208,6 +217,12 @@ class PairedSequence:
     def rejects(self, gamma: float, *, side: int) -> bool:
         """Whether the bound of a side is beyond a speedup: one pass over the blocks."""
         return self.log_evidence(gamma, side=side) >= self._threshold
+
+    def blocks_before(self, gamma: float, *, side: int, risk: float) -> int:
+        """How many more blocks it takes at least until one over the e-value may be at most the risk."""
+        self._ordered()
+        wealths = self._at_one[side] if gamma == 1.0 else self._log_wealths(side, math.log(gamma))
+        return blocks_before(wealths, -math.log(risk) - _ROUNDING)
 
     def result(self) -> SequentialResult:
         """What the blocks so far prove."""
