@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from scipy import stats
 from tests.history.measured import MeasuredCommit, measurements
 
 import speedproof as sp
 from speedproof.corpus.changes import CorpusChange
 from speedproof.data.suite import Key
-from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms
+from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, _returned, beyond_changes, find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.result import HistoryAnswer, by_commit
@@ -601,3 +602,29 @@ def test_results_print_themselves(tmp_path: Path) -> None:
     assert "in 1 benchmark, last 5 commits of 12\n" in str(history.alarms(last=5))
     assert repr(alarms).startswith("<AlarmResult: ")
     assert json.loads(alarms.to_json())["results"][0]["every"] == 1000.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_size_of_an_alarm_is_the_step_at_its_commit(seed: int) -> None:
+    """20 % slower for ten commits, and 12.5 % since the last three: neither is mixed with what is between."""
+    steps = np.zeros(40)
+    steps[14:24], steps[37:] = math.log(1.2), math.log(1.125)
+    values = 0.01 * np.random.default_rng(seed).standard_normal(40) + steps
+    found = {a.bad.sha: a for a in alarms_of(followed([float(v) for v in values], commits=COMMITS[:40]))}
+    first, last = found[ALL[14]], found[ALL[37]]
+    assert first.factor == pytest.approx(1.2, rel=0.02)
+    assert last.factor == pytest.approx(1.125, rel=0.02)
+    assert first.undone is not None
+    assert abs(ALL.index(first.undone.sha) - 24) <= 1
+    assert last.undone is None
+
+
+@pytest.mark.parametrize("chance", [0.2, 0.3])
+def test_a_level_is_seldom_said_to_be_left(chance: float) -> None:
+    """Against the ruin of a gambler: an excess of five has the chance (p / (1 - p))**5 at most."""
+    rng, many = np.random.default_rng(11), 20_000
+    values = np.concatenate([np.ones((many, 10)), 1.0 - (rng.random((many, 60)) < chance)], axis=1)
+    left = sum(_returned(row, 0.0) is not None for row in values)
+    bound = (chance / (1.0 - chance)) ** 5
+    assert left <= stats.binom.ppf(0.99999, many, bound)
+    assert left >= stats.binom.ppf(0.00001, many, 0.5 * bound)

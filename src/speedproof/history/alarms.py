@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from shlex import quote
@@ -234,9 +234,11 @@ def find_alarms(
         track, start, level = stretch.track, stretch.start, stretch.level
         borders = stretch.raised(mean)
         raised, going_on = stretch.by_start, stretch.going_on
+        drifts = {k: change for k, _, _, change in stretch.shown if change.drift}
+        returns, bounds = _returns(level, borders, drifts), borders
+        borders = sorted({*borders, *returns.values()})
         heights = [median(level[a:b]) for a, b in pairwise(borders)]
         steps = list(pairwise(heights))
-        drifts = {k: change for k, _, _, change in stretch.shown if change.drift}
         for since, change in drifts.items():
             if change.rise is not None:
                 steps[borders.index(since) - 1] = change.rise.levels
@@ -246,9 +248,11 @@ def find_alarms(
             for before, (a, b) in zip(heights, pairwise(borders[1:]), strict=False)
         ]
         unsure = {since for since, (_, sure) in raised.items() if not sure}
-        by_sessions = shown_by_sessions(track, [start + border for border in borders], mean)
-        unsure |= {since for since in borders[1:-1] if start + since not in by_sessions}
+        by_sessions = shown_by_sessions(track, [start + border for border in bounds], mean)
+        unsure |= {since for since in bounds[1:-1] if start + since not in by_sessions}
         for k, since in enumerate(borders[1:-1], 1):
+            if since not in bounds:
+                continue
             at_value, sure = raised.get(since, (since, False))
             news = since in raised and (at_value >= stretch.before or since in going_on)
             at = int(stretch.at[at_value])
@@ -263,14 +267,11 @@ def find_alarms(
             sure |= confirmed(said)
             before, after = steps[k - 1]
             drift = drifts.get(since)
-            returned = None if drift else _returned(level[since:], before)
-            if returned is not None and since == borders[-2]:
-                after = median(level[since : since + returned])
             factor = math.exp(after - before)
             back = {
                 borders[j + 1] for later in (steps, begun) for j in undoings([*steps[:k], *later[k:]], k - 1)
             }
-            back = (back - unsure) | ({since + returned} if returned is not None else set())
+            back = (back - unsure) | ({returns[since]} if since in returns else set())
             undone = track.commit(start + min(back)) if back else None
             ends = (drift.earliest, drift.latest) if drift else None
             between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
@@ -307,12 +308,33 @@ def beyond_changes(
     )
 
 
+def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) -> dict[int, int]:
+    """Of new levels that are left, before the next one or today, their first value and that of the return."""
+    returns: dict[int, int] = {}
+    since = 0
+    for start, end in pairwise(borders[1:]):
+        before, since = median(level[since:start]), start
+        by_next, today = (_returned(level[start:to], before) for to in (end, level.size))
+        if start in drifts or (by_next is None and today is None):
+            continue
+        if by_next is not None:
+            since = returns[start] = start + by_next
+        elif today is not None:  # where a level begins already, if it does
+            returns[start] = next((at for at in borders[1:-1] if at >= start + today), end)
+    return returns
+
+
 def _returned(level: FloatArray, before: float) -> int | None:
-    """From which value on the last ones, five or more, are all nearer to the level before than to the new one."""
+    """From which value on those nearer to the level before are most in excess of the others, by five or more.
+
+    Values at the new level whose chance to be nearer to the one before is p reach that with (p / (1 - p))**5 at
+    most, as a gambler is ruined.
+    """
     apart = median(level[:_BEGUN]) - before
-    (new,) = np.nonzero((level - before) * apart > 0.5 * apart * apart)
-    back = int(new[-1]) + 1 if new.size else level.size
-    return back if level.size - back >= _BACK else None
+    votes = np.where((level - before) * apart > 0.5 * apart * apart, -1, 1)
+    excess = np.cumsum(votes[::-1])
+    most = int(excess.argmax())
+    return level.size - 1 - most if excess[most] >= _BACK and most < level.size - 1 else None
 
 
 def _same(alarm: Alarm, alarms: Sequence[Alarm], k: int, low: int, high: int, up: bool) -> bool:
