@@ -105,9 +105,9 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     assert (change["slower"], change["benchmark"]) == (True, "parse")
 
 
-def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> sp.History:
+def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str, newest: str = "0.05") -> sp.History:
     """41 commits, of which the newest takes five times as long; the last word of a command multiplies it."""
-    pauses = ["0.01"] * 40 + ["0.05"]
+    pauses = ["0.01"] * 40 + [newest]
     commits = committed(folder, pauses)
     monkeypatch.chdir(folder)
     rng = np.random.default_rng(3)
@@ -223,6 +223,37 @@ def again(folder: Path, name: str, commits: Sequence[str], times: Sequence[float
     head = f"benchmark,version,ms{',hostname' if more else ''}"
     (folder / "again.csv").write_text("\n".join([head, *rows, ""]))
     return str(folder / "again.csv")
+
+
+def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it refutes settles the alarm, what it confirms is one, whatever all values of the commit then say.
+
+    Of an alarm of 5x, up to 1.08x refutes it and 1.5x confirms it; so does 4.9x what was refuted before.
+    """
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+    ends = [commit.sha for commit in alarm.compared]
+    for times, shown in (
+        ((10.0, 10.0), False),
+        ((10.0, 15.0), True),
+        ((10.0, 9.9), False),
+        ((10.0, 49.0), True),
+    ):
+        file = again(tmp_path, "nap", ends, times)
+        assert history.confirm(alarm, file, machine="ant") is shown
+        now = history.alarms()
+        of_it = [one for one in now.alarms if one.bad.sha == ends[1]]
+        assert [one.confirmed and one.decision is None for one in of_it] == [True] * shown or not shown
+        assert all(one.decision and one.decision.state == "refuted" for one in of_it) or shown
+        assert run(tmp_path, "watch")[0] == shown
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="measures")
+def test_a_speedup_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no slowdown is unconfirmed; it fails nothing."""
+    suspected(tmp_path, monkeypatch, "time", "0.002")
+    code, out, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "nap", "1")
+    assert (code, "nap: confirmed; filed" in out) == (0, True), err
 
 
 @pytest.mark.parametrize("name", ["command", "nap"])

@@ -101,7 +101,7 @@ class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show the commits with changes: the usual action."""
 
     state: Annotated[
-        Literal["stands", "undone", "blessed", "fixed"] | None,
+        Literal["stands", "undone", "blessed", "fixed", "refuted"] | None,
         "only changes that stand (neither undone nor decided about), that later ones undid, or that were decided",
     ] = None
     shared: Annotated[
