@@ -177,6 +177,19 @@ def test_a_gate_says_where_times_of_zero_passed() -> None:
     assert "values that are not positive" in text
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_takes_no_time_did_not_run(turned: bool) -> None:
+    """Beside that it says nothing that the other side drifts, and more runs would be 0, too."""
+    last = [0.1012, 0.0981, 0.0993, 0.0991, 0.0973, 0.097, 0.0967, 0.0995]
+    first = [0.1002, 0.1025, 0.0981, 0.102, 0.0995, 0.0995, 0.1038, 0.1003, 0.0999, 0.1015, 0.1023, 0.0999]
+    sides = [[*first, *last], [0.0] * 20]
+    old, new = sides[::-1] if turned else sides
+    values = suite({"b": {"old": old, "new": new}})
+    for text in (told(sp.compare_suite(values)), told(sp.gate(values))):
+        assert "drift" not in text
+        assert "all runs of a side are 0: did it run?" in text
+
+
 def test_medians_that_go_the_other_way() -> None:
     """A reader divides the times: undecided, no direction is named; proven, the medians stand beside it."""
     old, new = (

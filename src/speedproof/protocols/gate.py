@@ -70,7 +70,7 @@ from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
 from speedproof.protocols.sequential import WORSE_ON_AVERAGE, forecast, mean_of_blocks
-from speedproof.protocols.typical import DRIFT
+from speedproof.protocols.typical import DRIFT, ZEROS
 from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
@@ -418,7 +418,7 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
     places: list[int] = []
     for case in cases:
         c, edges, speedup, needed = case.comparison, case.demand.edges, case.comparison.speedup.value, None
-        if not c.test or c.needed == DRIFT:
+        if not c.test or c.needed in (DRIFT, ZEROS):
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
             needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
