@@ -84,7 +84,7 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
         ((far, replace(near, confirmed=False)), [again]),
     ):
         found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, given, Followed(line=ALL))
-        assert alarm_report(found).hints == (*steps, "Accept: speedproof history bless COMMIT")
+        assert alarm_report(found).hints == (*steps, f"Accept: speedproof history bless {near.bad.sha[:9]}")
     both = replace(found, known=KNOWN | {1: replace(KNOWN[0], id=1, key=Key("hash"))})
     assert alarm_report(both).hints[0] == again.replace(" [", " --benchmark sort ["), (
         "which the command is to be"

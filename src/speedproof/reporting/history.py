@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence, Set
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -136,7 +137,9 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     several = len({alarm.track.basis for alarm in result.alarms}) > 1
     if result.followed.apart and result.alarms and not several:
         notes.append(Text(f"All {_where(result.alarms[0].track)}."))
-    accept = (f"Accept: speedproof history bless COMMIT{result.followed.place}",) if result.undecided else ()
+    blamed = {alarm.bad.sha for alarm in result.undecided}
+    commit = "COMMIT" if len(blamed) > 1 else "".join(quote(short_name(sha, _SHA)) for sha in blamed)
+    accept = (f"Accept: speedproof history bless {commit}{result.followed.place}",) if blamed else ()
     columns = (
         Column("since"),
         Column("benchmark", names=True),
@@ -482,9 +485,10 @@ def today_of(result: HistoryAnswer, change: Change) -> str:
         return STANDS
     series = result.series[change.track.series]
     size = factor(max(change.today, 1.0 / change.today))
-    if (change.today > 1.0) == (change.factor > 1.0):
+    if 0.0 < math.log(change.today) / math.log(change.factor) < 1.0:
         return f"still {size}"
-    return f"now {size} {of_metric(series.key.metric)[not result.slower(change)]}"
+    worse = (change.today > 1.0) != series.higher_is_better
+    return f"now {size} {of_metric(series.key.metric)[worse]}"
 
 
 def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
