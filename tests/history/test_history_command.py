@@ -10,6 +10,7 @@ import platform
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -246,6 +247,20 @@ def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.M
         assert [one.confirmed and one.decision is None for one in of_it] == [True] * shown or not shown
         assert all(one.decision and one.decision.state == "refuted" for one in of_it) or shown
         assert run(tmp_path, "watch")[0] == shown
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="measures")
+def test_what_was_interrupted_is_not_filed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Going on with the session decides nothing about the alarm, which is said."""
+    suspected(tmp_path, monkeypatch, "time")
+
+    def measure(self: CommandExecutor, version: PlannedVersion) -> Run:
+        signal.raise_signal(signal.SIGINT)
+        return Run({"time": 0.01})
+
+    monkeypatch.setattr(CommandExecutor, "measure", measure)
+    code, _, err = run(tmp_path, "confirm", "--machine", "ant", "--", "sh", "nap", "1")
+    assert (code, err.splitlines()[-1].startswith("speedproof: nothing was filed: ")) == (130, True), err
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.command import Command, Group
-from speedproof.cli.console import FAILED, Console
+from speedproof.cli.console import FAILED, INTERRUPTED, Console
 from speedproof.cli.files import STDOUT, columns_of
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import Parameter, UsageError
@@ -313,6 +313,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
             ),
             console,
         )
+    if code == INTERRUPTED:
+        console.remark("nothing was filed: only measuring to the end decides about an alarm; begin anew")
     if code or not Path(file).exists():
         return code
     shown = history.confirm(alarm, file, machine=asked.machine or "")
