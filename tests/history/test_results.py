@@ -18,7 +18,7 @@ from tests.history.measured import MeasuredCommit, measurements
 import speedproof as sp
 from speedproof.corpus.changes import CorpusChange
 from speedproof.data.suite import Key
-from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, _returned, beyond_changes, find_alarms
+from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.result import HistoryAnswer, by_commit
@@ -624,7 +624,7 @@ def test_a_level_is_seldom_said_to_be_left(chance: float) -> None:
     """Against the ruin of a gambler: an excess of five has the chance (p / (1 - p))**5 at most."""
     rng, many = np.random.default_rng(11), 20_000
     values = np.concatenate([np.ones((many, 10)), 1.0 - (rng.random((many, 60)) < chance)], axis=1)
-    left = sum(_returned(row, 0.0) is not None for row in values)
+    left = sum(value_of_return(row, 0.0) is not None for row in values)
     bound = (chance / (1.0 - chance)) ** 5
     assert left <= stats.binom.ppf(0.99999, many, bound)
     assert left >= stats.binom.ppf(0.00001, many, 0.5 * bound)

@@ -314,7 +314,7 @@ def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) 
     since = 0
     for start, end in pairwise(borders[1:]):
         before, since = median(level[since:start]), start
-        by_next, today = (_returned(level[start:to], before) for to in (end, level.size))
+        by_next, today = (value_of_return(level[start:to], before) for to in (end, level.size))
         if start in drifts or (by_next is None and today is None):
             continue
         if by_next is not None:
@@ -324,7 +324,7 @@ def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) 
     return returns
 
 
-def _returned(level: FloatArray, before: float) -> int | None:
+def value_of_return(level: FloatArray, before: float) -> int | None:
     """From which value on those nearer to the level before are most in excess of the others, by five or more.
 
     Values at the new level whose chance to be nearer to the one before is p reach that with (p / (1 - p))**5 at
