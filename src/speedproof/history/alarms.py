@@ -264,7 +264,7 @@ def find_alarms(
             said = standing(decisions, key.benchmark, concerned, measured=again, drift=since in drifts)
             settled = [d for d in said if d.state in DECIDED]
             sure &= since not in unsure | stretch.only_alone
-            sure |= confirmed(said)
+            sure = confirmed(said) or (sure and not any(d.state == "refuted" for d in said))
             before, after = steps[k - 1]
             drift = drifts.get(since)
             factor = math.exp(after - before)
