@@ -418,7 +418,7 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
     places: list[int] = []
     for case in cases:
         c, edges, speedup, needed = case.comparison, case.demand.edges, case.comparison.speedup.value, None
-        if not c.test or c.needed in (DRIFT, ZEROS):
+        if not c.test or c.needed in (DRIFT, *ZEROS):
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
             needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")

@@ -36,7 +36,10 @@ _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
     "runs in one {0}"
 )
-ZEROS = Needed(None, None, "all runs of a side are 0: did it run? Use a finer clock or longer runs")
+ZEROS = (
+    Needed(None, None, "all runs of a side are 0"),
+    Needed(None, None, "all runs of a side are 0: did it run? Use a finer clock or longer runs"),  # of times
+)
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 ADJUSTED = frozenset(
@@ -182,8 +185,11 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         runs = forecasts(sides, slow, fast, rules, undecided, runs_needed, ratios[0], factors)
         # Of runs that drift more tell no more, nor of one that takes no time.
         drifts = (drifting(n, m, factors) | slowly).tolist()
-        nothing = ((slow == 0.0).all(axis=1) | (fast == 0.0).all(axis=1)).tolist()
-        return {i: ZEROS if nothing[i] else DRIFT if drifts[i] else need for i, need in runs.items()}
+        nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()
+        return {
+            i: ZEROS[sides[i].x.unit == "s"] if nothing[i] else DRIFT if drifts[i] else need
+            for i, need in runs.items()
+        }
 
     return compared(
         "typical",
