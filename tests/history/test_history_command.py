@@ -250,6 +250,17 @@ def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.M
         assert run(tmp_path, "watch")[0] == shown
 
 
+@pytest.mark.parametrize("times", [(10.0, 10.0), (0.0, 0.0), (0.0, 10.0)])
+def test_measuring_again_refutes_a_speedup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: tuple[float, float]
+) -> None:
+    """Of a fifth: alike refutes it, what takes no time decides nothing, and what takes longer refutes it."""
+    history = suspected(tmp_path, monkeypatch, "time", "0.002")
+    (alarm,) = history.alarms().alarms
+    file = again(tmp_path, "nap", [commit.sha for commit in alarm.compared], times)
+    assert history.confirm(alarm, file, machine="ant") is (None if not any(times) else False)
+
+
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")
 def test_what_was_interrupted_is_not_filed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Going on with the session decides nothing about the alarm, which is said."""

@@ -440,8 +440,11 @@ class History:
             return None
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
-        least = measured.lower if worse else 1.0 / measured.upper  # of the ratio the other way
-        if measured.verdict == "undecided" and not least * least > min(alarm.factor, 1.0 / alarm.factor):
+        size = max(alarm.factor, 1.0 / alarm.factor)
+        half = (
+            measured.lower**2 * size > 1.0 if worse else measured.upper**2 < size
+        )  # at most, as a logarithm
+        if measured.verdict == "undecided" and not half:
             return None
         add_file(
             self,
