@@ -397,13 +397,17 @@ def test_no_more_pairs_tie_than_the_limit(seed: int) -> None:
     """At any place where some do, the ends included."""
     a, b = lines(seed)
     grid = [Fraction(k, 7) for k in range(7, 21)]
-    limits = crossing_limit(np.array(a) * 1.0, np.array(b) * 1.0, np.array([float(g) for g in grid]))
+    limits, orders = crossing_limit(*(np.array(side) * 1.0 for side in (a, b, [float(g) for g in grid])))
     pairs = [*combinations(zip(a, b, strict=True), 2)]
     places = {Fraction(x + s * y, u + s * v) for (x, u), (y, v) in pairs for s in (-1, 1) if u + s * v}
     for (low, high), limit in zip(itertools.pairwise(grid), limits.tolist(), strict=True):
         for g in {low, (low + high) / 2, *(place for place in places if low <= place <= high)}:
             sizes = [abs(x - g * u) for x, u in zip(a, b, strict=True)]
             assert sum(p == q for p, q in combinations(sizes, 2)) <= limit
+    for g, order in zip(grid, orders.tolist(), strict=True):
+        sizes = [abs(a[i] - g * b[i]) for i in order]
+        assert all(p <= q + 1e-12 for p, q in itertools.pairwise(sizes))
+        assert sorted(order) == [*range(len(a))]
 
 
 def test_lines_too_near_to_tell_are_listed_for_both_signs() -> None:

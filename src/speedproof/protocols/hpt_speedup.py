@@ -134,6 +134,9 @@ class _Line:
         # Of all changes of states the benchmarks and the places among their own.
         self._owners = np.arange(len(steps)).repeat(sizes)
         self._nth = np.concatenate([*map(np.arange, sizes)])
+        self._points, self._at, self._after = (
+            np.concatenate([getattr(step, name) for step in steps]) for name in ("points", "at", "after")
+        )
         self._begins = np.array([step.start for step in steps], dtype=np.int8)
         # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
@@ -159,12 +162,15 @@ class _Line:
         places = _FEW
         while self._high - self._low > _SAMPLED * _TOGETHER * self._high:
             grid = np.linspace(self._low, self._high, places)
-            tied = crossing_limit(self.a, self.b, grid)
+            tied, orders = crossing_limit(self.a, self.b, grid)
             if (tied - tied.min()).sum() <= _SAMPLED:
                 return
             inside = grid[1:-1]
             lower, upper = self._bound_rows(
-                np.tile(inside, 2), self._falling_states(inside), np.concatenate((tied[:-1], tied[1:]))
+                np.tile(inside, 2),
+                self._falling_states(inside),
+                np.concatenate((tied[:-1], tied[1:])),
+                orders[1:-1],
             )
             kept, lost = upper[: inside.size] <= least, lower[inside.size :] > most
             first = int(np.append(kept, False).argmin())
@@ -180,24 +186,23 @@ class _Line:
     @cached_property
     def _extremes(self) -> list[tuple[StateArray, StateArray]]:
         """The least of the states up to each, and the most of those from each on: first at the starts."""
-        lowest, highest = [], []
-        for steps in self.steps:
-            both = np.column_stack((steps.at, steps.after))
-            least = np.where(both == OPEN, np.int8(-1), both).min(axis=1, initial=FREE)
-            lowest.append(np.minimum.accumulate(np.append(np.int8(steps.start), least)))
-            most = np.append(np.int8(steps.start), np.where(both == OPEN, np.int8(1), both))
-            highest.append(np.maximum.accumulate(most[::-1])[::2][::-1])
-        return [
-            (np.array([state[0] for state in states]), np.concatenate([state[1:] for state in states]))
-            for states in (lowest, highest)
-        ]
+        # One line of states for all: the start of a benchmark, then two at every change, at it and after it.
+        after = 2 * np.arange(self._owners.size) + self._owners + 2
+        begins = np.ones(self._begins.size + 2 * self._owners.size, dtype=np.bool_)
+        begins[after] = begins[after - 1] = False
+        starts, states = np.flatnonzero(begins), np.empty(begins.size, dtype=np.int32)
+        states[starts], states[after - 1], states[after] = self._begins, self._at, self._after
+        # What belongs to a later benchmark is less than all before it, so that each begins anew.
+        shift = 8 * np.cumsum(begins, dtype=np.int32)
+        least = np.minimum.accumulate(np.where(states == OPEN, -1, states) - shift) + shift
+        most = np.maximum.accumulate((np.where(states == OPEN, 1, states) - shift)[::-1])[::-1] + shift
+        return [(side[starts].astype(np.int8), side[after].astype(np.int8)) for side in (least, most)]
 
     def _falling_states(self, grid: FloatArray) -> StateArray:
         """At each speedup the least of the states up to there; then at each the most of those from there on."""
-        points = np.concatenate([steps.points for steps in self.steps])
         sides = []
         for (begins, after), side in zip(self._extremes, (1, -1), strict=True):
-            rows = np.searchsorted(grid * (1 + side * _TOGETHER), points)
+            rows = np.searchsorted(grid * (1 + side * _TOGETHER), self._points)
             sides.append(_filled(begins, after, self._owners, rows, grid.size))
         return np.concatenate(sides)
 
@@ -227,7 +232,7 @@ class _Line:
                 g[k] = above / below if below else 0.0
             inside = (g >= least * (1 - _TOGETHER / 2)) & (g <= end * (1 + _TOGETHER / 2))
             parts.append((g[inside], sign, i[inside], j[inside]))
-        parts.append((np.concatenate([step.points for step in self.steps]), 2, self._owners, self._nth))
+        parts.append((self._points, 2, self._owners, self._nth))
         joined, first, second = (np.concatenate([part[k] for part in parts]) for k in (0, 2, 3))
         kinds = np.array([part[1] for part in parts]).repeat([part[0].size for part in parts])
         order = np.argsort(joined, kind="stable")
@@ -293,24 +298,29 @@ class _Line:
         inside = np.flatnonzero((homes >= 0) & (homes < clusters))
         several = homes[inside][(self._ends - self._starts)[homes[inside]] > 1]
         crowded = [home for home in set(several.tolist()) if len(self._meeting(home)) > 1]
-        after, at = (
-            np.concatenate(part) for part in zip(*((step.after, step.at) for step in self.steps), strict=True)
-        )
-        states = _filled(self._begins, after, self._owners, np.maximum(2 * homes + 1, 0), 2 * clusters)
-        here = at[inside]
+        states = _filled(self._begins, self._after, self._owners, np.maximum(2 * homes + 1, 0), 2 * clusters)
+        here = self._at[inside]
         # Among different breakpoints judged together the state may be any.
         here[np.isin(homes[inside], crowded)] = OPEN
         states[2 * homes[inside], self._owners[inside]] = here
         return states
 
     def _bound_rows(
-        self, speedups: FloatArray, states: StateArray, tied: int | IntArray = 0
+        self,
+        speedups: FloatArray,
+        states: StateArray,
+        tied: int | IntArray = 0,
+        orders: IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Bounds of the p-value at speedups, were another so many pairs of benchmarks tied."""
+        """Bounds of the p-value at speedups, were another so many pairs of benchmarks tied.
+
+        Of these, again and again, the orders of all differences by size may be known.
+        """
         rows = 1 + _CHUNK // self.a.size
+        chunks = [np.arange(at, min(at + rows, speedups.size)) for at in range(0, speedups.size, rows)]
         parts = [
-            self._rank_sums(speedups[at : at + rows], states[at : at + rows])
-            for at in range(0, speedups.size, rows)
+            self._rank_sums(speedups[k], states[k], None if orders is None else orders[k % len(orders)])
+            for k in chunks
         ]
         positive, squares, zeros, undermined = (np.concatenate(column) for column in zip(*parts, strict=True))
         squares += 4 * tied
@@ -322,9 +332,12 @@ class _Line:
         return lower, upper
 
     def _rank_sums(
-        self, speedups: FloatArray, states: StateArray
+        self, speedups: FloatArray, states: StateArray, order: IntArray | None
     ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-        """Positive rank sums, the squares of what may tie, the zeros, and whether a row is unsure."""
+        """Positive rank sums, the squares of what may tie, the zeros, and whether a row is unsure.
+
+        The order of all differences by size may be known.
+        """
         n = len(self.duels)
         scores = speedups[:, None] * self.b
         d = self.a - scores
@@ -333,9 +346,11 @@ class _Line:
         undermined = ((np.abs(d) <= near) & kept).any(axis=1) | (states == OPEN).any(axis=1)
         if not self.literal:
             kept &= (states == FREE) | (np.sign(d) == states)
+        order = np.argsort(np.abs(d), axis=1) if order is None else order
+        row = np.arange(order.shape[0])[:, None]
         d[~kept] = 0.0
-        order = np.argsort(np.abs(d), axis=1)
-        d = d[np.arange(order.shape[0])[:, None], order]
+        d = d[row, order]
+        d = d[row, np.argsort(d != 0, axis=1, kind="stable")]  # zeros first
         zeros = (d == 0).sum(axis=1)
         positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1).astype(np.float64)
         size = np.abs(d)

@@ -69,14 +69,16 @@ def level1_steps(duels: Sequence[Duel], rule: HptRule) -> list[Steps]:
     parts: list[list[Steps]] = [[] for _ in duels]
     owners: list[int] = []
     windows: list[_Window] = []
+    listed = 0
     for at, duel in enumerate(duels):
         for low, high in [] if duel.level is None else _windows(duel, rule):
             owners.append(at)
             windows.append(_Window(duel, low, high, *_ratios(duel, low, high)))
-        if windows and (duel is duels[-1] or sum(window.values.size for window in windows) > LISTED):
+            listed += windows[-1].values.size
+        if windows and (duel is duels[-1] or listed > LISTED):
             for owner, part in zip(owners, _steps_in(windows, rule), strict=True):
                 parts[owner].append(part)
-            owners, windows = [], []
+            owners, windows, listed = [], [], 0
     # Without a window the test has decided before 1, for B.
     return [
         _joined(duel, FREE if duel.level is None else own[0].start if own else -1, own)

@@ -13,40 +13,41 @@ from speedproof.arrays import FloatArray, IntArray
 _ERROR = 4e-16  # of a - g b, relative to the larger of its parts
 
 
-def crossing_limit(a: FloatArray, b: FloatArray, places: FloatArray) -> IntArray:
+def crossing_limit(a: FloatArray, b: FloatArray, places: FloatArray) -> tuple[IntArray, IntArray]:
     """At most so many pairs of ``|a - g b|`` tie at any g between each two neighbouring places, ends included.
 
-    Lines and mirror images that cross in between are inverted there, twice for each pair, and the places that all
-    of them move by sum to no less than the inversions (Diaconis and Graham, "Spearman's footrule as a measure of
-    disarray", J. R. Statist. Soc. B 39, 1977). Pairs too near for doubles to order them at an end come on top;
-    those of one and the same line are near at both.
+    Beside these limits, the order of the distances at every place. Lines and mirror images that cross in between
+    are inverted there, twice for each pair, and the places that all of them move by sum to no less than the
+    inversions (Diaconis and Graham, "Spearman's footrule as a measure of disarray", J. R. Statist. Soc. B 39,
+    1977). Pairs too near for doubles to order them at an end come on top; those of one and the same line are near
+    at both.
     """
-    limits = np.zeros(places.size - 1, dtype=np.int64)
+    n = a.size
+    limits, orders = np.zeros(places.size - 1, dtype=np.int64), np.empty((places.size, n), dtype=np.int64)
     alike = np.unique(np.column_stack((a, b)), axis=0, return_counts=True)[1]
     always = int((alike * (alike - 1) // 2).sum())
     last, last_near = np.empty(0, dtype=np.int64), 0
     for at, place in enumerate(places.tolist()):
-        order, near = _ordered(a, b, place)
-        rank = np.empty(order.size, dtype=np.int64)
-        rank[order] = np.arange(order.size)
+        d, error = _distances(a, b, place)
+        sizes = np.abs(d)
+        orders[at] = np.argsort(sizes)
+        sizes, positive = sizes[orders[at]], d[orders[at]] > 0
+        # A line lies as far from the middle of all as its mirror image, which moves as far.
+        rank = np.empty(n, dtype=np.int64)
+        rank[orders[at]] = np.where(positive, np.arange(n), -1 - np.arange(n))
+        gaps = np.diff(sizes)
+        lengths = _run_lengths(np.concatenate((gaps[::-1], 2 * sizes[:1], gaps)) <= error)
+        near = int((lengths * (lengths + 1) // 2).sum()) // 2
         if at:
-            limits[at - 1] = int(np.abs(rank - last).sum()) // 2 + near + last_near - always
+            limits[at - 1] = int(np.abs(rank - last).sum()) + near + last_near - always
         last, last_near = rank, near
-    return limits
+    return limits, orders
 
 
-def _ordered(a: FloatArray, b: FloatArray, place: float) -> tuple[IntArray, int]:
-    """The order of all lines and their mirror images, and how many pairs doubles may order wrongly."""
-    values, error = _values(a, b, place)
-    order = np.argsort(values, kind="stable")
-    lengths = _run_lengths(np.diff(values[order]) <= error)
-    return order, int((lengths * (lengths + 1) // 2).sum()) // 2
-
-
-def _values(a: FloatArray, b: FloatArray, place: float) -> tuple[FloatArray, float]:
+def _distances(a: FloatArray, b: FloatArray, place: float) -> tuple[FloatArray, float]:
+    """All ``a - g b``, and how near doubles may order two of them wrongly."""
     scores = place * b
-    d = a - scores
-    return np.concatenate((d, -d)), 2 * _ERROR * float(max(a.max(), scores.max()))
+    return a - scores, 2 * _ERROR * float(max(a.max(), scores.max()))
 
 
 def _run_lengths(marks: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> IntArray:
@@ -66,7 +67,8 @@ def crossing_pairs(
     ups, downs = [], []
     orders = []
     for place in (low, high):
-        values, error = _values(a, b, place)
+        d, error = _distances(a, b, place)
+        values = np.concatenate((d, -d))
         order = np.argsort(values, kind="stable")
         orders.append(order)
         near = np.diff(values[order]) <= error
