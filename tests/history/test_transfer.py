@@ -214,6 +214,20 @@ def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
     assert history.query()[0].date == "2023-11-14T22:13:20+00:00"
 
 
+def test_what_is_left_out_of_otavas_csv_is_said(tmp_path: Path) -> None:
+    """Rows without numbers, negative times, what is not finite: the rest is added, or nothing with the reason."""
+    file, history = tmp_path / "perf.csv", sp.History(tmp_path / "s.db", "/")
+    file.write_text("time,commit,a_ms,b\n1,aaa,-5,2\n2,bbb,6,inf\n3,ccc,word,\n4,,1,1\n5,ddd,7,8\n")
+    added = history.add(file)
+    assert (added.samples, added.commits) == (4, ("aaa", "bbb", "ddd"))
+    said = "\n".join(added.problems)
+    for part in ("line 4: names no commit or", "line 5", "aaa: a_ms: it holds -0.005", "bbb: b: "):
+        assert part in said
+    file.write_text("time,commit,a_ms\n1,aaa,-5\n")
+    with pytest.raises(sp.SpeedproofError, match=r"nothing can be added; .*aaa: a_ms: it holds -0.005"):
+        history.add(file)
+
+
 @pytest.mark.parametrize(
     ("name", "metric", "unit", "value"),
     [

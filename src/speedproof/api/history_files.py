@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names, nearest_of, wanted
-from speedproof.data.record import why_left_out
+from speedproof.data.record import Skipped, why_left_out
 from speedproof.data.session_file import SessionLine, decode_lines
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
@@ -249,6 +249,7 @@ def add_all(
     """Every commit of another tool's history, each a session unless ``together``; bad files are told."""
     parts: list[Added] = []
     problems: list[str] = []
+    lost: list[Skipped] = []
     everything = list(imported)
     higher = names_given(higher_is_better)
     if suites := [part.suite for part in everything if isinstance(part, Imported)]:
@@ -268,19 +269,22 @@ def add_all(
                 except SpeedproofError as error:
                     problems.append(str(error).splitlines()[0])
             else:
+                lost += [replace(one, path=path, where=part.commit.sha) for one in part.suite.skipped]
                 part = replace(part, suite=_turned(part.suite, higher))
-                parts.append(_add_part(history, path, part, name, machine))
+                if part.suite.samples:
+                    parts.append(_add_part(history, path, part, name, machine))
             done(len(everything), i + 1)
             if pause is not None:
                 pause()
             elif parts:  # a store is made by the first file that can be added
                 pause = stack.enter_context(history.made().together())
+    left_out = why_left_out(lost)
     if not parts:
-        raise UsageError(f"{path}: nothing can be added; {problems[0] if problems else 'it is empty'}")
+        raise UsageError(f"{path}: nothing can be added; {[*problems, *left_out, 'it is empty'][0]}")
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
     count = sum(part.samples for part in parts)
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
-    lines = [f"not added: {problem}" for problem in problems]
+    lines = [f"not added: {problem}" for problem in problems] + [f"left out: {line}" for line in left_out]
     lines += dict.fromkeys(problem for part in parts for problem in part.problems)
     return Added(
         path,

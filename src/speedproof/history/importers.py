@@ -21,7 +21,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -269,7 +269,7 @@ def _delimiter(head: str) -> str:
     return ";" if first.count(";") > first.count(",") else ","
 
 
-def _otava(path: Path) -> Iterator[Imported]:
+def _otava(path: Path) -> Iterator[Imported | str]:
     with path.open(encoding="utf-8", newline="") as opened:
         delimiter = _delimiter(opened.read(_HEAD))
         opened.seek(0)
@@ -281,11 +281,11 @@ def _otava(path: Path) -> Iterator[Imported]:
             for name in names:
                 if name in ("time", "branch", sha) or row[name] in (None, ""):
                     continue
-                value = _number(row[name])
-                if math.isfinite(value):  # else a column of words
-                    records.append((row[sha], _value(name, value, "", None, "Otava")))
+                with suppress(ValueError):  # a column of words
+                    records.append((row[sha], _value(name, float(row[name]), "", None, "Otava")))
             if not records or not row[sha]:
-                raise FormatError(str(path), f"line {rows.line_num}", "names no commit or holds no number")
+                yield f"{path}: line {rows.line_num}: names no commit or holds no number"
+                continue
             moment = _moment(row["time"])
             commit = Commit(row[sha], "", moment, branch=row.get("branch") or "")
             yield Imported(Suite.from_records(records), commit, moment)
