@@ -62,7 +62,8 @@ class Demand(Struct, frozen=True):
             if one.matches(benchmark):
                 policy, margin = one.policy or policy, one.margin or margin
                 ignored = ignored if one.ignore is None else one.ignore
-        return None if ignored else Demand(policy, margin)
+        alike = (policy, margin) == (self.policy, self.margin)
+        return None if ignored else self if alike else Demand(policy, margin)
 
     @property
     def asks(self) -> str:
@@ -156,9 +157,11 @@ CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 """The claims that are made of every benchmark, whatever the policy."""
 
 
-def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Claim:
+def claim(
+    name: str, margin: float, pvalue: float, adjusted: float, alpha: float, *, withheld: bool = False
+) -> Claim:
     """A claim by its key of :func:`evidence`."""
-    return Claim(*_named(name, margin), pvalue, adjusted, bool(adjusted <= alpha))
+    return Claim(*_named(name, margin), pvalue, adjusted, adjusted <= alpha and not withheld)
 
 
 @lru_cache

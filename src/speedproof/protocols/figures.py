@@ -188,7 +188,7 @@ def compared(
     pvalues: Sequence[Sequence[float]],
     ratios: Sequence[Sequence[float]],
     margins: Sequence[AtMargin | None],
-    needed: Callable[[Sequence[int]], Mapping[int, Needed]],
+    needed: Callable[[Sequence[int]], Mapping[int, Needed | None]],
     **columns: Sequence[Any],
 ) -> list[Comparison]:
     """Comparisons of pairs of equal sizes by the columns of their answers.
