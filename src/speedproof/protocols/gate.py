@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -274,10 +275,10 @@ class _Case(Struct, eq=False):
         average, p = self.average, self.p
         if average is None or not average.error or p[self.demand.denies] <= alpha:
             return 1.0
-        of_mean = evidence_of_mean(average, self.demand.margin, alpha)
-        met = (ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION])
-        pvalues = (of_mean[denies] for asks, denies in met if p[asks] <= alpha)
-        pvalue = min(3.0 * of_mean[self.demand.denies], *pvalues, 1.0)
+        of_mean = partial(evidence_of_mean, average, margin=self.demand.margin, alpha=alpha)
+        met = {ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION]}
+        pvalues = (of_mean(denies) for asks, denies in met if p[asks] <= alpha)
+        pvalue = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
         return pvalue if pvalue <= alpha else 1.0
 
     def opposite(self, alpha: float) -> Estimate | None:
@@ -455,7 +456,8 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
 
 
 def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
-    slow, fast = slow * case.comparison.inflation, fast * case.comparison.inflation
+    inflation = case.comparison.inflation
+    slow, fast = slow * inflation, fast * inflation
     if max(slow, fast) <= MOST_FORECAST:
         return in_runs(case.sides, slow, fast, "to decide")
     speedup = case.comparison.speedup.value
