@@ -402,7 +402,7 @@ def _tied(groups: tuple[int, ...], n: int) -> Table | None:
         if counts.max() > _MOST_TIED:
             return None
     scores, _, ways = _orders(groups, n, sum(t**3 - t for t in groups) / (size**3 - size))
-    return _tails(scores, ways)
+    return _tails(scores, ways, both=len(groups) == size)
 
 
 def tied_pvalue(groups: tuple[int, ...], n: int, score: float) -> float:
