@@ -258,11 +258,11 @@ def demanding(
     What a session said of some benchmarks comes before what is said of all.
     """
     earlier, asked, usual = before.decision.demands if before else {}, suite.question, Demand()
+    base = Demand(Policy(policy or asked.policy or usual.policy), margin or asked.margin or usual.margin)
 
     def demand(name: str) -> Demand:
         if kept := earlier.get(name):
             return Demand(Policy(policy or kept.policy), margin or kept.margin)
-        base = Demand(Policy(policy or asked.policy or usual.policy), margin or asked.margin or usual.margin)
         return base.of(name, asked.benchmark) or base
 
     return demand

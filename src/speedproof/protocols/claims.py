@@ -62,7 +62,8 @@ class Demand(Struct, frozen=True):
             if one.matches(benchmark):
                 policy, margin = one.policy or policy, one.margin or margin
                 ignored = ignored if one.ignore is None else one.ignore
-        return None if ignored else Demand(policy, margin)
+        alike = (policy, margin) == (self.policy, self.margin)
+        return None if ignored else self if alike else Demand(policy, margin)
 
     @property
     def asks(self) -> str:
@@ -77,10 +78,10 @@ class Demand(Struct, frozen=True):
     @property
     def edges(self) -> tuple[float, ...]:
         """Where the speedups end that it asks for."""
-        low, high = 1 / (1 + self.margin), 1 + self.margin
-        return {"no-regression": (low,), "proven-improvement": (1.0,), "equivalence": (low, high)}[
-            self.policy
-        ]
+        if self.policy is Policy.PROVEN_IMPROVEMENT:
+            return (1.0,)
+        low = 1 / (1 + self.margin)
+        return (low,) if self.policy is Policy.NO_REGRESSION else (low, 1 + self.margin)
 
 
 _SAYS = {
@@ -108,15 +109,14 @@ def evidence(comparison: Comparison) -> dict[str, float]:
     return dict(zip(_SAYS, pvalues, strict=True))
 
 
-def evidence_of_mean(mean: MeanLogRatio, margin: float, alpha: float) -> dict[str, float]:
-    """P-values against the nulls of what contradicts a policy, from the logarithm of a ratio of means.
+def evidence_of_mean(mean: MeanLogRatio, denies: str, margin: float, alpha: float) -> float:
+    """The p-value against the null of what contradicts a policy, from the logarithm of a ratio of means.
 
     Of some over alpha, 1.
     """
-    edge = math.log1p(margin)
-    worse, better = mean.pvalue(-edge, less=True, most=alpha), mean.pvalue(edge, most=alpha)
-    either = min(1.0, 2 * min(worse, better))
-    return {"regression": worse, "slowdown": mean.pvalue(less=True, most=alpha), "difference": either}
+    edge = 0.0 if denies == "slowdown" else math.log1p(margin)
+    worse = mean.pvalue(-edge, less=True, most=alpha)
+    return min(1.0, 2 * min(worse, mean.pvalue(edge, most=alpha))) if denies == "difference" else worse
 
 
 def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
@@ -156,9 +156,11 @@ CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 """The claims that are made of every benchmark, whatever the policy."""
 
 
-def claim(name: str, margin: float, pvalue: float, adjusted: float, alpha: float) -> Claim:
+def claim(
+    name: str, margin: float, pvalue: float, adjusted: float, alpha: float, *, withheld: bool = False
+) -> Claim:
     """A claim by its key of :func:`evidence`."""
-    return Claim(*_named(name, margin), pvalue, adjusted, bool(adjusted <= alpha))
+    return Claim(*_named(name, margin), pvalue, adjusted, adjusted <= alpha and not withheld)
 
 
 @lru_cache

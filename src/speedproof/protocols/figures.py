@@ -129,12 +129,15 @@ def forecasts(
     if rules.margin is not None and speedups:
         ends = 1.0 / (1.0 + rules.margin), 1.0 + rules.margin
         observed = np.asarray(speedups)[rows]
-        values = in_common_unit(slow[rows], fast[rows])
+        within = (observed > ends[0]) & (observed < ends[1])
+    if within.any():
+        values = in_common_unit(slow[rows[within]], fast[rows[within]])
         # Both one-sided tests have to reject, so that each gets half of the risk of missing it.
         both = [runs_needed(*scaled(values[0], values[1], end), rules.alpha, power=0.9) for end in ends]
         same = [np.maximum(getattr(both[0], side), getattr(both[1], side)) for side in ("x", "y")]
-        within = (observed > ends[0]) & (observed < ends[1]) & (same[0] < of_slow)
-        of_slow, of_fast = np.where(within, same[0], of_slow), np.where(within, same[1], of_fast)
+        fewer = same[0] < of_slow[within]
+        within[within] = fewer
+        of_slow[within], of_fast[within] = same[0][fewer], same[1][fewer]
     if inflation is not None:
         of_slow, of_fast = of_slow * inflation[rows], of_fast * inflation[rows]
     flat = (np.ptp(slow[rows], axis=-1) == 0) & (np.ptp(fast[rows], axis=-1) == 0)
@@ -188,7 +191,7 @@ def compared(
     pvalues: Sequence[Sequence[float]],
     ratios: Sequence[Sequence[float]],
     margins: Sequence[AtMargin | None],
-    needed: Callable[[Sequence[int]], Mapping[int, Needed]],
+    needed: Callable[[Sequence[int]], Mapping[int, Needed | None]],
     **columns: Sequence[Any],
 ) -> list[Comparison]:
     """Comparisons of pairs of equal sizes by the columns of their answers.

@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -48,7 +49,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.options import Multiplicity, Policy, quantile_of
-from speedproof.protocols.aggregates import MeanLogRatio, log_ratios
+from speedproof.protocols.aggregates import LogRatios, MeanLogRatio
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
 from speedproof.protocols.claims import (
     ASKS,
@@ -65,7 +66,8 @@ from speedproof.protocols.claims import (
 )
 from speedproof.protocols.figures import MOST_FORECAST, TWO_FILES, in_runs, no_spread_of
 from speedproof.protocols.in_blocks import sequence_of
-from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, hides
+from speedproof.protocols.mean import apart, means
+from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides, over_the_floor
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
@@ -172,7 +174,7 @@ def gate(
 ) -> GateDecision:
     """Hold a candidate to a policy, benchmark by benchmark."""
     pairing = suite.pair(*versions)
-    keys = suite.of(versions[0])
+    keys = [key for key, version in suite.samples if version == versions[0]]
     demands = {key: demand for key in keys if (demand := demand_of(key.benchmark)) is not None}
     ignored = [key for key in keys if key not in demands]
     if not demands:
@@ -192,7 +194,7 @@ def gate(
     rows = _rows(cases, rules, unprovable)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
-        for key, reason in _absences(suite, pairing, versions).items()
+        for key, reason in _absences(suite, pairing, versions, keys).items()
         if key in demands
     )
     return GateDecision(
@@ -215,9 +217,13 @@ def gate(
     )
 
 
-def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict[Key, str]:
+def _absences(
+    suite: Suite, pairing: Pairing, versions: tuple[str, str], keys: Sequence[Key]
+) -> dict[Key, str]:
     """Every key of the reference without a comparable partner, and why."""
     paired = {pair.key for pair in pairing.pairs}
+    if not (lost := [key for key in keys if key not in paired]):
+        return {}
     problems = dict(pairing.incomparable)
     measured: dict[str, list[str]] = {}
     for key, version in (*suite.samples, *suite.not_chosen):
@@ -229,7 +235,7 @@ def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict
             return f"{versions[1]} has {', '.join(others)} of it, not {key.metric}"
         return f"{versions[0]} has measurements of it, {versions[1]} has none"
 
-    reasons = {key: problems.get(key) or lacking(key) for key in suite.of(versions[0]) if key not in paired}
+    reasons = {key: problems.get(key) or lacking(key) for key in lost}
     for key in pairing.only_reference:
         for skipped in suite.skipped:
             if skipped.benchmark == key.benchmark and not skipped.expected:
@@ -237,15 +243,18 @@ def _absences(suite: Suite, pairing: Pairing, versions: tuple[str, str]) -> dict
     return reasons
 
 
-class _Case(Struct, frozen=True, eq=False):
+class _Case(Struct, eq=False):
     """One pair with its demand, before the family is known."""
 
     demand: Demand
     comparison: Comparison
+    p: Mapping[str, float]  # its evidence
     sides: Sides
-    in_mean: Comparison
-    average: MeanLogRatio | None  # the ratio of means; None where it says nothing
+    average: MeanLogRatio | None  # the ratio of means; None where it shows nothing
     blocks: tuple[FloatArray, FloatArray] | None  # of either version, where it was looked at after each
+    by_mean: float = 1.0
+    other_way: Estimate | None = None
+    in_mean: Comparison | None = None  # where one of the two before says something
 
     @property
     def within(self) -> bool:
@@ -256,32 +265,25 @@ class _Case(Struct, frozen=True, eq=False):
     @property
     def withholds(self) -> bool:
         """Whether the mean proves no fail, as it does not allow for looks, or its own assumptions fail."""
-        return self.blocks is not None or bool(self.in_mean.undermining)
+        return self.blocks is not None or bool(self.in_mean and self.in_mean.undermining)
 
-    def against(self, p: Mapping[str, float], alpha: float) -> float:
+    def against(self, alpha: float) -> float:
         """The p-value of the mean against what typical runs do not contradict; 1 if over alpha.
 
         Three times that of its test where they do not meet it either: policy, or no regression.
         """
-        average = self.average
+        average, p = self.average, self.p
         if average is None or not average.error or p[self.demand.denies] <= alpha:
             return 1.0
-        of_mean = evidence_of_mean(average, self.demand.margin, alpha)
-        met = (ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION])
-        pvalues = (of_mean[denies] for asks, denies in met if p[asks] <= alpha)
-        pvalue = min(3.0 * of_mean[self.demand.denies], *pvalues, 1.0)
+        of_mean = partial(evidence_of_mean, average, margin=self.demand.margin, alpha=alpha)
+        met = {ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION]}
+        pvalues = (of_mean(denies) for asks, denies in met if p[asks] <= alpha)
+        pvalue = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
         return pvalue if pvalue <= alpha else 1.0
 
-    def on_average(self, alpha: float) -> Comparison:
-        """The comparison of means, with the speedup that the ratio of means gives."""
-        if self.average is None:
-            return self.in_mean
-        return replace(self.in_mean, speedup=self.average.estimate(2 * alpha))
-
-    @property
-    def other_way(self) -> Estimate | None:
+    def opposite(self, alpha: float) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
-        average, alpha, typical = self.average, self.in_mean.alpha, self.comparison.speedup.value
+        average, typical = self.average, self.comparison.speedup.value
         if average is None or self.blocks is not None or not average.apart(alpha):
             return None
         if alpha < 0.5 and not (average.centre < 0.0 if typical > 1.0 else average.centre > 0.0):
@@ -301,19 +303,27 @@ def _cases(
     cases: dict[Key, _Case] = {}
     for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
-        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor))
-        asked = answers(rules.protocol, prepared), answers("mean", prepared)
-        sides = QUESTIONS[rules.protocol].sides(prepared)
-        for pair, comparison, in_mean, side in zip(alike, *asked, sides, strict=True):
+        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
+        asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
+        ratios = apart(prepared) if rules.protocol == "typical" else [None] * len(alike)
+        some = []
+        for pair, comparison, side, ratio in zip(alike, *asked, ratios, strict=True):
             average = None
             blocks = blocks_of(pair) if comparison.test == SEQUENTIAL else None
             if blocks is not None:
                 x, y = reversed(blocks) if pair.reference.higher_is_better else blocks
                 average = mean_of_blocks(np.log(x) - np.log(y))
-            elif in_mean.log is not None and rules.protocol == "typical":
-                average = log_ratios([in_mean], [pair], floor).mean(like_these=False)
-            cases[pair.key] = _Case(demands[pair.key], comparison, side, in_mean, average, blocks)
+            elif ratio is not None:
+                average = LogRatios.of(*ratio, between_sessions(pair, floor)).mean(like_these=False)
+            case = _Case(demands[pair.key], comparison, evidence(comparison), side, average, blocks)
+            case.by_mean, case.other_way = case.against(rules.alpha), case.opposite(rules.alpha)
+            some.append(case)
             done()
+        told = [i for i, case in enumerate(some) if case.by_mean <= rules.alpha or case.other_way]
+        in_mean = over_the_floor(means(prepared, told), [alike[i] for i in told], floor)
+        for i, comparison in zip(told, in_mean, strict=True):
+            some[i].in_mean = comparison
+        cases.update(zip((pair.key for pair in alike), some, strict=True))
     return [cases[pair.key] for pair in pairs]
 
 
@@ -326,56 +336,54 @@ def _faults(comparison: Comparison) -> str:
 def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
-    evidences = [evidence(case.comparison) for case in cases]
-    by_mean = [case.against(p, alpha) for case, p in zip(cases, evidences, strict=True)]
-    fails_by_mean = [
-        of_mean < p[case.demand.denies] and not case.withholds
-        for case, p, of_mean in zip(cases, evidences, by_mean, strict=True)
-    ]
+    fails_by_mean = [case.by_mean < case.p[case.demand.denies] and not case.withholds for case in cases]
     against = [
-        of_mean if decides else p[case.demand.denies]
-        for case, p, of_mean, decides in zip(cases, evidences, by_mean, fails_by_mean, strict=True)
+        case.by_mean if decides else case.p[case.demand.denies]
+        for case, decides in zip(cases, fails_by_mean, strict=True)
     ]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
-    corrected = correct(against + decided)
-    adjusted = {name: correct([p[name] for p in evidences]) for name in CLAIMED}
+    corrected = correct(against + decided).tolist()
+    adjusted = {name: correct([case.p[name] for case in cases]).tolist() for name in CLAIMED}
     family = sum(not math.isnan(p) for p in against) + len(decided)
-    nothing = [bool(why) or case.comparison.by_few_runs for case, why in zip(cases, unprovable, strict=True)]
-    rows, open_ = [], []
-    for i, (case, p) in enumerate(zip(cases, evidences, strict=True)):
-        demand = case.demand
-        required = claim(demand.asks, demand.margin, p[demand.asks], p[demand.asks], alpha)
-        contradicted = claim(demand.denies, demand.margin, against[i], float(corrected[i]), alpha)
-        withheld = required.proven and case.withholds and by_mean[i] <= alpha
-        if nothing[i] or withheld:
-            required = replace(required, proven=False)
-        if nothing[i]:
-            contradicted = replace(contradicted, proven=False)
+    judged, open_ = [], []
+    for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
+        demand, nothing = case.demand, bool(why) or case.comparison.by_few_runs
+        p, asks = case.p[demand.asks], demand.asks
+        withheld = case.by_mean <= alpha and p <= alpha and case.withholds
+        required = claim(asks, demand.margin, p, p, alpha, withheld=nothing or withheld)
+        contradicted = claim(demand.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing)
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
             once = case.comparison.needed == TWO_FILES
-            why = unprovable[i] if once else _too_few(case, contradicted, family, rules) or unprovable[i]
+            why = why if once else _too_few(case, contradicted, family, rules) or why
             if withheld and not why:
-                faults = "" if case.blocks is not None else _faults(case.in_mean)
+                faults = "" if case.in_mean is None or case.blocks is not None else _faults(case.in_mean)
                 why = WORSE_ON_AVERAGE + f", at a risk that is unknown: {faults}" * bool(faults)
             why = why or _why(case, required, contradicted, family, rules)
             needed = Needed(None, None, why) if why else None
             open_ += [] if why else [i]
-        on_average = contradicted.proven and fails_by_mean[i]
-        comparison = case.on_average(alpha) if on_average else replace(case.comparison, needed=needed)
+        judged.append((nothing, withheld, required, contradicted, outcome, needed))
+    runs, rows = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True)), []
+    for i, (nothing, withheld, required, contradicted, outcome, needed) in enumerate(judged):
+        case, average, margin = cases[i], cases[i].other_way, cases[i].demand.margin
+        comparison, changes = case.comparison, dict[str, object](needed=runs.get(i, needed))
+        if case.in_mean is not None and case.average is not None:
+            if contradicted.proven and fails_by_mean[i]:
+                comparison, average = case.in_mean, None
+                changes = {"speedup": case.average.estimate(2 * alpha)}
+            elif withheld:
+                average = case.in_mean.speedup
+            if average is not None:
+                changes["slow_runs"] = case.in_mean.slow_runs
+        if nothing:
+            changes["verdict"] = Verdict.UNDECIDED
+        if any(getattr(comparison, name) is not value for name, value in changes.items()):
+            comparison = replace(comparison, **changes)
         claims = tuple(
-            claim(name, demand.margin, p[name], float(q[i]), alpha) for name, q in adjusted.items()
+            [claim(n, margin, case.p[n], q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
         )
-        if nothing[i]:
-            comparison = replace(comparison, verdict=Verdict.UNDECIDED)
-            claims = tuple(replace(one, proven=False) for one in claims)
-        average = case.in_mean.speedup if withheld else None if on_average else case.other_way
-        if average is not None:
-            comparison = replace(comparison, slow_runs=case.in_mean.slow_runs)
-        rows.append(GateRow(comparison, demand, outcome, required, contradicted, claims, average))
-    for i, runs in zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True):
-        rows[i] = replace(rows[i], comparison=replace(rows[i].comparison, needed=runs))
+        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
     return tuple(rows)
 
 
@@ -448,7 +456,8 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
 
 
 def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
-    slow, fast = slow * case.comparison.inflation, fast * case.comparison.inflation
+    inflation = case.comparison.inflation
+    slow, fast = slow * inflation, fast * inflation
     if max(slow, fast) <= MOST_FORECAST:
         return in_runs(case.sides, slow, fast, "to decide")
     speedup = case.comparison.speedup.value

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
-from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
+from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists, log_speedups
 from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, in_batches
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import Comparison, LogSpeedup
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.power import runs_needed_means
@@ -30,6 +30,7 @@ from speedproof.stats.ratio import (
     welch_from,
 )
 from speedproof.stats.scaling import location_ratios, mean, middle
+from speedproof.stats.special import normal_quantile
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
@@ -108,9 +109,28 @@ def decide_mean(
     return Decision(lacking_x, lacking_y, pvalue, slower, (normal_x, normal_y, pooled))
 
 
-def means(prepared: PreparedPairs) -> list[Comparison]:
-    """Compare the means of several pairs by the protocol of figure 1."""
-    return in_batches(prepared.sides("mean"), partial(_answers, rules=prepared.rules))
+def means(prepared: PreparedPairs, some: Sequence[int] | None = None) -> list[Comparison]:
+    """Compare the means of several pairs, or of some of them, by the protocol of figure 1."""
+    sides = prepared.sides("mean")
+    asked = sides if some is None else [sides[i] for i in some]
+    return in_batches(asked, partial(_answers, rules=prepared.rules))
+
+
+def apart(prepared: PreparedPairs) -> list[tuple[float, LogSpeedup] | None]:
+    """The ratios of means, with their logarithms, of pairs whose means may be shown to differ at the risk."""
+    return in_batches(prepared.sides("mean"), partial(_apart, alpha=prepared.rules.alpha))
+
+
+def _apart(sides: SameSizes, alpha: float) -> list[tuple[float, LogSpeedup] | None]:
+    ratios, errors = location_ratios(mean, *sides.values), log_ratio_of_means(*sides.values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.abs(np.log(ratios) - errors.bias) / errors.error
+    # No tail of Student's distribution is lighter than the normal one.
+    perhaps = (distance >= normal_quantile(1.0 - alpha) - 1e-6).tolist()
+    return [
+        (ratio, log) if may and log is not None else None
+        for may, ratio, log in zip(perhaps, ratios, log_speedups(ratios, errors), strict=True)
+    ]
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
@@ -34,6 +34,7 @@ from speedproof.stats.scaling import with_headroom
 if TYPE_CHECKING:
     from speedproof.protocols.noise_floor import NoiseFloor
 
+_Answer = TypeVar("_Answer")
 KSRule = Literal["legacy", "r422"]
 StandsForAProcess = Literal["mean", "median"]
 UNNAMED = Key("")
@@ -64,6 +65,7 @@ class Rules(Struct, frozen=True):
     bootstrap: bool = False
     # How much sessions of identical code differ: what sides of few sessions are held against
     floor: NoiseFloor | None = None
+    forecast: bool = True  # whether to tell how many runs would decide of the typical run
 
     def __post_init__(self) -> None:
         if not LEAST_RISK <= self.alpha < 1:
@@ -268,9 +270,9 @@ class PreparedPairs:
         return AllSides(sides)
 
 
-def in_batches(sides: Sequence[Sides], answers: Callable[[SameSizes], list[Comparison]]) -> list[Comparison]:
+def in_batches(sides: Sequence[Sides], answers: Callable[[SameSizes], list[_Answer]]) -> list[_Answer]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
-    comparisons: dict[int, Comparison] = {}
+    found: dict[int, _Answer] = {}
     for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches():
-        comparisons.update(zip(rows, answers(alike), strict=True))
-    return [comparisons[i] for i in range(len(sides))]
+        found.update(zip(rows, answers(alike), strict=True))
+    return [found[i] for i in range(len(sides))]

@@ -9,7 +9,7 @@ the test takes them for as many independent ones as tell as much: a verdict hold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import is_
@@ -174,7 +174,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     order = _of_order(sides, slow, fast, rules, pvalues, (factors, slowly))
     chances = zip(*lists(bounds.chance, bounds.chance_low, bounds.chance_high), strict=True)
 
-    def needed(undecided: Sequence[int]) -> dict[int, Needed]:
+    def needed(undecided: Sequence[int]) -> Mapping[int, Needed | None]:
         """Runs that can decide at all, or that would find the difference that was observed."""
         n, m = slow.shape[-1], fast.shape[-1]
         if one_order(n, m) > rules.alpha:
@@ -182,13 +182,14 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
                 k for k in count(2) if one_order(k, k) <= rules.alpha and not few_separate(k, rules.alpha)
             )
             return fewest(sides, undecided, next(counts))
-        runs = forecasts(sides, slow, fast, rules, undecided, runs_needed, ratios[0], factors)
+        known = (sides, slow, fast, rules, undecided, runs_needed, ratios[0], factors)
+        runs = forecasts(*known) if rules.forecast else {}
         # Of runs that drift more tell no more, nor of one that takes no time.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()
         return {
-            i: ZEROS[sides[i].x.unit == "s"] if nothing[i] else DRIFT if drifts[i] else need
-            for i, need in runs.items()
+            i: ZEROS[sides[i].x.unit == "s"] if nothing[i] else DRIFT if drifts[i] else runs.get(i)
+            for i in undecided
         }
 
     return compared(

@@ -64,7 +64,7 @@ class _Line:
     """A benchmark with what its row and its sentences are made of."""
 
     def __init__(self, result: GateDecision, row: GateRow) -> None:
-        self.row, self.of = row, row.comparison
+        self.result, self.row, self.of = result, row, row.comparison
         better, worse = words.gain_and_loss(self.of)
         self.words = {"better": better, "worse": worse, "margin": share(row.demand.margin)}
         # Whether the mean alone contradicts the policy, or is proven to go the other way.
@@ -121,9 +121,9 @@ class _Line:
     @property
     def alone_at_least(self) -> float:
         """The bound that an undecided one proves by itself where no number of runs is told; else 0."""
-        low, high = self.of.certified.low, self.of.certified.high
         if self.row.outcome is not Outcome.UNDECIDED or words.few(self.of) or self.alone not in words.CHANGED:
             return 0.0
+        low, high = self.of.certified.low, self.of.certified.high
         bound = max(low, 1 / high if high > 0 else math.nan)
         return bound if 1 + 1e-9 < bound < math.inf else 0.0
 
@@ -148,8 +148,8 @@ class _Line:
             return _least(low) if low < math.inf else None
         return _most(factor(1 / low, 1, 3), f" {self.words['worse']}") if low > 0 else None
 
-    def shown(self, name: Cell, *, limits: bool) -> Row:
-        """The row, without its sentence."""
+    def shown(self, name: Cell, *, limits: bool, folded: bool) -> Row:
+        """The row."""
         outcome, style, meaning = _ROWS[self.row.outcome]
 
         def cells() -> Iterator[Cell]:
@@ -170,7 +170,8 @@ class _Line:
                 spans=True,
             )
 
-        return Row(Later(cells), self.of.benchmark, meaning, kind=meaning)
+        said = partial(sentence, self.result, self.row)
+        return Row(Later(cells), self.of.benchmark, meaning, said, kind=meaning, folded=folded)
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
@@ -316,7 +317,8 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
     Without their limit where the headline tells the one that all of them have.
     """
     prefixed, named = benchmark_column([line.of.benchmark for line in lines])
-    ordered = sorted(lines, key=lambda line: ([*_ROWS].index(line.row.outcome), -line.severity))
+    order = [*_ROWS]
+    ordered = sorted(lines, key=lambda line: (order.index(line.row.outcome), -line.severity))
     outcomes = {line.row.outcome for line in lines}
     failing = bool(result.absent or outcomes - {Outcome.PASS})
     one_limit = Outcome.FAIL in outcomes or result.outcome is not Outcome.FAIL
@@ -334,8 +336,7 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         if not folded or not held:
             needs = line.row.outcome is Outcome.UNDECIDED and words.few(line.of)
             held.add("needed" if needs else "proven")
-        made = line.shown(named(_qualified(line.of, several)), limits=limits)
-        rows.append(replace(made, folded=folded, message=partial(sentence, result, line.row)))
+        rows.append(line.shown(named(_qualified(line.of, several)), limits=limits, folded=folded))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
     sides = {(line.of.reference.label, line.of.candidate.label) for line in lines}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from functools import cache
 
 from speedproof.data.names import plural as plural
 from speedproof.data.units import format_value, scale_of
@@ -50,6 +51,7 @@ def percent(share: float, digits: int = 3) -> str:
     return f"{float(f'{100 * share:.{digits}g}'):g} %" if math.isfinite(share) else "-"
 
 
+@cache
 def share(value: float) -> str:
     """A share that was asked for, in percent with all its digits: ``"2 %"``, ``"0.5 %"``."""
     return f"{float(f'{100 * value:.10g}'):g} %"

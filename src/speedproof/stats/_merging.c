@@ -257,7 +257,7 @@ static double enough(const Test *test, double critical) {
     double low = 0.0, high = 1e3;
     if (least < 2.0 || test->curvature > 0.09 || !(critical > 0.0 && stretched(test, high, least) > critical))
         return INFINITY;
-    for (int step = 0; step < 32; step++) {
+    for (int step = 0; step < 20; step++) {
         const double middle = 0.5 * (low + high);
         if (stretched(test, middle, least) > critical) high = middle;
         else low = middle;
@@ -431,18 +431,33 @@ static void bounds_of(const Grid *of, const Test *test, double rounding, double 
         found[2] = edges[low < 0 ? 0 : low], found[3] = edges[(high < 0 ? count : high) + 1];
 }
 
+/* The ratio beside so many of each x: the greatest of them, or the least of the others. */
+static double beside(const Grid *of, const Py_ssize_t *ends, int above) {
+    double found = above ? INFINITY : 0.0;
+    for (Py_ssize_t i = 0; i < of->n; i++) {
+        const Py_ssize_t j = ends[i] - !above;
+        if (j < 0 || j == of->m) continue;
+        const double value = at_place(of, i, j);
+        found = (above ? value < found : value > found) ? value : found;
+    }
+    return found;
+}
+
 /* The least score of the real states up to that at gamma, or the greatest from it on. What lies farther off is surely
  * no more extreme than the score at gamma, and within that only what a few multiplications do not rule out is scored;
- * where no real state is as extreme, or nothing is sure, all are walked through. */
+ * where no real state is as extreme, or nothing is sure, all are walked through. At first a few are: where the statistic
+ * is beyond and so many pairs, all moved to the same end, would not bring it back, nothing that follows counts. */
 static double extreme(const Grid *of, const Test *test, double rounding, double gamma, int least, int sure,
                       const Room *room) {
     const double n = test->n, m = test->m, sign = least ? 1.0 : -1.0;
     const double of_x = test->factor_x / (n * n * (n - 1.0) * (m * m));
     const double of_y = test->factor_y / (m * m * (m - 1.0) * (n * n));
-    const Py_ssize_t count = of->n * of->m, at = lost_upto(of, gamma, room->upto), step = least ? -1 : 1;
-    const State here = state_of(room->upto, of->n, of->m);
+    Py_ssize_t *const ends = least ? room->upto : room->below;
+    const Py_ssize_t count = of->n * of->m, at = lost_upto(of, gamma, ends), step = least ? -1 : 1;
+    const State here = state_of(ends, of->n, of->m);
     double won = (double)(count - at), square_x = here.square_x, square_y = here.square_y, best = INFINITY;
     const double there = sign * score(test, won, square_x, square_y);
+    if (at == 0 || at == count) return sign * there;
     const double free = (test->free_x < test->free_y ? test->free_x : test->free_y) - 0.5;
     const double beyond = sure && there > 0.0 ? enough(test, there) : INFINITY;
     const double floor = there * test->floor * (1.0 + 1e-6), reach = there * there + 3.0;
@@ -454,19 +469,24 @@ static double extreme(const Grid *of, const Test *test, double rounding, double 
     Py_ssize_t far = !sure ? -1 : there > 0.0 ? surely(test, (double)count, there, beyond) - 1 : count / 2;
     const Py_ssize_t apart = least ? at : count - at;
     if (far >= apart) far = apart - 1;
-    const Py_ssize_t end = least ? far : count - far, slack = FEW + count / 16;
-    Near low_near = about(of, least ? end : at - 1), high_near = about(of, least ? at + 1 : end);
-    const Py_ssize_t first = least ? smallest(of, &low_near, end - slack, end, 0, room->below)
-                                   : smallest(of, &low_near, at - 1 - FEW, at - 1, 0, room->below);
-    const Py_ssize_t last = least ? smallest(of, &high_near, at + 1, at + 1 + FEW, 1, room->upto)
-                                  : smallest(of, &high_near, end, end + slack, 1, room->upto);
+    const int some = sure > 1 && there > 0.0 && apart - far > 2 * FEW;
+    if (some) far = apart - FEW;
+    const Py_ssize_t end = least ? far : count - far, slack = some ? FEW : FEW + count / 16;
+    Near near = about(of, end);
+    if (some) near.gamma = gamma, near.reached = at;
+    const Py_ssize_t first = least ? smallest(of, &near, end - slack, end, 0, room->below) : at;
+    const Py_ssize_t last = least ? at : smallest(of, &near, end, end + slack, 1, room->upto);
     sort_between(of, first, last, room);
-    const double *const edges = room->edges;
+    double *const edges = room->edges;
+    edges[least ? at + 1 : at] = beside(of, ends, least);
+    int done = 0;
     for (Py_ssize_t k = at; k != end && k >= 0 && k <= count; k += step) {
         if (k == 0 || k == count || edges[k + 1] > edges[k] * rounding) {
             const double effect = won / (double)count - 0.5, lost = (double)count - won, size = sign * effect;
             const double total = of_x * (n * square_x - won * won) + of_y * (m * square_y - lost * lost);
             const int outside = size > floor && effect * effect > beyond * total;
+            done = outside && size > (1.0 + 1e-6) * beyond * (of_x + of_y) * (least ? lost : won) * (double)count;
+            if (done) break;
             if (!outside && !(total > 0.0 && effect * effect < within * total)) {
                 const double scored = sign * score(test, won, square_x, square_y);
                 best = scored < best ? scored : best;
@@ -478,6 +498,7 @@ static double extreme(const Grid *of, const Test *test, double rounding, double 
         square_x += (double)step * (1.0 - 2.0 * (m - (double)(uint32_t)crossed.at));
         square_y += (double)step * (1.0 + 2.0 * (double)(crossed.at >> 32));
     }
+    if (best <= there && some && !done) return extreme(of, test, rounding, gamma, least, 1, room);
     return sure && !(best <= there) ? extreme(of, test, rounding, gamma, least, 0, room) : sign * best;
 }
 
@@ -678,7 +699,7 @@ static PyObject *extremes(PyObject *self, PyObject *arguments) {
     else {
         Grid of = {all.x.buf, all.y.buf, n, m, 1};
         for (Py_ssize_t row = 0; row < rows; row++, of.x += n, of.y += m)
-            ((double *)all.of_y.buf)[row] = extreme(&of, (Test *)all.of_x.buf + row, rounding, gamma, least, 1, &room);
+            ((double *)all.of_y.buf)[row] = extreme(&of, (Test *)all.of_x.buf + row, rounding, gamma, least, 2, &room);
         answer = Py_NewRef(Py_None);
     }
     free(room.memory);

@@ -168,6 +168,7 @@ def _constants(n: int, m: int, inflation: FloatArray, effective: FloatArray) -> 
 def _orders(groups: tuple[int, ...], n: int, tied: float = 0.0) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Every way to call n of the tied values x and the rest y: its score and statistic, with multiplicities.
 
+    Where none tie, those by which X wins half of the pairs or more: the others are the same in reverse.
     The three sums are packed into one integer: twice `won`, and four times each sum of squares, are whole. Of many
     values that tie it has more than 64 bits.
     """
@@ -179,6 +180,7 @@ def _orders(groups: tuple[int, ...], n: int, tied: float = 0.0) -> tuple[FloatAr
         packed, ways = _merged(*_listed(groups, n, m, bits)[n])
     else:
         every = _joined(n, m, bits)
+        every = every[every >= n * m << sum(bits)]
         every.sort()  # in its place: memory that is taken anew costs as much as the work
         first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
         packed, ways = every[first], np.diff(first, append=every.size).astype(np.float64)
@@ -269,11 +271,15 @@ def _curvature(effective: ArrayLike) -> FloatArray:
     return _CURVATURE / np.asarray(effective, dtype=np.float64)
 
 
-def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
-    """All statistics; what is equal but for rounding is one."""
+def _tails(statistic: FloatArray, ways: FloatArray, *, both: bool = False) -> Table:
+    """All statistics, or those above 0 with their opposites; what is equal but for rounding is one."""
     order = np.argsort(statistic)
-    ascending = statistic[order]
-    upper = np.cumsum(ways[order][::-1])[::-1]
+    ascending, ways = statistic[order], ways[order]
+    if both:
+        above = int(np.searchsorted(ascending, 0.0, side="right"))
+        ascending = np.concatenate((-ascending[above:][::-1], ascending))
+        ways = np.concatenate((ways[above:][::-1], ways))
+    upper = np.cumsum(ways[::-1])[::-1]
     upper /= upper[0]
     finite = np.nan_to_num(ascending, posinf=1e300, neginf=-1e300)
     new = np.flatnonzero(np.diff(finite) > _SAME * np.maximum(np.abs(finite[1:]), 1.0))
@@ -373,7 +379,7 @@ def null_distribution(n: int, m: int, independent: bool) -> Null:
     while math.comb(small + large, small) > _MOST_ORDERS:
         large -= 1
     scores, plain, ways = _orders((1,) * (small + large), small)
-    return Null(n, m, _tails(scores, ways), _tails(plain, ways))
+    return Null(n, m, _tails(scores, ways, both=True), _tails(plain, ways, both=True))
 
 
 @lru_cache(maxsize=256)
@@ -396,7 +402,7 @@ def _tied(groups: tuple[int, ...], n: int) -> Table | None:
         if counts.max() > _MOST_TIED:
             return None
     scores, _, ways = _orders(groups, n, sum(t**3 - t for t in groups) / (size**3 - size))
-    return _tails(scores, ways)
+    return _tails(scores, ways, both=len(groups) == size)
 
 
 def tied_pvalue(groups: tuple[int, ...], n: int, score: float) -> float:

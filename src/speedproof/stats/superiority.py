@@ -118,8 +118,7 @@ def typical_ratio_tests(
     n, m = pairs.sizes
     pvalues = np.full((len(gammas), 2, pairs.x.shape[0]), np.nan)
     known = None if at_one is None else (at_one.pvalue.reshape(-1), at_one.pvalue_less.reshape(-1))
-    few = n * m <= _MOST_RATIOS and any(gamma != 1.0 for gamma in gammas)
-    at_once = max(1, _AT_ONCE // (n * m if few else n + m))
+    at_once = _rows_at_once(n, m)
     for start in range(0, pairs.x.shape[0], at_once):
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
@@ -129,6 +128,11 @@ def typical_ratio_tests(
             part = unshifted if gamma == 1.0 else monotone(gamma, next(shifted), unshifted, _meant(rows))
             pvalues[k, :, which] = part.pvalue, part.pvalue_less
     return [OneSided(*of.reshape(2, *pairs.shape)) for of in pvalues]
+
+
+def _rows_at_once(n: int, m: int) -> int:
+    """Of how many pairs arrays may be made, of all their ratios where nothing is compiled."""
+    return max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
 
 
 def _at_one(
@@ -228,7 +232,7 @@ def _solve(pairs: Pairs, alpha: float, order: PooledOrder | None) -> tuple[Float
     at_one, of_chance = _at_one(pairs, alpha, order)
     pvalue, pvalue_less = at_one.pvalue, at_one.pvalue_less
     estimate, low, high = np.empty((3, pairs.x.shape[0]))
-    at_once = max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
+    at_once = _rows_at_once(n, m)
     for start in range(0, pairs.x.shape[0], at_once):
         some = slice(start, start + at_once)
         estimate[some], low[some], high[some] = _ends(pairs.rows(some), alpha)
