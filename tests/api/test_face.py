@@ -20,7 +20,7 @@ import pytest
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.cli.main import every_command, main
+from speedproof.cli.main import every_command
 from speedproof.errors import FormatError, Parameter
 
 ROOT = Path(__file__).parents[2]
@@ -207,39 +207,14 @@ def test_files_may_be_a_list_and_a_risk_is_told_as_its_complement() -> None:
         untyped(*pair(), alpha=0.1)
 
 
-@pytest.mark.parametrize("confidence", ["50%", "0.95"])
-def test_a_suite_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str], confidence: str) -> None:
-    """One report, whichever way it was asked for, at any confidence."""
-    assert main(["compare", O2, O3, "--confidence", confidence]) == 0
-    told, _, hints = capsys.readouterr().out.partition("\n--details")
-    assert "--explain" in hints
-    assert str(sp.compare_suite(sp.read(O2, O3), confidence=confidence)) == told.rstrip("\n")
-
-
-def test_a_suite_writes_what_the_command_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every protocol of --json, by default and by the command's word for it."""
-    assert main(["compare", O2, O3, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    suite = sp.read(O2, O3)
-    assert json.loads(sp.compare_suite(suite).to_json()) == told
-    assert json.loads(sp.compare_suite(suite, protocols="all").to_json()) == told
-    with pytest.raises(sp.SpeedproofError, match=r"choose one of 'typical', .*'all'"):
-        sp.compare_suite(suite, protocols="every")  # type: ignore[arg-type]
-
-
-def test_a_gate_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """And its exit code is the command's."""
-    code = main(["gate", "--baseline", O2, "--candidate", O3, "--skip", "sieve"])
-    g = sp.gate(sp.read(O2, O3, skip="sieve"))
-    assert (str(g), g.exit_code) == (capsys.readouterr().out.rstrip("\n"), code)
-
-
 def test_several_candidates_ask_for_a_choice() -> None:
     """What speaks of two versions is refused while there are more, naming the remedy."""
     s = sp.compare_suite(sp.read(f"a={O2}", f"b={O3}", f"c={O2}"))
     with pytest.raises(sp.SpeedproofError, match=r"\.against"):
         _ = s.geometric_mean
     assert s.against("b").geometric_mean is not None
+    with pytest.raises(sp.SpeedproofError, match=r"choose one of 'typical', .*'all'"):
+        sp.compare_suite(sp.read(O2, O3), protocols="every")  # type: ignore[arg-type]
     ranked = sp.rank(sp.read(f"a={O2}", f"b={O3}"), resamples=20)
     assert str(sp.rank(sp.read(f"a={O2}", f"b={O3}"), mixtures=False)) == str(
         ranked
