@@ -106,18 +106,6 @@ def test_the_program_itself_needs_click_alone(asked: str) -> None:
     assert not [m for m in loaded if m.startswith(layers)]
 
 
-def test_lists_and_arrays_and_units_are_one_thing() -> None:
-    """The same values as a list in milliseconds, an array in seconds and a Sample give the same answer."""
-    x, y = pair()
-    answers = [
-        sp.compare(x.tolist(), y.tolist(), unit="ms"),
-        sp.compare(x, y, unit="ms"),
-        sp.compare(sp.sample(x, unit="ms"), sp.sample(y, unit="ms")),
-    ]
-    assert len({(r.verdict, r.speedup, float(r.lower), float(r.upper)) for r in answers}) == 1
-    assert answers[0].verdict is sp.Verdict.FASTER
-
-
 def test_a_row_is_a_process() -> None:
     """Values in two dimensions are nested: the protocols use one value a process."""
     x, y = pair(60)
@@ -336,19 +324,6 @@ def test_results_survive_pickling() -> None:
     assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
     found = FormatError("a.csv", "line 2", "give ", Parameter("by", "rev"))
     assert pickle.loads(pickle.dumps(found)).on_command_line() == "a.csv: line 2: give --by rev"
-
-
-def test_samples_and_suites_are_equal_by_content() -> None:
-    x, y = pair()
-    made = sp.Suite.of_samples({"a": {"old": x, "new": y}})
-    assert made == sp.Suite.of_samples({"a": {"old": x.tolist(), "new": y}})
-    assert sp.sample(x) == sp.sample(x.copy()) != sp.sample(y)
-    assert sp.sample(x) != sp.sample(x, name="x")
-    assert sp.sample(x) != sp.sample(x.reshape(2, -1))
-    assert made not in (sp.Suite.of_samples({"a": {"old": x, "new": x}}), None, x.size)
-    for other in ({"b": {"old": x, "new": y}}, {"a": {"new": y, "old": x}}):
-        assert made != sp.Suite.of_samples(other)
-    assert sp.compare(x, y) == sp.compare(x, y) != sp.compare(x, y, confidence=0.9)
 
 
 def test_what_was_left_out_is_printed() -> None:

@@ -1,7 +1,6 @@
 """Samples and suites: what they refuse, how they pool, what is told of them; nothing is lost without a word."""
 
 import inspect
-from typing import Any
 
 import numpy as np
 import pytest
@@ -50,16 +49,6 @@ def test_the_first_runs_of_nobody_knows_which_order() -> None:
 
 def test_its_signature_is_all_public() -> None:
     assert not [name for name in inspect.signature(Sample).parameters if name.startswith("_")]
-
-
-def test_values_cannot_be_changed() -> None:
-    """A sample keeps its own copy, which is read-only."""
-    values = np.array([1.0, 2.0])
-    sample = Sample(values)
-    values[0] = 9.0
-    assert sample.values[0] == 1.0
-    with pytest.raises(ValueError, match="read-only"):
-        sample.values[0] = 3.0
 
 
 def test_as_many_processes_as_values() -> None:
@@ -120,31 +109,6 @@ def test_one_bad_benchmark_does_not_lose_the_others() -> None:
     suite = Suite.from_records([("a", record("bad", float("nan"))), ("a", record("good", 1.0))])
     assert ([k.benchmark for k in suite.keys], suite.skipped[0].benchmark) == (["good"], "bad")
     assert "finite" in suite.skipped[0].reason
-
-
-@given(st.lists(st.tuples(
-    st.sampled_from("xyz"), st.lists(st.floats(-1, 10), max_size=3),
-    st.sampled_from(["", "1.json", "2.json"]), st.sampled_from(["", "result 1"]),
-    st.sampled_from([frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})]),
-    st.sampled_from([None, (1.0, 2.0)]), st.sampled_from([None, Direction.HIGHER]),
-), max_size=8))  # fmt: skip
-def test_a_sample_does_not_depend_on_its_neighbours(rows: list[tuple[Any, ...]]) -> None:
-    """Many records give the samples that each gives alone."""
-    names = ("path", "where", "traits", "span", "direction")
-    records = [
-        (version, Record(f"b{i}", np.array(values, dtype=float), **dict(zip(names, more, strict=True))))
-        for i, (version, values, *more) in enumerate(rows)
-    ]
-    alone = [Suite.from_records([record]) for record in records]
-    together = Suite.from_records(records)
-    assert together.samples == {key: sample for suite in alone for key, sample in suite.samples.items()}
-    assert sorted(map(str, together.skipped)) == sorted(str(s) for suite in alone for s in suite.skipped)
-    for (_, record), suite in zip(records, alone, strict=True):
-        for key in suite.samples:
-            kept = together.samples[key].values
-            record.values[:] = 99.0
-            assert not kept.flags.writeable
-            assert 99.0 not in kept
 
 
 def test_pairs_of_two_units_or_directions_are_problems() -> None:

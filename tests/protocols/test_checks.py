@@ -242,34 +242,6 @@ def test_how_much_few_sessions_differ() -> None:
     assert caveats_told((mixed[0], mixed[1])) == []
 
 
-def test_of_one_process_twice_the_same_and_stopped() -> None:
-    """Each side that is one process; a benchmark that holds the same values twice has no other caveat."""
-    process = one(1.0, processes=np.zeros(6, dtype=np.int64))
-    marked = one(2.0, traits=frozenset({Trait.ONE_PROCESS}))
-    free, two = one(3.0), one(4.0, processes=np.repeat([0, 1], 3))
-    run = Sample(
-        np.array([1.0]), processes=np.zeros(1, dtype=np.int64), traits=frozenset({Trait.ONE_PROCESS})
-    )
-    several = Assumption.SEVERAL_PROCESSES
-    assert caveats_told((process, free)) == [(several, ("old",), (), "")]
-    both = Sample(np.array([1.0, 2.0]), processes=np.zeros(2, dtype=np.int64))
-    assert caveats_told((free, both)) == caveats_told((run, both)) == [(several, ("new",), (), "")]
-    assert caveats_told((two, marked)) == [(several, ("new",), (), "")]
-    assert caveats_told((process, marked), (free, run)) == [(several, BOTH, ("b0",), "")]
-    assert caveats_told((run, two), (process, process), (free, free)) == [
-        (Assumption.TWO_MEASUREMENTS, BOTH, ("b1", "b2"), "")
-    ]
-    assert caveats_told((process, process)) == [(Assumption.TWO_MEASUREMENTS, BOTH, (), "")]
-    stopped = frozenset({Trait.STOPPED_ON_RESULT})
-    a, b, c = (one(level, traits=marks, source=f"{name}.jsonl line {line}") for level, name, line, marks in (
-        (1.0, "r", 7, stopped), (2.0, "r", 12, frozenset()), (3.0, "s", 3, stopped),
-    ))  # fmt: skip
-    planned = Assumption.PLANNED_SIZE, BOTH
-    assert caveats_told((a, b)) == caveats_told((b, a)) == [(*planned, (), "r.jsonl")]
-    assert caveats_told((a, c)) == [(*planned, (), "FILE")]
-    assert caveats_told((free, two), (b, free), (b, a)) == [(*planned, ("b2",), "r.jsonl")]
-
-
 def decided(n: int, m: int, **fields: Any) -> Any:
     usual = {"protocol": "typical", "paired": False, "repeated": "run", "alpha": 0.05, "benchmark": "b"}
     made = SimpleNamespace(

@@ -234,20 +234,3 @@ def test_p_equal_to_alpha_is_equivalent() -> None:
             rules = Rules(alpha=float(alpha), margin=0.01)
             (again,) = compare_samples(x, y, rules, protocols=(result.protocol,))
             assert (again.verdict is Verdict.EQUIVALENT) == same, result.protocol
-
-
-def test_a_single_run_at_the_risk_that_its_number_reaches() -> None:
-    """n runs that are all won bound the chance by alpha^(1 / n), which has to exceed one half."""
-    for alpha in (0.3, 0.25, 0.2, 0.125, 0.05, 0.01):
-        least = next(n for n in range(1, 99) if alpha ** (1 / n) > 0.5 + 1e-12)
-        for n, m in ((least - 1, 9), (9, least - 1), (least, 9), (9, least), (least, least)):
-            x = Sample(np.linspace(51.0, 50.0 + n, n))
-            y = Sample(np.linspace(51.0, 50.0 + m, m) + 0.5 * (n - m) + 0.001)
-            found = compare_single_runs(x, y, Rules(alpha))
-            assert found.speedup.confidence == 1 - alpha
-            assert found.verdict is Verdict.UNDECIDED
-            assert found.needed is not None
-            assert found.needed.least == (min(n, m) < least)
-            if found.needed.least:
-                expected = tuple(least if size < least else None for size in (n, m))
-                assert (found.needed.reference, found.needed.candidate) == expected

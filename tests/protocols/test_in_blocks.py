@@ -152,32 +152,6 @@ def test_a_steadier_metric_is_not_said_to_decide(tmp_path: Path) -> None:
     assert "--decide-by" not in told
 
 
-@pytest.mark.parametrize(("sessions", "alpha"), [(("s", "s", "s"), 0.025), (("s", "s", "t"), 0.05)])
-def test_candidates_share_the_risk_of_each_benchmarks_session(
-    tmp_path: Path, sessions: tuple[str, ...], alpha: float
-) -> None:
-    """Two benchmarks may be of two sessions; a version that was measured in another one took no turns."""
-    names = ("old", "new", "more")
-    lines: list[Line] = []
-    for benchmark in ("b", "c"):
-        for name in dict.fromkeys(sessions):
-            planned = tuple(
-                PlannedVersion(v, (v,), v) for v, of in zip(names, sessions, strict=True) if of == name
-            )
-            if len(planned) == 1:  # beside another, so that it is in random order, too
-                planned += (PlannedVersion("x", ("x",), "x"),)
-            head = (PlannedBenchmark(benchmark, planned, {}),)
-            lines.append(SessionLine(SCHEMA, benchmark + name, "2026-01-01T00:00:00+00:00", 1, head))
-            for i in range(12):
-                lines += [
-                    RunLine(benchmark + name, benchmark, v.name, i, 0, 0.0, {"time": 1.0 + 0.01 * (i % 5)})
-                    for v in planned
-                    if v.name in names
-                ]
-    result = sp.compare_suite(sp.read(write(tmp_path / "s.jsonl", *lines)), protocols=["typical"])
-    assert {c.alpha for r in result.results for c in r.comparisons} == {alpha}
-
-
 @pytest.mark.parametrize("count", [10, 12])
 def test_candidates_show_the_confidence_of_their_bounds(tmp_path: Path, count: int) -> None:
     """Two candidates share a risk of 1 %: bounds hold at 99.5 %, and no proven row lacks its bound or a word."""

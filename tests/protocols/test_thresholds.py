@@ -3,7 +3,6 @@
 import itertools
 import math
 from contextlib import nullcontext
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,12 +17,11 @@ from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.options import Policy
 from speedproof.protocols.claims import Demand
-from speedproof.protocols.figures import at_margins, state_of, verdict_of
+from speedproof.protocols.figures import state_of, verdict_of
 from speedproof.protocols.gate import GateRules
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import AtMargin, LogSpeedup, State, Verdict
-from speedproof.stats.estimate import OneSided
 
 
 def test_where_a_figure_ends() -> None:
@@ -52,25 +50,6 @@ def test_verdicts_of_pvalues() -> None:
         else:
             expected = Verdict.SLOWER if q <= alpha else Verdict.UNDECIDED
         assert verdict_of(p, q, at, alpha) is expected
-
-
-def test_pvalues_at_both_ends_of_a_margin() -> None:
-    """1 / (1 + m) and 1 + m: which is which, and which pairs have none."""
-
-    def test(gamma: float) -> OneSided:
-        return OneSided(np.array([0.1, 0.2, 0.3]) * gamma, np.array([0.4, 0.3, 0.2]) * gamma)
-
-    m, known = 0.25, np.array([True, True, False])
-    first, second, third = at_margins(partial(map, test), m, known, np.array([True, False, True]))
-    low, high = 0.8, 1.25
-    assert first is not None
-    told = (first.not_worse, first.worse, first.not_better, first.better, first.equivalent)
-    assert (first.margin, *told) == pytest.approx((m, 0.1 * low, 0.4 * low, 0.4 * high, 0.1 * high, 0.5))
-    assert second is not None
-    assert math.isnan(second.equivalent)
-    assert third is not None
-    assert math.isnan(third.not_worse)
-    assert at_margins(partial(map, test), None, known, known) == [None, None, None]
 
 
 def test_options_at_their_ends() -> None:

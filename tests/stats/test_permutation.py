@@ -117,43 +117,6 @@ def test_tied_pvalues_are_shares_of_the_orders(groups: tuple[int, ...]) -> None:
         assert tied_pvalue(groups, n, -1e9) == 1.0
 
 
-@pytest.mark.parametrize(("n", "m"), [(4, 4), (4, 7), (5, 5), (5, 4)])
-def test_the_table_without_ties_is_of_every_order(n: int, m: int) -> None:
-    """P-values at, between and beyond the statistics; where each risk begins, with the floor and without."""
-    null, sums = null_distribution(n, m, True), listed((1,) * (n + m), n)
-    every = scored(sums, n, m, Fraction(0))
-    plain = np.array([naive(one, n, m, (Fraction(1), Fraction(1)), Fraction(0))[0] for one in sums])
-    assert null.exact
-    np.testing.assert_allclose(null.score(studentised(spread(sums), n, m)), every, rtol=1e-12)
-    assert null.critical(1.0 / math.comb(n + m, n) * (1 - 1e-9)) == math.inf
-    for values, critical in (
-        (every, null.critical),
-        (plain, lambda p: float(null.quantile(p, np.ones(1))[0])),
-    ):
-        finite = np.clip(values, -1e9, 1e9)
-        levels = np.unique(np.round(finite, 9))
-        tails = [float(np.mean(finite >= level - 1e-6)) for level in levels]
-        for (level, tail), following in zip(
-            zip(levels.tolist(), tails, strict=True), [*tails[1:], 0.0], strict=True
-        ):
-            for alpha in (tail, tail * (1 + 1e-9), 0.5 * (tail + following) + 1e-12):
-                at = critical(alpha)
-                if alpha < tail:
-                    assert at > level or at == math.inf
-                elif abs(level) < 1e9:
-                    assert at == pytest.approx(level, abs=1e-8 * max(1.0, abs(level)))
-                    assert at < level
-                else:
-                    assert at == math.copysign(math.inf, level)
-            if values is every and abs(level) < 1e9:
-                between = [level, level + 1e-12, level - 1e-12, level + 1e-5, level + 1e-4]
-                assert null.pvalue(np.array(between)).tolist() == pytest.approx([tail] * 5, rel=1e-12)
-    beyond = null.pvalue(np.array([np.inf, -np.inf, 1e9]))
-    assert beyond.tolist() == pytest.approx(
-        [one_order(n, m), 1.0, np.mean(every >= every[every < 1e300].max())]
-    )
-
-
 @pytest.mark.parametrize(
     ("sizes", "enumerated"),
     [
