@@ -212,6 +212,32 @@ def test_several_candidates_ask_for_a_choice() -> None:
         _ = ranked.versions
 
 
+@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
+def test_versions_are_ranked_by_each_metric_as_by_it_alone(protocol: Any) -> None:
+    """Of one benchmark on a typical run only, of several by geometric means, which medians have none of."""
+    rng = np.random.default_rng(2)
+    rows = [
+        {"benchmark": b, "metric": metric, "version": v, "value": level * x}
+        for metric, benchmarks in (("time", "a"), ("memory", "ab"), ("energy", "bc"))
+        for b in benchmarks
+        for level, v in ((1.0, "x"), (1.2, "y"), (1.5, "z"))
+        for x in rng.normal(1.0, 0.02, 9).tolist()
+    ]
+    frame = {name: [row[name] for row in rows] for name in rows[0]}
+    suite = sp.Suite.from_frame(
+        frame, value="value", benchmark="benchmark", version="version", metric="metric"
+    )
+    alone = {
+        metric: sp.compare_suite(suite.select(metric=metric), protocols=protocol).rankings
+        for metric in suite.metrics
+    }
+    assert sp.compare_suite(suite, metric="all", protocols=protocol).rankings == {
+        k: v for of in alone.values() for k, v in of.items()
+    }
+    ranked = {"typical": ["time", "memory", "energy"], "mean": ["memory", "energy"], "median": []}
+    assert [metric for metric, of in alone.items() if of] == ranked[protocol]
+
+
 def test_a_notebook_shows_tables() -> None:
     """In HTML, names escaped."""
     x, y = pair()

@@ -125,8 +125,9 @@ def naive_step(x: list[float], y: list[float]) -> float | None:
     return step if step > spread and step > 0.01 * statistics.median(map(abs, pooled)) else None
 
 
-def test_values_in_coarse_steps() -> None:
-    """Of all small samples of a few numbers, of pairs together and of each alone."""
+@pytest.mark.parametrize("power", [0, -900, 900])
+def test_values_in_coarse_steps(power: int) -> None:
+    """Of all small samples of a few numbers of any size, of pairs together and of each alone."""
     grid = (1.0, 2.0, 3.0, 2.5, 101.0)
     sides = [list(some) for n in (1, 2, 3) for some in itertools.combinations_with_replacement(grid, n)]
     both = [(x, y) for x in sides for y in sides][::3]
@@ -134,11 +135,15 @@ def test_values_in_coarse_steps() -> None:
         ([10.0, 12.0], [10.0, 11.0]), ([10.0, 11.0], [10.0, 12.0]), ([1.0, 1.0], [1.0]),
         ([0.0, 0.0], [0.0, 1.0]),
     ]  # fmt: skip
-    pairs = [Pair(Key(str(i)), *(Sample(np.array(v), "B") for v in xy)) for i, xy in enumerate(both)]
+    if power:  # of two different values the last decimal place is read, which no power of two keeps
+        both = [(x, y) for x, y in both if len({*x, *y}) > 2]
+    pairs = [Pair(Key(str(i)), *(Sample(np.ldexp(v, power), "B") for v in xy)) for i, xy in enumerate(both)]
     seen = set()
     for (x, y), pair, found in zip(both, pairs, coarse_values(pairs), strict=True):
         step = naive_step(x, y)
-        assert [c.statistic for c in found] == ([] if step is None else [pytest.approx(step)])
+        assert [c.statistic for c in found] == (
+            [] if step is None else [pytest.approx(math.ldexp(step, power))]
+        )
         assert len(coarse_values([pair])[0]) == len(found)
         seen.add(step is None)
     assert seen == {True, False}
