@@ -12,6 +12,8 @@ from speedproof.api.run_plan import Request
 from speedproof.api.sessions import race_cell, race_line, raced
 from speedproof.measuring_options import Measuring
 
+pytest_plugins = ["pytester"]
+
 
 class Lap:
     """A clock that functions move on, so that no test depends on the machine."""

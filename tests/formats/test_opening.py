@@ -8,15 +8,18 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.data.suite import Record, Skipped
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import FORMATS, detect, read
+from speedproof.formats import FORMATS, Format, detect, read, registry
 from speedproof.formats.reading import first_lines
+from speedproof.formats.suites import read as read_suite
 from speedproof.formats.suites import read_files
 
 EXPECTED = {
@@ -272,6 +275,28 @@ def test_the_manual_names_every_format() -> None:
         assert f"| `{known.name}` |" in manual
 
 
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(("name", "content", "argv"), [
+    ("s.toml", f"x = {DEEP}", "gate --baseline a.txt --candidate a.txt --config s.toml"),
+    ("s.toml", f"x = {DEEP}", "run --suite s.toml"), ("r.json", DEEP, "report r.json"),
+    ("data.js", f"window.x = {DEEP}", "history add data.js --store h.db"),
+    ("c/corpus.json", DEEP, "corpus info c"), ("d.json", "[[1.5," * 100_000, "show d.json --format criterion"),
+], ids=["gate", "run", "report", "history", "corpus", "show"])  # fmt: skip
+def test_deep_nesting_is_an_error_of_whatever_file(
+    name: str, content: str, argv: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("1\n2\n3\n")
+    Path(name).parent.mkdir(exist_ok=True)
+    Path(name).write_text(content)
+    code, _, err = speedproof(*argv.split())
+    assert code == 2
+    assert err.startswith("speedproof: error: ")
+    assert len(err) < 1000
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_first_lines_are_the_first_of_all(seed: int) -> None:
     """Of all lines but the last, those that are neither empty nor comments; fifty at most."""
@@ -282,3 +307,31 @@ def test_first_lines_are_the_first_of_all(seed: int) -> None:
     lines = lines[:-1] if len(lines) > 1 else lines
     wanted = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     assert first_lines(text.encode()) == wanted[:50]
+
+
+MANUAL = Path(__file__).parents[2] / "CONTRIBUTING.md"
+
+
+@pytest.fixture
+def ticks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The example as a module, its name in the list, and one of its files."""
+    (example,) = re.findall(r'```python\n("""ticks:.*?)```', MANUAL.read_text(encoding="utf-8"), re.DOTALL)
+    module = ModuleType("speedproof.formats.ticks")
+    exec(example, vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(registry, "TEXT", [*registry.TEXT, "ticks"])
+    monkeypatch.setattr(registry, "FORMATS", [*registry.FORMATS, Format("ticks")])
+    path = tmp_path / "log.txt"
+    path.write_text("tick sort 12.5\ntick hash 3\noops\ntick sort 13\n")
+    return path
+
+
+def test_a_new_format_costs_one_module(ticks: Path, files: Path) -> None:
+    """Commands read it, and other texts stay what they were."""
+    assert detect(ticks).name == "ticks"
+    suite = read_suite(ticks)
+    values = {key.benchmark: sample.values.tolist() for (key, _), sample in suite.samples.items()}
+    assert values == {"sort": [0.0125, 0.013], "hash": [0.003]}
+    assert [s.where for s in suite.skipped] == ["line 3"]
+    assert "12.75 ms" in speedproof("show", ticks)[1]
+    assert [detect(files / name).name for name in ("go.txt", "raw.txt", "long.csv")] == ["go", "raw", "csv"]
