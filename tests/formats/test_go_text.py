@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
-from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 
@@ -43,24 +41,6 @@ def test_against_naive_reading(files: Path) -> None:
     assert all(
         dict(r.fields)["gomaxprocs"] == "2" and dict(r.fields)["pkg"] == "example.org/sum" for r in records
     )
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 10**9 - 1), st.integers(0, 9)), min_size=1, max_size=40), st.booleans()
-)
-def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> None:
-    """Whatever other numbers stand beside them, in lines that are alike or not: against exact fractions."""
-    texts = [str(Decimal(number).scaleb(-places)) for number, places in digits]
-    lines = [
-        f"BenchmarkA 1 {t} ns/op {t} MB/s {t} B/op" + " 1 x/op" * (odd and i % 2) for i, t in enumerate(texts)
-    ]
-    source = source_of("a.txt", BytesIO("\n".join(lines).encode()).read)
-    records = each_record(go.read(source, ReadOptions()))
-    of = {r.metric: r.values.tolist() for r in records if isinstance(r, Record)}
-    for metric, factor in (
-        ("time", Fraction(1, 10**9)), ("throughput", Fraction(10**6)), ("memory", Fraction(1)),
-    ):  # fmt: skip
-        assert of[metric] == [float(Fraction(t) * factor) for t in texts]
 
 
 def test_names_that_would_pool_different_benchmarks_are_kept_apart(files: Path) -> None:

@@ -259,26 +259,6 @@ def test_a_suite_is_where_its_path_says(tmp_path: Path, monkeypatch: pytest.Monk
             read_plan(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "piece"),
-    [
-        ("./a | cat", "|"), ("./a|cat", "|"), ("./a |& cat", "|&"), ("./a || true", "||"), ("./a && true", "&&"),
-        ("./a &", "&"), ("./a ; ./b", ";"), ("./a < in", "<"), ("./a > /dev/null", ">"), ("./a >> log", ">>"),
-        ("./a 2>&1", "2>&1"), ("./a 2>/dev/null", "2>"), ("./a &> log", "&>"), ("./a <<< x", "<<<"),
-        ("./a $HOME", "$HOME"), ("./a --n=${N}", "${N}"), ("./a $(seq 3) x", "$(seq 3)"), ("./a $1", "$1"),
-        ("./a `seq 3` x", "`seq 3`"), ("./a ~/data", "~/data"), ("~/bin/a x", "~/bin/a"), ("cd ~", "~"),
-        # A quote ends, and what follows is the shell's again.
-        ("./a 'x'|cat", "|"), ('./a "x"$HOME', "$HOME"), (r"./a \\$HOME", "$HOME"),
-        # What is quoted or plain passes.
-        ("sort -k 2,2 file", ""), ("awk '{print $1}' file", ""), ("sh -c 'a | b && c > d'", ""),
-        ('sh -c "a | b"', ""), (r"find . -name x \;", ""), (r"echo \$HOME \| \~/x", ""), ("grep ^a$ file", ""),
-        ("git show HEAD~ HEAD~/x", ""), ("tool a2b x=~ {n} {a,b} %d @f #1 !x", ""), ("sort 'x | y'", ""), ("", ""),
-    ],
-)  # fmt: skip
-def test_what_only_a_shell_knows(text: str, piece: str) -> None:
-    assert shell_syntax(text) == piece
-
-
 @given(st.lists(st.sampled_from([*"a2  '\"\\|&;<>$`~/*?=", "HOME"]), max_size=8))
 def test_against_sh(parts: list[str]) -> None:
     """Where nothing is found, sh makes the same words of the text as splitting does.

@@ -85,21 +85,6 @@ def pairs_of(suite: Suite) -> list[Pair]:
     return list(suite.pair("a", "b").pairs)
 
 
-def test_a_geometric_mean_against_scipy() -> None:
-    """The floor of equal benchmarks in full, beside the noise of their runs; t by the fewer degrees."""
-    pairs = pairs_of(versions_of({"a": 1.0, "b": 0.98}, 6, sd=0.02))
-    for degrees in (3.0, 8.0, 1e4):
-        for like_these in (False, True):
-            runs = log_ratios(pairs).mean(like_these=like_these)
-            found = geometric_means(pairs, 0.1, floor(0.03, degrees))
-            told = found.like_these if like_these else found.these
-            error = math.hypot(runs.error, math.sqrt(2 * 0.03**2))
-            half = stats.t(min(runs.df, degrees)).ppf(0.95) * error
-            assert math.log(told.low) == pytest.approx(runs.centre - half, rel=1e-9)
-            assert math.log(told.high) == pytest.approx(runs.centre + half, rel=1e-9)
-            assert (found.df_like_these if like_these else found.df_these) == min(runs.df, degrees)
-
-
 def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
     """Standard deviations are averaged: that is the most that effects of sessions can move a mean by."""
     pairs = pairs_of(versions_of({"a": 1.0, "b": 1.0}, 3))
