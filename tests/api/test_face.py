@@ -20,7 +20,6 @@ import pytest
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.cli.main import every_command
 from speedproof.errors import FormatError, Parameter
 
 ROOT = Path(__file__).parents[2]
@@ -64,26 +63,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         sp.compaer  # noqa: B018
 
 
-def test_importing_the_package_imports_nothing_else() -> None:
-    """Start-up pays for what is used only: not for NumPy, not for a single module of the package."""
-    code = "import sys, speedproof; print(*(m for m in sys.modules if m.startswith(('speedproof', 'numpy'))))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["speedproof"]
-
-
-def _loaded_by(*commands: str) -> list[str]:
-    code = "import sys, speedproof.cli.main as m; [m.main(c.split()) for c in sys.argv[1:]]"
-    code += "; print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code, *commands], capture_output=True, text=True, check=True)
-    return done.stderr.split()
-
-
-def test_help_of_every_command_needs_no_numpy() -> None:
-    """What takes longest to import is not needed to print a text."""
-    loaded = _loaded_by(*(f"{name} --help" for name in every_command()))
-    assert not {"numpy", "multiprocessing"} & set(loaded)
-
-
 def test_the_annotations_that_the_program_leaves_out_come_when_asked() -> None:
     """As of a matplotlib or a pandas that it imports."""
     asked = "from numpy.typing import *; import numpy; print(ArrayLike, DTypeLike, NDArray[numpy.float64])"
@@ -94,16 +73,6 @@ def test_the_annotations_that_the_program_leaves_out_come_when_asked() -> None:
         for c in (asked, code)
     ]
     assert told[1].stdout.endswith(told[0].stdout)
-
-
-@pytest.mark.parametrize("asked", ["--help", "--version"])
-def test_the_program_itself_needs_click_alone(asked: str) -> None:
-    loaded = _loaded_by(asked)
-    assert "click" in loaded
-    others = {"numpy", "decimal", "msgspec", "ctypes", "typing_extensions", "pathlib", "difflib"}
-    assert not others & set(loaded)
-    layers = ("speedproof.api.", "speedproof.data", "speedproof.stats")
-    assert not [m for m in loaded if m.startswith(layers)]
 
 
 def test_a_row_is_a_process() -> None:

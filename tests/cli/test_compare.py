@@ -299,21 +299,6 @@ def test_interrupted_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "interrupted" in err
 
 
-def test_light_commands_import_nothing_heavy() -> None:
-    """For ``suite`` in a pipe what NumPy itself loads, and of the procedures its own alone."""
-    code = (
-        "import sys, numpy; heavy = {'scipy', 'rich', 'argparse', 'matplotlib', 'numpy.ma'} - sys.modules.keys(); "
-        "heavy |= {'speedproof.protocols.' + m for m in ('questions', 'suite', 'hpt', 'sequential')}; "
-        "from speedproof.cli.main import main; main(sys.argv[1:]); "
-        "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)"
-    )
-    config = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
-    done = subprocess.run(
-        [sys.executable, "-c", code, "suite", config], capture_output=True, text=True, check=True
-    )
-    assert done.stderr.splitlines()[-1] == "[]"
-
-
 def test_a_field_that_may_tell_versions_apart_is_named(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("benchmark,kind,value\n" + "b,v1,1\nb,v2,2\n" * 2, "utf-8")
     code, _, err = speedproof("compare", tmp_path / "c.csv")
