@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import speedproof as sp
+from speedproof.data.sample import Trait
 from speedproof.values import proportion
 
 
@@ -279,3 +280,18 @@ def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:
     assert len(steps) == len(everything.benchmarks)
     assert {b.key.metric for b in everything.benchmarks} == set(suite.metrics)
     assert "(user)" in str(everything)
+
+
+@pytest.mark.parametrize("order", ["rising", "falling", "any"])
+def test_values_say_of_their_order_what_those_of_a_file_say(order: str, tmp_path: Path) -> None:
+    """Many that only rise have been sorted; of several processes each has its own order."""
+    values = np.random.default_rng(3).normal(10, 1, 30)
+    values = {"rising": np.sort(values), "falling": -np.sort(-values), "any": values}[order]
+    (tmp_path / "v.txt").write_text("".join(f"{v!r}\n" for v in values.tolist()))
+    (read,) = sp.read(tmp_path / "v.txt", unit="s").samples.values()
+    assert (
+        sp.sample(values, unit="s").traits
+        == read.traits
+        == {Trait.ORDER_KNOWN if order == "any" else Trait.SORTED}
+    )
+    assert sp.sample(values.reshape(6, 5), unit="s").traits == {Trait.ORDER_KNOWN}

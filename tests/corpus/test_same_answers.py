@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -203,3 +204,20 @@ def test_against_comparing_the_files(
             checks=tuple(Note(note.kind) for note in one.failed_checks),
         )  # fmt: skip
         assert plain(own) == near(plain(kept))
+
+
+def test_a_page_of_few_draws_what_that_of_their_files_draws(
+    tmp_path: Path, put: Callable[[Results, Path], Path]
+) -> None:
+    """A panel for each benchmark, with the same samples."""
+    corpus = put(mixed("s"), tmp_path / "c")
+    where = "benchmark < 'b005' AND version IN ('v0', 'v1')"
+    asked = sp.Corpus(corpus).compare("v0", "v1", where=where, workers=1)
+    drawn = []
+    for name, found in (("of corpus", asked), ("of files", sp.compare_suite(sp.read(corpus, where=where)))):
+        sp.report(found, tmp_path / f"{name}.html")
+        page = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+        (data,) = re.findall(r'id="-data">(.*?)</script>', page, re.DOTALL)
+        drawn.append([[panel["labels"], panel["drawn"]] for panel in json.decode(data)["panels"]])
+    assert len(drawn[0]) == 5
+    assert drawn[0] == near(drawn[1])
