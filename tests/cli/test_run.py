@@ -326,6 +326,24 @@ def test_a_program_that_is_replaced_meanwhile_is_told() -> None:
     )
 
 
+@pytest.mark.parametrize("how", ["--review", "--resume"])
+def test_a_session_whose_first_part_is_elsewhere_is_named(how: str) -> None:
+    """The verdict rests on both: put together they are read."""
+    named = ("--max-runs", "3", "--save")
+    speedproof("run", "sleep 2", "sleep 1", *named, "a.jsonl")
+    (first,) = read_sessions(Path("a.jsonl"))
+    speedproof("run", "--resume", "a.jsonl", "--max-runs", "6")
+    lines = Path("a.jsonl").read_text().splitlines(keepends=True)
+    cut = next(i for i, line in enumerate(lines) if f'"resumes":["{first.head.session}"]' in line)
+    Path("b.jsonl").write_text("".join(lines[cut:]))
+    code, _, err = speedproof("run", how, "b.jsonl")
+    second = read_sessions(Path("b.jsonl"))[0].head.session
+    told = f"error: b.jsonl: session {second}: goes on with {first.head.session}, which the file lacks"
+    assert (code, told in err) == (2, True)
+    Path("b.jsonl").write_text("".join(lines))
+    assert speedproof("run", "--review", "b.jsonl")[0] == 0
+
+
 def test_resume_asks_the_same_question_unless_told() -> None:
     """The margin and the risk are the first session's; a new margin is a new question."""
     first = ("--max-runs", "3", "--margin", "90%", "--alpha", "0.2", "--save", "r.jsonl")

@@ -351,6 +351,20 @@ def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) ->
     assert packages.split() == [requirement.partition(">=")[0] for requirement in wanted]
 
 
+def test_what_is_drawn_can_be_seen_and_read() -> None:
+    """On paper and on a screen: no line below half a point, no text below eight."""
+    two, models = {"old": X, "new": 0.9 * X}, [MODEL, MODEL]
+    drawn = [
+        plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
+        plot.ecdf(X, MODEL, ax=axes()), plot.ecdfs(two, ax=axes()), plot.run_order(X, MODEL, ax=axes()),
+        plot.qq(X, ax=axes()), *plot.histograms(two, models).axes,
+    ]  # fmt: skip
+    for ax in drawn:
+        assert min(line.get_linewidth() for line in ax.lines) >= 0.5
+        shown = [*ax.texts, ax.title, ax.xaxis.label, *ax.get_xticklabels(), *ax.get_yticklabels()]
+        assert min(float(text.get_fontsize()) for text in shown) >= 8
+
+
 def test_lines_of_many_versions_differ() -> None:
     """More versions than colours: no two lines look alike."""
     ax = plot.ecdfs({str(k): [1.0, 2.0 + k] for k in range(20)}, ax=axes())

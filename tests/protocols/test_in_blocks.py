@@ -190,6 +190,12 @@ def test_candidates_show_the_confidence_of_their_bounds(tmp_path: Path, count: i
         assert (c["alpha"], c["speedup"]["confidence"]) == (0.005, 0.995)
         row = next(line for line in out.splitlines() if line.startswith(c["candidate"]["label"]))
         assert ("size not proven" in row) == (c["verdict"] == "slower" and c["speedup"]["high"] is None)
+    # Of versions that are measured as often as each other the medians are those of the same blocks.
+    unequal = str(
+        write(tmp_path / "more.jsonl", head, *lines, run("old", count, 1.0), run("much", count, 2.0))
+    )
+    for file, said in ((path, False), (unequal, True)):
+        assert ("medians of all runs" in speedproof("compare", file)[1]) is said
     compared = json.loads(speedproof("compare", path, "--confidence", ".99", "--json")[1])["results"]
     rows = [c for r in compared for c in r["comparisons"] if c["protocol"] == "typical"]
     told = ("alpha", "verdict", "speedup", "pvalue", "needed")
