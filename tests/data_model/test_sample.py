@@ -4,8 +4,6 @@ import inspect
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from speedproof.api.shown import different_conditions, remarks
@@ -55,18 +53,6 @@ def test_as_many_processes_as_values() -> None:
     """Process numbers of another length are an error."""
     with pytest.raises(DataError, match="2 values but 1 process"):
         Sample(np.array([1.0, 2.0]), processes=np.array([0]))
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.1, 10)), min_size=1, max_size=30))
-def test_process_means_are_those_of_a_loop(pairs: list[tuple[int, float]]) -> None:
-    """Order of first appearance, mean of each: as a dictionary of lists gives it."""
-    groups: dict[int, list[float]] = {}
-    for process, value in pairs:
-        groups.setdefault(process, []).append(value)
-    sample = Sample(np.array([v for _, v in pairs]), processes=np.array([p for p, _ in pairs]))
-    expected = [sum(g) / len(g) for g in groups.values()]
-    assert sample.per_process("mean").values.tolist() == pytest.approx(expected)
-    assert sample.process_count == len(groups)
 
 
 def record(benchmark: str, *values: float, **more: object) -> Record:
@@ -120,17 +106,6 @@ def test_pairs_of_two_units_or_directions_are_problems() -> None:
     turned = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, direction=Direction.HIGHER))])
     assert not turned.pair("x", "y").pairs
     assert "higher is better" in turned.pair("x", "y").problems[0]
-
-
-def test_a_negative_time_is_left_out_whatever_its_unit() -> None:
-    """Plain numbers that are meant as times are held to what times are."""
-    suite = Suite.from_records(
-        [("a", record("bad", -1.0, 2.0, unit="")), ("a", record("good", 1.0, unit=""))]
-    )
-    assert [k.benchmark for k in suite.keys] == ["good"]
-    assert "never negative" in suite.skipped[0].reason
-    scores = Suite.from_records([("a", record("s", -1.0, 2.0, unit="", metric="score"))])
-    assert scores.samples[Key("s", "score"), "a"].n == 2
 
 
 def test_a_taint_of_one_part_taints_the_whole() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple
 from tests.formats.reading import split
 
-from speedproof.data.suite import Record, Skipped
+from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.data.table import each_record
 from speedproof.data.units import Direction
 from speedproof.formats import go, read
@@ -43,6 +45,36 @@ def test_against_naive_reading(files: Path) -> None:
     )
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 10**9 - 1), st.integers(0, 9)), min_size=1, max_size=40), st.booleans()
+)
+def test_decimals_are_rounded_once(digits: list[tuple[int, int]], odd: bool) -> None:
+    """Whatever other numbers stand beside them, in lines that are alike or not: against exact fractions."""
+    texts = [str(Decimal(number).scaleb(-places)) for number, places in digits]
+    lines = [
+        f"BenchmarkA 1 {t} ns/op {t} MB/s {t} B/op" + " 1 x/op" * (odd and i % 2) for i, t in enumerate(texts)
+    ]
+    source = source_of("a.txt", BytesIO("\n".join(lines).encode()).read)
+    records = each_record(go.read(source, ReadOptions()))
+    of = {r.metric: r.values.tolist() for r in records if isinstance(r, Record)}
+    for metric, factor in (
+        ("time", Fraction(1, 10**9)), ("throughput", Fraction(10**6)), ("memory", Fraction(1)),
+    ):  # fmt: skip
+        assert of[metric] == [float(Fraction(t) * factor) for t in texts]
+
+
+def test_configuration_that_changes(files: Path) -> None:
+    records = [r for r in read(files / "go-changes.txt") if isinstance(r, Record)]
+    found = [
+        (dict(r.fields).get("note"), r.values.tolist())
+        for r in records
+        if "a.Find" in r.benchmark and r.metric == "hits"
+    ]
+    assert found == [("before", [50.0, 51.0]), ("after", [60.0])]
+    residue = Suite.from_records(("v", r) for r in records).residue
+    assert [r.field for r in residue] == ["note"]
+
+
 def test_names_that_would_pool_different_benchmarks_are_kept_apart(files: Path) -> None:
     names = {r.benchmark for r in read(files / "go-changes.txt") if isinstance(r, Record)}
     assert {"Scale", "Scale-2", "Scale-4"} <= names, "a run with -cpu 1,2,4"
@@ -54,6 +86,16 @@ def test_unit_lines_and_custom_units(files: Path) -> None:
     assert records["hits"].direction is Direction.HIGHER
     assert records["time"].direction is Direction.LOWER
     assert (records["p99-us"].unit, records["p99-us"].values.tolist()) == ("s", [3e-06])
+
+
+def test_a_metric_that_is_not_finite_does_not_lose_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "b.txt"
+    path.write_text("BenchmarkX 100 20 ns/op NaN ratio +Inf rate\nBenchmarkX 100 21 ns/op 0.5 ratio 2 rate\n")
+    items = list(read(path))
+    assert {r.metric: r.values.tolist() for r in items if isinstance(r, Record)} == {
+        "time": [2e-08, 2.1e-08], "ratio": [0.5], "rate": [2.0],
+    }  # fmt: skip
+    assert [s.reason for s in items if isinstance(s, Skipped)] == ["ratio is NaN", "rate is +Inf"]
 
 
 def test_malformed_lines_are_named(files: Path) -> None:
@@ -87,6 +129,37 @@ def line_by_line(text: str) -> tuple[dict[tuple[str, str], list[float]], int]:
         for value, unit in zip(found, words[3::2], strict=True):
             values.setdefault((words[0][9:], unit), []).append(value)
     return values, wrong
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("seed", range(30))
+def test_lines_among_odd_ones(
+    seed: int, compiled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines with other units, with a value too few or too many, and what only looks like a result among many."""
+    if not compiled:
+        monkeypatch.setattr(go, "COMPILED", None)
+    elif go.COMPILED is None:
+        pytest.skip("the kernel is not compiled")
+    rng = np.random.default_rng(seed)
+    odd = [
+        "BenchmarkA 10 1.5 hits 2 misses", "BenchmarkB 10 1.5", "BenchmarkB", "Benchmarking: x", "", "ok  \tp\t1s",
+        "BenchmarkC 1e3 2.5 hits", "BenchmarkA 7 x hits", "BenchmarkA 7 2 BenchmarkA", "BenchmarkA\u00a07 2 hits",
+        "BenchmarkA 7 2 hits BenchmarkB 7 2 hits", "BenchmarkD 7 3 hits 4 hits", " BenchmarkA 7 2 hits\r",
+    ]  # fmt: skip
+    lines = [
+        f"Benchmark{rng.choice(['A', 'B', 'C/x=1'])}\t {rng.integers(1, 99)}\t{rng.uniform(1, 9):.6g} hits"
+        + seed % 2 * f"\t{rng.integers(64)} misses"
+        for _ in range(1500)
+    ]
+    for _ in range(seed // 2 % 12):
+        lines.insert(int(rng.integers(len(lines))), str(rng.choice(odd)))
+    text = "\n".join(lines)
+    path = tmp_path / "go.txt"
+    path.write_text(text)
+    records, skipped = split(path)
+    expected, wrong = line_by_line(text)
+    assert ({(r.benchmark, r.metric): r.values.tolist() for r in records}, len(skipped)) == (expected, wrong)
 
 
 def test_a_unit_like_a_name_does_not_shift_the_lines(tmp_path: Path) -> None:

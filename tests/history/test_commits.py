@@ -8,17 +8,7 @@ import pytest
 from tests.command import git
 
 from speedproof.errors import UsageError
-from speedproof.history.commits import (
-    Commit,
-    commit_named,
-    current_branch,
-    in_utc,
-    ordered,
-    resolve,
-    resolve_label,
-    short_name,
-    tags,
-)
+from speedproof.history.commits import Commit, current_branch, in_utc, ordered, resolve, short_name, tags
 
 DAY = "2026-03-0{}T23:30:00-02:00"
 
@@ -80,17 +70,6 @@ def test_a_range_is_no_commit(repository: tuple[str, dict[str, str]]) -> None:
     for revisions, count in {"HEAD~2..HEAD": several, "HEAD~2...HEAD": several, "^HEAD": "no"}.items():
         with pytest.raises(UsageError, match=f"names {count} commits; name one"):
             resolve(revisions, folder)
-
-
-def test_a_label_may_begin_with_a_hash(repository: tuple[str, dict[str, str]]) -> None:
-    """Seven digits or more and a subject; what git does not know, or no hash, is a name with all its words."""
-    folder, at = repository
-    two = resolve(at["two"], folder)
-    assert resolve_label(f"{at['two'][:7]} two", folder) == resolve_label(f"{at['two']} x", folder) == two
-    for label in (f"{at['two'][:6]} two", "0123456 two", f"{at['two'][:7].upper()}x two", "feature two"):
-        assert resolve_label(label, folder) == Commit(label)
-    whole, short = "0123456789" * 4, at["two"][:7]  # a full name is one, git or not
-    assert [commit_named(name, folder) for name in (whole, short, short[:6])] == [Commit(whole), two, None]
 
 
 def test_a_shallow_clone_is_no_history(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:

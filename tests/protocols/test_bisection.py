@@ -212,14 +212,3 @@ def test_a_search_asks_both_ends_in_turn() -> None:
             assert (low == 0) != (low_after == 0)
             assert (high == 8) != (high_after == 8)
     assert {stage for stage, _ in asked} == {Stage.ENDS, Stage.SEARCH, Stage.CONFIRM}
-
-
-def test_a_bisection_knows_nothing_before_its_first_pair() -> None:
-    found = Bisection(5).finding()
-    nothing = [math.nan, 0.0, math.inf]
-    np.testing.assert_equal([found.change, found.change_low, found.change_high], nothing)
-    np.testing.assert_equal([found.step, found.step_low, found.step_high], nothing)
-    np.testing.assert_equal([found.rest_low, found.rest_high, found.probability], [math.nan] * 3)
-    assert (found.parent, found.culprit, found.credible, found.second, found.pairs) == (
-        None, None, (), 0.0, 0,
-    )  # fmt: skip

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.protocols.asking import article_mean, article_median
 
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
@@ -124,22 +123,6 @@ def test_highest_confidence_against_r(oracle: Oracle, protocol: str) -> None:
         assert included == [(i["from_included"], i["to_included"]) for i in expected["significant_alphas"]], (
             where
         )
-
-
-def test_a_row_at_its_pvalue_and_at_one_half() -> None:
-    """Significant at alpha = p, and not at less; a highest level of exactly one half is told."""
-    x, y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1.5, 2.5, 3.5, 4.5, 0.5])
-    for swapped in (False, True):
-        a, b = (y, x) if swapped else (x, y)
-        found = decide_median(median_tests(a, b), 0.05)
-        for p, side in ((float(found.pvalue), "significant"), (float(found.pvalue_slower), "slower")):
-            if not p < 1:
-                continue
-            at, below = (article_median(a, b, alpha) for alpha in (p, p * (1 - 1e-9)))
-            assert (getattr(at, side), getattr(below, side)) == (True, False)
-    symmetric = np.array([1.0, 2.0, 3.0, 4.0])
-    half = article_mean(symmetric, symmetric[::-1] + 0.0, None)
-    assert (half.significant, half.confidence) == (True, 0.5)
 
 
 def report(given: list[Entry], **options: Any) -> SuiteReport:

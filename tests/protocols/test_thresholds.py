@@ -6,11 +6,9 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from scipy import stats
-from tests.protocols.asking import compare_means, hpt_of_scores
+from tests.protocols.asking import hpt_of_scores
 from tests.protocols.test_symmetries import asked
 
-from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
@@ -86,28 +84,6 @@ def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
         assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((1 / 35, 34 / 35, 69 / 70))
 
 
-@pytest.mark.parametrize(("n", "equal", "told"), [
-    (2, False, "fewer than 3 values"), (2, True, "fewer than 3 values"),
-    (3, False, "not normal and at most 30 runs"), (3, True, "all values are equal"),
-    (30, False, "not normal and at most 30 runs"), (31, False, "not normal: the t test is approximate"),
-    (31, True, "all values are equal"), (5000, False, "not normal: the t test is approximate"),
-    (5001, False, "no valid p-value for more than 5000 values"),
-])  # fmt: skip
-def test_why_a_sample_is_not_taken_as_normal(n: int, equal: bool, told: str) -> None:
-    """At and beyond each size of figure 1 and of Royston's approximation, with one value off or none."""
-    values = np.ones(n)
-    if not equal:
-        values[-1] = 2.0
-    normal = stats.norm.ppf((np.arange(40) + 0.5) / 40) + 9.0
-    for sides in ((values, normal), (normal, values)):
-        found = compare_means(Sample(sides[0]), Sample(sides[1]))
-        checks = [check for check in found.checks if check.kind is Assumption.NORMALITY]
-        assert [check.held for check in checks] == [side is normal for side in sides]
-        for check in checks:
-            assert (told in check.message) == (not check.held)
-            assert (check.message == "normality is not rejected") == check.held
-
-
 KEY = Key("b")
 
 
@@ -120,22 +96,6 @@ def test_pairs_of_two_directions_are_refused() -> None:
             PreparedPairs([Pair(KEY, x, x), Pair(KEY, x, y)])
     for side in sides:
         assert len(PreparedPairs([Pair(KEY, side, side)]).pairs) == 1
-
-
-@pytest.mark.parametrize("direction", [Direction.LOWER, Direction.HIGHER])
-@pytest.mark.parametrize("place", range(4))
-def test_values_whose_sum_is_beyond_doubles(place: int, direction: Direction) -> None:
-    """One value of 1.5e308, or as far below 0, of either side: both are taken in one smaller unit."""
-    rng = np.random.default_rng(place)
-    x, y = 1e300 * rng.random(9), 1e300 * rng.random(9)
-    (x, y)[place % 2][4] = 1.5e308 * (1 if place < 2 else -1)
-    (side,) = PreparedPairs([Pair(KEY, Sample(x, "B", direction), Sample(y, "B", direction))]).sides("mean")
-    slow, fast = (y, x) if direction is Direction.HIGHER else (x, y)
-    assert (side.slow.tolist(), side.fast.tolist()) == ((slow / 16).tolist(), (fast / 16).tolist())
-    assert (side.x.values.tolist(), side.y.values.tolist()) == (x.tolist(), y.tolist())
-    usual = Sample(np.minimum(np.abs(x), 9e306), "B", direction)
-    (side,) = PreparedPairs([Pair(KEY, usual, usual)]).sides("mean")
-    assert side.slow is usual.values
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from scipy import linalg, stats
 
 from speedproof.stats import levels as module
+from speedproof.stats.change_points import change_pvalues, show_changes
 from speedproof.stats.levels import (
     MARGIN,
     best_levels,
@@ -102,6 +103,25 @@ def test_the_kernel_refuses_sizes_that_differ() -> None:
     for split in (-1, 0, 8):
         with pytest.raises(ValueError, match="sizes"):
             module.COMPILED.possible(x, split, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("n", [40, 65, 66, 90])
+@pytest.mark.parametrize("enough", [0.001, 0.01, 0.2])
+def test_small_enough_pvalues(n: int, enough: float) -> None:
+    """They are at least the exact ones, and small enough where those are; all others are exact."""
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal((60, n)) + rng.uniform(0.0, 4.0, (60, 1)) * (np.arange(n) >= n // 2)
+    x[:10] = 1.0 * (abs(np.arange(n) - n // 2) <= 1)  # two steps, three values between them
+    x[20:30, : n // 4] += 2.0
+    exact, quick = levels(x), levels(x, enough=enough)
+    assert (quick.pvalue >= exact.pvalue).all()
+    assert ((quick.pvalue <= enough) == (exact.pvalue <= enough)).all()
+    left = quick.pvalue > enough
+    assert 0 < left.sum() < 60
+    assert quick.pvalue[left].tolist() == exact.pvalue[left].tolist()
+    assert quick.splits[left].tolist() == exact.splits[left].tolist()
+    for at in (enough, *(known := change_pvalues(x)).tolist()):
+        assert (show_changes(x, at) == (known <= at)).all()
 
 
 def test_the_likelihood_against_a_dense_covariance() -> None:
