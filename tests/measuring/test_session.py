@@ -298,3 +298,23 @@ def test_runs_kept_together_are_those_kept_one_by_one(
         found.append((lines, complete, error, tried.measured, [judge.added for judge in judges.values()]))
     assert all(other == found[0] for other in found[1:])
     assert sum(isinstance(line, RunLine) for line in found[0][0]) > 4
+
+
+def test_runs_of_some_time_are_told_together() -> None:
+    """Told and stored after each where that is asked for, else when the first has waited so long; at the end."""
+    for patience, expected in (
+        (0.0, [1] * 10),
+        (1.0, [1] * 10),
+        (1.5, [2] * 5),
+        (3.0, [3, 3, 3, 1]),
+        (math.inf, [10]),
+    ):
+        executor = Alone(lambda name: {"time": 1.0})
+        found, lines = session(plan("b"), executor, {"b": Certain("XY", 5)})
+        stored: list[int] = []
+        for progress in found.steps(patience=patience):
+            stored.append(sum(isinstance(line, RunLine) for line in lines))
+            assert progress.elapsed <= executor.now
+        ends = sorted({*stored})
+        assert [end - before for before, end in zip([0, *ends], ends, strict=False)] == expected
+        assert len(stored) == 10
