@@ -2,8 +2,7 @@
 
 import itertools
 import math
-import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -157,45 +156,6 @@ def test_each_block_runs_every_version_once_in_the_drawn_order() -> None:
     assert [(r.block, r.position) for r in bench.runs] == list(itertools.product(range(12), range(3)))
 
 
-def test_stops_when_proven() -> None:
-    bench = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)})
-    outcome = bench.session.run()
-    (finding,) = outcome.findings
-    assert finding.verdict is Verdict.FASTER
-    assert finding.reason == "proven"
-    assert 1.0 < finding.result.low < 1.3 < finding.result.high
-    assert (finding.result.blocks, outcome.measured.reasons) == (10, (("b", "decided"),))
-    assert bench.lines[-1] == EndLine("s", "decided", {"b": ("Y",)})
-
-
-def test_one_budget_is_spent_on_what_is_undecided() -> None:
-    """Quiet benchmarks leave their time to a noisy one, which then has most of it; nobody waits for the end."""
-    names = ("quiet", "noisy", "still")
-    plan = [
-        PlannedBenchmark(n, tuple(PlannedVersion(f"{n}{v}", (n,), n, setup="s") for v in "XY")) for n in names
-    ]
-    times: Times = {
-        f"{n}{v}": noisy(1.0, seed, 0.08 if n == "noisy" else 0.001)
-        for seed, (n, v) in enumerate(itertools.product(names, "XY"))
-    }
-    rules = stop_rules(demand=Demand(margin=0.02), family=3, max_time=300.0)
-    bench = Bench(times, *plan, rules=rules, warmup=1)
-    began = bench.clock.now
-    outcome = bench.session.run()
-    reasons = dict(outcome.measured.reasons)
-    assert reasons["quiet"] == reasons["still"] == "decided"
-    assert reasons["noisy"] in ("decided", "300 s were allowed for all benchmarks")
-    assert bench.clock.now - began < 300 + 3
-    blocks = {f.benchmark: f.result.blocks for f in outcome.findings}
-    assert blocks["quiet"] == blocks["still"] == 10
-    assert blocks["noisy"] > 100
-    # All had their first ten before any had more, and blocks are counted on.
-    counted = [r for r in bench.runs if not r.warmup]
-    assert [r.benchmark for r in counted[:60]] == [n for n in names for _ in range(20)]
-    assert sorted({r.block for r in counted if r.benchmark == "noisy"}) == list(range(blocks["noisy"]))
-    assert bench.executor.hooks.count("begin noisyX") == bench.executor.hooks.count("finish noisyX") == 2
-
-
 @pytest.mark.parametrize("warmup", [0, 1, None])
 def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) -> None:
     """Neither in a later turn of a budget, nor when the session is gone on with, nor as a build."""
@@ -227,42 +187,6 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
     assert (bench.executor.calls.count("bad"), bench.executor.calls.count("good")) == (20, 28)
 
 
-def test_all_benchmarks_of_a_tool_are_measured_and_timed_together() -> None:
-    """Each has its seconds; whoever watches is told how many are open; a block asks all sides for the same."""
-    calls: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
-    clock = FakeClock()
-
-    class Tool(FakeExecutor):
-        together = True
-
-        def measure_all(
-            self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
-        ) -> Mapping[str, Run]:
-            calls.append((version.name, tuple(wanted), tuple(asked)))
-            clock.now += 1.0
-            fast = 0.5 if version.name == "Y" else 1.0
-            return {n: Run({"time": fast if n == "clear" else 1.0}) for n in wanted}
-
-    plan = [benchmark("X", "Y", name=name) for name in ("clear", "one", "other")]
-    lines: list[Line] = []
-    question = SessionQuestion(until(max_time=30.0, margin=NEVER))
-    session = compared(head(*plan), question, Tool(clock, {}), clock=clock, append=lines.append, warmup=0)
-    seen: list[Progress] = []
-    outcome = session.run(lambda progress, _: seen.append(progress))
-    assert dict(outcome.measured.reasons) == {
-        "clear": "decided",
-        "one": "30 s were allowed for all benchmarks",
-        "other": "30 s were allowed for all benchmarks",
-    }
-    assert len(calls) == 30
-    assert {(w, a) for _, w, a in calls[:20]} == {(("clear", "one", "other"),) * 2}
-    assert {(w, a) for _, w, a in calls[20:]} == {(("one", "other"),) * 2}
-    assert [p.together for p in seen] == [3] * 60 + [2] * 20
-    assert [(r.block, r.position) for r in lines if isinstance(r, RunLine) and r.benchmark == "one"] == [
-        *itertools.product(range(15), range(2))
-    ]
-
-
 @pytest.mark.parametrize(("spent", "runs"), [(0.0, 22), (12.0, 10), (60.0, 2)])
 def test_what_was_spent_before_is_part_of_the_time(spent: float, runs: int) -> None:
     """As by the first invocations of a tool; the first block is measured all the same."""
@@ -272,51 +196,6 @@ def test_what_was_spent_before_is_part_of_the_time(spent: float, runs: int) -> N
     outcome = compared(plan, question, executor, clock=clock, warmup=0, spent=spent).run()
     assert sum(tally.runs for tally in outcome.measured.tallies) == runs
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
-
-
-def test_every_block_has_builds_of_its_own_and_their_runs_are_one_value() -> None:
-    """Each build of each version once, paired at random; its runs in random order, their median its value."""
-    folders = {name: tuple(PlannedBuild(f"{name}{i}", i + 1) for i in range(12)) for name in "XY"}
-    plan = PlannedBenchmark(
-        "b", tuple(PlannedVersion(n, (n,), n, cwd=f"{n}0", builds=folders[n]) for n in "XY")
-    )
-    ran: list[PlannedVersion] = []
-    values = {"X": itertools.cycle([1.0, 1.2, 9.0]), "Y": itertools.cycle([1.1, 1.0, 1.05])}
-
-    class Builds(FakeExecutor):
-        def measure(self, version: PlannedVersion) -> Run:
-            ran.append(version)
-            return Run({"time": next(values[version.name])})
-
-    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12))
-    executor = Builds(FakeClock(), {})
-    session = compared(
-        head(plan), SessionQuestion(stop_rules(min_blocks=12, max_blocks=12), repeats=3), executor,
-        append=bench.lines.append, warmup=0,
-    )  # fmt: skip
-    (finding,) = session.run().findings
-    assert finding.result.blocks == 12
-    # Every median is 1.2 against 1.05.
-    assert finding.estimate == pytest.approx(1.2 / 1.05)
-    runs = [(r.version, r.block, r.build) for r in bench.runs]
-    for name in "XY":
-        used = [build for version, _, build in runs if version == name]
-        assert [used[i : i + 3] for i in range(0, 36, 3)] == [[b] * 3 for b in used[::3]]
-        assert sorted(b for b in used[::3] if b is not None) == list(range(12))
-    assert [b for v, _, b in runs if v == "X"] != [b for v, _, b in runs if v == "Y"]
-    for version, (name, _, build) in zip(ran, runs, strict=True):
-        assert build is not None
-        assert (version.cwd, version.env) == (f"{name}{build}", {"SPEEDPROOF_PADDING": "x" * (build + 1)})
-    firsts = {tuple(v for v, _, _ in runs[i : i + 2]) for i in range(0, len(runs), 2)}
-    assert firsts == {("X", "Y"), ("Y", "X")}
-    # Looked at again, it is the same; one block cut short counts for nothing.
-    lines = [r for r in bench.runs if (r.block, r.position) != (11, 5)]
-    stored = StoredSession(head(plan), tuple(lines))
-    again = Bench(
-        {"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=12, max_blocks=12), asked={"repeats": 3}
-    ).session
-    assert again.recall([stored]) == 11
-    assert again.review().findings[0].estimate == pytest.approx(1.2 / 1.05)
 
 
 def built(*names: str, count: int, benchmark: str = "b") -> PlannedBenchmark:
@@ -456,27 +335,6 @@ def test_the_positional_trap_stays_undecided() -> None:
     assert faster <= stats.binom.ppf(0.999, 60, 0.1)
 
 
-@pytest.mark.parametrize("fixed", [False, True])
-def test_a_control_among_many_needs_its_share_of_the_risk(fixed: bool) -> None:
-    """By Bonferroni: one of n differs when its p-value, whatever the others', is at most the n-th of the risk."""
-    rules = stop_rules(min_blocks=12, max_blocks=12, max_time=None, fixed=fixed)
-    noise, outcomes = np.random.default_rng(9), set()
-    for shift in np.linspace(0.0, 0.012 if fixed else 0.04, 15):
-        blocks = np.exp(0.01 * noise.standard_normal((12, 2)) + [shift, 0.0]).tolist()
-        for names in (["a"], ["a", "b", "c", "d", "e"]):
-            plan = [benchmark("X", "Y", name=name) for name in ("touched", *names)]
-            session = compared(
-                head(*plan), SessionQuestion(rules, unaffected=names), FakeExecutor(FakeClock(), {})
-            )
-            for x, y in blocks:
-                session.comparisons["a"].add({"X": x, "Y": y})
-            (finding,) = session.comparisons["a"].findings()
-            decided = finding.verdict is Verdict.FASTER
-            assert decided == (finding.result.pvalue_faster <= 0.05 / len(names))
-            outcomes.add((len(names), decided))
-    assert len(outcomes) == 4
-
-
 @pytest.mark.parametrize(("slower", "outcome"), [(1.0, "pass"), (1.1, "fail"), (1.02, "undecided")])
 def test_a_gate_measures_until_the_margin_is_proven_lost_or_kept(slower: float, outcome: str) -> None:
     """At 2 % noise and a margin of 2 %: nothing lost passes, 10 % fails, and 2 % stays open."""
@@ -573,18 +431,6 @@ def test_decided_candidates_leave_the_race() -> None:
         assert names == [name for name in drawn if name in names]
 
 
-def test_interrupt_ends_with_a_verdict() -> None:
-    bench = Bench(
-        {"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, benchmark("X", "Y"), benchmark("X", "Y", name="never")
-    )
-    bench.executor.interrupt_at = 15
-    outcome = bench.session.run()
-    assert outcome.measured.interrupted
-    assert (outcome.findings[0].result.blocks, [f.benchmark for f in outcome.findings]) == (7, ["b"])
-    assert bench.lines[-1] == EndLine("s", "interrupted", {"b": ("Y",)})
-    assert bench.executor.hooks == ["begin X", "begin Y", "finish X", "finish Y"]
-
-
 def test_failure_stops_with_the_output() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0})
     bench.executor.fail = {3: 1}
@@ -616,21 +462,6 @@ def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
     assert outcome.findings[0].warnings == ()
 
 
-def test_a_version_that_never_succeeds_ends_its_benchmark() -> None:
-    """Ten failures and nothing else: the next benchmark's turn, and no verdict on this one."""
-    bench = Bench(
-        {"X": 1.0, "Y": 1.0}, benchmark("X", "Y", name="hopeless"), benchmark("X", "Y", name="next"),
-        rules=until(max_blocks=12, margin=NEVER), ignore_failure=True,
-    )  # fmt: skip
-    order = [block_order("XY", seed=7, benchmark=0, block=b) for b in range(10)]
-    bench.executor.fail = {2 * b + names.index("Y"): 1 for b, names in enumerate(order)}
-    outcome = bench.session.run()
-    assert outcome.measured.reasons[0] == ("hopeless", "none of the 10 runs of Y counts")
-    assert outcome.measured.reasons[1][0] == "next"
-    assert [(t.benchmark, t.version) for t in outcome.measured.fruitless] == [("hopeless", "Y")]
-    assert (outcome.findings[0].result.blocks, outcome.findings[1].result.blocks) == (0, 12)
-
-
 def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
     """As a failure does: a minute of runs without a value would tell nothing."""
     bench = Bench({"X": 1.0, "Y": 1.0}, asked={"metric": "score"}, warmup=1)
@@ -651,18 +482,6 @@ def test_missing_metric_is_counted_when_that_is_ignored() -> None:
         ("Y", 10, 10),
     ]
     assert (outcome.findings[0].result.blocks, len(outcome.measured.fruitless)) == (0, 2)
-
-
-@pytest.mark.parametrize(("rules", "on_result"), [
-    (until(max_time=None), {"b": ("Y",)}), (until(min_blocks=30, max_blocks=30, max_time=None), {}),
-    (until(precision=0.05, max_time=None), {}), (until(alpha=1e-9, max_time=20.0), {}),
-])  # fmt: skip
-def test_an_end_on_the_result_is_told_from_a_planned_one(
-    rules: StopRules, on_result: dict[str, tuple[str, ...]]
-) -> None:
-    """Only a stop on a verdict depends on who is ahead; sizes, times and precisions do not ask."""
-    bench = Bench({"X": noisy(1.3, 1), "Y": noisy(1.0, 2)}, rules=rules)
-    assert bench.session.run().measured.on_result == on_result
 
 
 def test_a_replaced_program_warns_that_a_later_session_keeps() -> None:
@@ -828,66 +647,11 @@ def test_failures_of_earlier_sessions_count() -> None:
     assert sum(t.failed for t in again.measured.tallies) == 3
 
 
-def test_many_blocks_cut_short_warn() -> None:
-    """One interrupt in twenty blocks is no matter; one in three is: long blocks are cut more often."""
-
-    def interrupted(runs: int, session: str) -> StoredSession:
-        bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=None))
-        bench.executor.interrupt_at = runs
-        bench.session.run()
-        stored = bench.stored()
-        return StoredSession(replace_head(stored.head, session), renamed(stored.runs, session), stored.end)
-
-    few = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=60))
-    few.session.recall([interrupted(39, "a")])
-    assert few.session.review().findings[0].warnings == ()
-    many = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=60))
-    many.session.recall([interrupted(5, "a"), interrupted(5, "b")])
-    (check,) = many.session.review().findings[0].warnings
-    assert check.message.startswith("2 of 6 earlier blocks were cut short")
-    one = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_blocks=60))
-    one.session.recall([interrupted(5, "a")])
-    (check,) = one.session.review().findings[0].warnings
-    assert check.message.startswith("1 of 3 earlier blocks was cut short")
-
-
-def replace_head(head: SessionLine, session: str) -> SessionLine:
-    return structs.replace(head, session=session)
-
-
-def renamed(runs: tuple[RunLine, ...], session: str) -> tuple[RunLine, ...]:
-    return tuple(structs.replace(run, session=session) for run in runs)
-
-
 def test_warmup_rounds_are_stored_but_decide_nothing() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, warmup=3, rules=until(max_blocks=10))
     outcome = bench.session.run()
     assert [r.warmup for r in bench.runs] == [True] * 6 + [False] * 20
     assert outcome.findings[0].result.blocks == 10
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_steady_is_when_no_median_of_three_falls_by_two_per_cent(seed: int) -> None:
-    """Against the three rounds before, at exactly 98 %, too, as the standard library has it."""
-    rng = np.random.default_rng(seed)
-    times = {name: rng.choice([0.96, 0.98, 1.0, 7.0], 30).tolist() for name in "XY"}
-
-    def steady(n: int) -> bool:
-        return all(
-            statistics.median(own[n - 3 : n]) >= 0.98 * statistics.median(own[n - 6 : n - 3])
-            for own in times.values()
-        )
-
-    bench = Bench(
-        {name: [*own, *[1.0] * 10].__getitem__ for name, own in times.items()},
-        warmup=None,
-        rules=until(max_blocks=10),
-    )
-    bench.session.run()
-    rounds = next((n for n in range(6, 30) if steady(n)), 30)
-    assert [(r.block, r.position) for r in bench.runs if r.warmup] == [
-        *itertools.product(range(rounds), range(2))
-    ]
 
 
 def test_resumed_session_equals_an_unbroken_one() -> None:
@@ -961,23 +725,6 @@ def test_family_of_candidates_keeps_the_risk() -> None:
             race.add(block)
         false += any(f.verdict is Verdict.FASTER for f in race.findings())
     assert stats.binomtest(false, sessions, alpha, alternative="greater").pvalue > 0.001
-
-
-def test_verdicts_of_several_candidates_are_those_that_their_bounds_show() -> None:
-    """Two candidates share the risk in equal parts, of bounds and of verdicts: 1/alpha is not enough for one."""
-    seen = set()
-    for seed in range(6):
-        race = SequentialComparison("b", ["X", "Y0", "Y1"], until(alpha=0.05, min_blocks=10**6))
-        for block in blocks_of(seed, 1.04, 0.99):
-            race.add(block)
-            for f in race.findings():
-                assert (
-                    (f.verdict is Verdict.FASTER)
-                    == (f.result.low >= 1.0)
-                    == (f.result.pvalue_faster <= 0.025)
-                )
-                seen.add((f.result.pvalue_faster <= 0.025, f.result.pvalue_faster <= 0.05))
-    assert (False, True) in seen
 
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:

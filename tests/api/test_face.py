@@ -20,7 +20,6 @@ import pytest
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.cli.main import every_command, main
 from speedproof.errors import FormatError, Parameter
 
 ROOT = Path(__file__).parents[2]
@@ -64,26 +63,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         sp.compaer  # noqa: B018
 
 
-def test_importing_the_package_imports_nothing_else() -> None:
-    """Start-up pays for what is used only: not for NumPy, not for a single module of the package."""
-    code = "import sys, speedproof; print(*(m for m in sys.modules if m.startswith(('speedproof', 'numpy'))))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["speedproof"]
-
-
-def _loaded_by(*commands: str) -> list[str]:
-    code = "import sys, speedproof.cli.main as m; [m.main(c.split()) for c in sys.argv[1:]]"
-    code += "; print(*sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code, *commands], capture_output=True, text=True, check=True)
-    return done.stderr.split()
-
-
-def test_help_of_every_command_needs_no_numpy() -> None:
-    """What takes longest to import is not needed to print a text."""
-    loaded = _loaded_by(*(f"{name} --help" for name in every_command()))
-    assert not {"numpy", "multiprocessing"} & set(loaded)
-
-
 def test_the_annotations_that_the_program_leaves_out_come_when_asked() -> None:
     """As of a matplotlib or a pandas that it imports."""
     asked = "from numpy.typing import *; import numpy; print(ArrayLike, DTypeLike, NDArray[numpy.float64])"
@@ -94,28 +73,6 @@ def test_the_annotations_that_the_program_leaves_out_come_when_asked() -> None:
         for c in (asked, code)
     ]
     assert told[1].stdout.endswith(told[0].stdout)
-
-
-@pytest.mark.parametrize("asked", ["--help", "--version"])
-def test_the_program_itself_needs_click_alone(asked: str) -> None:
-    loaded = _loaded_by(asked)
-    assert "click" in loaded
-    others = {"numpy", "decimal", "msgspec", "ctypes", "typing_extensions", "pathlib", "difflib"}
-    assert not others & set(loaded)
-    layers = ("speedproof.api.", "speedproof.data", "speedproof.stats")
-    assert not [m for m in loaded if m.startswith(layers)]
-
-
-def test_lists_and_arrays_and_units_are_one_thing() -> None:
-    """The same values as a list in milliseconds, an array in seconds and a Sample give the same answer."""
-    x, y = pair()
-    answers = [
-        sp.compare(x.tolist(), y.tolist(), unit="ms"),
-        sp.compare(x, y, unit="ms"),
-        sp.compare(sp.sample(x, unit="ms"), sp.sample(y, unit="ms")),
-    ]
-    assert len({(r.verdict, r.speedup, float(r.lower), float(r.upper)) for r in answers}) == 1
-    assert answers[0].verdict is sp.Verdict.FASTER
 
 
 def test_a_row_is_a_process() -> None:
@@ -207,39 +164,14 @@ def test_files_may_be_a_list_and_a_risk_is_told_as_its_complement() -> None:
         untyped(*pair(), alpha=0.1)
 
 
-@pytest.mark.parametrize("confidence", ["50%", "0.95"])
-def test_a_suite_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str], confidence: str) -> None:
-    """One report, whichever way it was asked for, at any confidence."""
-    assert main(["compare", O2, O3, "--confidence", confidence]) == 0
-    told, _, hints = capsys.readouterr().out.partition("\n--details")
-    assert "--explain" in hints
-    assert str(sp.compare_suite(sp.read(O2, O3), confidence=confidence)) == told.rstrip("\n")
-
-
-def test_a_suite_writes_what_the_command_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every protocol of --json, by default and by the command's word for it."""
-    assert main(["compare", O2, O3, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    suite = sp.read(O2, O3)
-    assert json.loads(sp.compare_suite(suite).to_json()) == told
-    assert json.loads(sp.compare_suite(suite, protocols="all").to_json()) == told
-    with pytest.raises(sp.SpeedproofError, match=r"choose one of 'typical', .*'all'"):
-        sp.compare_suite(suite, protocols="every")  # type: ignore[arg-type]
-
-
-def test_a_gate_prints_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    """And its exit code is the command's."""
-    code = main(["gate", "--baseline", O2, "--candidate", O3, "--skip", "sieve"])
-    g = sp.gate(sp.read(O2, O3, skip="sieve"))
-    assert (str(g), g.exit_code) == (capsys.readouterr().out.rstrip("\n"), code)
-
-
 def test_several_candidates_ask_for_a_choice() -> None:
     """What speaks of two versions is refused while there are more, naming the remedy."""
     s = sp.compare_suite(sp.read(f"a={O2}", f"b={O3}", f"c={O2}"))
     with pytest.raises(sp.SpeedproofError, match=r"\.against"):
         _ = s.geometric_mean
     assert s.against("b").geometric_mean is not None
+    with pytest.raises(sp.SpeedproofError, match=r"choose one of 'typical', .*'all'"):
+        sp.compare_suite(sp.read(O2, O3), protocols="every")  # type: ignore[arg-type]
     ranked = sp.rank(sp.read(f"a={O2}", f"b={O3}"), resamples=20)
     assert str(sp.rank(sp.read(f"a={O2}", f"b={O3}"), mixtures=False)) == str(
         ranked
@@ -247,6 +179,32 @@ def test_several_candidates_ask_for_a_choice() -> None:
     assert [v.version for v in ranked.over_suite().versions] == ["b", "a"]
     with pytest.raises(sp.SpeedproofError, match="choose one by its name"):
         _ = ranked.versions
+
+
+@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
+def test_versions_are_ranked_by_each_metric_as_by_it_alone(protocol: Any) -> None:
+    """Of one benchmark on a typical run only, of several by geometric means, which medians have none of."""
+    rng = np.random.default_rng(2)
+    rows = [
+        {"benchmark": b, "metric": metric, "version": v, "value": level * x}
+        for metric, benchmarks in (("time", "a"), ("memory", "ab"), ("energy", "bc"))
+        for b in benchmarks
+        for level, v in ((1.0, "x"), (1.2, "y"), (1.5, "z"))
+        for x in rng.normal(1.0, 0.02, 9).tolist()
+    ]
+    frame = {name: [row[name] for row in rows] for name in rows[0]}
+    suite = sp.Suite.from_frame(
+        frame, value="value", benchmark="benchmark", version="version", metric="metric"
+    )
+    alone = {
+        metric: sp.compare_suite(suite.select(metric=metric), protocols=protocol).rankings
+        for metric in suite.metrics
+    }
+    assert sp.compare_suite(suite, metric="all", protocols=protocol).rankings == {
+        k: v for of in alone.values() for k, v in of.items()
+    }
+    ranked = {"typical": ["time", "memory", "energy"], "mean": ["memory", "energy"], "median": []}
+    assert [metric for metric, of in alone.items() if of] == ranked[protocol]
 
 
 def test_a_notebook_shows_tables() -> None:
@@ -361,19 +319,6 @@ def test_results_survive_pickling() -> None:
     assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
     found = FormatError("a.csv", "line 2", "give ", Parameter("by", "rev"))
     assert pickle.loads(pickle.dumps(found)).on_command_line() == "a.csv: line 2: give --by rev"
-
-
-def test_samples_and_suites_are_equal_by_content() -> None:
-    x, y = pair()
-    made = sp.Suite.of_samples({"a": {"old": x, "new": y}})
-    assert made == sp.Suite.of_samples({"a": {"old": x.tolist(), "new": y}})
-    assert sp.sample(x) == sp.sample(x.copy()) != sp.sample(y)
-    assert sp.sample(x) != sp.sample(x, name="x")
-    assert sp.sample(x) != sp.sample(x.reshape(2, -1))
-    assert made not in (sp.Suite.of_samples({"a": {"old": x, "new": x}}), None, x.size)
-    for other in ({"b": {"old": x, "new": y}}, {"a": {"new": y, "old": x}}):
-        assert made != sp.Suite.of_samples(other)
-    assert sp.compare(x, y) == sp.compare(x, y) != sp.compare(x, y, confidence=0.9)
 
 
 def test_what_was_left_out_is_printed() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import speedproof as sp
+from speedproof.data.sample import Trait
 from speedproof.values import proportion
 
 
@@ -193,29 +193,6 @@ def test_a_history_is_asked_what_it_can_tell(tmp_path: Path) -> None:
     assert [found.benchmark for found in history.query(last=1)] == ["sort"]
 
 
-def test_the_next_look_asks_what_the_first_did() -> None:
-    """Where nothing is said; what is said again must be the same."""
-    same = sp.Suite.of_samples({"sort": {"z": OLD, "old": OLD, "new": OLD[::-1]}})
-    first = sp.gate(
-        same, reference="old", candidate="new", looks=3, margin="5%", confidence="90%",
-        policy="equivalence", multiplicity="bh", protocol="mean",
-    )  # fmt: skip
-    assert first.open == ("sort",)
-    more = sp.Suite.of_samples({"sort": {"z": OLD, "old": OLD, "new": [*OLD, OLD[0]]}})
-    second = sp.gate(more, after=first).decision
-    assert (second.reference, second.candidate) == ("old", "new")
-    assert second.rules == replace(first.decision.rules, look=2, family=1)
-    assert [row.demand for row in second.rows] == [row.demand for row in first.decision.rows]
-    assert sp.gate(more, after=first, margin=0.05, confidence=0.9).decision == second
-    others: list[dict[str, Any]] = [
-        {"margin": 0.02}, {"policy": "no-regression"}, {"confidence": 0.95}, {"multiplicity": "holm"},
-        {"protocol": "typical"},
-    ]  # fmt: skip
-    for other in others:
-        with pytest.raises(sp.SpeedproofError, match="chosen once, for all looks"):
-            sp.gate(more, after=first, **other)
-
-
 def test_one_pattern_is_no_list_of_letters(suite: sp.Suite) -> None:
     files = ("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
     assert sp.read(*files, only="mat*").benchmarks == sp.read(*files, only=["mat*"]).benchmarks == ("matmul",)
@@ -265,18 +242,6 @@ def test_rows_are_sorted_by_moments() -> None:
         sp.Suite.from_frame({"t": [3.0], "at": np.array(["NaT"], "M8[s]")}, value="t", run="at")
 
 
-def test_a_mixture_of_any_unit() -> None:
-    """Timedeltas are seconds; the deviation of tiny values is no zero; versions may be samples or fits."""
-    assert sp.mixture.fit(np.array([10, 11, 12], "m8[ms]")).model.mean == pytest.approx(0.011)
-    tiny = sp.mixture.fit(np.array([*OLD, *NEW]) * 1e-300)
-    assert tiny.model.sd == pytest.approx(1e-300 * sp.mixture.fit([*OLD, *NEW]).model.sd)
-    assert tiny.goodness(20).pvalue == sp.mixture.fit([*OLD, *NEW]).goodness(20).pvalue
-    gaps = [sp.mixture.compare(v).gaps[0, 1] for v in ([OLD, NEW], [sp.sample(OLD), sp.sample(NEW)])]
-    assert gaps[0] == gaps[1]
-    fits = [sp.mixture.fit(v) for v in (OLD, NEW)]
-    assert np.array_equal(sp.mixture.compare(fits).gaps, sp.mixture.compare([f.model for f in fits]).gaps)
-
-
 def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:
     """Waiting times are far from normal, which the mean protocol says of these benchmarks alone."""
     rng = np.random.default_rng(1)
@@ -317,34 +282,16 @@ def test_the_main_metric_is_asked_for_as_on_the_command_line() -> None:
     assert "(user)" in str(everything)
 
 
-def test_arrays_are_in_run_order_as_files_are(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    drifting = [
-        10 + shift + np.cumsum(rng.exponential(0.01, 30)) + rng.normal(0, 0.01, 30) for shift in (0, 0.2)
-    ]
-    for name, values in zip(("old", "new"), drifting, strict=True):
-        (tmp_path / f"{name}.txt").write_text("".join(f"{v!r}\n" for v in values.tolist()))
-    files = sp.compare_suite(sp.read(*(str(tmp_path / f"{n}.txt") for n in ("old", "new")), unit="ms"))[
-        "values"
-    ]
-    arrays = sp.compare(*drifting, unit="ms")
-    assert (arrays.verdict, arrays.lower, arrays.upper) == (files.verdict, files.lower, files.upper)
-    assert sp.Verdict.UNDECIDED is arrays.verdict
-    assert sp.Assumption.TREND in {w.kind for w in arrays.warnings}
-
-
-@pytest.mark.parametrize("unit", ["ns", "us", "ms", "s", "cycles"])
-def test_constant_values_are_as_fine_as_the_unit_they_are_written_in(unit: str, tmp_path: Path) -> None:
-    """Within half a unit of what is written: 100 ms are no tenth of a second, from a list as from a file."""
-    r = sp.compare([100] * 20, [200] * 20, unit=unit, margin=0.02)
-    (found,) = (c.speedup for c in r.result.comparisons if c.protocol == "typical")
-    assert (found.low, found.high) == pytest.approx((99.5 / 200.5, 100.5 / 199.5), rel=1e-6)
-    for name, value in (("old", 100), ("new", 200)):
-        (tmp_path / f"{name}.txt").write_text(f"{value}\n" * 20)
-        (tmp_path / f"{name}.csv").write_text("value,unit\n" + f"{value},{unit}\n" * 20)
-    for ending in ("txt", "csv"):
-        files = (str(tmp_path / f"{name}.{ending}") for name in ("old", "new"))
-        suite = sp.read(*files, unit=unit) if ending == "txt" else sp.read(*files)
-        assert sp.gate(suite).outcome.value == "fail"
-    tenths = sp.compare([0.1] * 20, [0.2] * 20).result.headlines[0].speedup
-    assert (tenths.low, tenths.high) == pytest.approx((0.05 / 0.25, 0.15 / 0.15), rel=1e-4)
+@pytest.mark.parametrize("order", ["rising", "falling", "any"])
+def test_values_say_of_their_order_what_those_of_a_file_say(order: str, tmp_path: Path) -> None:
+    """Many that only rise have been sorted; of several processes each has its own order."""
+    values = np.random.default_rng(3).normal(10, 1, 30)
+    values = {"rising": np.sort(values), "falling": -np.sort(-values), "any": values}[order]
+    (tmp_path / "v.txt").write_text("".join(f"{v!r}\n" for v in values.tolist()))
+    (read,) = sp.read(tmp_path / "v.txt", unit="s").samples.values()
+    assert (
+        sp.sample(values, unit="s").traits
+        == read.traits
+        == {Trait.ORDER_KNOWN if order == "any" else Trait.SORTED}
+    )
+    assert sp.sample(values.reshape(6, 5), unit="s").traits == {Trait.ORDER_KNOWN}

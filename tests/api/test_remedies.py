@@ -86,19 +86,6 @@ def test_no_common_metric_wants_no_other_names(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("confidence", "meant"),
-    [(1, 'give 0.95 or "95%"'), ("1", 'give 0.95 or "95%"'), (5, 'give 0.95 or "95%"'),
-     (49.9, 'give 0.95 or "95%"'), (50, "do you mean 50%?"), (95, "do you mean 95%?")],
-)  # fmt: skip
-def test_a_confidence_that_is_recommended_is_taken(confidence: Any, meant: str) -> None:
-    with pytest.raises(sp.SpeedproofError) as error:
-        sp.compare(OLD, NEW, confidence=confidence)
-    assert str(error.value).endswith(meant)
-    if "mean" in meant:
-        sp.compare(OLD, NEW, confidence=meant.removeprefix("do you mean ").removeprefix("of ")[:-1])
-
-
 def test_numpys_scalars_are_numbers() -> None:
     """Wherever whole numbers, numbers, or truths are taken."""
     kept = sp_.race(sum, max, args=[[1]], max_runs=np.int64(12), min_runs=np.int8(10), max_time=np.float32(9))
@@ -119,22 +106,6 @@ def test_numpys_scalars_are_numbers() -> None:
             seconds_given(wrong)
     with pytest.raises(sp.SpeedproofError, match="max_time=True: expected a number or None"):
         sp_.race(len, sum, max_time=True)
-
-
-def test_columns_and_versions_that_are_numbers_go_by_their_texts() -> None:
-    frame = {0: [7] * 5 + [8] * 5, 2: OLD + NEW}
-    for wrong in (2, np.int64(2)):
-        with pytest.raises(sp.SpeedproofError, match="value=2: expected a text; do you mean '2'"):
-            sp_.Suite.from_frame(frame, value=wrong, version="0")
-    made = sp.Suite.from_frame(frame, value="2", version="0")
-    assert made.versions == ("7", "8")
-    with pytest.raises(sp.SpeedproofError, match="reference=8: expected a text or None; do you mean '8'"):
-        sp_.compare_suite(made, reference=8)
-    assert sp.compare_suite(made, reference="8").result.candidate == "7"
-    with pytest.raises(sp.SpeedproofError, match="no column '1'; available: 0, 2"):
-        sp.Suite.from_frame(frame, value="1")
-    both = sp.Suite.from_frame({2: NEW, "2": OLD}, value="2")
-    assert [s.values.tolist() for s in both.samples.values()] == [OLD]
 
 
 def test_an_argument_is_called_by_its_name(suite: sp.Suite) -> None:

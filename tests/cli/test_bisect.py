@@ -307,17 +307,20 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
     assert not list(Path().glob("*.jsonl"))  # no run was lost, so none is kept
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("argv", "said"), [
+WRONG = [
     ((), "give the range A..B first"), (("start..main",), "one benchmark command"),
     (("start..main", "./a", "./b"), "one benchmark command"),
-    (("--bad", "main", "./bench"), "--bad needs --good"),
-    (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
-    (("main..main", "./bench"), "is only one revision"), (("start..main",), "quoted, or after --"),
+    (("--bad", "main", "./bench"), "--bad needs --good"), (("start..main",), "quoted, or after --"),
+    (("--good", "start", "--bad", "main"), "one benchmark command"),
     (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
     (("start..main", "./a", "--json", "x.json"), "standard output (--json > x.json)"),
     (("main", "./bench"), "give the range A..B first"),
-    (("main..main", "./bench"), "give two, or a range A..B"),
+    (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
+    (("--resume", "absent.jsonl"), "cannot be read"), (("--resume", str(GZIP)), "is not a session of a bisection"),
+]  # fmt: skip
+UNKNOWN = [
+    (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
+    (("main..main", "./bench"), "is only one revision"), (("main..main", "./bench"), "give two, or a range A..B"),
     (("start..mian", "./bench"), "'mian' is not a revision of"),
     (("start..mian", "./bench"), "did you mean main?"),
     (("start..zzz", "./bench"), "'git log --oneline --all' lists them"),
@@ -326,15 +329,17 @@ def test_an_end_that_does_not_build_is_an_error(tmp_path: Path, monkeypatch: pyt
     (("start..main", "./bench", "--build", "false"), "exited with code 1 and printed nothing"),
     (("start..main", "./bench", "--build", "make", "--runs", "3"), "needs {seed} in --build"),
     (("start..main", "./bench", "--build", "make {seed}", "--runs", "0"), "0 is not a positive number"),
-    (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
-    (("--resume", "absent.jsonl"), "cannot be read"),
-    (("--resume", str(GZIP)), "is not a session of a bisection"),
-])  # fmt: skip
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"), [*WRONG, *(pytest.param(*row, marks=pytest.mark.slow) for row in UNKNOWN)]
+)
 def test_errors_in_words(
     argv: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And the remedy."""
-    monkeypatch.chdir(history(tmp_path / "repo", ["1", "1.2"]))
+    """And the remedy; the words of the command come before the repository."""
+    monkeypatch.chdir(tmp_path if (argv, said) in WRONG else history(tmp_path / "repo", ["1", "1.2"]))
     code, _, err = bisect(*argv)
     assert code == 2
     assert said in err

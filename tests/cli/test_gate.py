@@ -53,15 +53,6 @@ def three(write: Write) -> dict[str, str]:
     }
 
 
-def test_exit_codes(three: dict[str, str]) -> None:
-    """0 pass, 1 fail, 3 undecided, 2 error; the first line says which."""
-    for candidate, code, word in (("same", 0, "PASS"), ("slow", 1, "FAIL"), ("noisy", 3, "UNDECIDED")):
-        found, out, _ = gate(three["base"], three[candidate])
-        assert found == code
-        assert out.startswith(f"{word}: ")
-    assert gate(three["base"], "nowhere.json")[0] == 2
-
-
 def test_undecided_is_the_users_choice(three: dict[str, str]) -> None:
     """--undecided turns 3 into 1 or 0 and says so; it touches nothing else."""
     for choice, code in (("fail", 1), ("pass", 0), ("report", 3)):
@@ -71,21 +62,6 @@ def test_undecided_is_the_users_choice(three: dict[str, str]) -> None:
         assert ("undecided" in err) == (choice != "report")
     assert gate(three["base"], three["slow"], "--undecided", "pass")[0] == 1
     assert gate(three["base"], three["same"], "--undecided", "fail")[0] == 0
-
-
-def test_a_vanished_benchmark_does_not_pass(three: dict[str, str], write: Write) -> None:
-    """It fails by name, whatever --undecided says; --skip and the settings let it go."""
-    fewer = write("fewer.csv", 5, json_dumps=1, json_loads=1, fresh=1)
-    code, out, _ = gate(three["base"], fewer, "--undecided", "pass")
-    assert code == 1
-    assert out.startswith("FAIL: 1 benchmark missing")
-    assert re.search(r"^MISSING +xml ", out, re.MULTILINE)
-    assert "New, not judged: fresh" in out
-    assert gate(three["base"], fewer, "--skip", "xml")[0] == 0
-    Path("speedproof.toml").write_text('[[gate.benchmark]]\npattern = "xml"\nignore = true\n')
-    code, out, _ = gate(three["base"], fewer)
-    assert code == 0
-    assert "Ignored by the settings: xml" in out
 
 
 def test_settings_and_options(three: dict[str, str]) -> None:
@@ -277,23 +253,6 @@ def test_a_renamed_benchmark_has_vanished(write: Write) -> None:
     assert gate("old.txt", "new.txt")[0] == 0
 
 
-def test_several_metrics_are_one_gate(write: Write) -> None:
-    """--metric all: every metric of every benchmark is part of the family, and is named."""
-    rng = np.random.default_rng(1)
-    for k, name in enumerate(("a", "b")):
-        Path(f"{name}.csv").write_text(
-            "benchmark,metric,unit,value\n"
-            + "".join(
-                f"x,time,s,{1 + (i + k) / 1000}\nx,memory,B,{1000 + i + k}\n" for i in rng.permutation(20)
-            )
-        )
-    code, out, _ = gate("a.csv", "b.csv", "--metric", "all")
-    assert code == 0
-    assert "x (time)" in out
-    assert "x (memory)" in out
-    assert "none of 2 benchmark metrics is" in out
-
-
 def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
     """A benchmark whose baseline is unusable is an error until it is left out by name."""
     for name, bad in (("a", "-1"), ("b", "1.5")):
@@ -366,29 +325,6 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         assert message in " ".join(err.split())
 
 
-@pytest.mark.parametrize("also", [{}, {"close": 1.0}])
-def test_a_gate_that_failed_stays_failed(also: dict[str, float], write: Write) -> None:
-    """What failed or is missing fails every later look, with the same reports, whatever is measured."""
-    was = {"slow": 1.0, "gone": 1.0, "fine": 1.0}
-    old = write("a.csv", 1, 12, 0.06, **was, **also)
-    new = write("b.csv", 2, 12, 0.06, slow=2.0, fine=0.6, **also)
-    reports = ("--json", "--junit", "junit.xml", "--html", "page.html")
-    code, out, err = looked(1, old, new, more=reports)
-    assert code == 1, out
-    junit = Path("junit.xml").read_text()
-    assert Path("open").read_text().splitlines() == [*also]
-    fine = write("c.csv", 3, slow=1.0, gone=1.0), write("d.csv", 4, slow=0.5, gone=0.5)
-    for number in (2, 3):
-        Path("junit.xml").unlink()
-        code, again, err = looked(number, *fine, more=(*reports, "--undecided", "pass"))
-        assert code == 1
-        assert "look 1 of 3 decided; to ask anew, begin with --look 1/3" in " ".join(err.split())
-        assert again == out
-        assert Path("junit.xml").read_text() == junit
-        assert Path("open").read_text().splitlines() == [*also]
-    assert "FAIL" in looked(3, *fine)[1]
-
-
 def test_a_gate_that_passed_stays_passed(write: Write) -> None:
     old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
     assert looked(1, old, new)[0] == 0
@@ -432,21 +368,6 @@ def test_no_margin_is_another_policy(margin: str) -> None:
     code, _, error = gate(O2, O3, "--margin", margin)
     assert (code, "give --policy proven-improvement" in error) == (2, margin != "-10%")
     assert ("policy" in error) == (margin != "-10%")
-
-
-def test_what_is_proven_finds_room_beside_long_names(write: Write, tmp_path: Path) -> None:
-    """Names of 24 letters, each with a limit of its own, one of them missing, at 80 columns."""
-    (tmp_path / "speedproof.toml").write_text('[[gate.benchmark]]\npattern = "z*"\nmargin = "5%"\n', "utf-8")
-    names = {f"{letter}_benchmark_of_24_letter": 0.012345 for letter in "amz"}
-    old, new = (
-        write("old.csv", 1, 20, 1e-4, **names),
-        write("new.csv", 2, 20, 1e-4, **dict([*names.items()][1:])),
-    )
-    _, out, _ = gate(old, new, "--all", "--unit", "s")
-    assert "MISSING" in out
-    assert re.search(r"^pass +m_\S{8,} .*≤ 1.00", out, re.MULTILINE)
-    assert "no room" not in out
-    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_limits_that_differ_have_a_column(write: Write, tmp_path: Path) -> None:

@@ -177,22 +177,6 @@ def test_a_gate_that_measures_heeds_the_settings(measured: Slower) -> None:
         assert re.findall("<(skipped|failure) ", Path("g.xml").read_text()) == [said] * 2
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    (("--policy", "equivalence"), "a gate proves equivalence of files only"),
-    (("--margin-of", "parse"), "--margin-of parse: "), (("--margin-of", "parse=x"), "--margin-of parse=x: "),
-    (("--policy-of", "parse=x"), "--policy-of parse=x: "),
-    (("--policy-of", "parse=equivalence"), "a gate proves equivalence of files only"),
-    (("--multiplicity", "bh"), "--multiplicity: only for files"),
-])  # fmt: skip
-def test_what_a_gate_that_measures_cannot_be_asked(
-    measured: Slower, options: tuple[str, str], said: str
-) -> None:
-    measured(parse=(1.0, 0.01))
-    code, _, err = gated(*options)
-    assert code == 2
-    assert said in err
-
-
 def test_margins_are_kept_with_the_session(measured: Slower) -> None:
     """A review asks what was asked while it was measured."""
     measured(parse=(1.08, 0.005), sort=(1.0, 0.005))

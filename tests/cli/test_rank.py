@@ -85,26 +85,6 @@ def test_too_few_runs_are_told(tmp_path: Path) -> None:
     assert "Undecided neighbours" not in out
 
 
-def test_processes_are_counted_where_they_are_independent(tmp_path: Path) -> None:
-    """Three processes of ten values are three: fewer than five, as ``compare`` of the same files counts them."""
-    files = []
-    for version in (1, 2):
-        runs = [{"values": [version + p / 10 + v / 1000 for v in range(10)]} for p in range(3)]
-        made = {"metadata": {"name": "b", "unit": "second"}, "benchmarks": [{"runs": runs}], "version": "1.0"}
-        files.append(str(tmp_path / f"{version}.json"))
-        Path(files[-1]).write_text(json.dumps(made), encoding="utf-8")
-    for command in ("compare", "rank"):
-        _, out, _ = speedproof(command, *files)
-        assert [line.split()[-3:] for line in out.splitlines() if "3 (" in line] == 2 * [
-            ["3", "(30", "runs)"]
-        ]
-        assert "processes" in next(line for line in out.splitlines() if "median" in line and "mean" in line)
-    assert "Fewer than 5 processes of a version never prove an order of 2." in out
-    _, out, _ = speedproof("rank", *files, "--json")
-    versions = json.loads(out)["results"][0]["ranking"]["versions"]
-    assert [(v["n"], v["units"], v["repeated"]) for v in versions] == 2 * [(30, 3, "process")]
-
-
 def processes_file(path: Path, medians: npt.NDArray[np.float64]) -> str:
     """What pyperf writes of processes with three values each: the median twice, and one far above."""
     runs = [{"values": [value, value, 9 * value]} for value in medians.tolist()]

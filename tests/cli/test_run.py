@@ -12,12 +12,13 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.command import parse, speedproof
+from tests.command import parse, runs_are, speedproof
 
 from speedproof.cli.main import command
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
 from speedproof.formats import read, suites
+from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.plan import read_plan
 from speedproof.measuring.store import read_sessions
 from speedproof.reporting.session import sparklines
@@ -209,6 +210,31 @@ def test_a_metric_that_is_nowhere_is_said() -> None:
     assert "echo one: no run gave score (--metric score: nothing in the output matches" in err
 
 
+@pytest.mark.parametrize("saved", [(), ("--save", "my file.jsonl")])
+def test_an_interrupted_session_says_how_to_go_on(
+    saved: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one pastes it; what either part lacked is told of both."""
+    made, ends = iter(range(1000)), {15}
+
+    def fake(job: Job) -> Run:
+        if next(made) in ends:
+            raise KeyboardInterrupt
+        return Run({"time": float(job.command[1]), "user": 1e-4, "system": 1e-4, "memory": 2e6})
+
+    runs_are(monkeypatch, fake)
+    score = ("--metric", "score=none ([0-9]+)")
+    code, _, err = speedproof("run", "sleep 2", "sleep 1", "--max-runs", "20", *score, *saved)
+    assert code == 130
+    (told,) = re.findall("to go on: (.*)", err)
+    program, *words = shlex.split(told)
+    code, out, err = speedproof(*words)
+    assert (program, code) == ("speedproof", 0)
+    assert re.search(r"[67] blocks taken over from ", err)
+    assert "sleep 1: no run gave score" in err
+    assert "2.00x faster" in out
+
+
 def test_processes_left_behind_are_told() -> None:
     leaving = script("leaving", "sleep 5 &")
     _, out, err = speedproof("run", leaving, "true", "--max-runs", "3", "--save", "r.jsonl")
@@ -298,6 +324,24 @@ def test_a_program_that_is_replaced_meanwhile_is_told() -> None:
     assert "the values are of two programs; measure again" in " ".join(
         speedproof("compare", "r.jsonl", "--explain")[1].split()
     )
+
+
+@pytest.mark.parametrize("how", ["--review", "--resume"])
+def test_a_session_whose_first_part_is_elsewhere_is_named(how: str) -> None:
+    """The verdict rests on both: put together they are read."""
+    named = ("--max-runs", "3", "--save")
+    speedproof("run", "sleep 2", "sleep 1", *named, "a.jsonl")
+    (first,) = read_sessions(Path("a.jsonl"))
+    speedproof("run", "--resume", "a.jsonl", "--max-runs", "6")
+    lines = Path("a.jsonl").read_text().splitlines(keepends=True)
+    cut = next(i for i, line in enumerate(lines) if f'"resumes":["{first.head.session}"]' in line)
+    Path("b.jsonl").write_text("".join(lines[cut:]))
+    code, _, err = speedproof("run", how, "b.jsonl")
+    second = read_sessions(Path("b.jsonl"))[0].head.session
+    told = f"error: b.jsonl: session {second}: goes on with {first.head.session}, which the file lacks"
+    assert (code, told in err) == (2, True)
+    Path("b.jsonl").write_text("".join(lines))
+    assert speedproof("run", "--review", "b.jsonl")[0] == 0
 
 
 def test_resume_asks_the_same_question_unless_told() -> None:

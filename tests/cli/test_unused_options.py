@@ -242,23 +242,3 @@ def test_help_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(one.split()) == main(other.split()) == 0
         first, second = capsys.readouterr().out.split("Usage:")[1:]
         assert first == second
-
-
-@pytest.mark.parametrize("name", every_command())
-def test_a_short_help_has_what_is_marked_and_the_whole_one_everything(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Of a command with more than 40 options and arguments; others have one help."""
-    options = [p for p in every_command()[name].params if isinstance(p, ClickOption)]
-    assert main([*name.split(), "--help"]) == 0
-    shown = capsys.readouterr().out.partition("\nexamples:")[0]
-    many = any(p.name == "help_all" for p in options)
-    assert many == (len(every_command()[name].params) > 41)
-    for p in options:
-        listed = re.search(rf"(?:^  |, )(?:{'|'.join(p.opts)})(?: |,|$)", shown, re.MULTILINE)
-        assert (listed is not None) == (p.first or not many), p.long
-    if many:
-        assert 8 <= sum(p.first for p in options) <= 20
-        assert main([*name.split(), "--help-all"]) == 0
-        whole = capsys.readouterr().out
-        assert [p.long for p in options if p.long not in whole] == []

@@ -24,7 +24,7 @@ from speedproof.corpus import build as building
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
 from speedproof.corpus.read import parts_of, read_records, rows_of
-from speedproof.corpus.schema import File, Manifest, columns, opened
+from speedproof.corpus.schema import File, Manifest, opened
 from speedproof.data.record import FileResults, Record
 from speedproof.data.suite import Suite
 from speedproof.errors import FormatError, SpeedproofError, UsageError
@@ -62,27 +62,6 @@ def test_every_format_comes_back(tmp_path: Path) -> None:
     sp.Corpus.build([f"x={FILES}"], tmp_path / "c")
     assert len(expected) > 20
     alike(suite_of(list(read_records(str(tmp_path / "c")))), Suite.from_records(expected))
-
-
-@pytest.mark.usefixtures("small_leaves")
-def test_a_tree_of_leaves_holds_the_same(tmp_path: Path, made_up: Make, put: Put) -> None:
-    results = made_up(100, 3, files=8)
-    place, manifest = opened(put(results, tmp_path / "c"))
-    alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
-    assert manifest.complete
-    assert manifest.rows == sum(f.rows for f in manifest.files) == 300
-    assert manifest.values == sum(r.values.size for r in rows_in(results))
-    assert len(manifest.files) > 12
-    leaves: dict[str, str] = {}
-    for file in manifest.files:
-        names = place.table(file.path, columns())["benchmark"].to_pylist()
-        assert len(names) <= 40
-        assert names == sorted(names)
-        for name in names:
-            assert leaves.setdefault(name, file.path) == file.path, "a benchmark lies in one leaf"
-    assert {p.as_posix() for p in (tmp_path / "c").rglob("*.parquet") if "data" in p.parts} == {
-        (tmp_path / "c" / f.path).as_posix() for f in manifest.files
-    }
 
 
 @pytest.mark.usefixtures("small_leaves")

@@ -265,19 +265,6 @@ def test_a_process_ends_without_a_word_of_its_libraries(gcc: Path) -> None:
     assert "leak" not in subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 
-def test_small_commands_pay_for_nothing_of_it() -> None:
-    """Comparing two files imports neither Arrow nor DuckDB nor Dask, and help not even NumPy."""
-    code = (
-        "import sys; from speedproof.cli.main import main; main(sys.argv[1:]); "
-        "print({'pyarrow', 'duckdb', 'distributed', 'dask'} & set(sys.modules), file=sys.stderr)"
-    )
-    for argv in (["compare", "O2.json", "O3.json"], ["corpus", "--help"]):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, cwd=GCC
-        )
-        assert done.stderr.endswith("set()\n")
-
-
 def _pyperf(folder: Path, name: str, commit: str) -> None:
     """A file of pyperf's format, three values of one benchmark, that says which commit it measured."""
     metadata = {"name": "sort", "unit": "second", "commit_id": commit, "python_version": f"3.14 {commit}"}

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.corpus import answers as answering
@@ -22,12 +22,8 @@ from speedproof.corpus import compare as comparing
 from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare, pairs_in_file
 from speedproof.corpus.engine import run
-from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import FormatError, SpeedproofError, UsageError
-from speedproof.options import DETAILS
-from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Verdict
 from speedproof.reporting.numbers import pvalue
 
 Results = list[tuple[str, FileResults]]
@@ -46,101 +42,6 @@ def corpus(
 
 def answers(folder: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted(folder.glob("part-*.parquet"))}
-
-
-@pytest.mark.parametrize(
-    ("which", "benchmarks"),
-    [(None, 8), ("consecutive", 6), *(pytest.param(of, 60, marks=pytest.mark.slow) for of in (None, "all"))],
-)
-def test_against_comparing_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put, which: Any, benchmarks: int
-) -> None:
-    """Every comparison, and what each pair of versions sums up to; of one pair the corrections, too."""
-    for limit in ("build.ROWS", "read.TASK"):
-        monkeypatch.setattr(f"speedproof.corpus.{limit}", 2 * benchmarks // 3)
-    corpus = put(made_up(benchmarks, 3, n=12), tmp_path / "c")
-    asked: dict[str, Any] = {
-        "rules": Rules(margin=0.05),
-        "protocols": ("typical",) if benchmarks == 6 else DETAILS,
-    }
-    pairs = {None: ["v0v1"], "all": ["v0v1", "v0v2", "v1v2"], "consecutive": ["v0v1", "v1v2"]}[which]
-    expected = {}
-    for two in ((pair[:2], pair[2:]) for pair in pairs):
-        suite = sp.read(corpus, where=f"metric = 'time' AND version IN {two}")
-        expected[two] = sp.compare_suite(suite, **asked).result
-    versions = () if which else ("v0", "v1")
-    c = sp.Corpus(corpus).compare(*versions, pairs=which, out=tmp_path / "a", workers=1, **asked).conclusion
-    assert (c.versions, c.parts > 3) == (len(pairs), True)
-    table = query(tmp_path / "a", "FROM answers").to_pylist()
-    by_place = {
-        tuple(row[name] for name in ["reference", "candidate", "benchmark", "protocol"]): row for row in table
-    }
-    assert len(by_place) == len(table) == sum(len(of.comparisons) for of in expected.values())
-    names = "speedup low high pvalue pvalue_slower reference_median"
-    for two, of in expected.items():
-        for one in of.comparisons:
-            row = by_place[*two, one.benchmark, one.protocol]
-            assert row["verdict"] == one.verdict.value
-            other = (one.speedup.value, one.certified.low, one.certified.high, one.pvalue, one.pvalue_slower,
-                     one.reference.median)  # fmt: skip
-            # Kernels round the last bit by how many pairs they are given at a time.
-            own = [row[name] for name in names.split()]
-            assert own == pytest.approx(other, rel=1e-12, nan_ok=True), one.benchmark
-            assert row["failed"] == [check.kind.value for check in one.failed_checks]
-    for shown in c.clearest:
-        of = expected[shown.reference.label, shown.candidate.label]
-        place = shown.benchmark, shown.protocol
-        (one,) = (one for one in of.comparisons if (one.benchmark, one.protocol) == place)
-        assert astuple(shown.speedup) == pytest.approx(astuple(one.certified), rel=1e-12)
-        for own_side, side in ((shown.reference, one.reference), (shown.candidate, one.candidate)):
-            assert (own_side.n, own_side.median, own_side.mean) == pytest.approx(
-                (side.n, side.median, side.mean)
-            )
-    for protocol, counts in c.counts.items():
-        told = [one.verdict for of in expected.values() for one in of.comparisons if one.protocol == protocol]
-        assert counts == {v: told.count(v) for v in Verdict}
-    assert [two for *two, _ in c.wholes] == [[*two] for two in expected]
-    for (*_, whole), of in zip(c.wholes, expected.values(), strict=True):
-        for name in ("these", "like_these"):
-            a, b = (getattr(one.geometric_means, name) for one in (whole, of))
-            assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-12)
-        assert [g.speedup for _, g in whole.overall] == pytest.approx([g.speedup for _, g in of.overall])
-        caveats = [{(k.kind, k.versions, len(k.benchmarks)) for k in one.caveats} for one in (whole, of)]
-        assert caveats[0] == caveats[1]
-    if which:
-        return
-    (result,) = expected.values()
-    controlled = {(joint.protocol, joint.method): joint for joint in result.controlled}
-    for joint in c.joint:
-        other_joint = controlled[joint.protocol, joint.method]
-        assert joint.family == other_joint.family
-        assert joint.counts == {v: other_joint.count(v) for v in joint.counts}
-    assert dict(c.accelerated) == dict(result.accelerated)
-    pvalues = [(h.pvalue_candidate, h.pvalue_reference) for h in (c.hpt, result.hpt) if h is not None]
-    assert len(pvalues) == 2
-    assert pvalues[0] == pvalues[1]
-    assert c.machine is result.machine is None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("seed", "unit"), [(1, "s"), (2, "B/s"), (3, "s"), (4, "B/s")])
-def test_the_r_speedup_is_that_of_exact_arithmetic(tmp_path: Path, put: Put, seed: int, unit: str) -> None:
-    """Against rational numbers, for few and many runs, ties and none, and either version ahead."""
-    rng = np.random.default_rng(seed)
-    records = []
-    for b in range(40):
-        factor = float(rng.choice([0.8, 0.9, 0.97, 1.0] if seed < 3 else [1.0, 1.05, 1.2]))
-        for version, of in (("a", 1.0), ("b", factor)):
-            values = np.round((10 + rng.normal(0, 0.4, rng.integers(2, 14))) * of, 1 if seed % 2 else 15)
-            records.append(Record(f"b{b}", values, unit=unit, version=version, path="f"))
-    corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
-    found = corpus.compare("a", "b", protocols=DETAILS, workers=1).conclusion.hpt
-    expected = sp.hpt(corpus.read()).result
-    assert found is not None
-    assert (found.winner, found.confidence) == (expected.winner, expected.confidence)
-    for own, exact in zip(found.speedups, expected.speedups, strict=True):
-        assert own.certified == pytest.approx(exact.certified, rel=2e-6)
-        assert own.hundredth == exact.hundredth
 
 
 @pytest.mark.parametrize("unit", ["s", "B/s"])

@@ -1,12 +1,9 @@
 """Samples and suites: what they refuse, how they pool, what is told of them; nothing is lost without a word."""
 
 import inspect
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from speedproof.api.shown import different_conditions, remarks
@@ -52,32 +49,10 @@ def test_its_signature_is_all_public() -> None:
     assert not [name for name in inspect.signature(Sample).parameters if name.startswith("_")]
 
 
-def test_values_cannot_be_changed() -> None:
-    """A sample keeps its own copy, which is read-only."""
-    values = np.array([1.0, 2.0])
-    sample = Sample(values)
-    values[0] = 9.0
-    assert sample.values[0] == 1.0
-    with pytest.raises(ValueError, match="read-only"):
-        sample.values[0] = 3.0
-
-
 def test_as_many_processes_as_values() -> None:
     """Process numbers of another length are an error."""
     with pytest.raises(DataError, match="2 values but 1 process"):
         Sample(np.array([1.0, 2.0]), processes=np.array([0]))
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0.1, 10)), min_size=1, max_size=30))
-def test_process_means_are_those_of_a_loop(pairs: list[tuple[int, float]]) -> None:
-    """Order of first appearance, mean of each: as a dictionary of lists gives it."""
-    groups: dict[int, list[float]] = {}
-    for process, value in pairs:
-        groups.setdefault(process, []).append(value)
-    sample = Sample(np.array([v for _, v in pairs]), processes=np.array([p for p, _ in pairs]))
-    expected = [sum(g) / len(g) for g in groups.values()]
-    assert sample.per_process("mean").values.tolist() == pytest.approx(expected)
-    assert sample.process_count == len(groups)
 
 
 def record(benchmark: str, *values: float, **more: object) -> Record:
@@ -122,31 +97,6 @@ def test_one_bad_benchmark_does_not_lose_the_others() -> None:
     assert "finite" in suite.skipped[0].reason
 
 
-@given(st.lists(st.tuples(
-    st.sampled_from("xyz"), st.lists(st.floats(-1, 10), max_size=3),
-    st.sampled_from(["", "1.json", "2.json"]), st.sampled_from(["", "result 1"]),
-    st.sampled_from([frozenset[Trait](), frozenset({Trait.ORDER_KNOWN})]),
-    st.sampled_from([None, (1.0, 2.0)]), st.sampled_from([None, Direction.HIGHER]),
-), max_size=8))  # fmt: skip
-def test_a_sample_does_not_depend_on_its_neighbours(rows: list[tuple[Any, ...]]) -> None:
-    """Many records give the samples that each gives alone."""
-    names = ("path", "where", "traits", "span", "direction")
-    records = [
-        (version, Record(f"b{i}", np.array(values, dtype=float), **dict(zip(names, more, strict=True))))
-        for i, (version, values, *more) in enumerate(rows)
-    ]
-    alone = [Suite.from_records([record]) for record in records]
-    together = Suite.from_records(records)
-    assert together.samples == {key: sample for suite in alone for key, sample in suite.samples.items()}
-    assert sorted(map(str, together.skipped)) == sorted(str(s) for suite in alone for s in suite.skipped)
-    for (_, record), suite in zip(records, alone, strict=True):
-        for key in suite.samples:
-            kept = together.samples[key].values
-            record.values[:] = 99.0
-            assert not kept.flags.writeable
-            assert 99.0 not in kept
-
-
 def test_pairs_of_two_units_or_directions_are_problems() -> None:
     """They are not compared, and the reason names both."""
     suite = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, unit="B"))])
@@ -156,17 +106,6 @@ def test_pairs_of_two_units_or_directions_are_problems() -> None:
     turned = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, direction=Direction.HIGHER))])
     assert not turned.pair("x", "y").pairs
     assert "higher is better" in turned.pair("x", "y").problems[0]
-
-
-def test_a_negative_time_is_left_out_whatever_its_unit() -> None:
-    """Plain numbers that are meant as times are held to what times are."""
-    suite = Suite.from_records(
-        [("a", record("bad", -1.0, 2.0, unit="")), ("a", record("good", 1.0, unit=""))]
-    )
-    assert [k.benchmark for k in suite.keys] == ["good"]
-    assert "never negative" in suite.skipped[0].reason
-    scores = Suite.from_records([("a", record("s", -1.0, 2.0, unit="", metric="score"))])
-    assert scores.samples[Key("s", "score"), "a"].n == 2
 
 
 def test_a_taint_of_one_part_taints_the_whole() -> None:

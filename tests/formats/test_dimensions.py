@@ -48,22 +48,6 @@ def test_hyperfine_parameters_as_versions(files: Path) -> None:
     assert (suite.versions, suite.benchmarks) == (("1", "2"), ("sleep 0.00{n}",))
 
 
-def test_jmh_parameters_as_versions_and_rows(tmp_path: Path) -> None:
-    results = [{
-        "benchmark": "B.sort", "mode": "avgt", "params": {"lib": lib, "size": size},
-        "primaryMetric": {"scoreUnit": "ms/op", "rawData": [[1.0, 2.0]]},
-    } for lib in ("ACM", "JDK") for size in ("10", "99")]  # fmt: skip
-    path = tmp_path / "j.json"
-    path.write_text(json.dumps(results))
-    suite = read_suite(path, by="lib")
-    assert (suite.versions, suite.benchmarks) == (("ACM", "JDK"), ("B.sort:size=10", "B.sort:size=99"))
-    suite = read_suite(path, by="lib,size")
-    assert (suite.versions[0], suite.benchmarks) == ("lib=ACM/size=10", ("B.sort",))
-    suite = read_suite(path, by="lib", rows="name")
-    assert (suite.benchmarks, [s.n for s in suite.samples.values()]) == (("B.sort",), [4, 4])
-    assert "size" in {residue.field for residue in suite.residue}, "what was pooled is said"
-
-
 def test_an_unknown_dimension_names_the_known(files: Path) -> None:
     with pytest.raises(UsageError, match=r"by='speed': the fields of these results are .*\bn\b"):
         read_suite(files / "hyperfine.json", by="speed")
@@ -129,22 +113,6 @@ def test_all_fields_of_a_factorial_name_are_named(mazouz: Path) -> None:
     assert all(name.count("=") == 3 for name in suite.benchmarks)
     words = read_suite(mazouz, columns={"benchmark": "compiler,affinity"})
     assert words.benchmarks[0] == "gcc/no affinity", "words need no names"
-
-
-@pytest.mark.parametrize(("by", "rows", "versions", "benchmark"), [
-    ("affinity", (), ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
-    ("program", (), ("330.art_m", "312.swim_m"), "affinity=no affinity/threads=2, gcc"),
-    ("threads", "program", ("2", "6"), "330.art_m, gcc"),
-    ("affinity", "program,threads", ("no affinity", "compact"), "program=330.art_m/threads=2, gcc"),
-    ((), "program", ("gcc", "icc"), "330.art_m"),
-])  # fmt: skip
-def test_fields_of_factorial_names(
-    mazouz: Path, by: str, rows: str, versions: tuple[str, ...], benchmark: str
-) -> None:
-    """Each becomes a version or names the row, the first one, too; compilers are never pooled."""
-    suite = read_suite(mazouz, columns=COLUMNS, by=by, rows=rows)
-    assert (suite.versions, suite.benchmarks[0]) == (versions, benchmark)
-    assert len(suite.keys) * len(versions) == len(suite.samples)
 
 
 def test_a_name_of_which_all_fields_are_versions(mazouz: Path) -> None:

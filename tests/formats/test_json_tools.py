@@ -287,21 +287,6 @@ def test_jmh_against_json(files: Path) -> None:
     assert "[4].primaryMetric.rawData" in reasons, damaged["benchmark"]
 
 
-def test_jmh_secondary_metrics(files: Path) -> None:
-    records, skipped = split(files / "jmh.json")
-    put, get, *_ = load(files / "jmh.json")
-    by_metric = {r.metric: r for r in records}
-    rate = by_metric["gc.alloc.rate"]
-    assert rate.values.tolist() == [
-        v * 1e6 for fork in put["secondaryMetrics"]["gc.alloc.rate"]["rawData"] for v in fork
-    ]
-    assert rate.direction is Direction.LOWER, "what a profiler counts is a cost"
-    reader = by_metric["reader"]
-    assert reader.values.tolist() == [v / 60 for v in get["secondaryMetrics"]["reader"]["rawData"][0]]
-    assert reader.direction is Direction.HIGHER, "a method of a group is scored like the group"
-    assert [s.where for s in skipped if s.expected] == ["[0].secondaryMetrics.gc.time"]
-
-
 def test_jmh_contradiction_of_mode_and_unit(tmp_path: Path) -> None:
     result = {
         "benchmark": "b", "mode": "thrpt", "primaryMetric": {"scoreUnit": "s/op", "rawData": [[2.0, 3.0]]},

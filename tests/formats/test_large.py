@@ -21,7 +21,7 @@ import pytest
 
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError
-from speedproof.formats import csvrecords, jsontext, read, reading, source, suites
+from speedproof.formats import csvrecords, jsontext, read, reading, source
 from speedproof.formats.registry import FORMATS, detect_source, format_named
 from speedproof.formats.source import ReadOptions, open_source
 from speedproof.formats.suites import read_files
@@ -85,32 +85,6 @@ def test_every_file_is_the_same_from_disk(name: str, tmp_path: Path, tiny: pytes
         # Of two errors that JSON has, such as NaN and a word, the one that stopped the reading is told.
         if not (isinstance(expected, str) and "not JSON" in expected and isinstance(found, str)):
             assert found == expected
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text.replace("},", "},,", 1), lambda text: text.replace("},", "} {", 1),
-        lambda text: text[::-1].replace(",}", ",,}", 1)[::-1], lambda text: text.replace("]", "}", 1),
-        lambda text: text + "x", lambda text: text[:-1], lambda text: text.replace("[{", "[,{", 1),
-        lambda text: text.replace("}]", "},]", 1), lambda text: text.replace(":", " ", 20),
-    ],
-)  # fmt: skip
-def test_json_that_is_none_is_refused_at_the_same_place(
-    change: Callable[[str], str], tmp_path: Path, tiny: pytest.MonkeyPatch
-) -> None:
-    """The error, and its byte, are those of decoding the whole at once."""
-    results = [{"command": f"c{k}", "times": [k, 1.5]} for k in range(30)]
-    text = json.dumps({"before": {"x": [1, {}]}, "results": results, "after": 1}, separators=(",", ":"))
-    path = tmp_path / "f.json"
-    path.write_text(change(text))
-    found = shown(path, format="hyperfine")
-    tiny.setattr(source, "LARGE", 1 << 24)
-    expected = shown(path, format="hyperfine")
-    assert isinstance(found, str)
-    assert isinstance(expected, str)
-    place = re.compile(r"line \d+|byte \d+|ends in the middle")
-    assert place.findall(found) == place.findall(expected) != []
 
 
 def naive_long(text: str) -> dict[tuple[str, ...], tuple[list[float], list[str]]]:
@@ -426,24 +400,6 @@ def test_bad_files_are_named_and_stop_nothing(files: Path, tmp_path: Path) -> No
     ):
         assert part in reason
     assert [len(f.records) for f in results if f.reject is None] == [1]
-
-
-def test_one_file_at_a_time(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file is opened when its turn comes, not before."""
-    opened: list[str] = []
-    really = source.open_source
-
-    def open_source(path: str | Path) -> source.Source:
-        opened.append(Path(path).name)
-        return really(path)
-
-    monkeypatch.setattr(suites, "open_source", open_source)
-    results = read_files([files / "raw.txt", files / "go.txt", files / "jmh.json"])
-    assert opened == []
-    next(results)
-    assert opened == ["raw.txt"]
-    next(results)
-    assert opened == ["raw.txt", "go.txt"]
 
 
 def test_patterns(files: Path) -> None:

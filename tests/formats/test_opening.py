@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -256,17 +255,6 @@ def test_content_that_is_nearly_known_is_told_what_is_wrong(
     assert caught.value.where.startswith(where)
     assert bool(caught.value.where) == bool(where)
     assert words in caught.value.message
-
-
-def test_reading_text_imports_nothing_heavy(files: Path) -> None:
-    program = (
-        "import sys; from speedproof.formats import read\n"
-        f"list(read({str(files / 'speedup-test' / 'config.csv')!r}))\n"
-        "heavy = {'json', 'scipy', 'rich', 'gzip'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_the_manual_names_every_format() -> None:

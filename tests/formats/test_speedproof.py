@@ -124,17 +124,6 @@ def test_a_gate_of_a_session_holds_it_to_its_policy(
     assert (row.demand.policy, row.demand.margin) == held
 
 
-@pytest.mark.parametrize(
-    "decide_by", ["zzz; margin=abc", "time; confidence=", "p99.999999", "; ;", "time; margin=7"]
-)
-def test_what_a_damaged_header_asks_is_not_asked(tmp_path: Path, decide_by: str) -> None:
-    options = {"decide_by": msgspec.json.encode(decide_by).decode()}
-    lines = [run("s", version, block, 1.0 + block) for version in ("old", "new") for block in range(9)]
-    suite = sp.read(write(tmp_path / "r.jsonl", replace(session("s"), options=options), *lines))
-    (row,) = sp.gate(suite).decision.rows
-    assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
-
-
 def test_what_is_sound_of_a_damaged_header_is_asked(tmp_path: Path) -> None:
     """One pattern without a value costs that pattern's option alone, and is said."""
     options = {"decide_by": '"score"', "confidence": "0.99", "margin": "7", "policy_of": '["b*"]'}
@@ -166,20 +155,6 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
 def test_a_killed_session_has_a_note(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0))
     assert "was killed" in records(path)[0].notes[0]
-
-
-def test_why_it_ended_and_what_happened_are_traits(tmp_path: Path) -> None:
-    """Only the candidate that was stopped on its result; only who failed; only who was replaced."""
-    path = write(
-        tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0), run("s", "old", 1, 1.0, exit=1),
-        run("s", "new", 0, 1.0, left_behind=1),
-        EndLine("s", "decided", {"b n=1": ("new",)}, {"b n=1": ("old",)}),
-    )  # fmt: skip
-    old, new = (r for r in records(path) if r.metric == "time")
-    both = {Trait.ORDER_KNOWN, Trait.RANDOM_ORDER, Trait.NANO}
-    assert old.traits == both | {Trait.FAILED_LEFT_OUT, Trait.TWO_PROGRAMS}
-    assert new.traits == both | {Trait.STOPPED_ON_RESULT}
-    assert new.notes == ("1 run left processes running: their work is not in the values",)
 
 
 def test_a_program_that_was_replaced_between_sessions_is_two(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import csv
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.command import speedproof
 from tests.formats.reading import split
@@ -11,9 +10,7 @@ from tests.formats.reading import split
 import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.errors import FormatError, UsageError
-from speedproof.formats import ReadOptions, csvrecords, detect
-from speedproof.formats.registry import format_named
-from speedproof.formats.source import Source
+from speedproof.formats import ReadOptions, csvrecords
 from speedproof.formats.suites import read as read_suite
 
 
@@ -46,44 +43,6 @@ def test_files_of_different_commands_say_which_were_compared(tmp_path: Path) -> 
     )
     plain = [write(tmp_path, "1\n2\n", f"{i}.txt") for i in range(2)]
     assert all(s.notes == () for s in sp.read(*plain).samples.values())
-
-
-@pytest.mark.parametrize(
-    "text", ["1.5 2.5\n3.5\n", "1.5\t2.5\r\n3.5", "\ufeff1.5\r2.5\r3.5\r", "\n\n# x\n1.5\n2.5\n#\n3.5"]
-)
-def test_raw_text_layouts_give_the_same_values(tmp_path: Path, text: str) -> None:
-    """To the last bit."""
-    long = (np.random.default_rng(1).lognormal(size=3) * 1e-9).tolist()
-    for short, value in zip(("1.5", "2.5", "3.5"), long, strict=True):
-        text = text.replace(short, repr(value))
-    (record,), _ = split(write(tmp_path, text))
-    assert record.values.tolist() == long
-    assert record.unit == "", "nobody named a unit"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "ignored"),
-    [
-        ("a.txt", "time (s)\n2\n3\n", "a.txt: line 1 names the unit s"),
-        ("a.txt", "# x\n\nSECONDS\n2\n3\n", "a.txt: line 3 names the unit seconds"),
-        ("a.txt", "s\n2\n3\n", "a.txt: line 1 names the unit s"),
-        ("a.txt", "2 s\n3s\n", "a.txt: line 1 names the unit s"),
-        ("a.csv", "bench,time_s\nx,2\nx,3\n", "a.csv: column 'time_s' names the unit s"),
-        ("a.csv", "bench,Time (s)\nx,2\nx,3\n", "a.csv: column 'Time (s)' names the unit s"),
-        ("a.csv", "bench,time,unit\nx,2,s\nx,3,s\n", "a.csv: the column of units names the unit s"),
-        ("a.tsv", "old_s\tother\n2\tNA\n3\t\n", "a.tsv: column 'old_s' names the unit s"),
-    ],
-)
-def test_the_files_own_unit_goes_before_that_of_the_user(
-    tmp_path: Path, name: str, text: str, ignored: str
-) -> None:
-    path = write(tmp_path, text, name)
-    for asked in (None, "ms", "sec"):
-        record = split(path, ReadOptions(unit=asked))[0][0]
-        assert (record.values.tolist(), record.unit) == ([2.0, 3.0], "s"), asked
-        remarks = [note for note in record.notes if "was not used" in note]
-        assert len(remarks) == (asked == "ms"), "sec is another word for s"
-        assert all(ignored in note and "so ms, which was asked for, was not used" in note for note in remarks)
 
 
 def test_the_unit_of_the_user_serves_where_the_file_has_none(tmp_path: Path) -> None:
@@ -326,19 +285,6 @@ def test_csv_errors_name_place_and_remedy(tmp_path: Path, text: str, where: str,
     assert word in caught.value.message
 
 
-def test_columns_of_values_that_are_not_used_are_named(tmp_path: Path) -> None:
-    path = write(tmp_path, "bench,time_ms,time_s,bytes\nx,1,7,5\nx,2,7,5\n")
-    (record,), skipped = split(path)
-    assert (record.values.tolist(), record.unit) == ([0.001, 0.002], "s")
-    assert record.notes == (
-        "the values are those of column 'time_ms'; not used: 'time_s', 'bytes' "
-        "(choose one as column value=NAME)",
-    )
-    assert not skipped
-    (chosen,), _ = split(path, ReadOptions(columns={"value": "bytes"}))
-    assert (chosen.values.tolist(), chosen.unit, chosen.notes) == ([5.0, 5.0], "B", ())
-
-
 def test_a_header_with_an_unnamed_first_cell_and_numbered_runs(tmp_path: Path) -> None:
     records, _ = split(write(tmp_path, ",1,2\nx,3,4\n"), format="csv")
     assert [(r.version, r.values.tolist()) for r in records] == [("1", [3.0]), ("2", [4.0])]
@@ -349,24 +295,6 @@ def test_unknown_column_and_role(files: Path) -> None:
         split(files / "long.csv", ReadOptions(columns={"value": "speed"}))
     with pytest.raises(UsageError, match="not a role"):
         ReadOptions(columns={"colour": "x"})
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", " ; "])
-def test_speedup_test_configuration_oddities(tmp_path: Path, delimiter: str) -> None:
-    write(tmp_path, "1\n2\n", "a.txt")
-    name, files = '"x, y"' if delimiter == "," else "x, y", ["a.txt", "a.txt"]
-    rows = [["\ufeffname", "sample1", "sample2", "ConfLevel", "Coef"], [name, *files], [], ["z", "a.txt"]]
-    rows += [["x", *files], ["x", *files, "0.9", "2"]]
-    path = write(tmp_path, "\r\n".join(delimiter.join(row) for row in rows), "c.csv")
-    assert detect(path).name == "speedup-test"
-    records, skipped = split(path)
-    assert list(dict.fromkeys(r.benchmark for r in records)) == ["x, y", "x", "x #2"]
-    assert [r.values.tolist() for r in records] == [[1.0, 2.0]] * 6
-    assert records[-1].fields == (("ConfLevel", "0.9"), ("Coef", "2"))
-    assert [(s.benchmark, s.reason) for s in skipped] == [("z", "the row names no file for Sample2")]
-    with pytest.raises(FormatError, match="lacks Sample2"):
-        split(write(tmp_path, "\n\nName,Sample1\nx,a.txt\n", "d.csv"), format="speedup-test")
-    assert not [*format_named("speedup-test").read(Source("d.csv", tmp_path, b"\n"), ReadOptions())]
 
 
 def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path) -> None:
@@ -397,18 +325,6 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
         f"left out: {s}" for s in skipped
     ]
     assert (code, err.count("names the unit us, so ms, which was asked for, was not used")) == (2, 1)
-
-
-def test_the_same_runs_in_two_units_are_no_difference(tmp_path: Path) -> None:
-    """31 times with one decimal in ms, and the same in s: every pair is a tie, whatever the question."""
-    rng = np.random.default_rng(11)
-    tenths = rng.choice(np.arange(1000, 9999), 31, replace=False).tolist()
-    (tmp_path / "ms.txt").write_text("\n".join(f"{t / 10:.1f} ms" for t in tenths))
-    (tmp_path / "s.txt").write_text("\n".join(f"{t / 10000:.4f} s" for t in tenths))
-    suite = read_suite(tmp_path / "ms.txt", tmp_path / "s.txt")
-    (pair,) = suite.pair("ms", "s").pairs
-    assert pair.reference.values.tolist() == pair.candidate.values.tolist()
-    assert {c.verdict.value for c in sp.compare_suite(suite).result.comparisons} == {"undecided"}
 
 
 def test_csv_files_without_names_are_versions_of_one_thing(tmp_path: Path) -> None:
@@ -462,18 +378,3 @@ def test_nan_is_not_a_missing_cell(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("benchmark,value\na,NaN\na,NA\na,1.5\n")
     assert [item.reason for item in split(path)[1]] == ["the value is NaN", "the value is missing"]
-
-
-def test_more_of_a_metric_is_better_on_request(tmp_path: Path) -> None:
-    """Ten per cent more of a metric that nobody knows is a loss, unless it is said that more is better."""
-    path = tmp_path / "long.csv"
-    rows = [
-        f"{version},requests,{value + i}" for version, value in (("a", 1000), ("b", 1100)) for i in range(9)
-    ]
-    path.write_text("\n".join(["version,metric,value", *rows]))
-    for names, better in (((), False), ("requests", True), (["requests"], True)):
-        suite = read_suite(path, higher_is_better=names)
-        assert {sample.higher_is_better for sample in suite.samples.values()} == {better}
-        assert (sp.compare_suite(suite).result.headlines[0].speedup.value > 1) is better
-    with pytest.raises(UsageError, match="no such metric; do you mean requests"):
-        read_suite(path, higher_is_better="request")

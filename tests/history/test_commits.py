@@ -8,18 +8,7 @@ import pytest
 from tests.command import git
 
 from speedproof.errors import UsageError
-from speedproof.history.commits import (
-    Commit,
-    commit_named,
-    current_branch,
-    first_parent_order,
-    in_utc,
-    ordered,
-    resolve,
-    resolve_label,
-    short_name,
-    tags,
-)
+from speedproof.history.commits import Commit, current_branch, in_utc, ordered, resolve, short_name, tags
 
 DAY = "2026-03-0{}T23:30:00-02:00"
 
@@ -81,37 +70,6 @@ def test_a_range_is_no_commit(repository: tuple[str, dict[str, str]]) -> None:
     for revisions, count in {"HEAD~2..HEAD": several, "HEAD~2...HEAD": several, "^HEAD": "no"}.items():
         with pytest.raises(UsageError, match=f"names {count} commits; name one"):
             resolve(revisions, folder)
-
-
-def test_a_label_may_begin_with_a_hash(repository: tuple[str, dict[str, str]]) -> None:
-    """Seven digits or more and a subject; what git does not know, or no hash, is a name with all its words."""
-    folder, at = repository
-    two = resolve(at["two"], folder)
-    assert resolve_label(f"{at['two'][:7]} two", folder) == resolve_label(f"{at['two']} x", folder) == two
-    for label in (f"{at['two'][:6]} two", "0123456 two", f"{at['two'][:7].upper()}x two", "feature two"):
-        assert resolve_label(label, folder) == Commit(label)
-    whole, short = "0123456789" * 4, at["two"][:7]  # a full name is one, git or not
-    assert [commit_named(name, folder) for name in (whole, short, short[:6])] == [Commit(whole), two, None]
-
-
-def test_the_order_is_that_of_first_parents(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:
-    """Oldest first, without what a merge brought; without git by date, of one date as they were added."""
-    folder, at = repository
-    assert first_parent_order("main", folder) == (at["one"], at["two"], at["merge"])
-    assert first_parent_order("gone", folder) == first_parent_order("main", str(tmp_path)) == ()
-    in_order = ordered([Commit(at[name]) for name in ("merge", "side", "one", "two")], "main", folder)
-    assert [commit.sha for commit in in_order] == [at["one"], at["two"], at["merge"]]
-    assert [c.author for c in in_order] == git(
-        Path(folder), "log", "-3", "--first-parent", "--format=%an"
-    ).split()
-    dated = [Commit("a", "", "2026-02"), Commit("c", "", "2026-01"), Commit("b", "", "2026-01")]
-    assert ordered(dated, folder=str(tmp_path)) == [*dated[1:], dated[0]]
-    assert ordered([], "gone", folder) == []
-    with pytest.raises(UsageError, match=r"no measured commit is on main in .* \(main, side\)") as refused:
-        ordered(dated, "main", folder)
-    assert "repository" in str(refused.value)
-    with pytest.raises(UsageError, match="is in no git repository, and git orders"):
-        ordered(dated, folder=str(tmp_path), added_on=["trunk"])
 
 
 def test_a_shallow_clone_is_no_history(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:

@@ -1203,6 +1203,8 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path / "sub")
     told = f"no such store here; name the one above with --store {tmp_path / 'speedproof.db'}\n"
     assert speedproof("history")[2].endswith(told)
+    with pytest.raises(sp.SpeedproofError, match=re.escape(f"with store='{tmp_path / 'speedproof.db'}'")):
+        sp.History("speedproof.db").changes()
 
 
 def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:

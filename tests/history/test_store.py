@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import zlib
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,13 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
-from scipy.stats import binom
 
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
-from speedproof.history.rows import Announced
 from speedproof.history.store import HistoryStore
 from speedproof.history.transfer import export_store
 
@@ -51,19 +47,6 @@ def shas(store: HistoryStore) -> list[str]:
 def suite_of(version: str, *values: float, unit: str = "s", benchmark: str = "sort") -> Suite:
     """A suite of one sample."""
     return Suite.from_records([(version, Record(benchmark, np.array(values), unit=unit))])
-
-
-def test_bounds_can_be_left_unread(where: str) -> None:
-    """All else is the same."""
-    store = HistoryStore(where)
-    for i in range(3):
-        suite = suite_of(f"c{i}", *np.arange(1.0 + i, 20.0 + i))
-        store.add(suite, {f"c{i}": Commit(f"c{i}")}, path=f"{i}", digest=f"{i}")
-    whole, rest = store.measurements(), store.measurements(bounds=False)
-    assert (whole.low < whole.location).all()
-    assert (np.isnan(rest.low) & np.isnan(rest.high)).all()
-    for name in ("series", "session", "machine", "commit", "anchor", "location", "sample"):
-        assert getattr(rest, name).tolist() == getattr(whole, name).tolist()
 
 
 def test_everything_comes_back(where: str) -> None:
@@ -101,26 +84,6 @@ def test_the_same_file_twice_is_once(where: str) -> None:
     assert (added.known, added.samples, added.commits) == (True, 0, ())
     store.add(suite_of("v", 1.0, 2.0), {"v": Commit("b")}, path="f", digest="1")
     assert shas(store) == ["a", "b"]
-
-
-def test_the_same_measurements_in_another_file_are_once(where: str) -> None:
-    """Alone or among others; equal values, and one value, may come again."""
-    store = HistoryStore(where)
-    both = Suite.from_records(
-        [("a", Record("sort", np.array([1.0, 2.0]))), ("b", Record("sort", np.array([3.0, 2.0])))]
-    )
-    commits = {"a": Commit("a"), "b": Commit("b")}
-    store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
-    assert store.add(both, commits, path="folder", digest="2").samples == 1
-    again = store.add(both, commits, path="copy", digest="3")
-    assert (again.samples, again.known) == (0, True)
-    assert shas(store) == ["a", "b"]
-    for digest in "45":
-        store.add(suite_of("v", 7.0, 7.0), {"v": Commit("a")}, path="f", digest=digest)
-        store.add(suite_of("v", 7.0), {"v": Commit("b")}, path="g", digest=f"1{digest}")
-    assert shas(store) == ["a", "b", *"abab"]
-    other = store.add(suite_of("v", 1.0, 2.0, benchmark="find"), {"v": Commit("a")}, path="f", digest="6")
-    assert other.samples == 1
 
 
 def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str) -> None:
@@ -253,19 +216,6 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     assert shas(store) == ["a", "b"]
 
 
-def test_a_locked_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that another one keeps waiting for too long says so, and has written nothing."""
-    where = tmp_path / "s.db"
-    HistoryStore(str(where))
-    monkeypatch.setattr("speedproof.history.database.BUSY", 0.05)
-    store = HistoryStore(str(where))
-    with closing(sqlite3.connect(where)) as other, other:
-        other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(SpeedproofError, match="another program writes to it: try again"):
-            store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
-    assert shas(store) == []
-
-
 def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
     """A forgotten file may be added again; unknown commits are told."""
     store = HistoryStore(where)
@@ -363,49 +313,6 @@ def test_the_order_does_not_depend_on_that_of_the_blocks(where: str) -> None:
     assert figures_of(where) == table_of(where)
 
 
-def test_figures_at_once_are_those_of_the_samples(where: str) -> None:
-    """After files of two versions and of many values, after one commit of a file is forgotten, and both."""
-    store, rng = HistoryStore(where), np.random.default_rng(3)
-    for i in range(4):
-        records = [
-            (version, Record(f"bench{k}", rng.random(1 + 9 * k)))
-            for version in (f"c{i}", "anchor")
-            for k in (2, 0, 1)[i % 2 :]
-        ]
-        commits = {f"c{i}": Commit(f"c{i}"), "anchor": Commit("v1")}
-        store.add(Suite.from_records(records), commits, path=f"{i}", digest=f"{i}", anchor="anchor")
-    assert len(table_of(where)) == 20
-    assert figures_of(where) == table_of(where)
-    for sha, left in (("c2", 17), ("v1", 7), ("c1", 5)):
-        store.forget(sha)
-        rows = table_of(where)
-        assert len(rows) == left
-        assert figures_of(where) == rows
-        assert figures_of(where, [1, 3]) == [row for row in rows if row[0] in (1, 3)]
-
-
-def test_samples_of_every_size_are_stored_alike(tmp_path: Path) -> None:
-    """Values are what zlib unpacks, few or many; the median is NumPy's, its bounds go by SciPy's rank."""
-    rng, where = np.random.default_rng(11), tmp_path / "s.db"
-    values = [rng.random(n) for n in (*range(1, 40), 1, 17)]
-    processes = [np.sort(rng.integers(0, 3, v.size)) if v.size % 4 == 0 else None for v in values]
-    records = [
-        Record(f"b{i:02d}", v, processes=p) for i, (v, p) in enumerate(zip(values, processes, strict=True))
-    ]
-    suite = Suite.from_records(("v", record) for record in records)
-    HistoryStore(str(where)).add(suite, {"v": Commit("a")}, path="f", digest="1")
-    with closing(sqlite3.connect(where)) as connection:
-        rows = connection.execute(
-            "SELECT location, low, high, observations FROM sample JOIN observation ON sample = id ORDER BY id"
-        ).fetchall()
-    for (location, low, high, observations), v, p in zip(rows, values, processes, strict=True):
-        assert zlib.decompress(observations) == v.tobytes()
-        used = np.sort(v if p is None else [np.median(v[p == one]) for one in np.unique(p)])
-        rank = int(binom.ppf(0.025, used.size, 0.5))
-        assert location == pytest.approx(np.median(used), rel=1e-15)
-        assert (low, high) == ((used[rank - 1], used[-rank]) if rank else (None, None))
-
-
 def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
     """More than one question to the database holds, each once and in that order."""
     store = HistoryStore(str(tmp_path / "s.db"))
@@ -426,47 +333,6 @@ def test_decisions_are_kept_with_who_and_when(where: str) -> None:
     assert (second.benchmark, second.state, second.reason) == ("sort", "invalid", "noise")
     with pytest.raises(UsageError, match="no benchmark"):
         store.decide("a", "fixed", reason="", who="", benchmark="none")
-
-
-def test_what_a_command_was_handed_is_kept_of_it_alone(where: str, tmp_path: Path) -> None:
-    """In order, but for a commit that is forgotten; the command itself, which may hold a secret, is not kept."""
-    store = HistoryStore(where)
-    for name in "ab":
-        store.add(suite_of("v", float(ord(name))), {"v": Commit(name)}, path=name, digest=name)
-    (series,) = store.all_series()
-    first = Announced(False, series.id, "ant", "b", 1.07)
-    later = [replace(first, commit="a"), replace(first, factor=1.2, confirmed=True)]
-    store.announce("curl https://secret", [first])
-    store.announce("curl https://secret", later)
-    store.announce("cat", later)
-    reopened = HistoryStore(where)
-    assert reopened.announced("curl https://secret") == (first, *later)
-    assert (reopened.announced("cat"), reopened.announced("true")) == ((*later,), ())
-    with pytest.raises(UsageError, match="no commit c"):
-        store.announce("cat", [first, replace(first, commit="c")])
-    assert store.forget("a") == 1
-    assert store.announced("cat") == (later[1],)
-    if "://" not in where:
-        assert b"secret" not in Path(where).read_bytes()
-
-
-def test_what_is_packed_together_is_what_zlib_reads(tmp_path: Path) -> None:
-    """Samples of many sizes, more than one statement takes: the values that the tables hold are those given."""
-    rng = np.random.default_rng(29)
-    sizes = [*range(1, 40), *[1] * 150]
-    values = {f"b{i}": rng.lognormal(size=size) for i, size in enumerate(sizes)}
-    nested = [("v", Record(name, x, processes=np.arange(x.size) // 2)) for name, x in values.items()]
-    store = HistoryStore(str(tmp_path / "t.db"))
-    store.add(Suite.from_records(nested), {"v": Commit("c")}, path="p", digest="d")
-    query = """SELECT benchmark, observations, processes, n, low IS NULL FROM sample
-        JOIN observation ON sample = sample.id JOIN series ON series = series.id"""
-    with closing(sqlite3.connect(tmp_path / "t.db")) as file:
-        rows = file.execute(query).fetchall()
-    assert [row[0] for row in rows] == [*values]
-    for name, observations, processes, n, unbounded in rows:
-        assert np.frombuffer(zlib.decompress(observations)).tolist() == values[name].tolist()
-        assert np.frombuffer(zlib.decompress(processes), int).tolist() == (np.arange(n) // 2).tolist()
-        assert unbounded == (n <= 10), "at 95 % the median of 6 processes is the first with an interval"
 
 
 def test_files_added_together_are_whole_or_not_there(tmp_path: Path) -> None:

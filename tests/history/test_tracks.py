@@ -50,23 +50,6 @@ def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: 
     return measurements(found)
 
 
-def test_without_noise_a_chain_gives_the_true_levels() -> None:
-    """Ratios to two anchors that one session joins are ratios to the first."""
-    sessions = [
-        [("a", True, 2.0), ("c1", False, 3.0)],
-        [("a", True, 4.0), ("b", False, 2.0)],
-        [("b", True, 10.0), ("c2", False, 30.0)],
-    ]
-    rows = [
-        MeasuredCommit(0, s, 0, Commit(sha), anchor, value, 10 * s + k)
-        for s, session in enumerate(sessions)
-        for k, (sha, anchor, value) in enumerate(session)
-    ]
-    (track,) = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
-    assert track.anchored
-    assert [math.exp(point.value) for point in track.points()] == pytest.approx([1.5, 1.5])
-
-
 @pytest.mark.parametrize(("again", "machines"), [(1.10, (0,)), (1.0, (0,)), (1.10, (0, 1))])
 def test_what_is_measured_again_tells_a_ratio(again: float, machines: tuple[int, ...]) -> None:
     """The machine is 19 % slower by then: the change stays at its commit, and a session without it halves it.
@@ -216,45 +199,6 @@ def spread_of(rows: list[MeasuredCommit]) -> SessionSpread:
     floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
     assert floor is not None
     return floor.spreads[Key("sort")]
-
-
-def test_the_noise_floor_is_the_pooled_deviation_of_sessions() -> None:
-    """Against numpy: the deviation of values about their commit's mean, also of commits in turns, A B B A."""
-    values = np.random.default_rng(4).normal(0, 0.02, (30, 3))
-    for commits in (np.arange(30), np.arange(30).reshape(15, 2)[:, ::-1].ravel()):
-        rows = [
-            MeasuredCommit(0, s, 0, COMMITS[i], False, math.exp(values[i, k]), s)
-            for s, (k, i) in enumerate(
-                (k, i) for k in range(3) for i in (np.arange(30), commits)[k % 2].tolist()
-            )
-        ]
-        spread = spread_of(rows)
-        assert spread.degrees == 60
-        assert spread.variance == pytest.approx(values.var(axis=1, ddof=1).mean())
-
-
-def test_what_measures_an_alarm_again_is_left_out_of_the_noise_floor() -> None:
-    """A session of several commits at another speed does not count beside those of one; among its like it does."""
-    values = np.random.default_rng(4).normal(0, 0.02, (10, 2))
-
-    def in_sessions(first: int, factor: float, *, together: bool) -> list[MeasuredCommit]:
-        return [
-            MeasuredCommit(
-                0, first + (k if together else 2 * i + k), 0, COMMITS[i], False, factor * math.exp(value), i
-            )
-            for (i, k), value in np.ndenumerate(values)
-        ]
-
-    alone = in_sessions(0, 1.0, together=False)
-    assert spread_of([*alone, *in_sessions(100, 1.4, together=True)]) == spread_of(alone)
-    assert spread_of(in_sessions(0, 1.0, together=True)).variance == pytest.approx(
-        values.var(axis=1, ddof=1).mean()
-    )
-    once = [row for row in alone if row.session % 2]
-    assert (
-        noise_floor(measurements([*once, *in_sessions(100, 1.4, together=True)]), {0: Key("sort")}, "")
-        is None
-    )
 
 
 def test_series_in_any_order_have_tracks_of_their_own() -> None:

@@ -1,13 +1,10 @@
 """Builds without a repository: whose fault a failure is, what is told of it, whom the files are for."""
 
-import hashlib
-import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ from tests.measuring.waiting import gone, wait_for
 
 from speedproof.errors import UsageError
 from speedproof.measuring import build
-from speedproof.measuring.build import Build, BuildCache, CachedBuild, build_all, tools
+from speedproof.measuring.build import Build, BuildCache, build_all, tools
 from speedproof.measuring.execute import RunError
 from speedproof.measuring.revisions import Revision
 from speedproof.measuring.store import ResultsFile
@@ -114,21 +111,6 @@ def test_the_umask_says_whom_files_are_for(tmp_path: Path, umask: int) -> None:
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "r.jsonl", *locks)} == {0o666 & ~umask}
 
 
-def test_a_build_says_how_long_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the millisecond, and again when it is found; one of an older program does not say."""
-    times = iter([5.0, 7.1236])
-    monkeypatch.setattr("speedproof.measuring.build.time.monotonic", lambda: next(times))
-
-    def found() -> build.Build:
-        with BuildCache(tmp_path).builder(tmp_path, "true") as made, ExitStack() as held:
-            return made(Revision("a", "a"), held)
-
-    assert [(b.cached, b.seconds) for b in (found(), found())] == [(False, 2.124), (True, 2.124)]
-    (stamp,) = tmp_path.glob("*/built.json")
-    stamp.write_text('{"name": "a"}')
-    assert found().seconds == 0.0
-
-
 def test_tools_are_told_by_the_first_line_that_they_say(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -157,31 +139,6 @@ def test_tools_are_told_by_the_first_line_that_they_say(
     said |= {"make --version": "make\ufffd", "cmake --version": ""}
     assert tools(["OWN", "ABSENT"]) == variables | said
     assert "OWN" not in tools()
-
-
-def test_a_build_is_known_by_all_that_it_is_made_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its folder has the first 16 digits of the hash of what its stamp says; other sessions look for it there."""
-    monkeypatch.setattr(build, "tools", lambda variables: {"CC": "cc", "A": "1"})
-    told: list[str] = []
-    cases: list[tuple[Revision, dict[str, object], str]] = [
-        (Revision("a", "c0"), {}, "(c0)"),
-        (Revision("a", "c1", content="dirty"), {"commit": "c1", "content": "dirty"}, "(c1)"),
-        (Revision("a", "c0", again=True), {"again": "yes"}, "(c0)"),
-        (Revision("a", "c0", number=0), {"number": 0}, "(c0), build 1"),
-        (Revision("a", "c0", number=3, drawn=7), {"number": 3, "drawn": 7}, "(c0), build 4"),
-    ]
-    common = {"build": ["", "echo {seed}"], "commit": "c0", "content": "", "top": str(tmp_path / "top")}
-    with BuildCache(tmp_path).builder(tmp_path / "top", "echo {seed}", tell=told.append) as builder:
-        for one, more, named in cases:
-            found = builder(one, None)
-            assert told.pop() == f"building a {named}"
-            parts = {**common, "with": {"A": "1", "CC": "cc"}, **more}
-            digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-            folder = tmp_path / digest[:16]
-            assert (found.revision, found.folder, found.cached) == (one, folder / "tree", False)
-            assert (folder / "build.log").read_text() == f"{one.seed}\n"
-            stamp = json.loads((folder / "built.json").read_text())
-            assert stamp == {"name": "a", "seconds": found.seconds, **parts}
 
 
 def test_a_build_that_was_changed_is_made_again(tmp_path: Path) -> None:
@@ -255,84 +212,8 @@ def entries(folder: Path, sizes: Sequence[int], monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(build, "size_on_disk", lambda of: dict(zip(names, sizes, strict=True))[of.name])
 
 
-@pytest.mark.parametrize("ends", [False, True])
-@pytest.mark.parametrize(
-    ("sizes", "limit", "gone"),
-    [
-        *(
-            ((3, 5, 7), limit, gone)
-            for limit, gone in ((15, 0), (14, 1), (12, 1), (11, 2), (7, 2), (6, 3), (0, 3))
-        ),
-        ((0, 5 * 2**30), None, 0),
-        ((1, 5 * 2**30), None, 1),
-        ((), 0, 0),
-    ],
-)
-def test_the_longest_unused_are_removed_down_to_the_limit(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    sizes: tuple[int, ...],
-    limit: int | None,
-    gone: int,
-    ends: bool,
-) -> None:
-    """No more of them, by default to 5 GiB; when that is asked for, and at the end of a session."""
-    entries(tmp_path, sizes, monkeypatch)
-    expected = [CachedBuild(tmp_path / f"{k:016}", f"n{k}", size, float(k)) for k, size in enumerate(sizes)]
-    cache = BuildCache(tmp_path, limit=limit) if ends and limit is not None else BuildCache(tmp_path)
-    assert cache.builds() == expected
-    if ends:
-        with cache.builder(tmp_path, "true"):
-            assert cache.builds() == expected
-    else:
-        assert cache.trim(limit) == expected[:gone]
-    assert cache.builds() == expected[gone:]
-    # What is half removed is no build, and tried again.
-    monkeypatch.setattr(shutil, "rmtree", lambda path, ignore_errors=False: None)
-    assert cache.trim(0) == expected[gone:]
-    assert cache.builds() == cache.trim(0) == []
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "3", "null"])
 def test_a_damaged_stamp_is_no_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     entries(tmp_path, (1, 2, 4), monkeypatch)
     (tmp_path / "0000000000000001" / "built.json").write_text(text)
     assert [found.name for found in BuildCache(tmp_path).builds()] == ["n0", "n2"]
-
-
-def test_the_size_of_a_build_is_what_its_files_take_on_the_disk(tmp_path: Path) -> None:
-    """Links are not followed; a file with a hole takes less than its length."""
-    (tmp_path / "f" / "deep").mkdir(parents=True)
-    (tmp_path / "f" / "one").write_bytes(b"x" * 10_000)
-    (tmp_path / "f" / "deep" / "two").write_bytes(b"y" * 5000)
-    (tmp_path / "f" / "empty").touch()
-    (tmp_path / "large").write_bytes(b"z" * 1_000_000)
-    (tmp_path / "f" / "link").symlink_to(tmp_path / "large")
-    with (tmp_path / "f" / "hole").open("wb") as file:
-        file.truncate(1 << 30)
-    files = [path for path in (tmp_path / "f").rglob("*") if path.is_symlink() or path.is_file()]
-    assert len(files) == 5
-    assert build.size_on_disk(tmp_path / "f") == sum(path.lstat().st_blocks for path in files) * 512
-
-
-def test_a_build_is_in_use_for_as_long_as_is_said(tmp_path: Path) -> None:
-    """Its holder's time, or to the end of the session; found again it is the last used. No file stays open."""
-    cache, descriptors = BuildCache(tmp_path), Path("/proc/self/fd")
-    one, other = Revision("one", "1"), Revision("other", "2")
-    before = len([*descriptors.iterdir()])
-    with cache.builder(tmp_path, "true", tell=str) as builder:
-        with ExitStack() as held:
-            assert not builder(one, held).cached
-            assert not builder(other, None).cached
-            opened = len([*descriptors.iterdir()])
-            assert cache.trim(0) == []
-            assert len([*descriptors.iterdir()]) == opened == before + 2
-        for number, found in enumerate(cache.builds(), start=1):
-            os.utime(found.folder / "built.json", (number, number))
-        (first, second) = (found.name for found in cache.builds())
-        with ExitStack() as held:
-            assert builder(one if first == "one" else other, held).cached
-        assert [found.name for found in cache.builds()] == [second, first]
-        assert [found.name for found in cache.trim(0)] == ["one"]
-    assert [found.name for found in cache.builds()] == ["other"]
-    assert len([*descriptors.iterdir()]) == before

@@ -2,7 +2,6 @@
 
 import gc
 import math
-import weakref
 from collections.abc import Callable
 
 import pytest
@@ -117,21 +116,3 @@ def test_a_run_is_the_mean_of_its_calls_without_collecting(collecting: bool) -> 
     finally:
         (gc.enable if before else gc.disable)()
     assert seen == [False] * 5
-
-
-def test_garbage_of_before_is_not_the_functions() -> None:
-    """What others left is collected before the clock starts, so that no run pays for it."""
-
-    class Knot:
-        def __init__(self) -> None:
-            self.own = self
-
-    clock, seen = Lap(), list[bool]()
-    gc.disable()
-    try:
-        gone = weakref.ref(Knot())
-        executor = CallableExecutor({"f": lambda: seen.append(gone() is None)}, {"f": 1}, clock=clock)
-        executor.measure(PlannedVersion("f", ("f",), "f"))
-    finally:
-        gc.enable()
-    assert seen == [True]

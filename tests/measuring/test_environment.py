@@ -20,10 +20,8 @@ from speedproof.measuring.system import (
     busy,
     bytes_of_peak,
     differences,
-    disturbances,
     ended_within,
     listed_processes,
-    load_of,
     memory_file,
     snapshot,
     usable_cpus,
@@ -57,18 +55,6 @@ def test_facts_are_read(tree: Path) -> None:
     assert {name: facts[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("load", "cpus", "told"),
-    [("4", "8", ""), ("4.01", "8", "4.01 on 8 CPUs"), ("0.5", "1", ""), ("0.51", "1", "0.51 on 1 CPUs")],
-)
-def test_a_load_of_more_than_half_of_the_cpus_is_told(load: str, cpus: str, told: str) -> None:
-    facts = {"load": load, "cpus": cpus}
-    assert load_of(facts) == told
-    assert [told in line for line in disturbances(facts)] == [True] * bool(told)
-    assert load_of({"load": "0.6"}) == "0.6 on 1 CPUs"
-    assert load_of({}) == ""
-
-
 def test_the_load_of_the_session_itself_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """At its end one CPU is its own; the largest of those before it counts as it is. An unknown number is one."""
     for cpus, now, loads, told in (
@@ -91,67 +77,6 @@ def test_facts_of_the_running_system(tree: Path) -> None:
     assert facts["clock resolution"] == f"{time.get_clock_info('perf_counter').resolution:g} s"
     assert facts["speedproof"] == __version__
     assert all(facts.values())
-
-
-def test_what_a_machine_does_not_tell(
-    tree: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """A processor of another kind is called by its model, or as Python knows it; the rest is left out."""
-    monkeypatch.setattr(platform, "processor", lambda: "unknown")
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    (tree / "proc/cpuinfo").write_text("processor: 0\nflags: fpu\nModel\t: Board 4\n")
-    facts = snapshot(tree)
-    assert facts["cpu"] == "Board 4"
-    assert not {"virtual", "cpus"} & facts.keys()
-    bare = snapshot(tmp_path_factory.mktemp("bare"))
-    assert bare["cpu"] == "unknown"
-    assert not {"load", "memory", "governor", "turbo", "smt", "aslr", "power", "clock source"} & bare.keys()
-
-
-@pytest.mark.parametrize(("supplies", "power"), [
-    ({}, None), ({"BAT0": ("Battery", "")}, None), ({"AC": ("Mains", "1")}, "mains"),
-    ({"AC": ("Mains", "0")}, "battery"),
-    ({"AC": ("Mains", "0"), "USB": ("Mains", "1"), "BAT0": ("Battery", "")}, "mains"),
-    ({"AC": ("Mains", "0"), "BAT0": ("Battery", "1")}, "battery"),
-])  # fmt: skip
-def test_power_comes_from_any_mains(
-    tmp_path: Path, supplies: dict[str, tuple[str, str]], power: str | None
-) -> None:
-    for name, (kind, online) in supplies.items():
-        folder = tmp_path / "sys/class/power_supply" / name
-        folder.mkdir(parents=True)
-        (folder / "type").write_text(f"{kind}\n")
-        (folder / "online").write_text(f"{online}\n")
-    assert snapshot(tmp_path).get("power") == power
-
-
-@pytest.mark.parametrize(("file", "turbo"), [
-    ("intel_pstate/no_turbo", {"1": "off", "0": "on"}), ("cpufreq/boost", {"1": "on", "0": "off", "?": None}),
-])  # fmt: skip
-def test_turbo_is_told_by_either_driver(tmp_path: Path, file: str, turbo: dict[str, str | None]) -> None:
-    path = tmp_path / "sys/devices/system/cpu" / file
-    path.parent.mkdir(parents=True)
-    for value, told in turbo.items():
-        path.write_text(f"{value}\n")
-        assert snapshot(tmp_path).get("turbo") == told
-
-
-@pytest.mark.parametrize(
-    ("fact", "value", "told"),
-    [
-        ("governor", "performance", ""), ("governor", "powersave", "the frequency governor is 'powersave'"),
-        ("turbo", "off", ""), ("turbo", "on", "turbo is on"), ("smt", "0", ""),
-        ("smt", "1", "hyper-threads share cores"), ("aslr", "0", ""), ("aslr", "1", "ASLR lays memory out anew"),
-        ("aslr", "2", "ASLR lays memory out anew"), ("power", "mains", ""),
-        ("power", "battery", "the machine runs on battery"), ("virtual", "yes", "this is a virtual machine"),
-        ("clock source", "tsc", ""), ("clock source", "kvm-clock", ""), ("clock source", "arch_sys_counter", ""),
-        ("clock source", "acpi_pm", "the clock source 'acpi_pm' is slow"),
-    ],
-)  # fmt: skip
-def test_each_disturbance_by_itself(fact: str, value: str, told: str) -> None:
-    found = disturbances({fact: value})
-    assert len(found) == bool(told)
-    assert all(sentence.startswith(told) for sentence in found)
 
 
 def test_a_load_is_no_difference() -> None:

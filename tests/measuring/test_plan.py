@@ -19,7 +19,6 @@ from speedproof.measuring.plan import (
     leftover_placeholders,
     plan_calibration,
     plan_commands,
-    plan_trees,
     read_plan,
     shell_syntax,
 )
@@ -97,35 +96,6 @@ def test_parameters_that_change_nothing_are_found() -> None:
     assert idle_parameters(plan) == {}
 
 
-SUITE = """
-[versions.old]
-bin = "build-old"
-[versions.new]
-bin = "build-new"
-env = { FAST = "1" }
-
-[benchmarks.sort]
-command = "{bin}/sort {size}"
-parameters = { size = [10, 1000] }
-prepare = "sync"
-
-[benchmarks.start]
-commands = { old = "old --version", new = "{bin}/new --version" }
-"""
-
-
-def test_suite(tmp_path: Path) -> None:
-    path = tmp_path / "suite.toml"
-    path.write_text(SUITE)
-    plan = read_plan(path)
-    assert [b.name for b in plan] == ["sort size=10", "sort size=1000", "start"]
-    assert [(v.command, v.env, v.cwd, v.prepare) for v in plan[1].versions] == [
-        (("build-old/sort", "1000"), {}, str(tmp_path), "sync"),
-        (("build-new/sort", "1000"), {"FAST": "1"}, str(tmp_path), "sync"),
-    ]
-    assert [v.command for v in plan[2].versions] == [("old", "--version"), ("build-new/new", "--version")]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -201,28 +171,6 @@ def test_patterns_are_looked_for_where_the_command_runs(tmp_path: Path) -> None:
     (tmp_path / "x" / "a.in").touch()
     with pytest.raises(UsageError, match=r"what \*.in stands for"):
         plan_commands(["sort *.in"], ["x"], {}, Hooks(cwd=str(tmp_path / "{version}")))
-
-
-def test_one_command_in_several_folders_is_its_versions() -> None:
-    """Each in the folder of its build; where there are several, or one that moves the stack, in each in turn."""
-    trees = {
-        "old": [PlannedBuild("/o", 0)],
-        "padded": [PlannedBuild("/p", 5)],
-        "two": [PlannedBuild("/q", 0), PlannedBuild("/r", 0)],
-        "late": [PlannedBuild("/s", 0), PlannedBuild("/t", 3)],
-    }
-    hooks = Hooks(cwd="sub", env={"A": "{n}{version}"}, prepare="p {n}")
-    one, two = plan_trees("./x {n} {version}", trees, {"n": ["1", "2"]}, hooks)
-    assert (one.name, two.name, two.parameters) == ("command n=1", "command n=2", {"n": "2"})
-    for benchmark, n in ((one, "1"), (two, "2")):
-        for version, (name, builds) in zip(benchmark.versions, trees.items(), strict=True):
-            inside = tuple(PlannedBuild(f"{build.cwd}/sub", build.padding) for build in builds)
-            assert version == PlannedVersion(
-                name, ("./x", n, name), f"./x {n} {name}", {"A": f"{n}{name}"}, inside[0].cwd,
-                prepare=f"p {n}", builds=() if name == "old" else inside,
-            )  # fmt: skip
-    (named,) = plan_trees(["x", "{n}"], {"old": trees["old"]}, {}, Hooks(), benchmark="B")
-    assert (named.name, named.versions[0].command, named.versions[0].cwd) == ("B", ("x", "{n}"), "/o")
 
 
 def test_a_suite_in_several_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,41 +257,6 @@ def test_a_suite_is_where_its_path_says(tmp_path: Path, monkeypatch: pytest.Monk
         path.write_text(text)
         with pytest.raises(FormatError, match=told):
             read_plan(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "piece"),
-    [
-        ("./a | cat", "|"), ("./a|cat", "|"), ("./a |& cat", "|&"), ("./a || true", "||"), ("./a && true", "&&"),
-        ("./a &", "&"), ("./a ; ./b", ";"), ("./a < in", "<"), ("./a > /dev/null", ">"), ("./a >> log", ">>"),
-        ("./a 2>&1", "2>&1"), ("./a 2>/dev/null", "2>"), ("./a &> log", "&>"), ("./a <<< x", "<<<"),
-        ("./a $HOME", "$HOME"), ("./a --n=${N}", "${N}"), ("./a $(seq 3) x", "$(seq 3)"), ("./a $1", "$1"),
-        ("./a `seq 3` x", "`seq 3`"), ("./a ~/data", "~/data"), ("~/bin/a x", "~/bin/a"), ("cd ~", "~"),
-        # A quote ends, and what follows is the shell's again.
-        ("./a 'x'|cat", "|"), ('./a "x"$HOME', "$HOME"), (r"./a \\$HOME", "$HOME"),
-        # What is quoted or plain passes.
-        ("sort -k 2,2 file", ""), ("awk '{print $1}' file", ""), ("sh -c 'a | b && c > d'", ""),
-        ('sh -c "a | b"', ""), (r"find . -name x \;", ""), (r"echo \$HOME \| \~/x", ""), ("grep ^a$ file", ""),
-        ("git show HEAD~ HEAD~/x", ""), ("tool a2b x=~ {n} {a,b} %d @f #1 !x", ""), ("sort 'x | y'", ""), ("", ""),
-    ],
-)  # fmt: skip
-def test_what_only_a_shell_knows(text: str, piece: str) -> None:
-    assert shell_syntax(text) == piece
-
-
-def test_patterns_that_match_a_file_are_the_shells(tmp_path: Path) -> None:
-    """As in sh, a pattern that nothing matches stays as it is; names with a dot in front are not matched."""
-    for name in ("a.txt", "b c.txt", "[x]", ".hidden"):
-        (tmp_path / name).touch()
-    for text, piece in (
-        ("sort *.txt", "*.txt"), ("sort ?.txt", "?.txt"), ("sort x [ab].txt y", "[ab].txt"),
-        ("sort 'b c'.*", "'b c'.*"), ("sort *.csv", ""), ("sort '*.txt'", ""), (r"sort \*.txt", ""),
-        ("sort '['x].*", ""), ("sort ?hidden", ""), ("*.txt", "*.txt"), ("*.txt x", "*.txt"),
-        ("*.csv *.txt", "*.txt"), ("a.txt [x] x", ""), ("a.txt", ""), ("x* a.txt", ""),
-    ):  # fmt: skip
-        assert shell_syntax(text, str(tmp_path)) == piece, text
-    assert shell_syntax("sort *.txt", str(tmp_path / "nowhere")) == ""
-    assert shell_syntax(f"sort {tmp_path}/*.txt") == f"{tmp_path}/*.txt"
 
 
 @given(st.lists(st.sampled_from([*"a2  '\"\\|&;<>$`~/*?=", "HOME"]), max_size=8))

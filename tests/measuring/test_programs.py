@@ -196,17 +196,6 @@ def test_words_and_programs_of_a_shells_text() -> None:
         assert programs.shell_words(text) == (words, starts), text
 
 
-def test_only_the_program_of_a_version_counts_as_replaced() -> None:
-    """Not its inputs; of every version whose program it is, and of none where nothing is known."""
-    tool, data = program("tool"), program("data")
-    benchmarks = plan("./tool data", "true", "./tool")
-    before = fingerprints(benchmarks)
-    changed = {**before, str(tool): "new", str(data): "new"}
-    assert replaced(benchmarks, before, changed) == [("b", "v0", str(tool)), ("b", "v2", str(tool))]
-    assert replaced(benchmarks, before, before) == []
-    assert replaced(benchmarks, {}, changed) == []
-
-
 def test_an_input_that_is_gone_has_changed() -> None:
     """One that the commands name no longer is looked at, too, where it is still there."""
     program("tool")
@@ -217,27 +206,6 @@ def test_an_input_that_is_gone_has_changed() -> None:
     assert was_changed(session(benchmarks, before), {}) == [str(Path.cwd() / "tool")]
     data.unlink()
     assert was_changed(session(benchmarks, before), fingerprints(benchmarks)) == [str(data)]
-
-
-@pytest.mark.parametrize(
-    ("commands", "others"),
-    [
-        (("./old", "./new", "./same"), ("v1",)),  # the third is the first by another name
-        (("./old input", "./old new"), ()),
-        (("./old.sh", "./new.sh"), ()),
-        (("./old.sh", "./new"), ()),
-        (("/bin/sh ./old", "/bin/sh ./new"), ()),
-        (("./gone", "./new"), ()),
-    ],
-)
-def test_other_native_executables(commands: tuple[str, ...], others: tuple[str, ...]) -> None:
-    """By their content, of what a command starts; scripts and what one interpreter carries out are none."""
-    for name, text in (("old", "\x7fELF a"), ("new", "\x7fELF b"), ("same", "\x7fELF a")):
-        program(name, text)
-    program("old.sh")
-    program("new.sh", "#!/bin/sh\n:\n")
-    benchmarks = plan(*commands)
-    assert other_executables(benchmarks, fingerprints(benchmarks)) == ({"b": others} if others else {})
 
 
 def test_executables_that_a_shell_starts() -> None:

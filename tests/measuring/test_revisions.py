@@ -76,19 +76,6 @@ def run(*argv: str) -> tuple[int, str, str]:
     return speedproof("run", *argv)
 
 
-def test_revisions_are_what_git_calls_them(repo: Path) -> None:
-    assert names(repo, "main~2", "HEAD") == ["main~2", "HEAD"]
-    assert names(repo, "HEAD", "main~1", "main") == ["HEAD", "main~1"]
-    git(repo, "tag", "v1.9.2", "main~1")
-    first, second = resolve(repo, ["v1.9.2", "main"])
-    assert first.name == "v1.9.2"
-    assert second.name == f"{second.commit[: len(second.name) - 5]} main"  # a branch moves on
-    assert names(repo, second.commit, first.commit[:12]) == ["Repair", "Improve"]
-    assert names(repo, "main~2..") == ["Begin", "Improve", "Repair"]
-    (repo / "new").write_text("1")
-    assert [r.name[:9] for r in resolve(repo, ["HEAD", WORKTREE])][1] == "WORKTREE "
-
-
 def test_a_range_goes_by_first_parents(repo: Path) -> None:
     git(repo, "checkout", "-q", "-b", "side", "main~1")
     commit(repo, "0.1", "On the side", name="other")

@@ -128,36 +128,6 @@ def stored(benchmarks: Sequence[PlannedBenchmark], *runs: RunLine) -> StoredSess
     return StoredSession(head, runs, EndLine("before", "", changed={"b": ("X",)}))
 
 
-def test_what_one_benchmark_of_a_block_lacks_is_its_own_affair() -> None:
-    """Measured together, the first was cut short, or its builds had their turn: the second counts all the same."""
-    for builds in (0, 3):
-        both = plan("a", "b", builds=builds)
-        judges = {name: Judge("XY") for name in "ab"}
-        found, _ = session(both, Together(lambda name: {}), judges, repeats=2)
-        runs = [
-            RunLine("before", name, version, block, 0, 0.0, {"time": time + k}, build=0 if builds else None)
-            for block in (0, 1)
-            for name, version, time in (("a", "X", 5.0), ("b", "X", 3.0), ("a", "Y", 9.0), ("b", "Y", 4.0))
-            for k in range(2)
-            if (name, version, block, k) != ("a", "Y", 0, 1) or builds
-        ]
-        counted = found.recall([stored(both, *runs)])
-        told = found.review()
-        assert told.recalled == {"a": 2, "b": 2}
-        if builds:  # the second block has builds that were used
-            assert (counted, told.cut) == (2, {})
-            assert [judge.added for judge in judges.values()] == [
-                [{"X": 5.5, "Y": 9.5}],
-                [{"X": 3.5, "Y": 4.5}],
-            ]
-        else:
-            assert (counted, told.cut) == (3, {"a": 1})
-            assert judges["a"].added == [{"X": 5.5, "Y": 9.5}]
-            assert judges["b"].added == [{"X": 3.5, "Y": 4.5}] * 2
-        assert told.changed == {"b": ("X",)}
-        assert not told.interrupted
-
-
 def test_a_warm_up_without_times_ends_after_six_rounds() -> None:
     """Nothing gets faster where nothing is told; twice three rounds are compared. No time is a time of 0."""
     count = itertools.count()
@@ -198,101 +168,6 @@ def test_rounds_share_one_budget() -> None:
     assert executor.now == 100.0
     assert [line.reason for line in lines if isinstance(line, EndLine)] == [
         "100 s were allowed for all benchmarks; decided"
-    ]
-
-
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize(
-    ("seconds", "one_by_one"), [(0.1, [1, 1]), (4.0, [1, 1]), (4.1, [2, 1]), (16.0, [4, 4]), (16.1, [5, 4])]
-)
-def test_benchmarks_share_the_time(seconds: float, one_by_one: list[int], together: bool) -> None:
-    """Of two seconds a block; what one takes beyond its share the next one lacks, but the first block."""
-    executor = (Together if together else Alone)(lambda name: {"time": 1.0 + together})
-    judges = {name: Judge("XY") for name in "ab"}
-    found, lines = session(plan("a", "b"), executor, judges, max_time=seconds)
-    assert [*found.steps()]
-    whole = [math.ceil(seconds / 4.0)] * 2
-    assert [judge.blocks for judge in judges.values()] == (whole if together else one_by_one)
-    ends = [line.reason for line in lines if isinstance(line, EndLine)]
-    assert ends == [f"{seconds:g} s were allowed for all benchmarks"]
-
-
-@pytest.mark.parametrize("warmup", [0, 1, None])
-@pytest.mark.parametrize("repeats", [1, 3])
-def test_blocks_of_builds_run_in_the_drawn_orders(warmup: int | None, repeats: int) -> None:
-    """Each build once before, in the first order and at the first place; then one order for each repeat."""
-    executor = Alone(lambda name: {"time": 1.0})
-    (benchmark,) = plans = plan("b", versions="XYZ", builds=4)
-    found, lines = session(plans, executor, {"b": Judge("XYZ", 4)}, warmup=warmup, repeats=repeats)
-    steps = [*found.steps()]
-    builds = BuildOrder(dict.fromkeys("XYZ", 4), seed=5, benchmark=0)
-    expected: list[tuple[object, ...]] = []
-    for block in range(4):
-        orders = [block_order("XYZ", seed=5, benchmark=0, block=block * repeats + i) for i in range(repeats)]
-        drawn = builds.upcoming()
-        expected += [(block, 0, name, True, drawn[name]) for name in orders[0] if warmup != 0]
-        flat = [name for order in orders for name in order]
-        expected += [(block, place, name, False, drawn[name]) for place, name in enumerate(flat)]
-        assert builds.use(drawn)
-    runs = [line for line in lines if isinstance(line, RunLine)]
-    assert [(r.block, r.position, r.version, r.warmup, r.build) for r in runs] == expected
-    assert [(s.benchmark, s.version, s.warmup, s.elapsed, s.together) for s in steps] == [
-        (benchmark, name, warm, k, 1) for k, (_, _, name, warm, _) in enumerate(expected, start=1)
-    ]
-    assert [line for line in lines if isinstance(line, EndLine)] == [
-        EndLine("s", "decided", {}, {"b": ("Y",)})
-    ]
-
-
-@pytest.mark.parametrize("versions", ["X", "XYZ"])
-@pytest.mark.parametrize("repeats", [1, 2])
-def test_what_counts_of_a_block_that_was_cut_short(versions: str, repeats: int) -> None:
-    """The candidates that had all their runs, if the reference had, at the median of those; one alone as it is."""
-    plans = plan("b", versions=versions)
-    subsets = [s for k in range(len(versions) + 1) for s in itertools.combinations(versions, k)]
-    runs, expected, cut = [], [], 0
-    for block, whole in enumerate(subsets):
-        seen = False
-        for name in versions:
-            count = repeats if name in whole else repeats - 1
-            seen |= count > 0
-            runs += [
-                RunLine("before", "b", name, block, 0, 0.0, {"time": ord(name) + block + k})
-                for k in range(count)
-            ]
-        useful = whole[:1] == ("X",) and (len(whole) > 1 or versions == "X")
-        cut += seen and versions != "X" and not useful
-        if useful or (seen and versions == "X"):
-            expected.append({name: ord(name) + block + (repeats - 1) / 2 for name in whole})
-    judge = Judge(versions)
-    found, _ = session(plans, Alone(lambda name: {}), {"b": judge}, repeats=repeats)
-    assert found.recall([stored(plans, *runs)]) == len(expected)
-    assert judge.added == expected
-    assert found.review().cut == ({"b": cut} if cut else {})
-
-
-def test_values_that_do_not_count_are_not_recalled() -> None:
-    """Failed runs, and those without a value of what decides, which may be zero or without end."""
-    plans = plan("b", versions="XYZ")
-    runs = [
-        RunLine("before", "b", name, block, 0, 0.0, metrics, exit=code)
-        for block, own in enumerate(
-            [
-                {"X": ({"time": 1.0}, 0), "Y": ({"time": 2.0}, 1), "Z": ({"time": 3.0}, 0)},
-                {"X": ({"time": 1.0}, 0), "Y": ({}, 0), "Z": ({"time": 0.0}, 0)},
-                {"X": ({"time": math.inf}, 0), "Y": ({"time": 5e-324}, 0), "Z": ({"time": 1e308}, 0)},
-            ]
-        )
-        for name, (metrics, code) in own.items()
-    ]
-    judge = Judge("XYZ")
-    found, _ = session(plans, Alone(lambda name: {}), {"b": judge})
-    assert found.recall([stored(plans, *runs)]) == 3
-    assert judge.added == [{"X": 1.0, "Z": 3.0}, {"X": 1.0}, {"Y": 5e-324, "Z": 1e308}]
-    assert [(t.runs, t.failed, t.lacking) for t in found.review().tallies] == [
-        (3, 0, 1),
-        (3, 1, 1),
-        (3, 0, 1),
     ]
 
 
@@ -339,66 +214,6 @@ def test_a_tally_counts_what_became_of_runs() -> None:
     assert tally == Tally("b", "X", 5, 3, 1, 2, ("time", "user", "cycles"), {})
 
 
-def test_why_a_metric_is_absent_is_asked_once_and_of_runs_that_succeeded() -> None:
-    """Not of the warm-up; of a failed run nothing is expected."""
-    plans, asked = plan("b"), list[str]()
-    runs = itertools.cycle([Run({"time": 1.0}, exit=1), Run({"time": 1.0, "had": 2.0}), Run({"time": 1.0})])
-
-    class Lacking(Alone):
-        def measure(self, version: PlannedVersion) -> Run:
-            return next(runs)
-
-        def explain(self, run: Run, metric: str) -> str:
-            asked.append(metric)
-            return f"reason {len(asked)}"
-
-    head = SessionLine(
-        SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, tuple(plans), units={"had": ("", ""), "not": ("", "")}
-    )
-    loop = RunLoop(head, Lacking(lambda name: {}), lambda: 0.0, lambda line: None, ignore_failure=True)
-    version = plans[0].versions[0]
-    for warmup in (True, True, True, False, False, False, False, False, False):
-        loop.execute(plans, (version, None), (0, 0), warmup=warmup, asked=plans)
-    assert asked == ["not", "had"]
-    assert loop.tallies["b", "X"].absent == {"not": "reason 1", "had": "reason 2"}
-    assert loop.tallies["b", "X"].runs == 6
-
-
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        (Run({}, exit=3, stderr=b"oops"), "'X' exited with code 3; its output:\noops"),
-        (
-            Run({"user": 1.0}, stderr=b"oops"),
-            "'X'{of} did not give the metric 'time' that decides; why; its output:\noops",
-        ),
-        (Run({"time": -2.0}), "'X'{of} has the value -2 of 'time', which decides: a speedup is a ratio and"),
-        (
-            Run({"time": math.inf}),
-            "'X'{of} has the value inf of 'time', which decides: a speedup is a ratio and",
-        ),
-    ],
-)
-def test_a_run_that_ends_the_session_is_told_with_its_benchmark(
-    monkeypatch: pytest.MonkeyPatch, run: Run, said: str, together: bool
-) -> None:
-    """Where a tool measures several; it is stored first."""
-
-    executor = (Together if together else Alone)(lambda name: {})
-    monkeypatch.setattr(executor, "measure", lambda version: run)
-    monkeypatch.setattr(executor, "explain", lambda run, metric: "why")
-    found, lines = session(plan("b"), executor, {"b": Judge("XY")})
-    with pytest.raises(RunError) as caught:
-        list(found.steps())
-    assert str(caught.value).replace("'Y'", "'X'").startswith(said.format(of=" (b)" if together else ""))
-    assert "\n(ignore_failure=True leaves such runs out; output='capture' also shows standard output)" in str(
-        caught.value
-    )
-    assert [type(line) for line in lines] == [SessionLine, RunLine, EndLine]
-    assert lines[-1] == EndLine("s", "error")
-
-
 def test_one_round_warms_up_again_whatever_was_measured_before() -> None:
     """Six rounds in the first turn, which has time for one block; one in the next turn."""
     plans = [
@@ -437,29 +252,6 @@ def test_an_order_is_that_of_digests() -> None:
     for seed, benchmark, block, names in ((5, 0, 0, "XY"), (0, 2, 1, "XYZ"), (2**32 - 1, 1, 3, "ABCDE")):
         order = block_order(names, seed=seed, benchmark=benchmark, block=block)
         assert order == tuple(names[i] for i in drawn(len(names), seed, benchmark, block))
-
-
-def test_every_build_has_its_turn_before_any_comes_again() -> None:
-    """One drawn permutation a turn, version and number of builds; a version of one has no number.
-
-    What had its turn is refused whole.
-    """
-    counts = {"X": 3, "Y": 4, "Z": 2, "W": 0}
-    order = BuildOrder(counts, seed=4, benchmark=6)
-    assert order
-    assert not BuildOrder({"W": 0}, seed=4, benchmark=0)
-    for block in range(12):
-        numbered = [(k, name, n) for k, (name, n) in enumerate(counts.items()) if n]
-        expected = {name: drawn(n, 4, 6, block // n, k, n)[block % n] for k, name, n in numbered}
-        assert order.upcoming() == order.upcoming() == expected
-        assert order.use(expected)
-    used = BuildOrder({"X": 3, "Y": 3}, seed=4, benchmark=0)
-    assert used.use({"X": 1, "Y": 2})
-    for again in ({"X": 1, "Y": 0}, {"X": 0, "Y": 2}, {"X": 3, "Y": 0}, {"X": 0, "Y": None}):
-        assert not used.use(again)
-    assert used.use({"X": 0})
-    assert {used.upcoming()["X"]} == {2}
-    assert used.upcoming()["Y"] in (0, 1)
 
 
 def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:

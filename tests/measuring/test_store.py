@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from datetime import date, datetime, timedelta, timezone
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import pytest
 
 from speedproof.data.session_file import (
     SCHEMA,
-    EndLine,
     PlannedBenchmark,
     PlannedVersion,
     RunLine,
@@ -26,14 +25,7 @@ from speedproof.data.session_file import (
 from speedproof.data.suite import Record
 from speedproof.errors import FormatError
 from speedproof.formats import read
-from speedproof.measuring.store import (
-    ResultsFile,
-    cache_folder,
-    new_head,
-    read_sessions,
-    to_hyperfine,
-    untold,
-)
+from speedproof.measuring.store import ResultsFile, cache_folder, read_sessions, to_hyperfine, untold
 
 PLAN = (PlannedBenchmark("b", (PlannedVersion("v", ("true",), "true"),)),)
 
@@ -44,20 +36,6 @@ def head(name: str, schema: int = SCHEMA) -> SessionLine:
 
 def run_line(name: str, block: int) -> RunLine:
     return RunLine(name, "b", "v", block, 0, 0.5, {"time": 0.1 * (block + 1)})
-
-
-def test_sessions_of_one_file_come_back_apart(tmp_path: Path) -> None:
-    """Also where the file was empty, as ``mktemp`` leaves it."""
-    path = tmp_path / "r.jsonl"
-    path.touch()
-    runs = {name: tuple(run_line(name, block) for block in range(5)) for name in ("one", "two")}
-    for name, lines in runs.items():
-        with ResultsFile(path) as store:
-            store.append(head(name))
-            for line in lines:
-                store.append(line)
-            store.append(EndLine(name, "decided"))
-    assert [(s.head, s.runs) for s in read_sessions(path)] == [(head(n), lines) for n, lines in runs.items()]
 
 
 @pytest.mark.parametrize("cut", range(1, 40, 3))
@@ -74,19 +52,6 @@ def test_a_line_that_was_cut_costs_only_itself(tmp_path: Path, cut: int) -> None
     (session,) = read_sessions(path)
     kept = [0, 2] if cut > 1 else [0, 1, 2]
     assert [run.block for run in session.runs] == kept
-
-
-def test_sync_is_rare_and_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once a second of the clock, and when the file is closed; never once a run."""
-    calls: list[int] = []
-    monkeypatch.setattr(os, "fsync", calls.append)
-    now = [0.0]
-    with ResultsFile(tmp_path / "r.jsonl", clock=lambda: now[0]) as store:
-        for i in range(160):
-            now[0] += 1 / 16
-            store.append(run_line("s", i))
-        assert len(calls) == 10
-    assert len(calls) == 11
 
 
 def test_what_is_no_session_is_named(tmp_path: Path) -> None:
@@ -171,46 +136,9 @@ def test_what_is_no_file_holds_no_results(tmp_path: Path) -> None:
         read_sessions(tmp_path / "none")
 
 
-def test_who_goes_on_is_told_of_damaged_lines(tmp_path: Path) -> None:
-    """Where that is asked for, each with the file's name."""
-    path = tmp_path / "r.jsonl"
-    with ResultsFile(path) as store:
-        store.append(head("s"))
-    with path.open("a") as file:
-        file.write('{"damaged\n[]\n')
-    told: list[object] = []
-    (session,) = read_sessions(path, left_out=told.append)
-    assert [session] == read_sessions(path)
-    assert len(told) > 0
-    assert all(str(text).startswith(f"{path}: ") for text in told)
-
-
-def test_the_first_line_says_when_it_began() -> None:
-    """To the second, in its own time zone; the name tells the moment, too. Two of one second are apart."""
-    moment = datetime(2026, 3, 4, 5, 6, 7, 890_000, tzinfo=timezone(timedelta(hours=2)))
-    line, other = (new_head(PLAN, seed=s, started=moment, environment={"host": "h"}) for s in (0, None))
-    assert (line.schema, line.seed, line.benchmarks) == (SCHEMA, 0, PLAN)
-    assert (line.started, line.environment) == ("2026-03-04T05:06:07+02:00", {"host": "h"})
-    assert line.session.startswith("20260304T050607-")
-    assert len(line.session) == len("20260304T050607-") + 6
-    assert line.session != other.session
-    assert new_head(PLAN, seed=None).seed != other.seed
-
-
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
-def test_a_note_is_told_once_a_day(tmp_path: Path) -> None:
-    """And forgotten the next."""
-    monday, tuesday = date(2026, 1, 5), date(2026, 1, 6)
-    assert untold(["a", "b"], today=monday) == ("a", "b")
-    assert untold(["a", "c"], today=monday) == ("c",)
-    assert untold(["a"], today=tuesday) == ("a",)
-    assert untold(["c", "a"], today=tuesday) == ("c",)
-    told = json.loads((tmp_path / "speedproof" / "told.json").read_text())
-    assert told == {"a": "2026-01-06", "c": "2026-01-06"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}'])

@@ -11,21 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy import stats
-from tests.protocols.asking import compare_means, compare_medians, geometric_means, log_ratios, rank_suite
+from tests.protocols.asking import compare_means, compare_medians, geometric_means, rank_suite
 
 import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.protocols.aggregates import LogRatios, MeanLogRatio, with_sessions
+from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
 from speedproof.protocols.multiplicity import Controlled, control_verdicts
-from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.stats.session_spread import SessionSpread
 
 
 def pair(x: np.ndarray, y: np.ndarray, name: str = "b", unit: str = "s") -> Pair:
@@ -38,14 +36,6 @@ def noisy(rng: np.random.Generator, gains: np.ndarray, n: int = 10, noise: float
         pair(gain * rng.normal(1, noise, n), rng.normal(1, noise, n + 3), f"b{i}")
         for i, gain in enumerate(gains)
     ]
-
-
-def bias(p: Pair) -> float:
-    """What the logarithm of the ratio of two means is too low by: half of the difference of their variances."""
-    of_x, of_y = (
-        (stats.variation(s.values, ddof=1) / math.sqrt(s.n)) ** 2 for s in (p.reference, p.candidate)
-    )
-    return float(of_x - of_y) / 2
 
 
 class TestThese:
@@ -255,66 +245,6 @@ class TestRanking:
             rank_suite(suite, versions=["a"])
         with pytest.raises(DataError, match=r"no benchmark was measured \(memory\)"):
             rank_suite(suite, metric="memory")
-
-
-def test_a_mean_of_logarithms_against_scipy() -> None:
-    """These benchmarks: Satterthwaite; benchmarks like these: a t test of their logarithms, freed of the bias."""
-    rng = np.random.default_rng(4)
-    pairs = [
-        Pair(Key(f"b{k}"), Sample(rng.normal(10 + k, 1, 8)), Sample(rng.normal(10, 1, 5))) for k in range(6)
-    ]
-    observed, values = [], []
-    parts: list[tuple[float, int]] = []
-    for pair in pairs:
-        x, y = pair.reference.values, pair.candidate.values
-        of = [v.var(ddof=1) / v.size / v.mean() ** 2 for v in (x, y)]
-        log = compare_means(pair.reference, pair.candidate).log
-        assert log is not None
-        observed.append(math.log(x.mean() / y.mean()))
-        values.append(observed[-1] - (of[1] - of[0]) / 2)
-        assert (log.centre, log.error) == pytest.approx((values[-1], math.sqrt(sum(of))))
-        parts += zip(of, (7, 4), strict=True)
-    like = log_ratios(pairs).mean(like_these=True)
-    for margin in (0.0, 0.1):
-        for alternative, less in (("greater", False), ("less", True)):
-            expected = stats.ttest_1samp(values, margin, alternative=alternative).pvalue
-            assert like.pvalue(margin, less=less) == pytest.approx(expected, rel=1e-9)
-    interval = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
-    told = like.estimate(0.1)
-    assert (told.low, told.high) == pytest.approx((math.exp(interval.low), math.exp(interval.high)))
-    these = log_ratios(pairs).mean(like_these=False)
-    total = sum(v for v, _ in parts)
-    assert these.error == pytest.approx(math.sqrt(total) / 6)
-    assert these.df == pytest.approx(total**2 / sum(v * v / d for v, d in parts))
-    assert (these.value, these.centre) == pytest.approx((np.mean(observed), np.mean(values)))
-    with_floor = with_sessions(these, 0.03, 5.0)
-    assert (with_floor.error, with_floor.df) == pytest.approx((math.hypot(these.error, 0.03), 5.0))
-    assert with_sessions(these, 0.03, 500.0).df == these.df
-    assert with_sessions(these, 0.0, 5.0) == these
-    held = log_ratios(pairs[:1], NoiseFloor("", {}, {Key("").metric: SessionSpread(2e-4, 7.0, 0.0, 2)}))
-    assert (held.sessions, held.degrees) == pytest.approx((math.sqrt(2 * 2e-4), 7.0))
-    whole = geometric_means(pairs, 0.1)
-    assert whole.like_these == like.estimate(0.1)
-    assert (whole.benchmarks, whole.left_out) == (6, ())
-    single = LogRatios(1, 0.1, 0.1, single=1)
-    assert math.isnan(single.mean(like_these=True).pvalue())
-    assert math.isnan(single.mean(like_these=False).pvalue())
-    exact = LogRatios(1, 0.1, 0.1).mean(like_these=False)
-    assert (exact.pvalue(), exact.pvalue(0.1), exact.pvalue(less=True)) == (0.0, 1.0, 1.0)
-    # Where runs do not scatter, what is left is the sessions'; without an error nothing is.
-    alone = with_sessions(exact, 0.03, 5.0)
-    assert (alone.error, alone.df, alone.pvalue()) == pytest.approx((0.03, 5.0, stats.t.sf(0.1 / 0.03, 5)))
-    for alpha in (1e-9, 0.5, 0.999):
-        assert (exact.estimate(alpha).low, exact.estimate(alpha).high) == (math.exp(0.1), math.exp(0.1))
-        half = stats.t.isf(alpha / 2, like.df) * like.error
-        of_t = like.estimate(alpha)
-        assert (of_t.low, of_t.high) == pytest.approx(
-            (math.exp(like.centre - half), math.exp(like.centre + half))
-        )
-        assert (of_t.value, of_t.confidence) == (math.exp(like.value), 1 - alpha)
-    huge = math.log(1.7e308)
-    assert MeanLogRatio(huge, huge - 1e-9, 0.0, 1.0).estimate(0.1).value == math.inf
-    assert MeanLogRatio(huge, huge - 1e-9, 0.0, 1.0).estimate(0.1).high == pytest.approx(1.7e308)
 
 
 class TestLikeThese:

@@ -188,23 +188,6 @@ def test_what_a_bisection_would_need() -> None:
             assert search.enough_noise == pytest.approx(noise * math.sqrt(30 / (30 + more)), nan_ok=True)
 
 
-@pytest.mark.parametrize(("low", "high", "beside"), [
-    (1.0, 1.2, False), (0.8, 1.0, False), (1.0, 1.0, False), (0.8, 0.99, True), (1.01, 1.2, True),
-    (math.nan, math.nan, False),
-])  # fmt: skip
-def test_more_than_one_change(low: float, high: float, beside: bool) -> None:
-    """An interval that holds 1, its ends too, leaves nothing unexplained; a second step is told beyond a half."""
-    found = replace(Bisection(3).finding(), rest_low=low, rest_high=high, outcome=BisectionOutcome.CULPRIT)
-    for second, likely in ((0.0, False), (0.5, False), (0.5001, True)):
-        now = replace(found, second=second)
-        assert now.unexplained is beside
-        assert now.more is (beside or likely)
-        for outcome in BisectionOutcome:
-            other = replace(now, outcome=outcome)
-            assert other.more is (outcome is BisectionOutcome.CULPRIT and (beside or likely))
-            assert other.open is (outcome in (BisectionOutcome.OPEN, BisectionOutcome.UNPROVEN))
-
-
 def test_a_posterior_that_holds_nothing_else_than_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ends are proven to differ, and no place is likely: all of them are possible."""
     search = Bisection(5)
@@ -229,14 +212,3 @@ def test_a_search_asks_both_ends_in_turn() -> None:
             assert (low == 0) != (low_after == 0)
             assert (high == 8) != (high_after == 8)
     assert {stage for stage, _ in asked} == {Stage.ENDS, Stage.SEARCH, Stage.CONFIRM}
-
-
-def test_a_bisection_knows_nothing_before_its_first_pair() -> None:
-    found = Bisection(5).finding()
-    nothing = [math.nan, 0.0, math.inf]
-    np.testing.assert_equal([found.change, found.change_low, found.change_high], nothing)
-    np.testing.assert_equal([found.step, found.step_low, found.step_high], nothing)
-    np.testing.assert_equal([found.rest_low, found.rest_high, found.probability], [math.nan] * 3)
-    assert (found.parent, found.culprit, found.credible, found.second, found.pairs) == (
-        None, None, (), 0.0, 0,
-    )  # fmt: skip

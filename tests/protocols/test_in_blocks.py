@@ -61,6 +61,24 @@ def test_a_file_is_answered_by_its_blocks(tmp_path: Path, speedup: float) -> Non
     assert found[1:] == pytest.approx(twin(pairs), rel=1e-12)
 
 
+@pytest.mark.parametrize("speedup", [1.0, 1.03, 0.7])
+def test_exchanged_versions_exchange_the_edges_of_a_margin(tmp_path: Path, speedup: float) -> None:
+    """Not slower one way is not faster the other; both proofs of a session hold at the same p-value."""
+    lines = [
+        run(v, i, t)
+        for i, both in enumerate(blocks(40, speedup))
+        for v, t in zip(("old", "new"), both, strict=True)
+    ]
+    suite = sp.read(write(tmp_path / "s.jsonl", session(), *lines))
+    edges = []
+    for reference in ("old", "new"):
+        at = sp.compare_suite(suite, reference=reference, margin=0.05).result.headlines[0].at_margin
+        assert at is not None
+        assert at.equivalent == max(at.not_worse, at.not_better)
+        edges.append([at.not_worse, at.worse, at.not_better, at.better])
+    assert edges[0] == pytest.approx([*edges[1][2:], *edges[1][:2]], rel=1e-9)
+
+
 def test_only_whole_blocks_count(tmp_path: Path) -> None:
     """A block of which one run failed, or never came, is in no pair; those after it stay together."""
     pairs = blocks(30, 1.2)
@@ -152,32 +170,6 @@ def test_a_steadier_metric_is_not_said_to_decide(tmp_path: Path) -> None:
     assert "--decide-by" not in told
 
 
-@pytest.mark.parametrize(("sessions", "alpha"), [(("s", "s", "s"), 0.025), (("s", "s", "t"), 0.05)])
-def test_candidates_share_the_risk_of_each_benchmarks_session(
-    tmp_path: Path, sessions: tuple[str, ...], alpha: float
-) -> None:
-    """Two benchmarks may be of two sessions; a version that was measured in another one took no turns."""
-    names = ("old", "new", "more")
-    lines: list[Line] = []
-    for benchmark in ("b", "c"):
-        for name in dict.fromkeys(sessions):
-            planned = tuple(
-                PlannedVersion(v, (v,), v) for v, of in zip(names, sessions, strict=True) if of == name
-            )
-            if len(planned) == 1:  # beside another, so that it is in random order, too
-                planned += (PlannedVersion("x", ("x",), "x"),)
-            head = (PlannedBenchmark(benchmark, planned, {}),)
-            lines.append(SessionLine(SCHEMA, benchmark + name, "2026-01-01T00:00:00+00:00", 1, head))
-            for i in range(12):
-                lines += [
-                    RunLine(benchmark + name, benchmark, v.name, i, 0, 0.0, {"time": 1.0 + 0.01 * (i % 5)})
-                    for v in planned
-                    if v.name in names
-                ]
-    result = sp.compare_suite(sp.read(write(tmp_path / "s.jsonl", *lines)), protocols=["typical"])
-    assert {c.alpha for r in result.results for c in r.comparisons} == {alpha}
-
-
 @pytest.mark.parametrize("count", [10, 12])
 def test_candidates_show_the_confidence_of_their_bounds(tmp_path: Path, count: int) -> None:
     """Two candidates share a risk of 1 %: bounds hold at 99.5 %, and no proven row lacks its bound or a word."""
@@ -198,6 +190,12 @@ def test_candidates_show_the_confidence_of_their_bounds(tmp_path: Path, count: i
         assert (c["alpha"], c["speedup"]["confidence"]) == (0.005, 0.995)
         row = next(line for line in out.splitlines() if line.startswith(c["candidate"]["label"]))
         assert ("size not proven" in row) == (c["verdict"] == "slower" and c["speedup"]["high"] is None)
+    # Of versions that are measured as often as each other the medians are those of the same blocks.
+    unequal = str(
+        write(tmp_path / "more.jsonl", head, *lines, run("old", count, 1.0), run("much", count, 2.0))
+    )
+    for file, said in ((path, False), (unequal, True)):
+        assert ("medians of all runs" in speedproof("compare", file)[1]) is said
     compared = json.loads(speedproof("compare", path, "--confidence", ".99", "--json")[1])["results"]
     rows = [c for r in compared for c in r["comparisons"] if c["protocol"] == "typical"]
     told = ("alpha", "verdict", "speedup", "pvalue", "needed")

@@ -1,7 +1,6 @@
 """Two speeds of a machine, in data made with and without them."""
 
 import json
-import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import speedproof as sp
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.data.units import Direction
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.caveats import common_speeds, machine_speeds, slower_processes, two_speeds_of
 from speedproof.reporting.model import FORMATS, Reported
@@ -208,44 +206,3 @@ def test_exactly_six_deviations_are_not_far_apart() -> None:
     for more, apart in ((0.0, False), (1e-9, True)):
         far = Sample(np.exp(logs + more * (logs > 12)))
         assert np.isfinite(two_speeds_of([Pair(Key("b"), far, far)])).all() == apart
-
-
-@pytest.mark.parametrize(("sides", "most"), [("both", 3), ("reference", 10), ("candidate", 10)])
-def test_factors_are_alike_within_a_tenth_of_the_middle_one(sides: str, most: int) -> None:
-    """Of their logarithms, in either version; the speedup is that of the benchmarks that are alike."""
-    for off, alike in ((11.0, True), (9.0, True), (11.001, False), (8.999, False)):
-        for column in (0, 1):
-            rows = np.full((most + 3, 3), 10.0)
-            rows[:, 2] = np.arange(most + 3.0)
-            rows[most - 1, column] = off
-            rows[most:] = 14.0, 6.0, 99.0
-            if sides != "both":
-                rows[:, 1] = np.nan
-                rows[most:, 0] = np.nan
-                rows[most - 1, 0] = off
-                rows = rows[:, [0, 1, 2] if sides == "reference" else [1, 0, 2]]
-            found = common_speeds(rows, 2 * most - 1)
-            assert (found is not None) is alike
-            assert common_speeds(rows, 2 * most) is None
-            if found is not None:
-                assert (found.sides, found.benchmarks, found.of) == (sides, most, 2 * most - 1)
-                assert found.factor == np.exp(10.0)
-                own = np.exp((most - 1) / 2) if sides == "both" else np.nan
-                assert found.speedup.value == pytest.approx(own, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("processes", "factor", "told"),
-    [(4, 2.0, False), (5, 2.0, True), (6, 2.0, True), (6, 1.049, False), (6, 1.051, True), (6, 1.0, False)],
-)
-def test_two_speeds_of_processes(processes: int, factor: float, told: bool) -> None:
-    """Five processes and 5 %, at least; the median of each counts. Rates and times are beside each other."""
-    values = np.repeat(np.where(np.arange(processes) % 2, factor, 1.0), 3)
-    values[::3] *= 50.0  # the first value of each process moves its mean, not its median
-    number = np.repeat(np.arange(processes), 3)
-    slow, fast = Sample(1.1 * values, "u", processes=number), Sample(values, "u", processes=number)
-    rates = [Sample(s.values, "op/s", Direction.HIGHER, processes=number) for s in (fast, slow)]
-    gap = math.log(factor) if told else math.nan
-    speedup = math.log(1.1) if told else math.nan
-    found = two_speeds_of([Pair(Key("a"), slow, fast), Pair(Key("b"), *rates)])
-    np.testing.assert_allclose(found, [[gap, gap, speedup]] * 2, rtol=1e-9)

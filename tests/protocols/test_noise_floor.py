@@ -1,29 +1,25 @@
 """The noise floor and negative controls: Student's distribution, rankings, geometric means."""
 
-import itertools
 import math
 from collections.abc import Mapping
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 from tests.protocols.asking import geometric_means, log_ratios, stop_rules
-from tests.protocols.test_symmetries import LOCATIONS, asked, same
+from tests.protocols.test_symmetries import asked
 
 import speedproof as sp
-from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.data.units import Direction
 from speedproof.options import DETAILS
-from speedproof.protocols.claims import Demand, Outcome, SessionQuestion
+from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.negative_controls import withheld
-from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor
+from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.results import Needed, Verdict
+from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult
 from speedproof.reporting.notes import up_to
 from speedproof.stats.sequential import SequentialResult
@@ -85,21 +81,6 @@ def pairs_of(suite: Suite) -> list[Pair]:
     return list(suite.pair("a", "b").pairs)
 
 
-def test_a_geometric_mean_against_scipy() -> None:
-    """The floor of equal benchmarks in full, beside the noise of their runs; t by the fewer degrees."""
-    pairs = pairs_of(versions_of({"a": 1.0, "b": 0.98}, 6, sd=0.02))
-    for degrees in (3.0, 8.0, 1e4):
-        for like_these in (False, True):
-            runs = log_ratios(pairs).mean(like_these=like_these)
-            found = geometric_means(pairs, 0.1, floor(0.03, degrees))
-            told = found.like_these if like_these else found.these
-            error = math.hypot(runs.error, math.sqrt(2 * 0.03**2))
-            half = stats.t(min(runs.df, degrees)).ppf(0.95) * error
-            assert math.log(told.low) == pytest.approx(runs.centre - half, rel=1e-9)
-            assert math.log(told.high) == pytest.approx(runs.centre + half, rel=1e-9)
-            assert (found.df_like_these if like_these else found.df_these) == min(runs.df, degrees)
-
-
 def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
     """Standard deviations are averaged: that is the most that effects of sessions can move a mean by."""
     pairs = pairs_of(versions_of({"a": 1.0, "b": 1.0}, 3))
@@ -154,9 +135,6 @@ def test_without_a_ratio_nothing_is_proven(x: np.ndarray, y: np.ndarray, margin:
     assert changed
 
 
-SPREAD = SessionSpread(4e-4, 6.0, 1e-6, 5)
-
-
 def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any) -> Pair:
     """Twelve runs of the reference, ten of the candidate, in so many sessions of each."""
     rng = np.random.default_rng(seed)
@@ -165,64 +143,6 @@ def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any)
         values = level * (1 + 0.01 * rng.standard_normal(n))
         sides.append(Sample(values, sessions=np.arange(n) * count // n, **fields))
     return Pair(Key("b"), *sides)
-
-
-@pytest.mark.parametrize("higher", [False, True])
-@pytest.mark.parametrize(
-    "counts", [(1, 3), *(pytest.param(of, marks=pytest.mark.slow) for of in ((1, 1), (3, 2), (5, 3)))]
-)
-@LOCATIONS
-def test_a_verdict_held_against_sessions(protocol: str, counts: tuple[int, int], higher: bool) -> None:
-    """By Student's distribution: the variance of a session once for each, beside that of the runs."""
-    direction = Direction.HIGHER if higher else Direction.LOWER
-    for ratio, alpha in product((1.5, 1.06, 1.015, 1 / 1.06), (0.05, 0.3)):
-        pair = in_sessions(counts, ratio, 3, unit="op/s", direction=direction)
-        floor = NoiseFloor("store", {pair.key: SPREAD})
-        (plain,), (found,) = (asked(protocol, [pair], Rules(alpha, floor=f)) for f in (None, floor))
-        told = found.floor
-        if math.isnan(plain.pvalue):
-            same(plain, found)
-            continue
-        assert told is not None
-        share, t = 1 / counts[0] + 1 / counts[1], float(stats.t.ppf(1 - alpha, 6.0))
-        x, y = plain.reference, plain.candidate
-        value, low, high = plain.speedup.value, plain.speedup.low, plain.speedup.high
-        if plain.quantity == "probability":
-            value = y.median / x.median if higher else x.median / y.median
-            low = high = value
-        at, reach = math.log(value), float(stats.t.ppf(1 - alpha, x.n + y.n - 2))
-        errors = [
-            math.sqrt(
-                share * SPREAD.variance
-                + max(((math.log(end) - at) / reach) ** 2 - share * SPREAD.within, 0.0)
-            )
-            for end in (low, high)
-        ]
-        pvalue = max(plain.pvalue, float(stats.t.sf(at / errors[0], 6.0)))
-        slower = max(plain.pvalue_slower, float(stats.t.sf(-at / errors[1], 6.0)))
-        assert (found.pvalue, found.pvalue_slower) == pytest.approx((pvalue, slower), rel=1e-9)
-        faster, loses = found.pvalue <= alpha, found.pvalue_slower <= alpha
-        verdict = Verdict.FASTER if faster else Verdict.SLOWER if loses else Verdict.UNDECIDED
-        assert found.verdict is verdict
-        assert told.reach == pytest.approx(math.expm1(t * math.sqrt(share * SPREAD.variance)))
-        ends = (found.speedup.low, found.speedup.high)
-        assert found.speedup.value == plain.speedup.value
-        if plain.quantity == "speedup":
-            expected = min(low, math.exp(at - t * errors[0])), max(high, math.exp(at + t * errors[1]))
-            assert ends == pytest.approx(expected, rel=1e-9)
-        evens = [(plain.chance, found.chance)]
-        if plain.quantity == "probability":
-            evens.append((plain.speedup, found.speedup))
-        for own, held in evens:
-            assert (own is None) == (held is None)
-            if own is not None and held is not None:
-                assert held.low == (own.low if faster else min(own.low, 0.5))
-                assert held.high == (own.high if loses else max(own.high, 0.5))
-        lost = verdict is Verdict.UNDECIDED and (
-            plain.verdict is not verdict or abs(at) <= math.log1p(told.reach)
-        )
-        words = IN_TURNS.replace("that much", f"by up to {100 * told.reach:.2g} %")
-        same(found.needed, Needed(None, None, words) if lost else plain.needed)
 
 
 @pytest.mark.parametrize(("alpha", "finite"), [(0.05, True), (1e-3, True), (1e-5, False), (1e-9, False)])
@@ -253,39 +173,6 @@ def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateRes
     return CandidateResult(
         verdict=verdict, result=nothing, estimate=estimate, reason="", blocks_to_go=0.0, **given
     )
-
-
-@pytest.mark.parametrize("untouched", [False, True])
-@pytest.mark.parametrize("outcome", [None, *Outcome])
-@pytest.mark.parametrize("verdict", Verdict)
-def test_a_claim_stands_beyond_what_cannot_differ(
-    verdict: Verdict, outcome: Outcome | None, untouched: bool
-) -> None:
-    """It has to be farther from its edge, 1, the margin's or the gate's, than the control is from 1."""
-    rules = stop_rules(margin=0.05, demand=Demand(margin=0.02) if outcome else None)
-    what = {"benchmark": "idle"} if untouched else {"candidate": "old (again)"}
-    for size, estimate in itertools.product((0.97, 1.03), (0.8, 0.975, 0.995, 1.005, 1.025, 1.3)):
-        control = sequential(size, Verdict.FASTER if size > 1 else Verdict.SLOWER, **what)
-        question = SessionQuestion(rules, control=True, unaffected=["idle"])
-        found, alone = withheld([sequential(estimate, verdict, outcome=outcome), control], question)
-        assert alone == control
-        floor = abs(math.log(size))
-        within = 0.05 if verdict is Verdict.EQUIVALENT else 0.0
-        near = min(abs(math.log(estimate * (1 + within))), abs(math.log(estimate / (1 + within)))) <= floor
-        near_gate = outcome in (Outcome.PASS, Outcome.FAIL) and abs(math.log(estimate * 1.02)) <= floor
-        assert found.verdict is (Verdict.UNDECIDED if near else verdict)
-        assert found.outcome == (Outcome.UNDECIDED if near_gate else outcome)
-        lost = near_gate if outcome else near and verdict is not Verdict.UNDECIDED
-        assert found.reason == ("withheld" if lost else "")
-        assert len(found.warnings) == lost
-        for warning in found.warnings:
-            assert warning.kind is Assumption.NOISE_FLOOR
-            start = "its distance from the margin is" if outcome or within else "its difference is"
-            where = (
-                "where the change can have done nothing" if untouched else "of two builds of the reference"
-            )
-            assert warning.message.startswith(start)
-            assert where in warning.message
 
 
 @pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96)])

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from tests.protocols.asking import stop_rules
 
-from speedproof.data.notes import Assumption
 from speedproof.errors import DataError
 from speedproof.protocols.claims import Demand, Outcome, StopRules
 from speedproof.protocols.results import Verdict
@@ -28,21 +27,6 @@ def test_skewed_blocks_are_told_alike_of_either_side(n: int, level: float, agree
         told.append([check.message for check in race.warnings("Y") if "skewed (p" in check.message])
     assert told[0] == told[1]
     assert ["agree on who is faster" in one for one in told[0]] == [agreed] * (n == 60 or not agreed)
-
-
-@pytest.mark.parametrize(("step", "changed"), [(0.0, False), (0.01, True), (-0.01, True)])
-def test_a_speedup_that_drifts(step: float, changed: bool) -> None:
-    """By SciPy's rank correlation of ratios and order, at 1 %; of no blocks nothing is said."""
-    race = SequentialComparison("b", ["X", "Y"], stop_rules())
-    assert race.warnings("Y") == ()
-    noise = 0.02 * np.random.default_rng(5).standard_normal(12)
-    differences = step * np.arange(12) + noise
-    for d in differences.tolist():
-        race.add({"X": math.exp(d), "Y": 1.0})
-    expected = stats.spearmanr(np.arange(12), differences).pvalue
-    assert bool(expected <= 0.01) is changed
-    told = [check for check in race.warnings("Y") if check.kind is Assumption.STEADY_SPEEDUP]
-    assert [check.pvalue for check in told] == pytest.approx([expected] * changed)
 
 
 def test_a_verdict_is_of_all_blocks() -> None:

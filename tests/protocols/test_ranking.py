@@ -277,32 +277,6 @@ def test_medians_of_nested_values_are_those_of_processes() -> None:
         assert found.median != np.median(values[found.version])
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.2])
-def test_two_versions_of_a_benchmark_rank_as_they_compare(alpha: float) -> None:
-    """Twice the smaller p-value, of the direction observed; the order, the places and the ties that follow."""
-    rng = np.random.default_rng(12)
-    key = Key("sort")
-    for level in (0.8, 0.99, 1.0, 1.01, 1.3):
-        samples = {(key, v): Sample(at * rng.normal(1.0, 0.02, 11)) for v, at in (("a", level), ("b", 1.0))}
-        found = rank_benchmark(Suite(("a", "b"), samples), key, ("a", "b"), Rules(alpha, margin=0.5))
-        single = compare_typical(samples[key, "a"], samples[key, "b"], Rules(alpha))
-        (pair,) = found.pairs
-        assert (pair.reference, pair.candidate, pair.estimate) == ("a", "b", single.speedup)
-        smaller = min(single.pvalue, single.pvalue_slower)
-        assert pair.pvalue == pytest.approx(min(1.0, 2 * smaller))
-        proven = 2 * smaller <= alpha
-        ahead = Verdict.FASTER if single.speedup.value > 1 else Verdict.SLOWER
-        assert pair.verdict is (ahead if proven else Verdict.UNDECIDED)
-        order = "ba" if single.speedup.value > 1 else "ab"
-        assert "".join(v.version for v in found.versions) == order
-        assert [v.tied for v in found.versions] == [not proven] * 2
-        assert [v.place for v in found.versions] == (["1", "2"] if proven else ["1-2", "1-2"])
-        assert found.leading == list(order[:1] if proven else order)
-        assert (found.alpha, found.benchmarks, found.left_out) == (alpha, ("sort",), ())
-        speedups = {v.version: v.speedup for v in found.versions}
-        assert speedups == {"a": Estimate(1.0, 1.0, 1.0, 1 - alpha), "b": single.speedup}
-
-
 @pytest.mark.parametrize("drifting", ["a", "b", "c"])
 def test_a_version_that_undermines_its_rank(drifting: str) -> None:
     """It and all that were compared with it are marked, and with stationary runs nobody is."""

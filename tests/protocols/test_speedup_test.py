@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.protocols.asking import article_mean, article_median
 
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
@@ -126,56 +125,12 @@ def test_highest_confidence_against_r(oracle: Oracle, protocol: str) -> None:
         )
 
 
-def test_a_row_at_its_pvalue_and_at_one_half() -> None:
-    """Significant at alpha = p, and not at less; a highest level of exactly one half is told."""
-    x, y = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([1.5, 2.5, 3.5, 4.5, 0.5])
-    for swapped in (False, True):
-        a, b = (y, x) if swapped else (x, y)
-        found = decide_median(median_tests(a, b), 0.05)
-        for p, side in ((float(found.pvalue), "significant"), (float(found.pvalue_slower), "slower")):
-            if not p < 1:
-                continue
-            at, below = (article_median(a, b, alpha) for alpha in (p, p * (1 - 1e-9)))
-            assert (getattr(at, side), getattr(below, side)) == (True, False)
-    symmetric = np.array([1.0, 2.0, 3.0, 4.0])
-    half = article_mean(symmetric, symmetric[::-1] + 0.0, None)
-    assert (half.significant, half.confidence) == (True, 0.5)
-
-
-def entries(count: int, weights: list[float | None], levels: list[float | None]) -> list[Entry]:
-    rng = np.random.default_rng(count)
-    found = []
-    for k in range(count):
-        x, y = 10.0**k * rng.normal(10.0 + k % 2, 0.5, 33), 10.0**k * rng.normal(9.9, 0.5, 31)
-        remarks = (f"said of {k}",) if k % 2 else ()
-        found.append(Entry(f"b{k}", Sample(x), Sample(y), levels[k], weights[k], remarks))
-    return found
-
-
 def report(given: list[Entry], **options: Any) -> SuiteReport:
     return report_suite(
         given,
         options.pop("rules", Rules()),
         **{"alpha": None, "precision": 0.05, "original": False, **options},
     )
-
-
-@pytest.mark.parametrize(("times", "weights", "expected"), [
-    ([1.0], [1.0], None), ([3.0, 1.0], [1.0, 1.0], ("b0", 0.75)), ([1.0, 3.0], [1.0, 1.0], ("b1", 0.75)),
-    ([3.0, 1.0], [1.0, 3.0], None), ([3.0, 1.0], [1.0, 5.0], ("b1", 0.625)),
-    ([2.0, 2.0, 4.0], [1.0, 1.0, 1.0], None), ([2.0, 2.0, 5.0], [1.0, 1.0, 1.0], ("b2", 5 / 9)),
-    ([0.0, 0.0], [1.0, 1.0], None),
-])  # fmt: skip
-def test_a_benchmark_that_is_more_than_half_of_the_total(
-    times: list[float], weights: list[float | None], expected: tuple[str, float] | None
-) -> None:
-    """Of the weighted means of the reference, among two benchmarks or more."""
-    given = [
-        Entry(f"b{k}", Sample(np.array([t, t, t])), Sample(np.array([1.0, 2.0])), 0.95, w)
-        for k, (t, w) in enumerate(zip(times, weights, strict=True))
-    ]
-    found = report(given)
-    assert (found.dominant, found.weighting) == (expected, "custom")
 
 
 @pytest.mark.parametrize("weights", [[None, None], [1.0, None], [0.0, 0.0], [1.0, -1.0]])

@@ -13,9 +13,9 @@ import pytest
 from scipy import stats
 
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Pairing, Record, Suite
+from speedproof.data.suite import Key, Pair, Pairing
 from speedproof.data.units import Direction
-from speedproof.options import Multiplicity, QuestionName
+from speedproof.options import QuestionName
 from speedproof.protocols.aggregates import (
     Gain2009,
     accelerated,
@@ -25,9 +25,7 @@ from speedproof.protocols.aggregates import (
     overall_gain,
     weigh,
 )
-from speedproof.protocols.claims import Demand, Outcome
 from speedproof.protocols.figures import state_of
-from speedproof.protocols.gate import GateRow, GateRules, gate
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
@@ -193,37 +191,6 @@ def test_what_is_counted_over_a_suite_leaves_out_single_runs() -> None:
         assert [c.protocol for c in found.comparisons] == list(asked) * count
 
 
-def why(row: GateRow) -> str:
-    needed = row.comparison.needed
-    return needed.reason if needed else ""
-
-
-def test_a_gate_corrects_for_those_that_were_decided_before() -> None:
-    """Holm over the whole family: of one benchmark that is left of ten the p-value counts ten times."""
-    rng = np.random.default_rng(10)
-    x, y = 10 + 0.2 * rng.standard_normal(8), 10.55 + 0.2 * rng.standard_normal(8)
-    suite = Suite.from_records([("old", Record("b", x)), ("new", Record("b", y))])
-
-    def held_to(family: int, multiplicity: Multiplicity = "holm") -> GateRow:
-        rules = GateRules(family=family, multiplicity=multiplicity)
-        return gate(suite, ("old", "new"), lambda _: Demand(margin=0.02), rules).rows[0]
-
-    alone = held_to(0).contradicted
-    assert alone.adjusted == alone.pvalue
-    assert 0.05 / 400 < alone.pvalue < 0.05 / 10
-    for family, outcome in ((1, Outcome.FAIL), (10, Outcome.FAIL), (400, Outcome.UNDECIDED)):
-        row = held_to(family)
-        assert row.contradicted.pvalue == alone.pvalue
-        assert row.contradicted.adjusted == pytest.approx(min(1.0, family * alone.pvalue))
-        assert row.outcome is outcome
-    assert "after the correction over 400 benchmarks" in why(held_to(400))
-    assert held_to(400, "none").contradicted.adjusted == alone.pvalue
-    few = Suite.from_records([("old", Record("b", x[:5])), ("new", Record("b", y[:5]))])
-    row = gate(few, ("old", "new"), lambda _: Demand(margin=0.02), GateRules(family=100)).rows[0]
-    # One order of 6 + 6 is 1 / 924, of 7 + 7 1 / 3432: with 100 tests at 5 % the first cannot do.
-    assert "at least 7 of each" in why(row)
-
-
 @pytest.fixture(scope="module")
 def study() -> ModuleType:
     return importlib.import_module("studies.suite_inference")
@@ -290,18 +257,3 @@ def test_size_of_hpt(study: ModuleType, benchmarks: int, runs: int, rule: HptRul
     """Nothing has changed: both levels together name a winner in at most 5 % of suites."""
     for decimals in (1, 6):
         assert study.hpt_size(benchmarks, runs, rule, decimals, 200, 3).count <= at_most(0.05, 200)
-
-
-def test_a_suite_tells_what_one_side_lacks_of_its_own_metric() -> None:
-    rng = np.random.default_rng(8)
-
-    def record(name: str, metric: str) -> Record:
-        return Record(name, 10 + rng.standard_normal(8), metric=metric)
-
-    suite = Suite.from_records(
-        [("old", record(b, m)) for b, m in (("a", "time"), ("b", "time"), ("c", "memory"), ("a", "memory"))]
-        + [("new", record(b, m)) for b, m in (("a", "time"), ("d", "time"), ("e", "memory"), ("a", "memory"))]
-    )
-    for metric, lacks in (("time", ("b", "d")), ("memory", ("c", "e"))):
-        found = compare_suite(suite.pair("old", "new"), ("old", "new"), metric, Rules())
-        assert (found.only_reference, found.only_candidate) == ((lacks[0],), (lacks[1],))

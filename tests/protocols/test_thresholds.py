@@ -3,27 +3,23 @@
 import itertools
 import math
 from contextlib import nullcontext
-from functools import partial
 
 import numpy as np
 import pytest
-from scipy import stats
-from tests.protocols.asking import compare_means, hpt_of_scores
+from tests.protocols.asking import hpt_of_scores
 from tests.protocols.test_symmetries import asked
 
-from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.options import Policy
 from speedproof.protocols.claims import Demand
-from speedproof.protocols.figures import at_margins, state_of, verdict_of
+from speedproof.protocols.figures import state_of, verdict_of
 from speedproof.protocols.gate import GateRules
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import AtMargin, LogSpeedup, State, Verdict
-from speedproof.stats.estimate import OneSided
 
 
 def test_where_a_figure_ends() -> None:
@@ -52,25 +48,6 @@ def test_verdicts_of_pvalues() -> None:
         else:
             expected = Verdict.SLOWER if q <= alpha else Verdict.UNDECIDED
         assert verdict_of(p, q, at, alpha) is expected
-
-
-def test_pvalues_at_both_ends_of_a_margin() -> None:
-    """1 / (1 + m) and 1 + m: which is which, and which pairs have none."""
-
-    def test(gamma: float) -> OneSided:
-        return OneSided(np.array([0.1, 0.2, 0.3]) * gamma, np.array([0.4, 0.3, 0.2]) * gamma)
-
-    m, known = 0.25, np.array([True, True, False])
-    first, second, third = at_margins(partial(map, test), m, known, np.array([True, False, True]))
-    low, high = 0.8, 1.25
-    assert first is not None
-    told = (first.not_worse, first.worse, first.not_better, first.better, first.equivalent)
-    assert (first.margin, *told) == pytest.approx((m, 0.1 * low, 0.4 * low, 0.4 * high, 0.1 * high, 0.5))
-    assert second is not None
-    assert math.isnan(second.equivalent)
-    assert third is not None
-    assert math.isnan(third.not_worse)
-    assert at_margins(partial(map, test), None, known, known) == [None, None, None]
 
 
 def test_options_at_their_ends() -> None:
@@ -107,28 +84,6 @@ def test_a_controlled_verdict_at_its_adjusted_pvalue() -> None:
         assert (row.pvalue, row.confidence, row.plain_confidence) == pytest.approx((1 / 35, 34 / 35, 69 / 70))
 
 
-@pytest.mark.parametrize(("n", "equal", "told"), [
-    (2, False, "fewer than 3 values"), (2, True, "fewer than 3 values"),
-    (3, False, "not normal and at most 30 runs"), (3, True, "all values are equal"),
-    (30, False, "not normal and at most 30 runs"), (31, False, "not normal: the t test is approximate"),
-    (31, True, "all values are equal"), (5000, False, "not normal: the t test is approximate"),
-    (5001, False, "no valid p-value for more than 5000 values"),
-])  # fmt: skip
-def test_why_a_sample_is_not_taken_as_normal(n: int, equal: bool, told: str) -> None:
-    """At and beyond each size of figure 1 and of Royston's approximation, with one value off or none."""
-    values = np.ones(n)
-    if not equal:
-        values[-1] = 2.0
-    normal = stats.norm.ppf((np.arange(40) + 0.5) / 40) + 9.0
-    for sides in ((values, normal), (normal, values)):
-        found = compare_means(Sample(sides[0]), Sample(sides[1]))
-        checks = [check for check in found.checks if check.kind is Assumption.NORMALITY]
-        assert [check.held for check in checks] == [side is normal for side in sides]
-        for check in checks:
-            assert (told in check.message) == (not check.held)
-            assert (check.message == "normality is not rejected") == check.held
-
-
 KEY = Key("b")
 
 
@@ -141,22 +96,6 @@ def test_pairs_of_two_directions_are_refused() -> None:
             PreparedPairs([Pair(KEY, x, x), Pair(KEY, x, y)])
     for side in sides:
         assert len(PreparedPairs([Pair(KEY, side, side)]).pairs) == 1
-
-
-@pytest.mark.parametrize("direction", [Direction.LOWER, Direction.HIGHER])
-@pytest.mark.parametrize("place", range(4))
-def test_values_whose_sum_is_beyond_doubles(place: int, direction: Direction) -> None:
-    """One value of 1.5e308, or as far below 0, of either side: both are taken in one smaller unit."""
-    rng = np.random.default_rng(place)
-    x, y = 1e300 * rng.random(9), 1e300 * rng.random(9)
-    (x, y)[place % 2][4] = 1.5e308 * (1 if place < 2 else -1)
-    (side,) = PreparedPairs([Pair(KEY, Sample(x, "B", direction), Sample(y, "B", direction))]).sides("mean")
-    slow, fast = (y, x) if direction is Direction.HIGHER else (x, y)
-    assert (side.slow.tolist(), side.fast.tolist()) == ((slow / 16).tolist(), (fast / 16).tolist())
-    assert (side.x.values.tolist(), side.y.values.tolist()) == (x.tolist(), y.tolist())
-    usual = Sample(np.minimum(np.abs(x), 9e306), "B", direction)
-    (side,) = PreparedPairs([Pair(KEY, usual, usual)]).sides("mean")
-    assert side.slow is usual.values
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from tests.protocols.asking import compare_2009
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
-from speedproof.protocols import touati2009
 from speedproof.protocols.aggregates import accelerated_2009, gain_2009
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
@@ -235,34 +233,6 @@ def test_normality_is_asked_of_fewer_than_thirty(n: int) -> None:
         expected = stats.shapiro(values) if 3 <= n < 30 else (math.nan, math.nan)
         assert told == pytest.approx(tuple(expected), rel=1e-6, nan_ok=True)
         assert not math.isnan(found.w[1 - k])
-
-
-@pytest.mark.parametrize("low", [0, 1])
-def test_half_is_no_independence_and_a_twentieth_not_normal(
-    monkeypatch: pytest.MonkeyPatch, low: int
-) -> None:
-    """A Hurst factor of exactly 1/2 and a p-value of exactly 0.05 stop, of either side; what is above does not."""
-    x, y = np.arange(12.0) + 3, np.arange(9.0) + 1
-
-    def at(name: str, value: Any, other: Any) -> State2009:
-        order = iter((value, other) if low == 0 else (other, value))
-        with monkeypatch.context() as patched:
-            patched.setattr(touati2009, name, lambda _: next(order))
-            found = decide_2009(x, y, 0.05)
-        stopped = found.state in (State2009.HUNDRED_NEEDED, State2009.NOT_NORMAL)
-        assert found.failing == ((low == 0, low == 1) if stopped else (False, False))
-        return found.state
-
-    def normality(pvalue: float) -> SimpleNamespace:
-        return SimpleNamespace(statistic=0.9, pvalue=pvalue)
-
-    above = float(np.nextafter(0.5, 1.0))
-    assert at("hurst_factor", 0.5, 0.9) is State2009.HUNDRED_NEEDED
-    assert at("hurst_factor", above, 0.9) is State2009.SPEEDUP
-    assert at("hurst_factor", math.nan, 0.1) is State2009.UNDEFINED
-    assert at("shapiro_wilk", normality(0.05), normality(0.5)) is State2009.NOT_NORMAL
-    assert at("shapiro_wilk", normality(float(np.nextafter(0.05, 1.0))), normality(0.5)) is State2009.SPEEDUP
-    assert at("shapiro_wilk", normality(math.nan), normality(0.5)) is State2009.NOT_NORMAL
 
 
 @pytest.mark.parametrize("alpha", [0.0001, 0.00009, 0.05, 0.3])

@@ -1,13 +1,10 @@
 """The typical run: units, direction, dependence, and what is said of it."""
 
-import re
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from scipy import signal
 from tests.protocols.asking import compare_typical
 
@@ -188,22 +185,6 @@ def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("forms", [("{}", "{}"), ("a{}.json", "b{}.json"), ("old/{}x", "newer/{}x")])
-def test_sessions_are_paired_by_their_names(forms: tuple[str, str]) -> None:
-    """In whatever order sessions are numbered and appear: value 10 + k of one side is of the name k of its own."""
-    letters = [*"pqrs"]
-    for order in [*permutations(range(4))][::5]:
-        for appears in ([0, 1, 2, 3], [2, 0, 3, 1]):
-            x = sessions([forms[0].format(c) for c in letters], [1, 3, 0, 2])
-            y = sessions([forms[1].format(letters[k]) for k in order], appears)
-            found = paired_units(Pair(KEY, x, y))
-            assert found is not None
-            names = [[int(v - 10) for v in found[0].values], [order[int(v - 10)] for v in found[1].values]]
-            assert (names[0], sorted(names[0])) == (names[1], [0, 1, 2, 3])
-            for side in found:
-                assert (np.asarray(side.sessions) + 10.0).tolist() == side.values.tolist()
-
-
 def test_sessions_that_are_no_pairs() -> None:
     """Too few, not all named, names that do not agree, or one version that came first."""
     a, b = [f"a{k}" for k in range(4)], [f"b{k}" for k in range(4)]
@@ -232,50 +213,3 @@ def test_sessions_that_are_no_pairs() -> None:
         (sessions(a, number, span=(0.0, 1.0)), sessions(a, number, span=(1.0, 2.0))),
     ):
         assert paired_units(Pair(KEY, x, y)) is not None
-
-
-def test_slow_drift_of_one_after_the_other() -> None:
-    """Halves of one walk under noise, n q^2 = 3 s^2 a half: a true variance of 101 times that of the noise.
-
-    Where they ran in turns, so that it would be in both, three in four are told apart (normal deviates: 0.86).
-    """
-    rng, n, rows = np.random.default_rng(12), 100, 600
-    noise = 1000.0 + rng.normal(size=(rows, 2 * n))
-    series = noise + np.cumsum(rng.normal(0, np.sqrt(300.0) / n, (rows, 2 * n)), axis=1)
-
-    def told(x: FloatArray, y: FloatArray, *, mixed: bool) -> float:
-        spans = ((0.0, 2.0), (1.0, 3.0)) if mixed else (None, None)
-        samples = [
-            [Sample(v, traits=ORDER, span=span) for v in side]
-            for side, span in zip((x, y), spans, strict=True)
-        ]
-        pairs = [Pair(Key(str(i)), *both) for i, both in enumerate(zip(*samples, strict=True))]
-        return float(
-            np.mean([r.verdict is not Verdict.UNDECIDED for r in typical_runs(PreparedPairs(pairs))])
-        )
-
-    halves = series[:, :n], series[:, n:]
-    assert told(*halves, mixed=False) < 0.1 < 0.6 < told(*halves, mixed=True)
-    same, shift = (noise[:, :n], noise[:, n:]), 2.5 * np.sqrt(2.0 / n)
-    assert told(*same, mixed=False) <= told(*same, mixed=True)
-    apart = same[0] + shift, same[1]
-    assert told(*apart, mixed=False) > told(*apart, mixed=True) - 0.03
-
-
-def test_slow_drift_in_words() -> None:
-    drift = np.linspace(0.0, 2.0, 240) + np.random.default_rng(5).normal(100.0, 1.0, 240)
-    # What is told of both sides is less by one factor.
-    few, many = (Sample(np.sort(v), traits=ORDER) for v in (drift[:90], drift[90:]))
-    found = compare_typical(few, many)
-    (message,) = (c.message for c in found.checks if c.kind is Assumption.EFFECTIVE_RUNS)
-    sizes = re.search(r"90 and 150 runs tell no more than ([\d.]+) and ([\d.]+) would", message)
-    assert sizes is not None
-    assert [90 / float(sizes[1]), 150 / float(sizes[2])] == pytest.approx([found.inflation] * 2, rel=0.01)
-    x, y = (Sample(v, traits=ORDER) for v in (drift[:120], drift[120:]))
-    found = compare_typical(x, y)
-    assert found.verdict is Verdict.UNDECIDED
-    (drifts,) = (c.message for c in found.failed_checks if c.kind is Assumption.EFFECTIVE_RUNS)
-    assert drifts.startswith("the runs drift")
-    assert found.needed is not None
-    assert found.needed.reason == "the runs drift: measure in turns, with 'speedproof run'"
-    assert compare_typical(replace(x, span=(0, 2)), replace(y, span=(1, 3))).verdict is Verdict.SLOWER

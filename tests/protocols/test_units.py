@@ -10,7 +10,7 @@ from tests.protocols.asking import compare_2009, hpt_of_pairs, log_ratios, rank_
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.units import independent_units, matched_pair, paired_units, typical_units
@@ -111,26 +111,3 @@ def test_one_process_beside_several_has_the_same_places() -> None:
     assert found.candidate.values.tolist() == y.values[:4].tolist()
     answer = ask("typical", x, y, Rules())
     assert (answer.reference.repeated, answer.candidate.repeated) == ("run", "process")
-
-
-KEY = Key("b")
-
-
-def test_one_side_that_is_nested_is_reduced() -> None:
-    """Values of processes, or of exactly four sessions of either side; the other side has one a process."""
-    values = (np.arange(12.0) + 1) ** 2
-    nested, flat = Sample(values, processes=np.arange(12) // 3), Sample(values + 0.5)
-    four = Sample(values, sessions=np.arange(12) // 3)
-    ones = Sample(values[:4] + 0.25, sessions=np.arange(4))
-    for x, y, sizes in (
-        (nested, flat, (4, 12)), (flat, nested, (12, 4)), (four, four, (4, 4)), (four, ones, (4, 4)),
-        (ones, four, (4, 4)), (flat, flat, (12, 12)),
-    ):  # fmt: skip
-        prepared, pooled = (PreparedPairs([Pair(KEY, x, y)], Rules(nested=n)) for n in ("process", "pool"))
-        mean, median = prepared.sides("mean")[0], prepared.sides("median")[0]
-        assert [(side.x.n, side.y.n) for side in (mean, median)] == [sizes] * 2
-        for sample, of_means, of_medians in ((x, mean.x, median.x), (y, mean.y, median.y)):
-            triples = sample.values.reshape(of_means.n, -1)
-            assert of_means.values.tolist() == triples.mean(axis=1).tolist()
-            assert of_medians.values.tolist() == np.median(triples, axis=1).tolist()
-        assert (pooled.sides("mean")[0].x.n, pooled.sides("mean")[0].y.n) == (x.n, y.n)

@@ -5,7 +5,6 @@ from math import log
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from scipy.stats import binom
 
 import speedproof as sp
@@ -152,32 +151,6 @@ def test_one_version_has_states() -> None:
     assert [state.shares for state in m.states] == [(0.7,), (0.3,)]
     assert [state.means[0] for state in m.states] == pytest.approx([1.0, 2.0])
     assert m.share is None
-
-
-@pytest.mark.parametrize("rate", [False, True])
-def test_the_two_speeds_of_a_machine(rate: bool) -> None:
-    """Half and a fifth of the processes run at half the speed, and all of the reference's take 3 % longer."""
-    times, _ = sides((0.5, 0.2), (1.03, 1.0), n=40)
-    if rate:
-        times = [Sample(1.0 / t.values, "op/s", label=t.label) for t in times]
-    machine = MachineSpeeds(2.0, 9, 9, Estimate(1.0, 1.0, 1.0, 0.95))
-    found = why("f", "time", times, {}, machine=machine)
-    assert found.goes_with == ()
-    m = found.machine
-    assert m is not None
-    assert found.named == (m,)
-    assert [(t.values < 0.75 if rate else t.values > 1.5).mean() for t in times] == [0.5, 0.2]
-    assert [(state.level, state.shares) for state in m.states] == [(1.0, (0.5, 0.8)), (2.0, (0.5, 0.2))]
-    if not rate:
-        assert known(m.weights).value == pytest.approx(1.5 / 1.2)
-        assert known(m.within).value == pytest.approx(1.03)
-        assert known(m.share).value == pytest.approx(log(1.5 / 1.2) / log(1.03 * 1.5 / 1.2))
-    else:  # the mean of rates, not the rate of the mean
-        assert known(m.weights).value == pytest.approx(0.9 / 0.75, rel=1e-3)
-        assert known(m.within).value == pytest.approx(1.03, rel=1e-3)
-    assert known(m.within).low < known(m.within).value < known(m.within).high
-    assert why("f", "time", times, {}, machine=replace(machine, factor=3.0)).machine is None
-    assert why("f", "time", times, {}).machine is None
 
 
 def test_bounds_at_equal_speed_hold_the_true_speedup() -> None:

@@ -12,11 +12,7 @@ from tests.protocols.asking import stop_rules
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.data.sample import Sample
-from speedproof.protocols.claims import SessionQuestion
-from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.protocols.units import Summary, summarise
-from speedproof.reporting import session
+from speedproof.protocols.sequential import SequentialComparison
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.names import width_of
 from speedproof.reporting.text import render
@@ -246,21 +242,6 @@ def sessions(
         for x, y in values.T.tolist():
             race.add({"old": x, "new": y})
         yield race, {(name, "old"): values[0], (name, "new"): values[1]}
-
-
-@pytest.mark.parametrize("benchmarks", [1, 6, 40])
-def test_the_ending_of_a_session(benchmarks: int) -> None:
-    """What ``run`` and ``run --review`` end with."""
-    findings: list[CandidateResult] = []
-    sides: dict[tuple[str, str], Summary] = {}
-    for race, values in sessions(benchmarks):
-        findings += race.findings()
-        sides |= {key: summarise(Sample(v, "s", label=key[1])) for key, v in values.items()}
-    made = session.report(
-        findings, sides, SessionQuestion(stop_rules()), file="speedproof-1.jsonl", load="14 on 2 CPUs"
-    )
-    check([made], benchmarks)
-    assert "load was 14 on 2 CPUs" in str(made.notes)
 
 
 def test_a_stored_session() -> None:

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import math
 import os
 import re
 import subprocess
@@ -23,9 +22,8 @@ from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.formats.html.panels import STEPS
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.model import Column, Report, Row, Table, Text
 from speedproof.reporting.stored import Context
-from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 VOID = {"meta", "br", "input", "link", "img", "hr"}
@@ -287,31 +285,3 @@ print(sha256(page.encode()).hexdigest())
         capture_output=True, check=True,
     ).stdout for seed in ("1", "2")}  # fmt: skip
     assert len(runs) == 1
-
-
-def told_table(*told: Estimate | None) -> Table:
-    """A table with a column of speedups."""
-    rows = tuple(
-        Row((Cell(f"<{i}>"), Cell("as told", "good", speedup=speedup)), f"<{i}>")
-        for i, speedup in enumerate(told)
-    )
-    return Table((Column("candidate"), Column("speedup")), rows)
-
-
-def test_speedups_of_a_table_are_drawn_where_their_axis_says() -> None:
-    """Places follow the axis' own labels, on a logarithmic scale; what has no bounds or no speedup has no line."""
-    told = [
-        Estimate(1.2, 1.05, 1.3, 0.95), Estimate(0.8, 0.7, 0.9, 0.95),
-        Estimate(1.0, math.nan, math.nan, 0.95), None,
-    ]  # fmt: skip
-    page = Page(render(Report("", (Text("3 of 4"), Text("a sentence")), (told_table(*told),))))
-    assert page.text_of("h1") == ["3 of 4"]
-    ticks = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if t == "text"]
-    slope, offset = np.polyfit(np.log([float(text) for text in page.text_of("text")]), ticks, 1)
-    lines = [(a["x1"], a["x2"]) for t, a in page.elements if t == "line" and "class" not in a]
-    drawn = [[float(str(end).rstrip("%")) for end in line] for line in lines]
-    bounds = [[slope * math.log(b) + offset for b in (s.low, s.high)] for s in told[:2] if s]
-    assert np.allclose(drawn, bounds, atol=0.01)
-    points = [float(str(a["x"]).rstrip("%")) for t, a in page.elements if a.get("href") == "#-dot"]
-    assert np.allclose(points, [slope * math.log(s.value) + offset for s in told if s], atol=0.01)
-    assert [a.get("class") for t, a in page.elements if t == "g" and "id" not in a] == ["faster"] * 3

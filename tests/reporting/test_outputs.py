@@ -77,19 +77,6 @@ def test_tsv_by_the_name(tmp_path: Path) -> None:
     assert (tmp_path / "a.TSV").read_text(encoding="utf-8").startswith("reference\tcandidate\t")
 
 
-def test_a_place_that_cannot_be_is_told_before_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No folder, a folder in place of a file: exit code 2 and the option, before a file is read."""
-    monkeypatch.setattr("speedproof.cli.compare.load_chosen", lambda *_: pytest.fail("the work had begun"))
-    code, _, err = speedproof("compare", O2, O3, "--html", str(tmp_path / "none" / "a.html"))
-    assert code == 2
-    assert f"there is no folder {tmp_path / 'none'}; make it first" in err
-    code, _, err = speedproof("compare", O2, O3, "--junit", str(tmp_path))
-    assert code == 2
-    assert "is a folder" in err
-
-
 def test_a_full_disk_is_told_with_the_file() -> None:
     """The device without space is named."""
     if not Path("/dev/full").exists():

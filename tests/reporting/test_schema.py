@@ -19,7 +19,7 @@ from speedproof.data.suite import Suite
 from speedproof.errors import FormatError
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import to_json
-from speedproof.reporting.stored import Context, read_document, restore, store
+from speedproof.reporting.stored import Context, read_document, store
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
@@ -134,19 +134,6 @@ def test_comparisons_survive_the_round_trip(which: str, request: pytest.FixtureR
     document, samples = read_document(text.encode(), "r.json")
     assert repr(document.results[0]) == re.sub(r"statistic=-?inf", "statistic=nan", repr(result))
     assert (document.context, samples.versions, samples.fields) == (context, suite.versions, suite.fields)
-
-
-def test_samples_survive_bit_for_bit(mixed: Made) -> None:
-    """Values, units, traits and processes of every sample."""
-    _, suite = mixed
-    found = restore(store(suite))
-    assert list(found.samples) == list(suite.samples)
-    for place, sample in suite.samples.items():
-        other = found.samples[place]
-        assert other.values.tobytes() == sample.values.tobytes()
-        assert (other.unit, other.direction, other.traits, other.label) == (
-            sample.unit, sample.direction, sample.traits, sample.label,
-        )  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "message"), [

@@ -11,14 +11,11 @@ from tests.reporting.test_every_command import check
 import speedproof as sp
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Suite
-from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
-from speedproof.reporting.formats.html import render as page
 from speedproof.reporting.model import FORMATS, Reported
 from speedproof.reporting.notes import caveats
 from speedproof.reporting.text import render
-from speedproof.stats.estimate import Estimate
 
 Made = tuple[SuiteComparison, Suite]
 
@@ -116,61 +113,12 @@ def test_of_a_total_of_nothing_none_makes_up_the_most(make_suite: Callable[..., 
         assert ("a alone makes up 55.6 % of the total." in text) == said
 
 
-def test_no_table_without_numbers(make_suite: Callable[..., Made]) -> None:
-    """Where no benchmark changed there is no table of how many changed by how much."""
-    rng = np.random.default_rng(4)
-    same = rng.normal(1, 0.01, 12)
-    result, _ = make_suite({f"b{i}": (same, same) for i in range(13)})
-    text = render(sheet.report(result))
-    assert "proven by" not in text
-    assert "... 13 the same" in text
-    assert "proven at least" not in text
-
-
 def test_rows_hold_median_mean_spread_and_ends(make_suite: Callable[..., Made]) -> None:
     """By hand: sums of squares of 12 and 46 over 4."""
     result, _ = make_suite({"a": ([1, 1, 1, 2, 5], [3, 3, 4, 4, 11])})
     rows = [line.split() for line in render(sheet.report(result)).splitlines()]
     assert ["old", *["1.000", "s", "2.000", "s", "±", "87", "%", "1.000", "5.000", "5"]] in rows
     assert ["new", *["4.000", "s", "5.000", "s", "±", "68", "%", "3.000", "11.00", "5"]] in rows
-
-
-@pytest.mark.parametrize(("undecided", "hidden"), [(1, False), (2, True)])
-def test_all_rows_are_hinted_at_where_some_are_hidden(
-    make_suite: Callable[..., Made], undecided: int, hidden: bool
-) -> None:
-    """One row of each kind too many is shown, as a line that counts it would be as long."""
-    rng = np.random.default_rng(5)
-    gains = [1.5 + i / 10 for i in range(6)] + [0.8 - i / 10 for i in range(6)]
-    samples = {f"b{g:.1f}": (rng.normal(g, 0.01, 20), rng.normal(1.0, 0.01, 20)) for g in gains}
-    samples |= {f"same{i}": (rng.normal(1, 0.2, 5), rng.normal(1, 0.2, 5)) for i in range(undecided)}
-    text = render(sheet.report(make_suite(samples)[0]))
-    assert (f"... {undecided} undecided" in text, "--all" in text) == (hidden, hidden)
-
-
-def test_what_the_machine_may_have_done_is_not_called_proven(make_suite: Callable[..., Made]) -> None:
-    """Neither in the headline nor in a title, a section or a test case; no joint risk is stated of it."""
-    rng = np.random.default_rng(6)
-    samples = {f"b{i}": (rng.normal(1.5, 0.01, 12), rng.normal(1.0, 0.01, 12)) for i in range(14)}
-    result, _ = make_suite(samples)
-    machine = MachineSpeeds(2.0, 14, 14, Estimate(1.1, 1.0, 1.2, 0.95))
-    shaken = replace(result, machine=machine, comparisons=at_two_speeds(result.comparisons, machine))
-    third = replace(result, candidate="third")
-    (made,) = sheet.reports([replace(one, problems=("b: in B and in s",)) for one in (result, third)])
-    assert render(made).count("Left out: b: in B and in s") == 1  # a line for all versions
-    for results in ([result], [result, third]):
-        (made,) = sheet.reports(results, details=True, explain=True)
-        told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
-        assert "proven" in told
-        alone = len(results) == 1  # of several versions the table says what stands beside a time
-        assert re.findall("<dt>(.*) at least</dt>", page(made)) == ["Proven"] * alone
-        (made,) = sheet.reports([shaken, *results[1:]], details=True, explain=True)
-        assert "(typical run, not proven)" in render(made).splitlines()[0]
-        assert re.findall("<dt>(.*) at least</dt>", page(made)) == ["Shown"] * alone
-        made = replace(made, sections=made.sections[: len(made.sections) // len(results)])
-        told = render(made) + FORMATS["junit"].write(Reported((made,)), "")
-        assert "proven" not in " ".join(told.split()).replace("not proven", "")
-        assert "Holm" not in told
 
 
 @pytest.mark.parametrize("names", ["a", "ab"])
@@ -195,18 +143,6 @@ def test_several_metrics_are_a_row_each(names: str) -> None:
     gains = {key: sample for key, sample in samples.items() if key[0].metric != "misses"}
     (made,) = sp.compare_suite(Suite(("old", "new"), gains), metric="all").reports()
     assert made.good is True
-
-
-def test_the_machine_is_told_under_the_names_of_the_headline(make_suite: Callable[..., Made]) -> None:
-    """Names that differ at their end only are told apart by it, everywhere."""
-    rng = np.random.default_rng(9)
-    versions = tuple(f"bm-20260507-3.16.0a0-49918f5{end}" for end in ("", "-JIT"))
-    result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "abc"}, versions=versions)
-    text = render(
-        sheet.report(replace(result, machine=MachineSpeeds(2.01, 2, 3, Estimate(0.95, 0.9, 1.01, 0.95))))
-    )
-    assert text.startswith("49918f5-JIT against 49918f5: ")
-    assert "At equal speed 49918f5-JIT is 1.05x slower [0.99x, 1.12x]." in " ".join(text.split())
 
 
 def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callable[..., Made]) -> None:
@@ -297,19 +233,6 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
         text = " ".join(render(next(iter(suite.reports()))).split())
         assert text.count("on average") == 3
         assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
-
-
-def test_a_row_gives_the_reason_of_its_sheet() -> None:
-    """Where it is no number of runs, what it begins with: alone, in a table and among three versions."""
-    rng = np.random.default_rng(1)
-    runs = rng.normal(10.0, 1.0, 12)
-    versions = {name: rng.permutation(runs) for name in ("old", "new", "third")}
-    one, two = (
-        sp.compare_suite(sp.Suite.of_samples(dict.fromkeys(names, versions))) for names in ("a", "ab")
-    )
-    for shown, count in ((one.against("new"), 1), (one, 2), (two.against("new"), 2)):
-        told = " ".join(render(next(iter(shown.reports()))).split())
-        assert told.count("no difference was observed") == count
 
 
 def test_neither_nought_nor_infinity_is_a_factor() -> None:

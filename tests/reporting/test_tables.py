@@ -127,28 +127,3 @@ def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[st
     sizes = [int(row[2]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert "To find 5 % in 8 of 10 comparisons: runs of each version" in text
-
-
-def test_samples_are_shown_by_their_numbers(
-    monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]
-) -> None:
-    """Median, mean, deviation, ends and runs; 5 times as far out as Tukey's normal deviation allows is said."""
-    text, _ = told(monkeypatch, "show", *GCC)
-    rows = re.findall(
-        r"^(\w+) +(O\d) +(\S+) ms +(\S+) ms ± (\S+) % +(\S+) ms +(\S+) ms +(\d+)(.*)$", text, re.M
-    )
-    assert len(rows) == 12
-    odd = 0
-    for name, version, *numbers, runs, said in rows:
-        x = gcc[name][version == "O3"]
-        expected = (
-            np.array([np.median(x), x.mean(), 1e-1 * x.std(ddof=1) / x.mean(), x.min(), x.max()]) * 1000
-        )
-        np.testing.assert_allclose(np.array(numbers, float), expected, rtol=0.06)
-        np.testing.assert_allclose(np.array(numbers, float)[[0, 1, 3, 4]], expected[[0, 1, 3, 4]], rtol=1e-3)
-        assert int(runs) == x.size
-        distances = np.abs(x - np.median(x))
-        far = int((distances > 5 * 1.4826 * np.median(distances)).sum())
-        assert said.strip() == (f"{far} value{'s' * (far > 1)} far out" if far else "")
-        odd += far > 0
-    assert f"; {odd} with something odd" in text.splitlines()[0]

@@ -4,7 +4,6 @@ import io
 import itertools
 import math
 import re
-import shlex
 from decimal import Decimal
 from fractions import Fraction
 from importlib.resources import files
@@ -14,32 +13,20 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 from tests.command import hyperfine
 from tests.protocols.asking import compare_medians
 
-import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.protocols.results import Comparison, Needed
 from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
-from speedproof.reporting.words import (
-    about,
-    at_least,
-    chance,
-    change,
-    effect,
-    interval,
-    observed,
-    span,
-    verdict,
-)
+from speedproof.reporting.words import about, at_least, chance, change, interval, span
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)
@@ -71,18 +58,6 @@ def test_a_change_is_never_printed_as_none(excess: float) -> None:
     assert number(factor(1 + excess, 1)) > 1
 
 
-def test_no_digits_where_there_is_no_difference() -> None:
-    """The middle of all ratios is 1 beside a proof by ranks; that ties count half is said."""
-    told = str(sp.compare([1.0, 1, 1, 1, 2] * 8, [1.0] * 40))
-    assert told.startswith("candidate is faster than reference\nproven: faster, but not by how much")
-    assert told.endswith("A run of candidate wins in 60 % of pairs (at least 54 %), ties counting half.")
-    assert "ties" not in str(sp.compare([1.0, 3, 5, 7, 9], [2.0, 4, 6, 8, 10]))
-    assert [observed(1 + 2e-16), observed(1 - 2e-16), observed(1 - 2e-12)] == [
-        "1.00x", "1.00x", "1.000000000002x slower",
-    ]  # fmt: skip
-    assert interval(Estimate(0.5, 0.2, 1 - 1e-14, 0.95)) == "2.00x slower [1.00x, 5.00x]"
-
-
 def test_no_hints_are_no_painted_blanks() -> None:
     """A last note that no hint follows ends with itself, on a terminal, too."""
     report = Report("", (), (Table.of((Column("a"),), [Row.of("1")]),), (Text("Said."),))
@@ -94,32 +69,6 @@ def comparison() -> Comparison:
     """Any comparison, to be filled with other numbers."""
     x = np.linspace(10, 11, 12)
     return compare_medians(Sample(x, label="old"), Sample(x / 1.1, label="new"), Rules())
-
-
-@given(
-    st.sampled_from([Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED]), st.floats(1e-9, 1e9),
-    st.floats(1e-9, 1e9), st.floats(1e-9, 1e9),
-)  # fmt: skip
-def test_no_number_contradicts_its_verdict(
-    comparison: Comparison, said: Verdict, value: float, low: float, high: float
-) -> None:
-    """Whatever a protocol estimates: "slower" stands beside a factor above 1, and the bound does not exceed it."""
-    low, high = sorted((low, high))
-    found = replace(comparison, verdict=said, speedup=Estimate(value, low, high, 0.95))
-    text = change(found)
-    if said is Verdict.UNDECIDED:
-        mark, seen, *way = text.split()
-        assert mark == "~"
-        assert number(seen) >= 1
-        assert way in ([], ["faster" if value > 1 else "slower"])
-        return
-    assert text.endswith(said.value)
-    shown = effect(found)
-    if text != said.value:
-        assert number(text.split()[0]) >= 1
-        if not math.isnan(shown.bound):
-            assert number(factor(shown.bound, -1)) <= number(text.split()[0])
-    assert verdict(found).startswith(f"new is {text} than old")
 
 
 @given(st.sampled_from([0.0, 0.005, 0.975, 0.995, 0.9999, 1.0]) | st.floats(1e-9, 1 - 1e-9))
@@ -437,23 +386,6 @@ def test_the_style_sheet_knows_the_same_widths() -> None:
     starts = [*map(str, LABEL_WIDTHS), ""]
     found = re.findall(r"@container \((\d+)em <= width(?: < (\d+)em)?\) \{ \.h(\d) ", css)
     assert found == [(starts[i], starts[i + 1], str(i)) for i in range(len(LABEL_WIDTHS))]
-
-
-COMMAND = f"speedproof corpus query '/tmp/a corpus/{'x' * 30}' 'FROM rejects'"
-
-
-@pytest.mark.parametrize("width", [20, 40, 64, 80, 200])
-def test_a_command_is_never_wrapped(width: int) -> None:
-    """Wherever it stands and however narrow the terminal: as a shell parses it, from a line of its own."""
-    said = f"Not read are 12 files or parts of files, all of which SQL knows: {COMMAND}"
-    reports = (
-        Report("", (Text(said),)), Report("", (), notes=(Text("  " + said, "dim"),)),
-        Report("", (Text("faster", "", said),)), Report("", (), hints=(said,)),
-    )  # fmt: skip
-    for lines in (*(render(report, width).splitlines() for report in reports), wrapped(said, width)):
-        (line,) = [line for line in lines if "speedproof" in line]
-        assert shlex.split(line)[-5:] == shlex.split(COMMAND)
-        assert all(len(other) <= width for other in lines if other != line)
 
 
 @pytest.mark.parametrize("width", range(30, 81, 5))

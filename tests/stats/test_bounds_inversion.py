@@ -21,7 +21,7 @@ from speedproof.stats import ratio, ratio_medians, superiority
 from speedproof.stats.ranks import brunner_munzel, rank_sum
 from speedproof.stats.ratio import Interval, ratio_of_means, student, welch
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.special import decreasing_roots, halved
+from speedproof.stats.special import decreasing_roots
 from speedproof.stats.superiority import probability_greater
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -320,12 +320,3 @@ def test_a_sign_that_never_changes() -> None:
     )
     assert (last[0], first[1]) == (math.inf, -math.inf)
     assert (first[2], last[2]) == pytest.approx((5.0, 5.0), abs=1e-5)
-
-
-@pytest.mark.parametrize("root", [1.0, 0.3, 1e-300, -0.7, 5.0])
-def test_the_first_double_of_the_upper_part(root: float) -> None:
-    """The boundary itself where it belongs to the upper part, else its neighbour; the end, if there is none."""
-    assert halved(lambda x: x >= root, -3.0, 7.0) == root
-    assert halved(lambda x: x > root, -3.0, 7.0) == math.nextafter(root, math.inf)
-    assert halved(lambda _: False, -3.0, root) == root
-    assert halved(lambda _: True, root, 9.0) == math.nextafter(root, math.inf)

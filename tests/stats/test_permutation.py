@@ -117,43 +117,6 @@ def test_tied_pvalues_are_shares_of_the_orders(groups: tuple[int, ...]) -> None:
         assert tied_pvalue(groups, n, -1e9) == 1.0
 
 
-@pytest.mark.parametrize(("n", "m"), [(4, 4), (4, 7), (5, 5), (5, 4)])
-def test_the_table_without_ties_is_of_every_order(n: int, m: int) -> None:
-    """P-values at, between and beyond the statistics; where each risk begins, with the floor and without."""
-    null, sums = null_distribution(n, m, True), listed((1,) * (n + m), n)
-    every = scored(sums, n, m, Fraction(0))
-    plain = np.array([naive(one, n, m, (Fraction(1), Fraction(1)), Fraction(0))[0] for one in sums])
-    assert null.exact
-    np.testing.assert_allclose(null.score(studentised(spread(sums), n, m)), every, rtol=1e-12)
-    assert null.critical(1.0 / math.comb(n + m, n) * (1 - 1e-9)) == math.inf
-    for values, critical in (
-        (every, null.critical),
-        (plain, lambda p: float(null.quantile(p, np.ones(1))[0])),
-    ):
-        finite = np.clip(values, -1e9, 1e9)
-        levels = np.unique(np.round(finite, 9))
-        tails = [float(np.mean(finite >= level - 1e-6)) for level in levels]
-        for (level, tail), following in zip(
-            zip(levels.tolist(), tails, strict=True), [*tails[1:], 0.0], strict=True
-        ):
-            for alpha in (tail, tail * (1 + 1e-9), 0.5 * (tail + following) + 1e-12):
-                at = critical(alpha)
-                if alpha < tail:
-                    assert at > level or at == math.inf
-                elif abs(level) < 1e9:
-                    assert at == pytest.approx(level, abs=1e-8 * max(1.0, abs(level)))
-                    assert at < level
-                else:
-                    assert at == math.copysign(math.inf, level)
-            if values is every and abs(level) < 1e9:
-                between = [level, level + 1e-12, level - 1e-12, level + 1e-5, level + 1e-4]
-                assert null.pvalue(np.array(between)).tolist() == pytest.approx([tail] * 5, rel=1e-12)
-    beyond = null.pvalue(np.array([np.inf, -np.inf, 1e9]))
-    assert beyond.tolist() == pytest.approx(
-        [one_order(n, m), 1.0, np.mean(every >= every[every < 1e300].max())]
-    )
-
-
 @pytest.mark.parametrize(
     ("sizes", "enumerated"),
     [
@@ -218,37 +181,6 @@ def test_of_fewer_than_four_runs_only_separation_counts(n: int, m: int) -> None:
         assert null.pvalue(null.score(apart)).tolist() == [one_order(n, m)]
         assert [null.critical(alpha) for alpha in (1e-6, 0.05, 0.2, 0.49)] == [math.inf] * 4
         assert (null.critical(0.5) <= scores).tolist() == [False, *[True] * 61]
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "groups"), [(150, 150, (140, 160)), (300, 200, (3, 490, 7)), (360, 360, (719, 1))]
-)
-def test_hundreds_of_values_that_tie(n: int, m: int, groups: tuple[int, ...]) -> None:
-    """The sums of so many need more than 64 bits together: every division, weighed by how often it is there."""
-    size = n + m
-    tied = Fraction(sum(t**3 - t for t in groups), size**3 - size)
-    sums, ways = [], []
-    for first, last in itertools.product(
-        range(groups[0] + 1), range(groups[2] + 1 if len(groups) > 2 else 1)
-    ):
-        here = [first, n - first - last, last][: len(groups)]
-        rest = [group - own for group, own in zip(groups, here, strict=True)]
-        if min(*here, *rest) < 0:
-            continue
-        below_x = [sum(rest[:k]) + rest[k] * HALF for k in range(len(groups))]
-        below_y = [sum(here[:k]) + here[k] * HALF for k in range(len(groups))]
-        won = sum((own * v for own, v in zip(here, below_x, strict=True)), Fraction(0))
-        squares = [
-            sum((own * v * v for own, v in zip(*of, strict=True)), Fraction(0))
-            for of in ((here, below_x), (rest, below_y))
-        ]
-        sums.append((won, squares[0], squares[1]))
-        ways.append(math.prod(math.comb(group, own) for group, own in zip(groups, here, strict=True)))
-    every = scored(sums, n, m, tied)
-    for t in np.quantile(every, [0.3, 0.5, 0.7], method="lower").tolist():
-        reached = sum(way for way, own in zip(ways, every.tolist(), strict=True) if own >= t - 1e-9)
-        share = float(Fraction(reached, math.comb(size, n)))
-        assert tied_pvalue(groups, n, t) == pytest.approx(share, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 
@@ -17,7 +16,7 @@ from speedproof.stats import ratio_medians
 from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversions
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
-from speedproof.stats.ranks import merged_places, pooled_order, ranked, sample_ends, tie_excess
+from speedproof.stats.ranks import merged_places, pooled_order, ranked
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_order_statistics
 from speedproof.stats.superiority import both_states
 
@@ -67,21 +66,6 @@ def test_counts_at_every_place_of_two_samples(n: int, m: int, kind: str, toleran
                 assert [x_here[row][place], y_here[row][place]] == here
                 assert y_below[row][place] == counts[1] - here[1] / 2
                 assert x_below[row][place] == counts[0] - here[0] / 2
-
-
-@pytest.mark.parametrize("shape", [(1,), (7,), (1, 7), (3, 1), (3, 7), (2, 3, 5)])
-@pytest.mark.parametrize("kind", KINDS)
-def test_ties_of_each_row(shape: tuple[int, ...], kind: str) -> None:
-    """The sum of t^3 - t over the values that occur t times."""
-    x = drawn(4, shape, kind)
-    ends = sample_ends(x)
-    assert ends.shape == shape
-    excess = tie_excess(ends)
-    assert excess.shape == shape[:-1]
-    for row in np.ndindex(shape[:-1]):
-        values = sorted(x[row].tolist())
-        assert ends[row].tolist() == [*(a < b for a, b in itertools.pairwise(values)), True]
-        assert excess[row] == sum(t**3 - t for t in Counter(values).values())
 
 
 @pytest.fixture(params=["compiled", "numpy"])

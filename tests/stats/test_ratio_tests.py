@@ -15,7 +15,7 @@ from speedproof.arrays import FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.ranks import rank_sum, rank_sum_normal, rank_sum_sd, rank_sum_tail
-from speedproof.stats.ratio import edges, ratio_of_means, ratio_of_means_test, scaled
+from speedproof.stats.ratio import edges, ratio_of_means, ratio_of_means_test
 from speedproof.stats.ratio_medians import (
     median_ratio,
     ratio_of_medians,
@@ -339,32 +339,6 @@ def test_against_zero_every_margin_is_decided(n: int) -> None:
             assert min(test.pvalue, test.pvalue_less) == pytest.approx(least)
 
 
-def test_pairs_of_sessions_with_zeros() -> None:
-    """A ratio of two sessions may be 0, infinite or 1; what an average of 0 and infinity is nobody knows."""
-    steps = np.zeros((1, 2))
-    x, y = np.array([[0.0, 0.0, 1.0, 2.0, 3.0, 0.0]]), np.array([[0.0, 1.0, 0.0, 1.0, 1.0, 2.0]])
-    logs = np.array([0.0, -math.inf, math.inf, math.log(2.0), math.log(3.0), -math.inf])
-    i, j = np.triu_indices(6)
-    with np.errstate(invalid="ignore"):
-        averages = 0.5 * (logs[i] + logs[j])
-    signs, at_one = (
-        [sum(ranks) for ranks in itertools.product(*((0, k) for k in range(1, 7)))],
-        paired_ratio_test(x, y, 1.0, steps=steps),
-    )
-    for gamma in EDGES:
-        found = paired_ratio_test(x, y, gamma, steps=steps)
-        above, below = (
-            np.mean([s >= count for s in signs])
-            for count in ((averages > math.log(gamma)).sum(), (averages < math.log(gamma)).sum())
-        )
-        up, down = (min, max) if gamma < 1.0 else (max, min)  # as what holds at 1 demands
-        assert found.pvalue[0] == pytest.approx(up(above, at_one.pvalue[0]))
-        assert found.pvalue_less[0] == pytest.approx(down(below, at_one.pvalue_less[0]))
-    bounds = paired_ratio(x, y, 0.3, steps=steps)
-    assert math.isnan(bounds.estimate[0])
-    assert bounds.low[0] == 0.0
-
-
 def test_zeros_of_which_a_reading_leaves_half_a_step() -> None:
     """0 of a clock may be half a tick: nothing is known of two of them, and 1 may be the same."""
     zero, one, far = np.zeros(10), np.ones(10), np.full(10, 5.0)
@@ -374,16 +348,3 @@ def test_zeros_of_which_a_reading_leaves_half_a_step() -> None:
     assert float(typical_ratio(zero, one, 0.05, steps=(1.0, 1.0)).high) == np.nextafter(1.0, 0.0)
     assert float(typical_ratio(zero, far, 0.05, steps=(1.0, 1.0)).high) == pytest.approx(0.5 / 4.5)
     assert float(typical_ratio(far, zero, 0.05, steps=(1.0, 1.0)).low) == pytest.approx(4.5 / 0.5)
-
-
-def test_scaled_values_compare_as_their_ratios() -> None:
-    """X against gamma Y, row by row; without zeros on both sides nothing but the product is made."""
-    x, y = np.array([0.0, 0.0, 2.0, 1.0]), np.array([0.0, 3.0, 0.0, 1.0])
-    for gamma in EDGES:
-        a, b = scaled(x, y, gamma)
-        for i, j in itertools.product(range(4), repeat=2):
-            assert (a[i] > b[j], a[i] < b[j]) == (ratio(x[i], y[j]) > gamma, ratio(x[i], y[j]) < gamma)
-    a, b = scaled(np.zeros((2, 1)), np.zeros((2, 1)), np.array([[0.5], [2.0]]))
-    assert np.sign(a - b).tolist() == [[1.0], [-1.0]]
-    np.testing.assert_array_equal(scaled(x, y, 1.0), (x, y))
-    assert scaled(y + 1.0, x, 2.0)[1].tolist() == (2.0 * x).tolist()

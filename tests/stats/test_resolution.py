@@ -15,7 +15,6 @@ from tests.protocols.asking import stop_rules
 
 from speedproof.arrays import FloatArray
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.stats import sequential
 from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
 from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
@@ -24,13 +23,10 @@ from speedproof.stats.scaling import (
     Resolution,
     coarse_step,
     coarse_steps,
-    exponent,
     location_ratio,
     location_ratios,
     mean,
     median,
-    usual,
-    with_headroom,
 )
 from speedproof.stats.sequential import PairedSequence
 from speedproof.stats.smirnov import ks_location
@@ -234,40 +230,7 @@ def test_pairs_of_sessions_are_of_the_worst_values(n: int) -> None:
         held_at_one(paired_ratio(x, y, alpha, steps=steps), least.low, most.high, alpha)
 
 
-@pytest.mark.parametrize("kind", [sequential.PairedSequence, sequential.FixedPairs])
-def test_blocks_read_in_steps(kind: type[sequential.PairedSequence]) -> None:
-    """Evidence beyond 1 is that of the least X and greatest Y; a bound can hardly pass their median ratio."""
-    rng = np.random.default_rng(3)
-    x, y = np.round(12 + rng.standard_normal(30), 1), np.round(10 + rng.standard_normal(30), 1)
-
-    def sequence(half: float, resolution: float = 0.0) -> sequential.PairedSequence:
-        made = kind(alpha=0.05)
-        for a, b in zip((x - half).tolist(), (y + half).tolist(), strict=True):
-            made.add(a, b, resolution=resolution)
-        if isinstance(made, sequential.FixedPairs):
-            made.close()
-        return made
-
-    read, exact, low, high = sequence(0.0, 0.1), sequence(0.0), sequence(0.05), sequence(-0.05)
-    assert (read.stepped, low.stepped, read.blocks) == (True, False, 30)
-    for side, worst in ((1, low), (-1, high)):  # at a ratio of 1 readings count as they are
-        evidence = exact.log_evidence(1.0, side=side)
-        assert read.log_evidence(1.0, side=side) == pytest.approx(evidence, abs=1e-12)
-        half = 0.05 * side
-        middle = np.exp(np.median(np.log((x - half) / (y + half))))
-        assert read.attainable(side) == pytest.approx(middle, rel=1e-9) == worst.attainable(side)
-        if isinstance(read, sequential.FixedPairs):  # no stakes, so that the scale of the bets has no part
-            for gamma in (1.05**side, 1.1**side, 1.3**side):
-                evidence = worst.log_evidence(gamma, side=side)
-                assert read.log_evidence(gamma, side=side) == pytest.approx(evidence)
-            end = "low" if side == 1 else "high"
-            bounds = [getattr(one.result(), end) for one in (read, worst)]
-            assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
-    assert read.result().low <= low.attainable(1) * 1.05
-
-
 LARGEST = float(np.finfo(np.float64).max)
-POWERS = (-1060, -900, -540, 500, 540, 1013)
 
 
 def random_sample(rng: np.random.Generator) -> np.ndarray:
@@ -326,21 +289,6 @@ def test_ratios_of_rows_are_those_of_samples(location: Callable[[FloatArray], fl
         one_by_one = [location_ratio(location, *rows) for rows in zip(x, y, strict=True)]
     assert np.isnan(one_by_one).any()
     np.testing.assert_array_equal(location_ratios(location, x, y), one_by_one)
-
-
-def test_shifts_lose_nothing() -> None:
-    """Multiplied back, a sample of one size is the same; shifted values can be added."""
-    rng = np.random.default_rng(2)
-    for power in POWERS:
-        x = np.ldexp(np.round(1 + rng.random(20), 2), power)
-        shift = exponent(x)
-        np.testing.assert_array_equal(np.ldexp(np.ldexp(x, shift), -shift), x)
-        assert 0.4 < np.abs(usual(x)).max() <= 1
-        (near,) = with_headroom(x)
-        assert np.isfinite(near.sum())
-    x = rng.normal(size=(3, 5))
-    assert usual(x) is x
-    assert with_headroom(x)[0] is x
 
 
 def test_whatever_the_sizes_nothing_warns() -> None:

@@ -113,24 +113,6 @@ def test_no_blocks_prove_nothing() -> None:
     assert math.isinf(result.precision)
 
 
-def test_the_estimate_stays_inside_the_bounds() -> None:
-    """Where ratios are skewed the bounds may exclude the middle of all blocks; then the bound is the estimate."""
-    rng = np.random.default_rng(6)
-    sequence, excluded = PairedSequence(), 0
-    for block in range(200):
-        d = -1.0 if rng.random() < 0.4 else 0.01 + 0.001 * rng.standard_normal()
-        sequence.add(math.exp(d), 1.0)
-        if block % 5:
-            continue
-        result, differences = sequence.result(), sequence.differences
-        i, j = np.triu_indices(differences.size)
-        center = math.exp(float(np.median(0.5 * (differences[i] + differences[j]))))
-        if not result.contradictory:
-            assert sequence.estimate() == pytest.approx(min(max(center, result.low), result.high))
-            excluded += not result.low <= center <= result.high
-    assert excluded > 0
-
-
 def test_ties_bet_nothing() -> None:
     """Equal values change neither evidence nor verdict, and are counted."""
     sequence = PairedSequence.of([0.3] * 50, [0.3] * 50)

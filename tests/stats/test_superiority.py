@@ -13,13 +13,7 @@ from tests.stats.test_permutation import deviate, naive, sums_of
 from speedproof.arrays import FloatArray
 from speedproof.stats import permutation
 from speedproof.stats.permutation import Studentised, null_distribution, one_order, tied_pvalue
-from speedproof.stats.superiority import (
-    chance_bounds,
-    probability_greater,
-    typical_ratio,
-    typical_ratio_test,
-    typical_ratio_tests,
-)
+from speedproof.stats.superiority import chance_bounds, typical_ratio, typical_ratio_test, typical_ratio_tests
 
 FLOOR = 0.85
 
@@ -189,25 +183,6 @@ def test_complete_separation_is_decided_from_four_runs_on() -> None:
         assert found.pvalue == one_order(n, m)
 
 
-@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
-@pytest.mark.parametrize(("n", "m"), [(3, 3), (3, 4), (4, 4), (4, 40), (40, 4), (5, 5), (6, 6), (7, 9)])
-def test_the_chance_after_complete_separation_is_what_disjoint_pairs_prove(
-    n: int, m: int, alpha: float
-) -> None:
-    """All k of k disjoint pairs are won with probability p^k: it is alpha at p = alpha^(1/k), whatever the shapes.
-
-    A single run is asked the same and must not be told another bound.
-    """
-    x, y = np.linspace(2.0, 3.0, n), np.linspace(1.0, 1.9, m)
-    for slow, fast, end in ((x, y, "low"), (y, x, "high")):
-        found, single = typical_ratio(slow, fast, alpha), probability_greater(slow, fast, alpha)
-        bound = float(getattr(found, f"chance_{end}"))
-        proven = bound if end == "low" else 1.0 - bound
-        assert proven == pytest.approx(alpha ** (1.0 / min(n, m)), rel=1e-12)
-        assert bound == pytest.approx(float(getattr(single, end)), rel=1e-12)
-        assert (proven > 0.5) == (2.0 ** -min(n, m) < alpha)
-
-
 @pytest.mark.parametrize("sizes", [(4, 4), (3, 5), (100, 2), (10, 7), (25, 30), (400, 500)])
 @pytest.mark.parametrize("digits", [None, 1])
 def test_pvalue_at_gamma_is_what_the_bounds_invert(sizes: tuple[int, int], digits: int | None) -> None:
@@ -332,34 +307,6 @@ def test_equal_values_speak_for_neither_side() -> None:
         found = typical_ratio(np.full(n, 7.0), np.full(n, 7.0), 0.05, inflation=inflation)
         assert (float(found.pvalue), float(found.pvalue_less)) == (expected, expected)
         assert (float(found.chance), float(found.estimate)) == (0.5, 1.0)
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_only_what_exceeds_the_drift_is_proven(swapped: bool) -> None:
-    """Runs so alike that they may be a walk: a gap is explained up to the range that order explains.
-
-    With an inflation of 9 neighbours correlate by 0.8, and either side covers a factor of 2.
-    """
-    y, factors = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 1.5, 1.25, 1.0]), (9.0, 9.0)
-    for x, steps, proof in (
-        (2.0 * 1.74 * y, (0.0, 0.0), False),  # 2^0.8 = 1.7411
-        (2.0 * 1.742 * y, (0.0, 0.0), True),
-        (np.sqrt(4.0 * y), (0.0, 0.0), False),
-        (2.0 * 1.742 * y, (0.5, 0.5), True),  # readings count as they are at a ratio of 1
-    ):
-        first, second = (y, x) if swapped else (x, y)
-        read = steps[::-1] if swapped else steps
-        found = typical_ratio(first, second, 0.05, steps=read, inflation=factors)
-        pvalues = [float(found.pvalue), float(found.pvalue_less)]
-        assert min(pvalues) == (0.05 if proof else 0.5)
-        assert pvalues[int(swapped)] == min(pvalues)
-        for gamma in (1.0, 1.0001, 1.1, 2.0):
-            least, most = x.min() - steps[0] / 2, y.max() + steps[1] / 2
-            drift = max((x.max() + steps[0] / 2) / least, most / (y.min() - steps[1] / 2)) ** 0.8
-            beyond = proof if gamma == 1.0 else least / most / drift > gamma
-            at = 1 / gamma if swapped else gamma
-            test = typical_ratio_test(first, second, at, steps=read, inflation=factors)
-            assert min(float(test.pvalue), float(test.pvalue_less)) == (0.05 if beyond else 0.5)
 
 
 def test_two_values_are_counted_up_to_a_size() -> None:

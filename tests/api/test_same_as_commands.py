@@ -1,0 +1,127 @@
+"""Python and the command line answer alike: the same text, the same table, the same JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command import speedproof
+
+import speedproof as sp
+
+ROOT = Path(__file__).parents[2]
+GCC = tuple(str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
+SESSION = str(ROOT / "examples" / "gzip" / "session.jsonl")
+FAULTS, SIZES = (str(ROOT / "examples" / name / "session.jsonl") for name in ("faults", "sizes"))
+CONFIG = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
+
+Ask = Callable[[], Any]
+
+
+def gcc(**more: Any) -> sp.Suite:
+    """Two versions of six benchmarks."""
+    return sp.read(*GCC, **more)
+
+
+# The words of a command, and the same question in Python.
+ASKED: dict[str, Ask] = {
+    f"compare {' '.join(GCC)}": lambda: sp.compare_suite(gcc()),
+    f"compare {' '.join(GCC)} --reference O3 --confidence 99%": lambda: sp.compare_suite(
+        gcc(), reference="O3", confidence=0.99
+    ),
+    f"compare {' '.join(GCC)} --margin 2% --only s*": lambda: sp.compare_suite(gcc(only="s*"), margin="2%"),
+    f"compare {' '.join(GCC)} --protocol median --skip sieve": lambda: sp.compare_suite(
+        gcc(skip="sieve"), protocols="median"
+    ),
+    f"compare {' '.join((*GCC, SESSION))} --metric time": lambda: sp.compare_suite(
+        sp.read(*GCC, SESSION, metric="time")
+    ),
+    f"compare {' '.join(GCC)} --confidence 50%": lambda: sp.compare_suite(gcc(), confidence="50%"),
+    f"compare {SESSION} --metric time": lambda: sp.compare_suite(sp.read(SESSION, metric="time")),
+    f"gate {' '.join(GCC)}": lambda: sp.gate(gcc()),
+    f"gate {' '.join(GCC)} --margin 40% --confidence 99% --multiplicity none": lambda: sp.gate(
+        gcc(), margin=0.4, confidence=0.99, multiplicity="none"
+    ),
+    f"gate {' '.join(GCC)} --policy proven-improvement --protocol mean": lambda: sp.gate(
+        gcc(), policy="proven-improvement", protocol="mean"
+    ),
+    f"gate {' '.join(GCC)} --policy equivalence --margin 5% --skip m*": lambda: sp.gate(
+        gcc(skip="m*"), policy="equivalence", margin=0.05
+    ),
+    f"hpt {' '.join(GCC)}": lambda: sp.hpt(gcc()),
+    f"hpt {' '.join(GCC)} --reference O3 --speedup 1.1 --r 0.9 --rule paper --literal-signs": lambda: sp.hpt(
+        gcc(), reference="O3", speedups=[1.1], confidences=[0.9], rule="paper", literal_signs=True
+    ),
+    f"rank {' '.join(GCC)} --only sieve": lambda: sp.rank(gcc(only="sieve")),
+    f"rank {SESSION} --metric time --only *.py --confidence 90%": lambda: sp.rank(
+        sp.read(SESSION, only="*.py"), metric="time", confidence=0.9
+    ),
+    f"model {GCC[0]} --bootstrap 0 --max-components 3": lambda: sp.model(
+        sp.read(GCC[0]), bootstrap=0, max_components=3
+    ),
+    f"model {GCC[0]} --bootstrap 20 --only sieve --seed 2 --max-components 2": lambda: sp.model(
+        sp.read(GCC[0], only="sieve"), bootstrap=20, seed=2, max_components=2
+    ),
+    f"suite {CONFIG}": lambda: sp.speedup_test(CONFIG),
+    f"suite {CONFIG} --confidence 99% --weight equal --precision 10% --always-welch": lambda: sp.speedup_test(
+        CONFIG, confidence=0.99, weighting="equal", precision=0.1, always_welch=True
+    ),
+}  # fmt: skip
+
+
+def without_hints(text: str) -> str:
+    """A sheet without the options that would show more, which Python has other words for."""
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"(^|    +)--[a-z]+: .*$", "", text, flags=re.MULTILINE)).rstrip(
+        "\n"
+    )
+
+
+@pytest.mark.parametrize("words", ASKED, ids=lambda words: words.replace(str(ROOT), ""))
+def test_text_details_tables_and_json(words: str, tmp_path: Path) -> None:
+    """What a command prints, with everything, as Markdown and as JSON."""
+    found, argv = ASKED[words](), words.split()
+    code, out, err = speedproof(*argv)
+    assert (without_hints(out), err) == (without_hints(str(found)), "")
+    assert code == getattr(found, "exit_code", 0)
+    whole = {"everything": True} if argv[0] == "gate" else {"everything": True, "details": True}
+    told = "\n\n".join(map(str, found.reports(**whole)))
+    options = ["--all"] if argv[0] == "gate" else ["--all", "--details"]
+    assert without_hints(speedproof(*argv, *options)[1]) == without_hints(told)
+    assert json.loads(speedproof(*argv, "--json")[1]) == json.loads(found.to_json())
+    sp.report(found, tmp_path / "out.md")
+    own = table((tmp_path / "out.md").read_text(encoding="utf-8"))
+    assert own
+    assert not set(own) - set(table(speedproof(*argv, "--markdown", "-")[1]))
+
+
+def table(text: str) -> list[str]:
+    """The rows of Markdown."""
+    return [line for line in text.splitlines() if line.startswith("|")]
+
+
+@pytest.mark.parametrize(("words", "key", "ask"), [
+    (f"compare {FAULTS} --why", "why", lambda s: sp.why(s)),
+    (f"compare {SIZES} --metric time --over n", "over",
+     lambda s: sp.compare_suite(s.select(metric="time")).over("n")),
+], ids=["why", "over"])  # fmt: skip
+def test_what_a_comparison_says_beside_its_sheet(words: str, key: str, ask: Any) -> None:
+    """The rows that an option adds are those of the method, in text and in JSON."""
+    argv = words.split()
+    found = ask(sp.read(argv[1]))
+    code, out, _ = speedproof(*argv, "--all", "--details")
+    rows = [
+        line
+        for of in found.reports(everything=True, details=True)
+        for line in str(of).splitlines()
+        if "   " in line
+    ]
+    assert (code, len(rows) > 3, [row for row in rows if row not in out.splitlines()]) == (0, True, [])
+    told = json.loads(speedproof(*argv, "--json")[1])
+    assert told[key] == json.loads(found.to_json())["results"]
+    assert [one.benchmark for one in found] == [found[one.benchmark].benchmark for one in found]
+    with pytest.raises(sp.SpeedproofError, match=r"only: command"):
+        found["other"]

@@ -1,0 +1,48 @@
+"""What starting costs: nothing is imported that is not used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from speedproof.cli.main import every_command
+
+ROOT = Path(__file__).parents[2]
+HELP = [f"{name} --help" for name in every_command()]
+ARROW = "pyarrow duckdb distributed dask"
+O2, O3 = "examples/gcc/O2.json", "examples/gcc/O3.json"
+CONFIG = "tests/data/speedup_test_tool/plain.csv"
+
+
+def loaded(code: str, *words: str) -> list[str]:
+    """The modules that an interpreter ends with."""
+    code += "; print(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-c", f"import sys; {code}", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stderr.splitlines()[-1].split()
+
+
+@pytest.mark.parametrize(("words", "absent"), [
+    (HELP, "numpy multiprocessing"), (["corpus --help"], ARROW), ([f"compare {O2} {O3}"], ARROW),
+    (["--help"], "numpy decimal msgspec ctypes typing_extensions pathlib difflib"),
+    (["--version"], "numpy decimal msgspec ctypes typing_extensions pathlib difflib"),
+    ([f"suite {CONFIG}"], "scipy rich argparse matplotlib speedproof.protocols.hpt speedproof.protocols.suite"),
+], ids=["all help", "group", "compare", "help", "version", "suite"])  # fmt: skip
+def test_a_command_pays_for_what_it_uses(words: list[str], absent: str) -> None:
+    found = loaded("import speedproof.cli.main as m; [m.main(c.split()) for c in sys.argv[1:]]", *words)
+    assert "click" in found
+    assert not {*absent.split()} & {*found}
+    layers = ("speedproof.api.", "speedproof.data", "speedproof.stats") if words[0][:2] == "--" else ("none",)
+    assert not [name for name in found if name.startswith(layers)]
+
+
+@pytest.mark.parametrize(("code", "absent"), [
+    ("import speedproof", "numpy speedproof.errors"),
+    ("import speedproof as sp; sp.read(sys.argv[1])", "json scipy rich gzip"),
+    ("import speedproof as sp; sp.compare([1, 2, 3], [2, 3, 4])", "scipy numba pandas"),
+])  # fmt: skip
+def test_a_library_does_too(code: str, absent: str) -> None:
+    assert not {*absent.split()} & {*loaded(code, CONFIG)}

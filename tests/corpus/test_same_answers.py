@@ -1,0 +1,239 @@
+"""A corpus says of all its benchmarks what the suites of its pairs of versions say, in every number."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import json
+from msgspec.structs import replace
+
+import speedproof as sp
+from speedproof.corpus.read import query
+from speedproof.data.notes import Note
+from speedproof.data.record import FileResults, Record
+from speedproof.data.sample import Trait
+from speedproof.options import DETAILS
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
+
+Results = list[tuple[str, FileResults]]
+
+GAPS = tuple(f"b{b:03}" for b in range(5, 135, 11))
+"""What version v1 lacks."""
+
+
+def mixed(unit: str) -> Results:
+    """Three versions of benchmarks, faster or slower, clearly or not, with steps, ties and processes."""
+    rng = np.random.default_rng(1)
+    records = []
+    for b in range(135):
+        for number, version in enumerate(("v0", "v1", "v2")):
+            n = 12 if b % 7 else 9
+            factor = (1.3, 1.02, 0.9, 1.08, 1.025, 0.8)[b % 6] ** number
+            values = (10 + b % 5) / factor * np.exp(0.02 * rng.standard_normal(n))
+            values[n // 2 :] *= 1.05 if b % 8 == 1 else 1.0
+            values = np.round(values, 1) if b % 10 == 2 else values
+            if version != "v1" or f"b{b:03}" not in GAPS:
+                records.append(Record(
+                    f"b{b:03}", values if unit == "s" else 100 / values, unit=unit, version=version, path="f",
+                    processes=np.repeat(np.arange(n // 3), 3) if b % 9 == 4 else None, where=f"[{b}]",
+                    traits=frozenset({Trait.ORDER_KNOWN}), position=b,
+                ))  # fmt: skip
+    return [("", FileResults("f", tuple(records)))]
+
+
+def plain(value: Any) -> Any:
+    """A result as its JSON has it."""
+    return json.decode(json.encode(value))
+
+
+def near(value: Any) -> Any:
+    """The same JSON with its numbers up to rounding: kernels round by how many pairs they are given."""
+    if isinstance(value, dict):
+        return {key: near(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [near(part) for part in value]
+    return pytest.approx(value, rel=1e-12, nan_ok=True) if isinstance(value, float) else value
+
+
+def totals(of: Any) -> Any:
+    """The sums of one pair of versions; of its caveats the kinds, as each part of a corpus has its own numbers."""
+    return [of.geometric_means, of.overall, [[n.kind, n.versions, len(n.benchmarks)] for n in of.caveats]]
+
+
+def proven_by(one: Comparison) -> float:
+    """The bound of a verdict."""
+    return one.speedup.low if one.verdict is Verdict.FASTER else 1 / one.speedup.high
+
+
+def summed_up(found: Mapping[tuple[str, str], SuiteComparison]) -> dict[str, Any]:
+    """What a corpus says of pairs of versions, from the comparisons of the suite of each."""
+    results = [*found.values()]
+    every = [one for result in results for one in result.comparisons]
+    leading = [one for one in every if one.protocol == "typical"]
+    decided = [one for one in leading if one.verdict is not Verdict.UNDECIDED]
+    undermining = Counter(kind for one in decided for kind in {note.kind for note in one.undermining})
+    told: dict[str, Any] = {
+        "alpha": 0.05,
+        "margin": 0.03,
+        "metric": "time",
+        "headline": "typical",
+        "versions": len(results),
+        "benchmarks": len({one.benchmark for one in leading}),
+        "comparisons": len(leading),
+        "counts": {
+            protocol: {v: sum((one.protocol, one.verdict) == (protocol, v) for one in every) for v in Verdict}
+            for protocol in {one.protocol for one in every}
+        },
+        "bands": {
+            v: [
+                sum(low <= proven_by(one) - 1 < high for one in leading if one.verdict is v)
+                for low, high in ((0.05, 9.0), (0.02, 0.05), (-1.0, 0.02))
+            ]
+            for v in (Verdict.FASTER, Verdict.SLOWER)
+        },
+        "undermined": sum(bool(one.undermining) for one in decided),
+        "undermining": sorted(undermining.items(), key=lambda item: (-item[1], item[0].value)),
+        "wholes": {" ".join(pair): totals(of) for pair, of in found.items()},
+        "sessions": None,
+        "machine": None,
+        "failures": [],
+    }
+    if len(results) == 1:
+        result, hpt = results[0], results[0].hpt
+        assert hpt is not None
+        told["lacking"] = [len(result.only_reference), len(result.only_candidate)]
+        told["accelerated"] = result.accelerated
+        told["joint"] = [
+            [joint.protocol, joint.method, joint.family, [joint.count(v) for v in CLAIMED]]
+            for joint in result.controlled
+        ]
+        told["hpt"] = [
+            hpt.winner,
+            hpt.confidence,
+            hpt.pvalue_candidate,
+            hpt.pvalue_reference,
+            len(hpt.benchmarks),
+        ]
+    return told
+
+
+CLAIMED = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
+
+
+@pytest.mark.parametrize(("which", "pairs", "unit"), [
+    (None, ["v0 v1"], "s"), (None, ["v1 v0"], "s"), (None, ["v0 v1"], "B/s"),
+    ("consecutive", ["v0 v1", "v1 v2", "v0 v2"], "s"),
+    pytest.param("all", ["v0 v1", "v0 v2", "v1 v2"], "s", marks=pytest.mark.slow),
+])  # fmt: skip
+def test_against_comparing_the_files(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    put: Callable[[Results, Path], Path],
+    which: Any,
+    pairs: list[str],
+    unit: str,
+) -> None:
+    """Every answer, what all sum up to, and which changes are shown are what the suites of the pairs give."""
+    for limit in ("build.ROWS", "read.TASK"):
+        monkeypatch.setattr(f"speedproof.corpus.{limit}", 140)
+    corpus = put(mixed(unit), tmp_path / "c")
+    asked: dict[str, Any] = {"rules": Rules(margin=0.03), "protocols": ("typical",) if which else DETAILS}
+    versions = () if which else pairs[0].split()
+    c = sp.Corpus(corpus).compare(*versions, pairs=which, out=tmp_path / "a", workers=1, **asked).conclusion
+    assert c.parts > 3
+    expected: dict[tuple[str, str], SuiteComparison] = {}
+    for pair in pairs:
+        a, b = pair.split()
+        # The next version is the next one that has the benchmark.
+        gaps = f" AND benchmark IN {GAPS}" if (which, pair) == ("consecutive", "v0 v2") else ""
+        suite = sp.read(corpus, where=f"version IN {(a, b)}{gaps}")
+        expected[a, b] = sp.compare_suite(suite, reference=a, **asked).result
+
+    told = plain(c)
+    told["wholes"] = {f"{a} {b}": totals(whole) for a, b, whole in c.wholes}
+    if c.hpt is not None:
+        hpt, seen = c.hpt, c.wholes[0][2].seen
+        told["lacking"] = [seen.only_reference, seen.only_candidate]
+        told["joint"] = [[j.protocol, j.method, j.family, [j.counts[v] for v in CLAIMED]] for j in c.joint]
+        told["hpt"] = [hpt.winner, hpt.confidence, hpt.pvalue_candidate, hpt.pvalue_reference, hpt.benchmarks]
+    summed = summed_up(expected)
+    assert plain({name: told[name] for name in summed}) == near(plain(summed))
+
+    every = {
+        (*pair, one.benchmark, one.protocol): one for pair, of in expected.items() for one in of.comparisons
+    }
+    rows = query(tmp_path / "a", "FROM answers").to_pylist()
+    assert len(rows) == len(every)
+    for row in rows:
+        one = every[row["reference"], row["candidate"], row["benchmark"], row["protocol"]]
+        assert (row["verdict"], row["failed"]) == (
+            one.verdict.value,
+            [n.kind.value for n in one.failed_checks],
+        )
+        numbers = [one.speedup.value, one.certified.low, one.certified.high, one.pvalue, one.pvalue_slower]
+        assert [row[name] for name in ("speedup", "low", "high", "pvalue", "pvalue_slower")] == near(numbers)
+
+    # Of what is proven the largest changes: a hundred, and of either direction at least fifty.
+    ordered = {}
+    for verdict in (Verdict.SLOWER, Verdict.FASTER):
+        keys = [key for key, one in every.items() if (one.protocol, one.verdict) == ("typical", verdict)]
+        ordered[verdict] = sorted(keys, key=lambda key: (-max(1.0, proven_by(every[key])), key[2], key[:2]))
+    slower, faster = ordered.values()
+    expected_keys = [*slower[: max(50, 100 - len(faster))], *faster[: max(50, 100 - len(slower))]]
+    shown = [(one.reference.label, one.candidate.label, one.benchmark, one.protocol) for one in c.clearest]
+    assert shown == expected_keys
+    for own, key in zip(c.clearest, shown, strict=True):
+        # The texts of checks stay behind, and what follows from the unit or is drawn of a few alone.
+        one = every[key]
+        kept = replace(
+            one, question="", at_margin=None, log=None, ties=0.0, slow_runs=own.slow_runs,
+            reference=replace(one.reference, higher_is_better=None, repeated="run"),
+            candidate=replace(one.candidate, higher_is_better=None, repeated="run"),
+            checks=tuple(Note(note.kind) for note in one.failed_checks),
+        )  # fmt: skip
+        assert plain(own) == near(plain(kept))
+
+
+@pytest.mark.parametrize(("reference", "unit"), [("v0", "s"), ("v1", "s"), ("v1", "B/s")])
+def test_hpt_certifies_the_speedup_of_exact_arithmetic(
+    tmp_path: Path, put: Callable[[Results, Path], Path], reference: str, unit: str
+) -> None:
+    """Whichever version wins: to a millionth of what rational numbers give of the samples, to the hundredth."""
+    corpus = put(mixed(unit), tmp_path / "c")
+    gains = tuple(f"b{b:03}" for b in range(48) if b % 6 not in (2, 5))
+    where = f"benchmark IN {gains} AND version IN ('v0', 'v1')"
+    candidate = "v1" if reference == "v0" else "v0"
+    asked = sp.Corpus(corpus).compare(reference, candidate, where=where, protocols=DETAILS, workers=1)
+    found, exact = asked.conclusion.hpt, sp.hpt(sp.read(corpus, where=where), reference=reference).result
+    assert found is not None
+    assert (found.winner, found.confidence) == (exact.winner, exact.confidence)
+    for own, other in zip(found.speedups, exact.speedups, strict=True):
+        assert (own.confidence, own.hundredth) == (other.confidence, other.hundredth)
+        assert own.certified is not None
+        assert own.certified > 1.01
+        assert own.certified == pytest.approx(other.certified, rel=2e-6)
+
+
+def test_a_page_of_few_draws_what_that_of_their_files_draws(
+    tmp_path: Path, put: Callable[[Results, Path], Path]
+) -> None:
+    """A panel for each benchmark, with the same samples."""
+    corpus = put(mixed("s"), tmp_path / "c")
+    where = "benchmark < 'b005' AND version IN ('v0', 'v1')"
+    asked = sp.Corpus(corpus).compare("v0", "v1", where=where, workers=1)
+    drawn = []
+    for name, found in (("of corpus", asked), ("of files", sp.compare_suite(sp.read(corpus, where=where)))):
+        sp.report(found, tmp_path / f"{name}.html")
+        page = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
+        (data,) = re.findall(r'id="-data">(.*?)</script>', page, re.DOTALL)
+        drawn.append([[panel["labels"], panel["drawn"]] for panel in json.decode(data)["panels"]])
+    assert len(drawn[0]) == 5
+    assert drawn[0] == near(drawn[1])
