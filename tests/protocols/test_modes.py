@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,8 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.protocols import modes
-from speedproof.protocols.modes import ModeComparison, fisher_exact, joint_models, states_of_runs
+from speedproof.protocols.modes import MatchedMode, ModeComparison, fisher_exact, joint_models, states_of_runs
+from speedproof.stats.estimate import Estimate
 
 
 def pair(x: FloatArray, y: FloatArray, name: str = "b") -> Pair:
@@ -120,6 +122,32 @@ def test_what_keeps_a_claim_back_on_either_side(sides: tuple[int, ...]) -> None:
     assert found.undermining == (Assumption.SUCCESSFUL_RUNS,)
     assert not found.moved
     assert found.conclusion == f"no claim: {Assumption.SUCCESSFUL_RUNS.violated}"
+
+
+def test_every_sentence() -> None:
+    def told(
+        matched: tuple[tuple[bool, bool], ...] = (), gone: int = 0, come: int = 0, why: tuple[Any, ...] = ()
+    ) -> str:
+        own = tuple(
+            MatchedMode(1.0, 1.0, Estimate(1.0, 1.0, 1.0, 0.95), 0.5, 0.5, moved, weights, 1.0, 1.0)
+            for moved, weights in matched
+        )
+        return ModeComparison("b", "m", "s", 0.05, (9, 9), (), (), own, (1.0,) * gone, (1.0,) * come, 0.0,
+                              why, 0.0, 0.5).conclusion  # fmt: skip
+
+    assert (
+        told(((True, False), (False, True)), 1, 1, (Assumption.TREND,)) == "no claim: a trend over the runs"
+    )
+    assert told(((True, True),), 1, 2) == "the modes differ: 1 mode vanished, 2 modes appeared"
+    assert told(gone=2) == "the modes differ: 2 modes vanished"
+    assert told(come=1) == "the modes differ: 1 mode appeared"
+    both = "modes moved, and runs fall into them with other weights"
+    assert told(((True, False), (False, True))) == told(((True, True), (False, False))) == both
+    moved = "modes moved: runs in the same mode take another time"
+    assert told(((False, False), (True, False))) == moved
+    weights = "same modes, other weights: runs fall into them more or less often"
+    assert told(((False, True), (False, False))) == weights
+    assert told(((False, False),)) == told() == "no change of the modes is shown"
 
 
 @pytest.mark.parametrize("counts", [(900, 1000, 400, 1000), (0, 2000, 1500, 3000), (40, 5000, 2500, 5000)])
