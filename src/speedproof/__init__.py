@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from speedproof import formats as formats
     from speedproof import mixture as mixture
     from speedproof import plot as plot
-    from speedproof.api.bisections import BisectResult as BisectResult
     from speedproof.api.bisections import bisect as bisect
     from speedproof.api.corpus import Corpus as Corpus
     from speedproof.api.gates import GateResult as GateResult
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from speedproof.api.session_results import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
-    from speedproof.api.shown import remarks as remarks
-    from speedproof.api.shown import report as report
     from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
@@ -58,11 +55,14 @@ if TYPE_CHECKING:
     from speedproof.errors import SpeedproofError as SpeedproofError
     from speedproof.formats.suites import read as read
     from speedproof.protocols.results import Verdict as Verdict
+    from speedproof.reporting.bisection import BisectResult as BisectResult
+    from speedproof.reporting.shown import remarks as remarks
+    from speedproof.reporting.shown import report as report
 
 # Where each public name comes from; those that are modules themselves are named alone.
 _HOMES = {
     "": "formats mixture plot",
-    "api.bisections": "BisectResult bisect",
+    "api.bisections": "bisect",
     "api.corpus": "Corpus",
     "api.gates": "GateResult gate",
     "api.history": "History",
@@ -75,7 +75,6 @@ _HOMES = {
     "api.rankings": "RankResult rank",
     "api.session_results": "RaceResult",
     "api.sessions": "measure race",
-    "api.shown": "remarks report",
     "api.speedup_test": "SpeedupTestResult speedup_test",
     "api.suites": "SuiteResult compare_suite",
     "api.whys": "OverResult WhyResult why",
@@ -86,6 +85,8 @@ _HOMES = {
     "errors": "SpeedproofError",
     "formats.suites": "read",
     "protocols.results": "Verdict",
+    "reporting.bisection": "BisectResult",
+    "reporting.shown": "remarks report",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = ["__version__", *_HOME]

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
-from speedproof.api.shown import Shown
 from speedproof.corpus.answers import How
 from speedproof.corpus.build import Builder, build
 from speedproof.corpus.compare import Asked, compare, nothing_in_common
@@ -36,6 +35,7 @@ from speedproof.options import ASKED, Judging, QuestionName
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import MANY, Report, Reported
+from speedproof.reporting.shown import Shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

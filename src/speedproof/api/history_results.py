@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from speedproof.api.shown import Shown
 from speedproof.history.alarms import AlarmAnswer
 from speedproof.history.alarms import HistoryAlarm as HistoryAlarm
 from speedproof.history.result import HistoryAnswer
 from speedproof.reporting.history import alarm_report, overview
 from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.shown import Shown
 
 
 class HistoryResult(HistoryAnswer, Shown, Struct, frozen=True):

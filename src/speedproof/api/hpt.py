@@ -10,7 +10,6 @@ from typing import Literal
 from msgspec import Struct
 
 from speedproof.api.given import proportion_given, two_versions
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
 from speedproof.data.suite import Pair, Suite
@@ -23,6 +22,7 @@ from speedproof.protocols.results import Hpt, RSpeedup
 from speedproof.protocols.units import independent_units
 from speedproof.reporting import hpt as words
 from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.shown import Shown
 from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import median
 

@@ -11,7 +11,6 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from speedproof.api.given import components_given, no_step, of_metric, proportion_given
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
 from speedproof.data.sample import Sample, Trait
@@ -25,6 +24,7 @@ from speedproof.protocols.modes import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures
 from speedproof.reporting.mixtures import states
 from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.shown import Shown
 from speedproof.values import share
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import Any
 from msgspec import Struct
 
 from speedproof.api.given import no_step, of_metric, options_of, proportion_given, quantile_given, rules_of
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, sample
 from speedproof.data.names import plural
@@ -19,6 +18,7 @@ from speedproof.protocols.planning import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.planning import of_power
+from speedproof.reporting.shown import Shown
 
 
 class PlanResult(Shown, Struct, frozen=True):

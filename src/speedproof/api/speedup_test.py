@@ -9,7 +9,6 @@ from typing import Literal
 from msgspec import Struct
 
 from speedproof.api.given import any_alpha, proportion_given
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
@@ -21,6 +20,7 @@ from speedproof.protocols.pair import KSRule, Rules
 from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite
 from speedproof.reporting import speedup_test as words
 from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.shown import Shown
 from speedproof.values import any_level
 
 
