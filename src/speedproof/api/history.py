@@ -434,16 +434,14 @@ class History:
         if not alarm.track.anchored:
             machine = alarm.track.basis
         measured = self._measured_again(alarm, series.key, suite, path)
-        if measured is not None:
-            self.refuse_another(alarm, measured.headline.reference.median)
         if measured is None:
             return None
+        self.refuse_another(alarm, measured.headline.reference.median)
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
         size = max(alarm.factor, 1.0 / alarm.factor)
-        half = (
-            measured.lower**2 * size > 1.0 if worse else measured.upper**2 < size
-        )  # at most, as a logarithm
+        # At most half of it, as a logarithm
+        half = measured.lower**2 * size > 1.0 if worse else measured.upper**2 < size
         if measured.verdict == "undecided" and not half:
             return None
         add_file(
