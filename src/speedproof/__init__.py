@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
     from speedproof.api.history import History as History
-    from speedproof.api.history_results import HistoryResult as HistoryResult
     from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
     from speedproof.api.models import JointResult as JointResult
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from speedproof.formats.suites import read as read
     from speedproof.protocols.results import Verdict as Verdict
     from speedproof.reporting.bisection import BisectResult as BisectResult
+    from speedproof.reporting.history_results import HistoryResult as HistoryResult
     from speedproof.reporting.shown import remarks as remarks
     from speedproof.reporting.shown import report as report
 
@@ -66,7 +66,6 @@ _HOMES = {
     "api.corpus": "Corpus",
     "api.gates": "GateResult gate",
     "api.history": "History",
-    "api.history_results": "HistoryResult",
     "api.hpt": "HptResult hpt",
     "api.models": "JointResult ModelResult joint model",
     "api.pairs": "PairResult compare",
@@ -86,6 +85,7 @@ _HOMES = {
     "formats.suites": "read",
     "protocols.results": "Verdict",
     "reporting.bisection": "BisectResult",
+    "reporting.history_results": "HistoryResult",
     "reporting.shown": "remarks report",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

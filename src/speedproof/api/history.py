@@ -51,13 +51,13 @@ from speedproof.history.rows import Added, QueriedSample, State, remeasured
 from speedproof.values import level
 
 if TYPE_CHECKING:
-    from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
     from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.changes import Change
     from speedproof.history.store import HistoryStore
     from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
+    from speedproof.reporting.history_results import AlarmResult, HistoryResult
 
 DEFAULT_STORE = "speedproof.db"
 _FAR = 1.5  # between two sessions of one commit on one machine: then they measured two things
@@ -282,11 +282,11 @@ class History:
         apart: bool = False,
     ) -> HistoryResult:
         """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
-        from speedproof.api.history_results import HistoryResult
         from speedproof.history.alarms import beyond_changes
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
         from speedproof.history.rows import confirmed, standing
+        from speedproof.reporting.history_results import HistoryResult
 
         line = first_parent_order(branch, self.repository)
         series, measured, commits, tracks = tracks_in(
@@ -385,9 +385,9 @@ class History:
             ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them;
             ``older`` those that stand undecided since before the last commits.
         """
-        from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
         from speedproof.history.tracks import measured_commits
+        from speedproof.reporting.history_results import AlarmResult
 
         line = first_parent_order(branch, self.repository)
         series, _, commits, tracks = tracks_in(
