@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from speedproof.api.session_results import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
-    from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from speedproof.reporting.history_results import HistoryResult as HistoryResult
     from speedproof.reporting.shown import remarks as remarks
     from speedproof.reporting.shown import report as report
+    from speedproof.reporting.speedup_test import SpeedupTestResult as SpeedupTestResult
 
 # Where each public name comes from; those that are modules themselves are named alone.
 _HOMES = {
@@ -74,7 +74,7 @@ _HOMES = {
     "api.rankings": "RankResult rank",
     "api.session_results": "RaceResult",
     "api.sessions": "measure race",
-    "api.speedup_test": "SpeedupTestResult speedup_test",
+    "api.speedup_test": "speedup_test",
     "api.suites": "SuiteResult compare_suite",
     "api.whys": "OverResult WhyResult why",
     "data.given": "sample",
@@ -87,6 +87,7 @@ _HOMES = {
     "reporting.bisection": "BisectResult",
     "reporting.history_results": "HistoryResult",
     "reporting.shown": "remarks report",
+    "reporting.speedup_test": "SpeedupTestResult",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = ["__version__", *_HOME]

@@ -29,9 +29,10 @@ from speedproof.reporting.numbers import plural
 from speedproof.values import count, filled, place
 
 if TYPE_CHECKING:
-    from speedproof.api.history import Followed, HistoryAlarm
+    from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
     from speedproof.api.measurement import Progress
+    from speedproof.reporting.history_results import HistoryAlarm
 
 _ENOUGH = 3  # runs that tell a benchmark from another
 
