@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
     from speedproof.api.history import History as History
-    from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
     from speedproof.api.models import JointResult as JointResult
     from speedproof.api.models import ModelResult as ModelResult
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from speedproof.protocols.results import Verdict as Verdict
     from speedproof.reporting.bisection import BisectResult as BisectResult
     from speedproof.reporting.history_results import HistoryResult as HistoryResult
+    from speedproof.reporting.hpt import HptResult as HptResult
     from speedproof.reporting.shown import remarks as remarks
     from speedproof.reporting.shown import report as report
     from speedproof.reporting.speedup_test import SpeedupTestResult as SpeedupTestResult
@@ -66,7 +66,7 @@ _HOMES = {
     "api.corpus": "Corpus",
     "api.gates": "GateResult gate",
     "api.history": "History",
-    "api.hpt": "HptResult hpt",
+    "api.hpt": "hpt",
     "api.models": "JointResult ModelResult joint model",
     "api.pairs": "PairResult compare",
     "api.pictures": "pictures",
@@ -86,6 +86,7 @@ _HOMES = {
     "protocols.results": "Verdict",
     "reporting.bisection": "BisectResult",
     "reporting.history_results": "HistoryResult",
+    "reporting.hpt": "HptResult",
     "reporting.shown": "remarks report",
     "reporting.speedup_test": "SpeedupTestResult",
 }

@@ -11,9 +11,10 @@ from numbers import Real
 from pathlib import Path
 from statistics import median
 
-from speedproof.api.given import alpha_of, proportion_given
+from speedproof.api.given import alpha_of
 from speedproof.data.checked import checked
 from speedproof.data.session_file import EndLine
+from speedproof.declaring import proportion_given
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.measuring.commits import BisectRequest as BisectRequest
 from speedproof.measuring.commits import CommitRunner, FailedRunError, head_of, recalled

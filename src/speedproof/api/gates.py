@@ -13,7 +13,6 @@ from speedproof.api.given import (
     floor_of,
     no_step,
     of_metric,
-    proportion_given,
     quantile_given,
     quantile_measured,
     something_common,
@@ -23,6 +22,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import wanted as wanted
 from speedproof.data.record import why_left_out
 from speedproof.data.suite import Suite
+from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location, Multiplicity, Policy, quantile_name
 from speedproof.protocols.claims import Demand as Demand

@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof import __version__
-from speedproof.api.given import alpha_of, proportion_given
+from speedproof.api.given import alpha_of
 from speedproof.api.history_files import (
     ALL,
     add_all,
@@ -31,6 +31,7 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
+from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.history.commits import (

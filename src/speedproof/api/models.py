@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from speedproof.api.given import components_given, no_step, of_metric, proportion_given
+from speedproof.api.given import components_given, no_step, of_metric
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity, scale_of
+from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.goodness import Distance

@@ -7,11 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from speedproof.api.given import no_step, of_metric, options_of, proportion_given, quantile_given, rules_of
+from speedproof.api.given import no_step, of_metric, options_of, quantile_given, rules_of
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, sample
 from speedproof.data.names import plural
 from speedproof.data.suite import Key, Pair, Suite
+from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
 from speedproof.options import Judging, quantile_name
 from speedproof.protocols.planning import PowerPlan, plan_power

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from speedproof.api.given import any_alpha, proportion_given
+from speedproof.api.given import any_alpha
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
+from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats import ReadOptions
 from speedproof.formats import read as read_records

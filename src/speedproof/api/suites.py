@@ -41,11 +41,11 @@ from speedproof.reporting.sheet import reports
 from speedproof.reporting.shown import Shown
 
 if TYPE_CHECKING:
-    from speedproof.api.hpt import HptResult
     from speedproof.api.pairs import PairResult
     from speedproof.api.pictures import ResultPlots
     from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
+    from speedproof.reporting.hpt import HptResult
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
