@@ -208,7 +208,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
 def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
     """It opens to its benchmarks, stands above what is settled, and metrics that do not decide stand apart."""
     from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import Select
+    from selenium.webdriver.support.ui import Select, WebDriverWait
 
     found = history(("a", "b", "c"), slower=2)
     settled = replace(found.commits[STEP], author="Ann")
@@ -231,7 +231,9 @@ def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
             for tr in browser.find_elements(By.CSS_SELECTOR, "table.commits tbody tr")
         ]
 
-    first, second, other = rows()
+    first, second, other = WebDriverWait(browser, 20).until(
+        lambda _: rows()
+    )  # the page draws them when it can
     assert f"Change {STEP - 1} " in first
     assert "assigned: ann (bob, 2026-02-03)" in first
     assert "stands, ann on it" in first
