@@ -23,7 +23,6 @@ from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
 from speedproof.data.notes import Note
 from speedproof.history.alarms import ExportedAlarms
-from speedproof.history.result import ExportedHistory
 from speedproof.history.rows import Added, QueriedSample
 from speedproof.mixture.results import Analysis, Indices
 from speedproof.protocols.caveats import MachineSpeeds
@@ -39,6 +38,7 @@ from speedproof.protocols.speedup_test import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ExportedBisection
+from speedproof.reporting.history_results import ExportedHistory
 from speedproof.reporting.model import SCHEMA_VERSION
 from speedproof.reporting.stored import Context, StoredSuite
 

@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from speedproof import formats as formats
     from speedproof import mixture as mixture
     from speedproof import plot as plot
-    from speedproof.api.bisections import BisectResult as BisectResult
     from speedproof.api.bisections import bisect as bisect
     from speedproof.api.corpus import Corpus as Corpus
     from speedproof.api.gates import GateResult as GateResult
     from speedproof.api.gates import gate as gate
     from speedproof.api.history import History as History
-    from speedproof.api.history_results import HistoryResult as HistoryResult
-    from speedproof.api.hpt import HptResult as HptResult
     from speedproof.api.hpt import hpt as hpt
     from speedproof.api.models import JointResult as JointResult
     from speedproof.api.models import ModelResult as ModelResult
@@ -42,9 +39,6 @@ if TYPE_CHECKING:
     from speedproof.api.session_results import RaceResult as RaceResult
     from speedproof.api.sessions import measure as measure
     from speedproof.api.sessions import race as race
-    from speedproof.api.shown import remarks as remarks
-    from speedproof.api.shown import report as report
-    from speedproof.api.speedup_test import SpeedupTestResult as SpeedupTestResult
     from speedproof.api.speedup_test import speedup_test as speedup_test
     from speedproof.api.suites import SuiteResult as SuiteResult
     from speedproof.api.suites import compare_suite as compare_suite
@@ -58,16 +52,21 @@ if TYPE_CHECKING:
     from speedproof.errors import SpeedproofError as SpeedproofError
     from speedproof.formats.suites import read as read
     from speedproof.protocols.results import Verdict as Verdict
+    from speedproof.reporting.bisection import BisectResult as BisectResult
+    from speedproof.reporting.history_results import HistoryResult as HistoryResult
+    from speedproof.reporting.hpt import HptResult as HptResult
+    from speedproof.reporting.shown import remarks as remarks
+    from speedproof.reporting.shown import report as report
+    from speedproof.reporting.speedup_test import SpeedupTestResult as SpeedupTestResult
 
 # Where each public name comes from; those that are modules themselves are named alone.
 _HOMES = {
     "": "formats mixture plot",
-    "api.bisections": "BisectResult bisect",
+    "api.bisections": "bisect",
     "api.corpus": "Corpus",
     "api.gates": "GateResult gate",
     "api.history": "History",
-    "api.history_results": "HistoryResult",
-    "api.hpt": "HptResult hpt",
+    "api.hpt": "hpt",
     "api.models": "JointResult ModelResult joint model",
     "api.pairs": "PairResult compare",
     "api.pictures": "pictures",
@@ -75,8 +74,7 @@ _HOMES = {
     "api.rankings": "RankResult rank",
     "api.session_results": "RaceResult",
     "api.sessions": "measure race",
-    "api.shown": "remarks report",
-    "api.speedup_test": "SpeedupTestResult speedup_test",
+    "api.speedup_test": "speedup_test",
     "api.suites": "SuiteResult compare_suite",
     "api.whys": "OverResult WhyResult why",
     "data.given": "sample",
@@ -86,6 +84,11 @@ _HOMES = {
     "errors": "SpeedproofError",
     "formats.suites": "read",
     "protocols.results": "Verdict",
+    "reporting.bisection": "BisectResult",
+    "reporting.history_results": "HistoryResult",
+    "reporting.hpt": "HptResult",
+    "reporting.shown": "remarks report",
+    "reporting.speedup_test": "SpeedupTestResult",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = ["__version__", *_HOME]

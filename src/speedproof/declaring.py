@@ -169,6 +169,28 @@ EXAMPLES = {"LEVEL": '0.95 or "95%"', "SHARE": '0.02 or "2%"'}
 """How Python and settings write such a value."""
 
 
+T = TypeVar("T")
+
+
+def read_given(name: str, value: Any, example: str, parse: Callable[[Any], T]) -> T:
+    """What an argument of this name says; UsageError says what is wrong."""
+    try:
+        return parse(value)
+    except (ValueError, TypeError) as error:
+        remedy = f"; give {example}" if example and not str(error).endswith("?") else ""
+        raise UsageError(f"{name}={error}{remedy}") from None
+
+
+def proportion_given(
+    name: str,
+    given: object,
+    example: str = EXAMPLES["SHARE"],
+    kind: Callable[[object], float] = values.proportion,
+) -> float:
+    """What an argument of this name says as a share."""
+    return read_given(name, given, example, kind)
+
+
 S = TypeVar("S", bound="Struct")
 _TABLE = "must be a table of names and values"
 

@@ -56,9 +56,9 @@ class Racer:
         Arguments are as of :func:`speedproof.race`; ``max_time`` is by default what ``--race-seconds`` says, 2.
         The result's ``verdict``, ``lower`` and ``upper`` may be asserted, too.
         """
-        from speedproof.api.given import proportion_given
         from speedproof.api.run_plan import Request
         from speedproof.api.sessions import raced, seconds_given
+        from speedproof.declaring import proportion_given
         from speedproof.measuring.runs import seed_or_new
         from speedproof.measuring_options import Measuring
         from speedproof.protocols.claims import Outcome

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from speedproof.api.shown import different_conditions, remarks
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Record, Skipped, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, UsageError
+from speedproof.reporting.shown import different_conditions, remarks
 
 
 @pytest.mark.parametrize(("values", "message"), [

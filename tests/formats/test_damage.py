@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from speedproof.api.shown import remarks
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import FormatError, SpeedproofError
 from speedproof.formats import FORMATS, read
@@ -27,6 +26,7 @@ from speedproof.formats.registry import detect_source
 from speedproof.formats.source import open_source
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.suites import read_files
+from speedproof.reporting.shown import remarks
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")

@@ -21,10 +21,10 @@ from speedproof.data.suite import Key
 from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, Followed
-from speedproof.history.result import HistoryAnswer, by_commit
 from speedproof.history.rows import Announced, StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
+from speedproof.reporting.history_results import HistoryResult, by_commit
 from speedproof.reporting.text import render
 from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
@@ -121,7 +121,7 @@ def test_nothing_is_measured_again_that_nobody_can_check_out() -> None:
         of = Followed(line=ALL if known else ())
         (alarm,), _ = find_alarms(tracks, KNOWN, (), every=1000.0, last=40, line=of.line)
         unsure = (replace(alarm, confirmed=False),)
-        found = HistoryAnswer("s.db", 0.95, commits, KNOWN, tracks, changes, (), None, (), of)
+        found = HistoryResult("s.db", 0.95, commits, KNOWN, tracks, changes, (), None, (), of)
         watched = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, unsure, of)
         for report, step in zip((overview(found), alarm_report(watched)), steps, strict=True):
             assert report.hints[:-1] == (step if known else ()), report.hints
@@ -384,7 +384,7 @@ def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
     shown = {sha for change in changes for sha in change.track.near(change.points[1], change.possible)}
     assert [a.bad for a in alone] == [a.bad for a in every if a.bad.sha not in shown]
     assert alone
-    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS[:26]), KNOWN, tracks, changes, (), None, alone)
+    found = HistoryResult("s.db", 0.95, tuple(COMMITS[:26]), KNOWN, tracks, changes, (), None, alone)
     told = render(overview(found))
     assert f"; the watch has confirmed {len(alone)} alarm" in " ".join(told.split()), "in the headline, too"
     assert "Confirmed by 'history watch' alone: sort 1." in told
@@ -430,7 +430,7 @@ def test_a_drift_is_told_alike_everywhere() -> None:
         first, last = (COMMITS.index(end) for end in (change.earliest, change.latest))
         assert (abs(first - 20) <= 8, abs(last - 60) <= 8) == (True, True)
         assert alarm.confirmed_by() == f"speedproof run --revisions {ALL[first]} {ALL[last]}"
-        found = HistoryAnswer(
+        found = HistoryResult(
             "s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (change,), (), None, (), Followed(line=ALL)
         )
         watched = AlarmAnswer("s.db", 1000.0, 80, 80, 1, KNOWN, (alarm,))
@@ -465,7 +465,7 @@ def test_what_was_said_of_a_drift_lasts() -> None:
                 ([replace(blessed, benchmark="")], False),
                 ([replace(blessed, benchmark="parse")], False),
             ):
-                found = HistoryAnswer(
+                found = HistoryResult(
                     "s.db", 0.95, tuple(COMMITS[:n]), KNOWN, tracks, changes, tuple(said), None
                 )
                 (alarm,) = (a for a in alarms_of(tracks, said, last=80) if a.drift)
@@ -479,7 +479,7 @@ def test_the_least_step_that_would_be_shown_is_told(n: int, noises: tuple[float,
     """Added to the benchmark of middling noise it is shown, up and down, and seven tenths of it are not."""
     levels = [noisy(k, 0.0, 0, noise=noise, n=n) for k, noise in enumerate(noises)]
     known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(len(noises))}
-    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS[:n]), known, followed(*levels), (), (), None)
+    found = HistoryResult("s.db", 0.95, tuple(COMMITS[:n]), known, followed(*levels), (), (), None)
     told = " ".join(render(overview(found)).split())
     part = re.search(
         r"Halfway through, (not even )?a step of ([\d.]+) % .*would be shown\.( More|$| Alarms)", told
@@ -542,7 +542,7 @@ def test_a_change_is_proven_beyond_one_only() -> None:
     for benchmarks, told in ((1, "Of single benchmarks without"), (2, "Of histories without")):
         tracks = followed(*([noisy(k, 0.0, 0) for k in range(benchmarks)]))
         known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(benchmarks)}
-        found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), known, tracks, (), (), None)
+        found = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, (), (), None)
         assert told in render(overview(found), 80)
 
 
@@ -561,7 +561,7 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     assert last.today == pytest.approx(last.factor, rel=1e-9)
     wide = replace(first, earliest=COMMITS[17], possible=(17, 20))
     line = Followed(line=ALL)
-    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (wide, last), (), None, (), line)
+    found = HistoryResult("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (wide, last), (), None, (), line)
     assert state in render(overview(found), 200)
     assert today_of(found, last) == "stands"
     assert ("Which commit: " in render(overview(found), 200)) == (first.undone is None), "it is repaired"
@@ -574,7 +574,7 @@ def test_a_commit_stands_while_one_of_its_changes_does() -> None:
     tracks = followed(*([0.1 * (a <= i < b) + 0.004 * rng.normal() for i in range(80)] for a, b in steps))
     known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(3)}
     changes = tuple(change for change in find_history_changes(tracks) if change.factor > 1.0)
-    found = HistoryAnswer("s.db", 0.95, tuple(COMMITS), known, tracks, changes, (), None)
+    found = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, changes, (), None)
     groups = [(group.commit, len(group.changes), group.stands) for group in by_commit(found)]
     assert groups == [(COMMITS[20], 2, True), (COMMITS[50], 1, False)]
 

@@ -20,7 +20,7 @@ from speedproof.protocols.bisection import (
     outlook_of_search,
     residuals_of,
 )
-from speedproof.reporting.bisection import BisectionAnswer, bisection_report
+from speedproof.reporting.bisection import BisectResult
 from speedproof.stats.betting import blocks_for_proof, smallest_provable
 from speedproof.stats.sequential import PairedSequence
 
@@ -134,9 +134,7 @@ def test_what_is_likely_is_not_called_proven() -> None:
     found = replace(searched([1.0] * 6 + [1.2] * 6, 0.002), second=0.83)
 
     def told(found: BisectionFinding) -> str:
-        return " ".join(
-            str(bisection_report(BisectionAnswer(found, tuple(map(str, range(12))), 0.01))).split()
-        )
+        return " ".join(str(BisectResult(found, tuple(map(str, range(12))), 0.01)).split())
 
     assert "There may be another change (83 % likely): bisect before and after" in told(found)
     rest = replace(found, rest_low=1.01, rest_high=1.1)

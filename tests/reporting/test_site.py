@@ -19,9 +19,9 @@ from speedproof.data.suite import Key
 from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, commit_address
-from speedproof.history.result import HistoryAnswer
 from speedproof.history.rows import StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
+from speedproof.reporting.history_results import HistoryResult
 from speedproof.reporting.site import encode_line, encode_track, write_projects, write_site
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
@@ -29,7 +29,7 @@ HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
 STEP = 40
 
 
-def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower: int = 1) -> HistoryAnswer:
+def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower: int = 1) -> HistoryResult:
     """Benchmarks of which the first become 10 % slower at commit 40."""
     rng = np.random.default_rng(5)
     commits = tuple(
@@ -43,7 +43,7 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower:
             rows.append(MeasuredCommit(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
     tracks = tracks_of(measurements(rows), commits, {0: HOSTILE})
     series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
-    return HistoryAnswer("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
+    return HistoryResult("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
 
 
 def told(path: Path) -> Any:
@@ -97,7 +97,7 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     own = (*main.commits[:50], Commit("f1"), Commit("f2"))
     rows = [MeasuredCommit(0, i, 0, commit, False, 0.01, i) for i, commit in enumerate(own)]
     tracks = tracks_of(measurements(rows), own, {0: "m"})
-    branch = HistoryAnswer("s.db", 0.95, own, main.series, tracks, (), (), None)
+    branch = HistoryResult("s.db", 0.95, own, main.series, tracks, (), (), None)
     write_site([main], tmp_path / "site", made="today", branches={"feature": branch})
     _, track = told(tmp_path / "site" / "data" / "0.js")
     assert (track["br"], track["k"], track["cm"]) == ("feature", [[50, 2]], {"50": "f1", "51": "f2"})
@@ -208,7 +208,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:
 def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
     """It opens to its benchmarks, stands above what is settled, and metrics that do not decide stand apart."""
     from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import Select
+    from selenium.webdriver.support.ui import Select, WebDriverWait
 
     found = history(("a", "b", "c"), slower=2)
     settled = replace(found.commits[STEP], author="Ann")
@@ -231,7 +231,9 @@ def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
             for tr in browser.find_elements(By.CSS_SELECTOR, "table.commits tbody tr")
         ]
 
-    first, second, other = rows()
+    first, second, other = WebDriverWait(browser, 20).until(
+        lambda _: rows()
+    )  # the page draws them when it can
     assert f"Change {STEP - 1} " in first
     assert "assigned: ann (bob, 2026-02-03)" in first
     assert "stands, ann on it" in first

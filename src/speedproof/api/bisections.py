@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from numbers import Real
 from pathlib import Path
 from statistics import median
 
-from speedproof.api.given import alpha_of, proportion_given
-from speedproof.api.shown import Shown
+from speedproof.api.given import alpha_of
 from speedproof.data.checked import checked
 from speedproof.data.session_file import EndLine
+from speedproof.declaring import proportion_given
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.measuring.commits import BisectRequest as BisectRequest
 from speedproof.measuring.commits import CommitRunner, FailedRunError, head_of, recalled
@@ -26,66 +26,10 @@ from speedproof.measuring.store import ResultsFile
 from speedproof.measuring.system import busy
 from speedproof.protocols.bisection import Bisection, Stage
 from speedproof.protocols.bisection import BisectionFinding as BisectionFinding
-from speedproof.reporting.bisection import BisectionAnswer, bisection_report
-from speedproof.reporting.model import Report
+from speedproof.reporting.bisection import BisectResult as BisectResult
 
 INTERRUPTED = "interrupted"
 """Why a bisection ended that Ctrl-C ended."""
-_PAIR = 2
-
-
-class BisectResult(Shown, BisectionAnswer, frozen=True):
-    """Which commit changed the speed. ``print`` says it in words.
-
-    Attributes
-    ----------
-    finding : BisectionFinding
-        In numbers; positions count from the oldest commit.
-    commits : tuple of str
-        Oldest first.
-    min_change : float
-        What was looked for.
-    metric : str
-        What decided.
-    file : str
-        Where the runs are; empty when they were not kept.
-    reason : str
-        Why it ended; empty when that is not kept.
-    varied : bool or None
-        Whether every pair had fresh builds; None when nothing was built.
-    load : str
-        What is to be said of the machine's load; empty when it was idle.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> seconds = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
-    >>> sp.bisect(list(seconds), seconds.__getitem__, seed=1)
-    <BisectResult: culprit, culprit b>
-    """
-
-    @property
-    def culprit(self) -> str | None:
-        """The commit that changed the speed, confirmed against its parent; None when there is none.
-
-        Where commits just before it could not be measured it may be one of them: :attr:`credible` names all.
-        """
-        finding = self.finding
-        return (
-            self.commits[finding.culprit] if finding.outcome.value == "culprit" and finding.culprit else None
-        )
-
-    @property
-    def credible(self) -> tuple[str, ...]:
-        """The fewest commits that hold the change with the confidence asked for, given that there is one."""
-        return tuple(self.commits[i] for i in self.finding.credible)
-
-    def reports(self) -> Iterable[Report]:
-        """The result in words, for every format."""
-        return [bisection_report(self)]
-
-    def __repr__(self) -> str:
-        return f"<BisectResult: {self.finding.outcome.value}, culprit {self.culprit}>"
 
 
 @checked()
@@ -148,7 +92,7 @@ def bisect(
 
 
 def _check(commits: Sequence[str]) -> None:
-    if len(commits) < _PAIR:
+    if len(commits) < 2:
         raise UsageError(
             "a bisection needs at least two commits: one from before the change, one from after it"
         )

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
-from speedproof.api.shown import Shown
 from speedproof.corpus.answers import How
 from speedproof.corpus.build import Builder, build
 from speedproof.corpus.compare import Asked, compare, nothing_in_common
@@ -36,6 +35,7 @@ from speedproof.options import ASKED, Judging, QuestionName
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import MANY, Report, Reported
+from speedproof.reporting.shown import Shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -217,24 +217,19 @@ class Corpus:
         from speedproof.reporting.names import short_names
 
         place, manifest = opened(self.place)
-        chosen = _metric(manifest, metric)
+        chosen, at = _metric(manifest, metric), place.name
         versions = tuple(manifest.versions)
         if pairs is None:
             if (reference is None or candidate is None) and len(versions) != 2:
                 raise UsageError(
-                    f"{place.name}: name two versions, or pairs of them; available: "
+                    f"{at}: name two versions, or pairs of them; available: "
                     f"{enumerate_names(short_names(versions).values(), 4)}"
                 )
-            reference, candidate = (
-                v and version_given(v, versions, place.name) for v in (reference, candidate)
-            )
+            reference, candidate = (v and version_given(v, versions, at) for v in (reference, candidate))
             first = reference or next(v for v in versions if v != candidate)
             pairs = ((first, candidate or next(v for v in versions if v != first)),)
         elif not isinstance(pairs, str):
-            x, y = (
-                [version_given(v, versions, place.name) for v in side] for side in zip(*pairs, strict=True)
-            )
-            pairs = tuple(zip(x, y, strict=True))
+            pairs = tuple((version_given(x, versions, at), version_given(y, versions, at)) for x, y in pairs)
         rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
@@ -408,14 +403,14 @@ class CorpusComparison(Shown, Struct, frozen=True):
         All of the corpus, among which short names stay distinct.
     corpus : str
         Where it is.
-    asked : Asked or None
+    asked : Asked
         What was asked.
     """
 
     conclusion: Conclusion
-    versions: tuple[str, ...] = ()
-    corpus: str = ""
-    asked: Asked | None = None
+    versions: tuple[str, ...]
+    corpus: str
+    asked: Asked
 
     def keys(self) -> Iterator[Key]:
         """What was compared."""
@@ -441,8 +436,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
         clearest = [c.benchmark for c in conclusion.clearest]
         names = clearest if conclusion.comparisons > MANY else [key.benchmark for key in self.keys()]
         versions = conclusion.wholes[0][:2]
-        where = self.asked.where if self.asked else None
-        ((_, suite),) = samples_of(self.corpus, {versions: names}, where)
+        ((_, suite),) = samples_of(self.corpus, {versions: names}, self.asked.where)
         explained = of_versions(suite, versions, conclusion.metric, conclusion.machine, conclusion.alpha)
         if names and not explained:
             raise alone(conclusion.metric)
@@ -453,7 +447,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
         from speedproof.corpus.conclude import in_memory
 
         conclusion = self.conclusion
-        if not self.asked or conclusion.versions != 1 or conclusion.comparisons > MANY or conclusion.failures:
+        if conclusion.versions != 1 or conclusion.comparisons > MANY or conclusion.failures:
             return None
         reference, candidate, _ = conclusion.wholes[0]
         chosen = {(reference, candidate): [key.benchmark for key in self.keys()]}
@@ -466,7 +460,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
         from speedproof.reporting.corpus import comparisons, of_few
 
         # How many pairs were asked for; 0 for neighbours, which depend on the benchmark.
-        asked = self.asked.pairs if self.asked else ()
+        asked = self.asked.pairs
         pairs = math.comb(len(self.versions), 2) if asked == "all" else len(asked)
         pairs *= asked != "consecutive"
         if few is not None:
@@ -485,10 +479,9 @@ class CorpusComparison(Shown, Struct, frozen=True):
         chosen: dict[tuple[str, str], list[str]] = {}
         for c in self.conclusion.clearest:
             chosen.setdefault((c.reference.label, c.candidate.label), []).append(c.benchmark)
-        pairs = in_memory(self.corpus, chosen, self.asked) if self.asked else ()
         drawn = {
             (result.reference, result.candidate, name): panel
-            for result, suite in pairs
+            for result, suite in in_memory(self.corpus, chosen, self.asked)
             for name, panel in panels(result, suite, result.margin).items()
         }
         return Reported((self._report(None, details=True, everything=True, drawn=drawn),))

@@ -13,17 +13,16 @@ from speedproof.api.given import (
     floor_of,
     no_step,
     of_metric,
-    proportion_given,
     quantile_given,
     quantile_measured,
     something_common,
     two_versions,
 )
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import wanted as wanted
 from speedproof.data.record import why_left_out
 from speedproof.data.suite import Suite
+from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location, Multiplicity, Policy, quantile_name
 from speedproof.protocols.claims import Demand as Demand
@@ -33,6 +32,7 @@ from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
 from speedproof.reporting.gate import as_comparisons, report
 from speedproof.reporting.model import Report, Reported, to_json
+from speedproof.reporting.shown import Shown
 
 
 class GateResult(Shown, Struct, frozen=True):

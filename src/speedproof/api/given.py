@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
-from speedproof.declaring import EXAMPLES, Option, fields
+from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import decider_of, quantile_name
-from speedproof.values import any_level, level, proportion, quantile, rest
+from speedproof.values import any_level, level, quantile, rest
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -24,25 +24,6 @@ if TYPE_CHECKING:
     from speedproof.options import Judging, QuestionName, Risk
     from speedproof.protocols.noise_floor import NoiseFloor
     from speedproof.protocols.pair import Rules
-
-
-T = TypeVar("T")
-
-
-def _read(name: str, value: Any, example: str, parse: Callable[[Any], T]) -> T:
-    """What an argument of this name says; UsageError says what is wrong."""
-    try:
-        return parse(value)
-    except (ValueError, TypeError) as error:
-        remedy = f"; give {example}" if example and not str(error).endswith("?") else ""
-        raise UsageError(f"{name}={error}{remedy}") from None
-
-
-def proportion_given(
-    name: str, given: object, example: str = EXAMPLES["SHARE"], kind: Callable[[object], float] = proportion
-) -> float:
-    """What an argument of this name says as a share."""
-    return _read(name, given, example, kind)
 
 
 def quantile_given(given: object) -> float:
@@ -60,7 +41,7 @@ def options_of(kind: type[S], **given: object) -> S:
         option, value = field.asked, given.get(field.name)
         if isinstance(option, Option) and option.parser is not None and value is not None:
             example = EXAMPLES.get("LEVEL" if field.name == "confidence" else option.usage, "")
-            values[field.name] = _read(field.name, value, example, option.parser)
+            values[field.name] = read_given(field.name, value, example, option.parser)
     return kind(**values)
 
 

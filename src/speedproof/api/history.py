@@ -12,7 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof import __version__
-from speedproof.api.given import alpha_of, proportion_given
+from speedproof.api.given import alpha_of
 from speedproof.api.history_files import (
     ALL,
     add_all,
@@ -31,6 +31,7 @@ from speedproof.data.names import enumerate_names
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
+from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.history.commits import (
@@ -51,13 +52,13 @@ from speedproof.history.rows import Added, QueriedSample, State, remeasured
 from speedproof.values import level
 
 if TYPE_CHECKING:
-    from speedproof.api.history_results import AlarmResult, HistoryResult
     from speedproof.api.pairs import PairResult
     from speedproof.history.alarms import HistoryAlarm
     from speedproof.history.changes import Change
     from speedproof.history.store import HistoryStore
     from speedproof.history.tracks import Track
     from speedproof.protocols.noise_floor import NoiseFloor
+    from speedproof.reporting.history_results import AlarmResult, HistoryResult
 
 DEFAULT_STORE = "speedproof.db"
 _FAR = 1.5  # between two sessions of one commit on one machine: then they measured two things
@@ -282,11 +283,11 @@ class History:
         apart: bool = False,
     ) -> HistoryResult:
         """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
-        from speedproof.api.history_results import HistoryResult
         from speedproof.history.alarms import beyond_changes
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
         from speedproof.history.rows import confirmed, standing
+        from speedproof.reporting.history_results import HistoryResult
 
         line = first_parent_order(branch, self.repository)
         series, measured, commits, tracks = tracks_in(
@@ -385,9 +386,9 @@ class History:
             ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them;
             ``older`` those that stand undecided since before the last commits.
         """
-        from speedproof.api.history_results import AlarmResult
         from speedproof.history.alarms import find_alarms
         from speedproof.history.tracks import measured_commits
+        from speedproof.reporting.history_results import AlarmResult
 
         line = first_parent_order(branch, self.repository)
         series, _, commits, tracks = tracks_in(
@@ -434,16 +435,14 @@ class History:
         if not alarm.track.anchored:
             machine = alarm.track.basis
         measured = self._measured_again(alarm, series.key, suite, path)
-        if measured is not None:
-            self.refuse_another(alarm, measured.headline.reference.median)
         if measured is None:
             return None
+        self.refuse_another(alarm, measured.headline.reference.median)
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
         size = max(alarm.factor, 1.0 / alarm.factor)
-        half = (
-            measured.lower**2 * size > 1.0 if worse else measured.upper**2 < size
-        )  # at most, as a logarithm
+        # At most half of it, as a logarithm
+        half = measured.lower**2 * size > 1.0 if worse else measured.upper**2 < size
         if measured.verdict == "undecided" and not half:
             return None
         add_file(

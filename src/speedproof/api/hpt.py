@@ -3,133 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
-from msgspec import Struct
-
-from speedproof.api.given import proportion_given, two_versions
-from speedproof.api.shown import Shown
+from speedproof.api.given import two_versions
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
-from speedproof.data.suite import Pair, Suite
+from speedproof.data.suite import Suite
+from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
-from speedproof.protocols.caveats import MachineSpeeds, caveats_of, machine_speeds
-from speedproof.protocols.hpt import AS_GIVEN, CONFIDENCES, RELATIVE, HptClaims, claims, entries_of_pairs
+from speedproof.protocols.caveats import machine_speeds
+from speedproof.protocols.hpt import AS_GIVEN, CONFIDENCES, RELATIVE, claims, entries_of_pairs
 from speedproof.protocols.hpt import hpt as tested
 from speedproof.protocols.hpt_levels import HptRule
-from speedproof.protocols.results import Hpt, RSpeedup
-from speedproof.protocols.units import independent_units
-from speedproof.reporting import hpt as words
-from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.hpt import HptResult
 from speedproof.stats.estimate import alpha_at
-from speedproof.stats.scaling import median
 
 # Units of what is spent; of others nobody knows that low values are good.
 _COSTS = ("s", "B", "J", "cycles")
-
-
-class HptResult(Shown, Struct, frozen=True, dict=True):
-    """Hierarchical Performance Testing of two versions. ``print`` shows what ``speedproof hpt`` shows.
-
-    Attributes
-    ----------
-    reference, candidate : str
-        The versions.
-    result : Hpt
-        The whole answer.
-    claimed : callable
-        What other speedups are worth to it: ``claims``, computed when asked.
-    speedups : tuple of float
-        Those that were asked for.
-    pairs : tuple of Pair
-        The samples.
-    problems : tuple of str
-        Benchmarks that were left out, and why.
-    at : callable
-        The same test at another confidence, for ``r_speedup``.
-    machine : MachineSpeeds or None
-        Two speeds of the machine that most benchmarks ran at, which explain what no version does.
-    suite : Suite
-        Whose samples they are.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
-    >>> found = sp.hpt(suite)
-    >>> found
-    <HptResult: HPT: O3 looks better than O2, with a confidence of only 81.2 %.>
-    >>> found.r_speedup("50%").confidence
-    0.5
-    """
-
-    reference: str
-    candidate: str
-    result: Hpt
-    claimed: Callable[[], HptClaims]
-    speedups: tuple[float, ...]
-    pairs: tuple[Pair, ...]
-    problems: tuple[str, ...]
-    at: Callable[[Sequence[float]], Hpt]
-    machine: MachineSpeeds | None
-    suite: Suite
-
-    @cached_property
-    def claims(self) -> HptClaims:
-        """What other speedups are worth to it."""
-        return self.claimed()
-
-    @property
-    def confidence(self) -> float:
-        """With which the winner outperforms the other version."""
-        return self.result.confidence
-
-    def r_speedup(self, confidence: float | str) -> RSpeedup:
-        """The speedup of the winner that holds with a confidence r."""
-        confidence = proportion_given("confidence", confidence, '0.95 or "95%"')
-        for speedup in self.result.speedups:
-            if speedup.confidence == confidence:
-                return speedup
-        (speedup,) = self.at([confidence]).speedups
-        return speedup
-
-    def as_record(self) -> dict[str, object]:
-        """As in JSON."""
-        return {
-            "reference": self.reference,
-            "candidate": self.candidate,
-            "hpt": self.result,
-            "claims": self.claims,
-            "machine": self.machine,
-        }
-
-    def to_json(self) -> str:
-        """Everything, as the command line writes it."""
-        return to_json("hpt", [self.as_record()])
-
-    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
-        """The result in words."""
-        medians = {}
-        for pair in self.pairs:
-            x, y = independent_units((pair.reference, pair.candidate), "median")
-            medians[pair.key.benchmark] = median(x.values), median(y.values), x.unit
-        yield words.report(
-            self.result,
-            self.claims if details or self.speedups else None,
-            self.reference,
-            self.candidate,
-            medians,
-            caveats_of(self.pairs, (self.reference, self.candidate)),
-            everything=everything,
-            details=details,
-            machine=self.machine,
-        )
-
-    def __repr__(self) -> str:
-        shaken = self.machine is not None
-        return f"<HptResult: {words.conclusion(self.result, self.reference, self.candidate, shaken=shaken)}>"
 
 
 @checked()

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from speedproof.api.given import components_given, no_step, of_metric, proportion_given
-from speedproof.api.shown import Shown
+from speedproof.api.given import components_given, no_step, of_metric
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import parse_quantity, scale_of
+from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse, answers, indices
 from speedproof.mixture.goodness import Distance
@@ -25,6 +25,7 @@ from speedproof.protocols.modes import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures
 from speedproof.reporting.mixtures import states
 from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.shown import Shown
 from speedproof.values import share
 
 if TYPE_CHECKING:

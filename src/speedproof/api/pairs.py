@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.api.given import floor_of, options_of, quantile_given, rules_of
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, samples_given
 from speedproof.data.notes import Note
@@ -26,6 +25,7 @@ from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.reporting import sheet
 from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.reporting.notes import caveats
+from speedproof.reporting.shown import Shown
 
 _UNNAMED = "benchmark"
 

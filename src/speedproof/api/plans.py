@@ -7,18 +7,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from speedproof.api.given import no_step, of_metric, options_of, proportion_given, quantile_given, rules_of
-from speedproof.api.shown import Shown
+from speedproof.api.given import no_step, of_metric, options_of, quantile_given, rules_of
 from speedproof.data.checked import checked, one_of
 from speedproof.data.given import metric_given, sample
 from speedproof.data.names import plural
 from speedproof.data.suite import Key, Pair, Suite
+from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
 from speedproof.options import Judging, quantile_name
 from speedproof.protocols.planning import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.planning import of_power
+from speedproof.reporting.shown import Shown
 
 
 class PlanResult(Shown, Struct, frozen=True):

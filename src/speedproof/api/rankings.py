@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from speedproof.api.given import alpha_of, components_given, no_step, of_metric
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.names import left_out
 from speedproof.data.sample import Sample
@@ -22,6 +21,7 @@ from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.ranking import BenchmarkRanking
+from speedproof.reporting.shown import Shown
 from speedproof.values import proportion
 
 _LEAST_RESAMPLES = 10

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from speedproof.api.given import sharing_risk
 from speedproof.api.pairs import Bound
-from speedproof.api.shown import Shown
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import StoredSession
@@ -35,6 +34,7 @@ from speedproof.protocols.units import summaries_of, summarise
 from speedproof.reporting import session as session_sheet
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.numbers import plural
+from speedproof.reporting.shown import Shown
 from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
 

@@ -2,77 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
-
-from speedproof.api.given import any_alpha, proportion_given
-from speedproof.api.shown import Shown
+from speedproof.api.given import any_alpha
 from speedproof.data.checked import checked
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
+from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.formats import ReadOptions
 from speedproof.formats import read as read_records
 from speedproof.formats.suites import all_there, names_given, turned
 from speedproof.protocols.pair import KSRule, Rules
-from speedproof.protocols.speedup_test import Entry, SuiteReport, report_suite
-from speedproof.reporting import speedup_test as words
-from speedproof.reporting.model import Report, to_json
+from speedproof.protocols.speedup_test import Entry, report_suite
+from speedproof.reporting.speedup_test import SpeedupTestResult
 from speedproof.values import any_level
-
-
-class SpeedupTestResult(Shown, Struct, frozen=True):
-    """What the Speedup-Test found. ``print`` shows what ``speedproof suite`` shows.
-
-    Attributes
-    ----------
-    report : SuiteReport
-        Every row and every number over the suite.
-    config : str
-        The configuration.
-    problems : tuple of str
-        What could not be read or compared.
-    notes : tuple of str
-        Remarks made while reading.
-    lost : tuple of str
-        The benchmarks that could not be read or compared at all.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> found = sp.speedup_test("tests/data/speedup_test_tool/plain.csv")
-    >>> found.config, len(found.report.rows), len(found.problems)
-    ('tests/data/speedup_test_tool/plain.csv', 16, 0)
-    """
-
-    report: SuiteReport
-    config: str
-    problems: tuple[str, ...]
-    notes: tuple[str, ...]
-    lost: tuple[str, ...] = ()
-
-    def write(self, prefix: str) -> list[Path]:
-        """Write PREFIX.report, .out, .warning and .error, as the original tool."""
-        return list(words.write_files(prefix, self.report, self.config, self.problems))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The lines of the .warning file."""
-        return tuple(words.warning_lines(self.report, self.problems))
-
-    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
-        """The result in words."""
-        yield words.report(self.report, self.config, everything=everything, details=details)
-
-    def to_json(self) -> str:
-        """What ``speedproof suite --json`` writes."""
-        return to_json("suite", [self.report])
-
-    def __repr__(self) -> str:
-        return f"<SpeedupTestResult: {len(self.report.rows)} benchmarks of {self.config}>"
 
 
 @checked()

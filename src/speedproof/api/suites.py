@@ -23,7 +23,6 @@ from speedproof.api.given import (
     sharing_risk,
     something_common,
 )
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked, one_of
 from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
@@ -39,13 +38,14 @@ from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.reporting.rows import records
 from speedproof.reporting.sheet import reports
+from speedproof.reporting.shown import Shown
 
 if TYPE_CHECKING:
-    from speedproof.api.hpt import HptResult
     from speedproof.api.pairs import PairResult
     from speedproof.api.pictures import ResultPlots
     from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
+    from speedproof.reporting.hpt import HptResult
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from speedproof.api.given import alpha_of, no_step
-from speedproof.api.shown import Shown
 from speedproof.data.checked import checked
 from speedproof.data.given import sample
 from speedproof.data.names import enumerate_names, plural
@@ -25,6 +24,7 @@ from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.shown import Shown
 from speedproof.reporting.why import over_report, report
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from speedproof.values import count, filled, place
 if TYPE_CHECKING:
     from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
-    from speedproof.api.history_results import HistoryAlarm
     from speedproof.api.measurement import Progress
+    from speedproof.reporting.history_results import HistoryAlarm
 
 _ENOUGH = 3  # runs that tell a benchmark from another
 

@@ -267,44 +267,34 @@ _STYLES = (
 )
 
 
-class _Name(Struct, frozen=True):
-    """A benchmark's name, taken apart."""
-
-    base: str
-    parts: tuple[tuple[str, str, str], ...] = ()  # dimension, value, and how they are written
-    opening: str = ""
-    delimiter: str = ""
-    closing: str = ""
-
-    @classmethod
-    def of(cls, text: str) -> _Name:
-        for pattern, delimiter in _STYLES:
-            if match := re.fullmatch(pattern, text):
-                base, opening, inner = match["base"], match["opening"], match["inner"]
-                # Of several columns: all of it is parameters
-                if opening == "/" and re.fullmatch(_NAMED, base):
-                    base, opening, inner = "", "", text
-                parts = []
-                for place, part in enumerate(inner.split(delimiter), start=1):
-                    pair = re.fullmatch(_PAIR, part)
-                    parts.append((pair["key"], pair["value"], part) if pair else (f"/{place}", part, part))
-                return cls(base, tuple(parts), opening, delimiter, match["closing"])
-        return cls(text)
+def _taken_apart(text: str) -> tuple[str, list[tuple[str, str, str]], str, str, str]:
+    """A benchmark's base, its parts (dimension, value, how they are written), and what stands around these."""
+    for pattern, delimiter in _STYLES:
+        if match := re.fullmatch(pattern, text):
+            base, opening, inner = match["base"], match["opening"], match["inner"]
+            # Of several columns: all of it is parameters
+            if opening == "/" and re.fullmatch(_NAMED, base):
+                base, opening, inner = "", "", text
+            parts = []
+            for place, part in enumerate(inner.split(delimiter), start=1):
+                pair = re.fullmatch(_PAIR, part)
+                parts.append((pair["key"], pair["value"], part) if pair else (f"/{place}", part, part))
+            return base, parts, opening, delimiter, match["closing"]
+    return text, [], "", "", ""
 
 
 def dimensions(benchmark: str, fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Everything that a record can be projected on: its whole name, parts of it, its fields."""
-    name = _Name.of(benchmark)
-    parts = {"benchmark": benchmark} | ({"name": name.base} if name.base else {})
-    for dimension, value, _ in name.parts:
+    base, named, *_ = _taken_apart(benchmark)
+    parts = {"benchmark": benchmark} | ({"name": base} if base else {})
+    for dimension, value, _ in named:
         parts.setdefault(dimension, value)
     return parts | {key: value for key, value in fields if key not in parts}
 
 
 def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
     """A name without the parts that show some dimensions; itself when none does."""
-    name = _Name.of(text)
-    left = list(name.parts)
+    base, left, opening, delimiter, closing = _taken_apart(text)
     for dimension, value in shown.items():
         shown_by = [part for part in left if part[:2] == (dimension, value)]
         if not shown_by and bare:
@@ -312,8 +302,8 @@ def without(text: str, shown: Mapping[str, str], *, bare: bool) -> str:
             shown_by = shown_by if len(shown_by) == 1 else []
         if shown_by:
             left.remove(shown_by[0])
-    inner = name.delimiter.join(written for _, _, written in left)
-    return name.base + (name.opening + inner + name.closing if left else "") or "values"
+    inner = delimiter.join(written for _, _, written in left)
+    return base + (opening + inner + closing if left else "") or "values"
 
 
 def onto_benchmarks(records: Sequence[Record | Skipped], rows: Sequence[str]) -> list[Record | Skipped]:

@@ -25,7 +25,6 @@ from speedproof.measuring.runs import RunLoop, seed_or_new
 from speedproof.measuring.store import new_head, read_sessions
 from speedproof.measuring.system import snapshot
 
-_PAIR = 2
 _FORGIVEN = 2  # failures in a row of a commit
 _RUNS_OF_A_BUILD = 5
 # Builds that are used once are not kept for long: the cache's limit is looked at after so many pairs.
@@ -178,7 +177,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
                 in_a_row[place] += 1
                 lost = in_a_row[place] > request.forgiven and 0 < place < len(names) - 1
                 pairs += [place] if lost else []
-            elif len(times) == _PAIR and all(len(seconds) == request.runs for seconds in times.values()):
+            elif len(times) == 2 and all(len(seconds) == request.runs for seconds in times.values()):
                 first, last = sorted(times)
                 in_a_row |= {first: 0, last: 0}
                 values = [median(times[first]), median(times[last])]

@@ -391,10 +391,7 @@ class RunLoop:
 
     def counts(self, run: Run | RunLine) -> bool:
         """Whether a run did not fail, and decides."""
-        return (
-            not (run.exit or run.timed_out)
-            and self._least < run.metrics.get(self.metric, math.nan) < math.inf
-        )
+        return not run.failed and self.deciding(run)
 
     def deciding(self, run: Run | RunLine) -> bool:
         """Whether a run has the metric that decides, and a value that a speedup can be made of."""

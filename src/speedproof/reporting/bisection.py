@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
 from speedproof.reporting.model import Report, Style, Text
 from speedproof.reporting.numbers import factor, percent, plural, rough
+from speedproof.reporting.shown import Shown
 from speedproof.reporting.words import inverse, metric_first, of_metric, span
 from speedproof.stats.estimate import Estimate
 
@@ -31,33 +32,74 @@ class ExportedBisection(Struct, frozen=True):
     metric: str = "time"
 
 
-class BisectionAnswer(ExportedBisection, frozen=True):
-    """A bisection, and how it came to its end."""
+class BisectResult(Shown, ExportedBisection, frozen=True):
+    """Which commit changed the speed. ``print`` says it in words.
+
+    Attributes
+    ----------
+    finding : BisectionFinding
+        In numbers; positions count from the oldest commit.
+    commits : tuple of str
+        Oldest first.
+    min_change : float
+        What was looked for.
+    metric : str
+        What decided.
+    file : str
+        Where the runs are; empty when they were not kept.
+    reason : str
+        Why it ended; empty when that is not kept.
+    varied : bool or None
+        Whether every pair had fresh builds; None when nothing was built.
+    load : str
+        What is to be said of the machine's load; empty when it was idle.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> seconds = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
+    >>> sp.bisect(list(seconds), seconds.__getitem__, seed=1)
+    <BisectResult: culprit, culprit b>
+    """
 
     file: str = ""
     reason: str = ""
-    varied: bool | None = None  # whether every pair had fresh builds; None when nothing was built
-    load: str = ""  # what is to be said of the machine's
+    varied: bool | None = None
+    load: str = ""
+
+    @property
+    def culprit(self) -> str | None:
+        """The commit that changed the speed, confirmed against its parent; None when there is none.
+
+        Where commits just before it could not be measured it may be one of them: :attr:`credible` names all.
+        """
+        finding = self.finding
+        return (
+            self.commits[finding.culprit] if finding.outcome.value == "culprit" and finding.culprit else None
+        )
+
+    @property
+    def credible(self) -> tuple[str, ...]:
+        """The fewest commits that hold the change with the confidence asked for, given that there is one."""
+        return tuple(self.commits[i] for i in self.finding.credible)
 
     def exported(self) -> ExportedBisection:
         """As in JSON."""
         return ExportedBisection(self.finding, self.commits, self.min_change, self.metric)
 
+    def reports(self) -> Iterable[Report]:
+        """At most ten lines, but for the commits of an open one."""
+        first, *more = _headline(self)
+        headline = (replace(first, text=f"{metric_first(self.metric)}{first.text}"), *more)
+        going_on = self.file and self.finding.open
+        hints = (f"Go on: speedproof bisect --resume {shlex.quote(self.file)}",) if going_on else ()
+        return [Report("", headline, notes=tuple(_notes(self)), hints=hints)]
 
-def bisection_report(answer: BisectionAnswer) -> Report:
-    """The ending of a bisection: at most ten lines, but for the commits of an open one."""
-    first, *more = _headline(answer)
-    return Report(
-        "",
-        (replace(first, text=f"{metric_first(answer.metric)}{first.text}"), *more),
-        notes=tuple(_notes(answer)),
-        hints=(f"Go on: speedproof bisect --resume {shlex.quote(answer.file)}",)
-        if answer.file and answer.finding.open
-        else (),
-    )
+    def __repr__(self) -> str:
+        return f"<BisectResult: {self.finding.outcome.value}, culprit {self.culprit}>"
 
 
-def _headline(answer: BisectionAnswer) -> Iterator[Text]:
+def _headline(answer: BisectResult) -> Iterator[Text]:
     finding, commits, min_change = answer.finding, answer.commits, answer.min_change
     ends = f"{commits[-1]} against {commits[0]}"
     change = f"{ends}: {_between(finding.change_low, finding.change_high, answer.metric)}"
@@ -109,19 +151,19 @@ def _listed(record: ExportedBisection, skipped: str) -> Iterator[Text]:
         yield Text(f"  ... {more} more")
 
 
-def _more_runs(answer: BisectionAnswer) -> str:
+def _more_runs(answer: BisectResult) -> str:
     more = answer.finding.outlook.more_runs if answer.finding.tick <= answer.min_change else 0.0
     if not 0 < more < _ENDLESS:
         return ""
     return f" (needs about {rough(math.ceil(more), 1)} more {'builds' if answer.varied else 'runs'})"
 
 
-def _runs(answer: BisectionAnswer) -> str:
+def _runs(answer: BisectResult) -> str:
     """What was measured: every run of a pair of fresh builds is that of a build of its own."""
     return plural(2 * answer.finding.pairs, "build" if answer.varied else "run")
 
 
-def _notes(answer: BisectionAnswer) -> Iterator[Text]:
+def _notes(answer: BisectResult) -> Iterator[Text]:
     finding = answer.finding
     if finding.more:
         likely = f"{percent(finding.second, 2)} likely"
@@ -144,7 +186,7 @@ def _notes(answer: BisectionAnswer) -> Iterator[Text]:
         yield Text(f"One build of each commit: {said}", "dim")
 
 
-def _reasons(answer: BisectionAnswer) -> Iterator[Text]:
+def _reasons(answer: BisectResult) -> Iterator[Text]:
     """Why it is open."""
     finding, outlook = answer.finding, answer.finding.outlook
     if finding.tick > answer.min_change:

@@ -13,10 +13,10 @@ from speedproof.data.units import format_value
 from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, short_name
-from speedproof.history.result import STANDS, CommitChanges, HistoryAnswer, by_commit
 from speedproof.history.rows import QueriedSample, Triage
 from speedproof.history.tracks import Track
 from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.reporting.history_results import STANDS, CommitChanges, HistoryResult, by_commit
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import short_names, shortened
 from speedproof.reporting.notes import up_to
@@ -271,7 +271,7 @@ _ALIKE = 1e-3  # what is left of a change, on a logarithmic scale: all of it
 
 
 def overview(
-    result: HistoryAnswer, *, everything: bool = False, each: bool = False, of: int | None = None
+    result: HistoryResult, *, everything: bool = False, each: bool = False, of: int | None = None
 ) -> Report:
     """The commits with changes, those that stand first, the newest first; or a row each change.
 
@@ -329,11 +329,11 @@ def overview(
     )
 
 
-def _earlier(result: HistoryAnswer) -> str:
+def _earlier(result: HistoryResult) -> str:
     return f"Alarms come earlier: speedproof history watch{result.followed.options}"
 
 
-def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
+def headline_of(result: HistoryResult, of: int | None = None) -> Iterator[Text]:
     """How many changes in how many benchmarks, and at which risk."""
     series = {track.series for track in result.tracks}
     of_them = _counted(len(series), {result.series[number].key.metric for number in series})
@@ -355,7 +355,7 @@ def headline_of(result: HistoryAnswer, of: int | None = None) -> Iterator[Text]:
         yield Text(f"Of {of_what} without a change at most {at_most} would show one.", "dim")
 
 
-def _said(result: HistoryAnswer, group: CommitChanges) -> Iterator[Text]:
+def _said(result: HistoryResult, group: CommitChanges) -> Iterator[Text]:
     """Whose commit it is, and what was said of it and its changes."""
     commit = group.commit
     by = f" ({commit.author})" if commit.author else ""
@@ -370,7 +370,7 @@ def words_of(said: Triage, commit: Commit, of: str = "") -> str:
     return f"{said.state}{of}{at}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
 
-def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
+def confirmed_alone(result: HistoryResult) -> Iterator[Text]:
     """What the watch has confirmed, at its own risk, and no change shows."""
     sizes = []
     for alarm in result.alarms[:_ALONE]:
@@ -383,7 +383,7 @@ def confirmed_alone(result: HistoryAnswer) -> Iterator[Text]:
         yield Text(f"Confirmed by 'history watch' alone: {', '.join(sizes)}{more}.")
 
 
-def _too_few(result: HistoryAnswer) -> Iterator[Text]:
+def _too_few(result: HistoryResult) -> Iterator[Text]:
     """That benchmarks have too few commits to show a change, or to show any but a large one."""
     lengths: dict[int, int] = {}
     for track in result.tracks:
@@ -403,7 +403,7 @@ def _too_few(result: HistoryAnswer) -> Iterator[Text]:
         yield Text(f"{lacking}: fewer than {LEAST} commits on a machine.")
 
 
-def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
+def _culprit(result: HistoryResult, changes: Sequence[Change]) -> Iterator[str]:
     """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
     place = {sha: i for i, sha in enumerate(result.followed.line)}
     for change in changes:
@@ -421,7 +421,7 @@ def _culprit(result: HistoryAnswer, changes: Sequence[Change]) -> Iterator[str]:
             return
 
 
-def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool, apart: bool) -> Row:
+def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: bool) -> Row:
     """A commit: its only change, or how many there are and by how much; one alone stands above the table."""
     first, several = group.changes[0], len(group.changes) > 1
     series = result.series[first.track.series]
@@ -461,7 +461,7 @@ def _row(result: HistoryAnswer, group: CommitChanges, *, alone: bool, apart: boo
     )
 
 
-def _states(result: HistoryAnswer, group: CommitChanges) -> str:
+def _states(result: HistoryResult, group: CommitChanges) -> str:
     """What became of a commit's changes: of several, of how many of them."""
     states = list(map(result.state, group.changes))
     most = max(states, key=lambda state: (state == STANDS, states.count(state)))
@@ -475,7 +475,7 @@ def _states(result: HistoryAnswer, group: CommitChanges) -> str:
     return f"{today}, {' and '.join(assigned)} on it" if group.stands and assigned else today
 
 
-def today_of(result: HistoryAnswer, change: Change) -> str:
+def today_of(result: HistoryResult, change: Change) -> str:
     """What became of it."""
     if (said := result.decision(change)) is not None:
         return said.state
@@ -491,7 +491,7 @@ def today_of(result: HistoryAnswer, change: Change) -> str:
     return f"now {size} {of_metric(series.key.metric)[worse]}"
 
 
-def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
+def track_report(result: HistoryResult, *, everything: bool = False) -> Report:
     """One benchmark, commit by commit: the last ones, or all."""
     sections = tuple(_of_track(result, track, everything) for track in result.tracks)
     notes = (*confirmed_alone(result), *_too_few(result))
@@ -500,7 +500,7 @@ def track_report(result: HistoryAnswer, *, everything: bool = False) -> Report:
     return replace(whole, notes=notes, hints=hints, sections=sections)
 
 
-def _of_track(result: HistoryAnswer, track: Track, everything: bool) -> Report:
+def _of_track(result: HistoryResult, track: Track, everything: bool) -> Report:
     series = result.series[track.series]
     columns = (Column("commit"), *right("value", "sessions"), Column("subject", names=True, drop=1))
     points = tuple(track.points(0 if everything else max(len(track) - _LAST, 0)))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from speedproof.data.notes import Note
-from speedproof.protocols.caveats import MachineSpeeds
+from msgspec import Struct
+
+from speedproof.data.suite import Pair, Suite
+from speedproof.declaring import proportion_given
+from speedproof.protocols.caveats import MachineSpeeds, caveats_of
 from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
-from speedproof.protocols.results import Hpt, HptBenchmark, RSpeedup, Winner
+from speedproof.protocols.results import Hpt, RSpeedup, Winner
+from speedproof.protocols.units import independent_units
 from speedproof.reporting.model import (
     Cell,
     Column,
@@ -22,17 +27,17 @@ from speedproof.reporting.model import (
     folded,
     hint_of_all,
     right,
+    to_json,
 )
 from speedproof.reporting.names import benchmark_column, labels, spoken
 from speedproof.reporting.notes import caveats as told_caveats
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.numbers import factor, percent, plural, pvalue, values
+from speedproof.reporting.shown import Shown
+from speedproof.stats.scaling import median
 
 if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks
-
-Medians = Mapping[str, tuple[float, float, str]]
-"""By benchmark, the medians of reference and candidate with their unit."""
 
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "warning"}
 _TITLE = 14
@@ -59,94 +64,158 @@ def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, 
     return f"{', '.join([text, *factors])}."
 
 
-def report(
-    result: Hpt,
-    claims: HptClaims | None,
-    reference: str,
-    candidate: str,
-    medians: Medians,
-    caveats: Sequence[Note] = (),
-    *,
-    everything: bool,
-    details: bool,
-    machine: MachineSpeeds | None = None,
-) -> Report:
-    """Two versions over a suite; ``details`` adds bounds of the speedups, ``claims`` what others would claim."""
-    old, new = spoken([reference, candidate])
-    wins, losses, ties = (result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE))
-    shaken = machine is not None
-    counted = (
-        f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
-        f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}."
-    )
-    if not shaken:
-        counted += (
-            f" Confidence that {new} is better: {_floored(1 - result.pvalue_candidate)}; "
-            f"that {old} is better: {_floored(1 - result.pvalue_reference)}."
+class HptResult(Shown, Struct, frozen=True, dict=True):
+    """Hierarchical Performance Testing of two versions. ``print`` shows what ``speedproof hpt`` shows.
+
+    Attributes
+    ----------
+    reference, candidate : str
+        The versions.
+    result : Hpt
+        The whole answer.
+    claimed : callable
+        What other speedups are worth to it: ``claims``, computed when asked.
+    speedups : tuple of float
+        Those that were asked for.
+    pairs : tuple of Pair
+        The samples.
+    problems : tuple of str
+        Benchmarks that were left out, and why.
+    at : callable
+        The same test at another confidence, for ``r_speedup``.
+    machine : MachineSpeeds or None
+        Two speeds of the machine that most benchmarks ran at, which explain what no version does.
+    suite : Suite
+        Whose samples they are.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    >>> found = sp.hpt(suite)
+    >>> found
+    <HptResult: HPT: O3 looks better than O2, with a confidence of only 81.2 %.>
+    >>> found.r_speedup("50%").confidence
+    0.5
+    """
+
+    reference: str
+    candidate: str
+    result: Hpt
+    claimed: Callable[[], HptClaims]
+    speedups: tuple[float, ...]
+    pairs: tuple[Pair, ...]
+    problems: tuple[str, ...]
+    at: Callable[[Sequence[float]], Hpt]
+    machine: MachineSpeeds | None
+    suite: Suite
+
+    @cached_property
+    def claims(self) -> HptClaims:
+        """What other speedups are worth to it."""
+        return self.claimed()
+
+    @property
+    def confidence(self) -> float:
+        """With which the winner outperforms the other version."""
+        return self.result.confidence
+
+    def r_speedup(self, confidence: float | str) -> RSpeedup:
+        """The speedup of the winner that holds with a confidence r."""
+        confidence = proportion_given("confidence", confidence, '0.95 or "95%"')
+        for speedup in self.result.speedups:
+            if speedup.confidence == confidence:
+                return speedup
+        (speedup,) = self.at([confidence]).speedups
+        return speedup
+
+    def as_record(self) -> dict[str, object]:
+        """As in JSON."""
+        return {
+            "reference": self.reference,
+            "candidate": self.candidate,
+            "hpt": self.result,
+            "claims": self.claims,
+            "machine": self.machine,
+        }
+
+    def to_json(self) -> str:
+        """Everything, as the command line writes it."""
+        return to_json("hpt", [self.as_record()])
+
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """The result in words."""
+        reference, candidate, result, machine = self.reference, self.candidate, self.result, self.machine
+        old, new = spoken([reference, candidate])
+        wins, losses, ties = (
+            result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE)
         )
-    style: Style = "warning" if shaken or result.confidence < _SURE else _STYLES[result.winner]
-    first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
-    tests = f" Tests: {result.method}." if details else ""
-    notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
-    notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
-    sure = details and not shaken
-    sections = [_bounds(result)] if sure and result.speedups and result.winner is not Winner.TIE else []
-    if claims is not None and (sure or any(claim.method == "asked" for claim in claims.claims)):
-        sections.append(_claims(claims, old, new, shaken=shaken))
-    table = _benchmarks(result, reference, candidate, medians, folds=not everything)
-    return Report(
-        f"{candidate} against {reference}: HPT",
-        (
-            first,
-            *((Text(counted),) if len(result.benchmarks) > 1 else ()),
-            *told_caveats(caveats),
-            *two_speeds(machine, old, new),
-        ),
-        (table,),
-        tuple(notes),
-        (*hint_of_all("benchmark", table), *(() if details else ("--details: tests, bounds, claims",))),
-        tuple(sections),
-        good=result.winner is not Winner.REFERENCE,
-    )
-
-
-def _benchmarks(result: Hpt, reference: str, candidate: str, medians: Medians, *, folds: bool) -> Table:
-    """A row a benchmark: the winner's by size, then the loser's, then the ties."""
-    names = labels([reference, candidate], _TITLE)
-    shown = {Winner.CANDIDATE: names[1], Winner.REFERENCE: names[0], Winner.TIE: "tie"}
-    order = [Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE]
-    if result.winner is Winner.REFERENCE:
-        order[:2] = order[1::-1]
-    column, named = benchmark_column([b.benchmark for b in result.benchmarks])
-    ordered = sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -abs(b.difference)))
-    rows = [
-        _row(
-            b, named(b.benchmark), shown[b.winner], medians.get(b.benchmark), given=result.scores == AS_GIVEN
+        shaken = machine is not None
+        counted = (
+            f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
+            f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}."
         )
-        for b in ordered
-    ]
-    columns = (column, *right(*names), Column("better score"), *right("p", drop=1))
-    clear = (shown[order[0]], shown[order[1]])
-    return Table.of(columns, folded(rows, *clear, everything=not folds))
+        if not shaken:
+            counted += (
+                f" Confidence that {new} is better: {_floored(1 - result.pvalue_candidate)}; "
+                f"that {old} is better: {_floored(1 - result.pvalue_reference)}."
+            )
+        style: Style = "warning" if shaken or result.confidence < _SURE else _STYLES[result.winner]
+        first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
+        tests = f" Tests: {result.method}." if details else ""
+        notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
+        notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
+        sure = details and not shaken
+        sections = [_bounds(result)] if sure and result.speedups and result.winner is not Winner.TIE else []
+        if sure or self.speedups:
+            sections.append(_claims(self.claims, old, new, shaken=shaken))
+        table = self._benchmarks(everything=everything)
+        yield Report(
+            f"{candidate} against {reference}: HPT",
+            (
+                first,
+                *((Text(counted),) if len(result.benchmarks) > 1 else ()),
+                *told_caveats(caveats_of(self.pairs, (reference, candidate))),
+                *two_speeds(machine, old, new),
+            ),
+            (table,),
+            tuple(notes),
+            (*hint_of_all("benchmark", table), *(() if details else ("--details: tests, bounds, claims",))),
+            tuple(sections),
+            good=result.winner is not Winner.REFERENCE,
+        )
 
+    def _benchmarks(self, *, everything: bool) -> Table:
+        """A row a benchmark: the winner's by size, then the loser's, then the ties."""
+        result, names = self.result, labels([self.reference, self.candidate], _TITLE)
+        shown = {Winner.CANDIDATE: names[1], Winner.REFERENCE: names[0], Winner.TIE: "tie"}
+        order = [Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE]
+        if result.winner is Winner.REFERENCE:
+            order[:2] = order[1::-1]
+        column, named = benchmark_column([b.benchmark for b in result.benchmarks])
+        pairs, rows = {pair.key.benchmark: pair for pair in self.pairs}, []
+        for b in sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -abs(b.difference))):
+            pair, winner = pairs[b.benchmark], shown[b.winner]
+            x, y = independent_units((pair.reference, pair.candidate), "median")
+            ratio = 1 + b.difference  # to the reference's median
+            by = factor(ratio if ratio >= 1 else 1 / ratio if ratio > 0 else math.inf)
+            if result.scores == AS_GIVEN:
+                by = f"by {abs(b.difference):.3g}"
+            better, kind = ("tie", "ties") if b.winner is Winner.TIE else (f"{winner} {by}", winner)
+            sides = values([median(x.values), median(y.values)], x.unit)
+            p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
+            best = Cell(better, _STYLES[b.winner])
+            rows.append(
+                Row.of(named(b.benchmark), *sides, best, p, name=b.benchmark, message=better, kind=kind)
+            )
+        columns = (column, *right(*names), Column("better score"), *right("p", drop=1))
+        return Table.of(
+            columns, folded(rows, *(shown[winner] for winner in order[:2]), everything=everything)
+        )
 
-def _row(
-    b: HptBenchmark, name: Cell, winner: str, medians: tuple[float, float, str] | None, *, given: bool
-) -> Row:
-    sides = values(medians[:2], medians[2]) if medians else ["-", "-"]
-    ratio = 1 + b.difference  # to the reference's median
-    by = (
-        f"by {abs(b.difference):.3g}"
-        if given
-        else factor(ratio if ratio >= 1 else 1 / ratio if ratio > 0 else math.inf)
-    )
-    tie = b.winner is Winner.TIE
-    better = "tie" if tie else f"{winner} {by}"
-    p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
-    kind = "ties" if tie else winner
-    return Row.of(
-        name, *sides, Cell(better, _STYLES[b.winner]), p, name=b.benchmark, message=better, kind=kind
-    )
+    def __repr__(self) -> str:
+        shaken = self.machine is not None
+        return f"<HptResult: {conclusion(self.result, self.reference, self.candidate, shaken=shaken)}>"
 
 
 def _speedup(speedup: RSpeedup) -> str:

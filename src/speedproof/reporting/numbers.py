@@ -92,15 +92,10 @@ def p_is(p: float, least: float = 1e-300) -> str:
     return f"p < {least:g}" if p < least else f"p = {pvalue(p)}"
 
 
-def rounded_up(count: int, digits: int = 2) -> int:
-    """A forecast with the digits that it is good for."""
-    step = int(10 ** max(0, len(str(count)) - digits))
-    return -(-count // step) * step
-
-
 def rough(count: int, digits: int = 2) -> str:
-    """A forecast as text: ``"1,300"``."""
-    return f"{rounded_up(count, digits):,}"
+    """A forecast, rounded up to the digits that it is good for: ``"1,300"``."""
+    step = int(10 ** max(0, len(str(count)) - digits))
+    return f"{-(-count // step) * step:,}"
 
 
 def values(

@@ -8,17 +8,30 @@ digits), so that scripts that read it go on working. The ``.report`` file is the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.protocols.aggregates import LOCATIONS, RANDOM_SELECTION, Location
 from speedproof.protocols.speedup_test import DEFAULT_ALPHA, RowFinding, SuiteReport, SuiteRow
 from speedproof.reporting.formats import write_whole
-from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, hint_of_all
+from speedproof.reporting.model import (
+    Cell,
+    Column,
+    Report,
+    Row,
+    Style,
+    Table,
+    Text,
+    folded,
+    hint_of_all,
+    to_json,
+)
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, level, percent, plural
+from speedproof.reporting.shown import Shown
 from speedproof.reporting.text import render
 from speedproof.reporting.words import PLURALS, direction, interval
 from speedproof.stats.estimate import Estimate
@@ -31,41 +44,112 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def report(suite: SuiteReport, config: str, *, everything: bool, details: bool) -> Report:
-    """How many benchmarks are accelerated and by how much overall; ``details`` adds every warning."""
-    protocols = "as the tool of 2010 computed them" if suite.original else "of the 2013 article"
-    at = (
-        f"at {level(suite.confidence)}"
-        if suite.confidence is not None
-        else "each at its own level, or its highest"
-    )
-    faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
-    known = {location: a.proportion for location, a in suite.accelerated.items()}
-    shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in known.items())
-    sure = level(next(iter(known.values())).confidence)
-    gains = ", ".join(
-        f"{factor(gain.speedup)} by the {PLURALS[location]}"
-        for location, gain in suite.overall.items()
-        if math.isfinite(gain.speedup)
-    )
-    headline = (
-        Text(f"Faster of {plural(len(suite.rows), 'benchmark')}: {faster}", "strong", f"({at})"),
-        Text(f"Share of all such benchmarks that are faster ({sure}): {shares}"),
-        Text(f"Overall speedup: {gains or 'not known'} (weights: {suite.weighting}); protocols {protocols}"),
-    )
-    table = _table(suite, everything=everything)
-    remarks = [Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in suite.rows if row.remarks]
-    hints = [f"--details: warnings on {plural(len(remarks), 'benchmark')}"] if remarks and not details else []
-    parts = [] if suite.original else [_bounds(suite)]
-    parts += [Report("Warnings", tuple(remarks))] if remarks else []
-    return Report(
-        f"Speedup-Test of {config}",
-        headline,
-        (table,),
-        tuple(_notes(suite)),
-        (*hint_of_all("benchmark", table), *hints),
-        tuple(parts) if details else (),
-    )
+class SpeedupTestResult(Shown, Struct, frozen=True):
+    """What the Speedup-Test found. ``print`` shows what ``speedproof suite`` shows.
+
+    Attributes
+    ----------
+    report : SuiteReport
+        Every row and every number over the suite.
+    config : str
+        The configuration.
+    problems : tuple of str
+        What could not be read or compared.
+    notes : tuple of str
+        Remarks made while reading.
+    lost : tuple of str
+        The benchmarks that could not be read or compared at all.
+
+    Examples
+    --------
+    >>> import speedproof as sp
+    >>> found = sp.speedup_test("tests/data/speedup_test_tool/plain.csv")
+    >>> found.config, len(found.report.rows), len(found.problems)
+    ('tests/data/speedup_test_tool/plain.csv', 16, 0)
+    """
+
+    report: SuiteReport
+    config: str
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    lost: tuple[str, ...] = ()
+
+    def write(self, prefix: str) -> list[Path]:
+        """Write PREFIX.report, .out, .warning and .error, as the original tool; each whole or not at all."""
+        (whole,) = self.reports(everything=True, details=True)
+        sheet = render(replace(whole, hints=())).splitlines()
+        suite = self.report
+        contents = {
+            ".report": [whole.title, "", *sheet, "", f"Remark: {RANDOM_SELECTION}"],
+            ".out": _out(suite),
+            ".warning": self.warnings,
+            # The tool of 2010 called weights that it could not use an error, and went on with equal ones.
+            ".error": [*self.problems, *(f"weights: {remark}" for remark in suite.remarks if suite.original)],
+        }
+        written = []
+        for suffix, lines in contents.items():
+            written.append(Path(prefix + suffix))
+            write_whole(written[-1], "".join(f"{line}\n" for line in lines))
+        return written
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The lines of the .warning file: every remark under its benchmark."""
+        lines = [f"weights: {remark}" for remark in self.report.remarks]
+        for row in self.report.rows:
+            if row.remarks:
+                lines += [f"{row.name}:", *(f"  {remark}" for remark in row.remarks)]
+        return (*lines, *(f"left out: {problem}" for problem in self.problems))
+
+    def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
+        """How many benchmarks are accelerated and by how much overall; ``details`` adds every warning."""
+        suite = self.report
+        protocols = "as the tool of 2010 computed them" if suite.original else "of the 2013 article"
+        at = (
+            f"at {level(suite.confidence)}"
+            if suite.confidence is not None
+            else "each at its own level, or its highest"
+        )
+        faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
+        known = {location: a.proportion for location, a in suite.accelerated.items()}
+        shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in known.items())
+        sure = level(next(iter(known.values())).confidence)
+        gains = ", ".join(
+            f"{factor(gain.speedup)} by the {PLURALS[location]}"
+            for location, gain in suite.overall.items()
+            if math.isfinite(gain.speedup)
+        )
+        headline = (
+            Text(f"Faster of {plural(len(suite.rows), 'benchmark')}: {faster}", "strong", f"({at})"),
+            Text(f"Share of all such benchmarks that are faster ({sure}): {shares}"),
+            Text(
+                f"Overall speedup: {gains or 'not known'} (weights: {suite.weighting}); protocols {protocols}"
+            ),
+        )
+        table = _table(suite, everything=everything)
+        remarks = [
+            Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in suite.rows if row.remarks
+        ]
+        hints = (
+            [f"--details: warnings on {plural(len(remarks), 'benchmark')}"] if remarks and not details else []
+        )
+        parts = [] if suite.original else [_bounds(suite)]
+        parts += [Report("Warnings", tuple(remarks))] if remarks else []
+        yield Report(
+            f"Speedup-Test of {self.config}",
+            headline,
+            (table,),
+            tuple(_notes(suite)),
+            (*hint_of_all("benchmark", table), *hints),
+            tuple(parts) if details else (),
+        )
+
+    def to_json(self) -> str:
+        """What ``speedproof suite --json`` writes."""
+        return to_json("suite", [self.report])
+
+    def __repr__(self) -> str:
+        return f"<SpeedupTestResult: {len(self.report.rows)} benchmarks of {self.config}>"
 
 
 def _notes(suite: SuiteReport) -> Iterator[Text]:
@@ -140,33 +224,6 @@ def _bounds(suite: SuiteReport) -> Report:
     rows = ((Cell(r.name, "strong"), cell(r.mean.bounds), cell(r.median.bounds)) for r in suite.rows)
     title = f"Bounds, each at the row's own level, or at {1 - DEFAULT_ALPHA:g}"
     return Report(title, (), (Table.of(columns, rows),))
-
-
-def write_files(prefix: str, suite: SuiteReport, config: str, problems: Sequence[str]) -> tuple[Path, ...]:
-    """Write the four files; each appears whole or not at all."""
-    whole = replace(report(suite, config, everything=True, details=True), hints=())
-    contents = {
-        ".report": [whole.title, "", *render(whole).splitlines(), "", f"Remark: {RANDOM_SELECTION}"],
-        ".out": _out(suite),
-        ".warning": warning_lines(suite, problems),
-        # The tool of 2010 called weights that it could not use an error, and went on with equal ones.
-        ".error": [*problems, *(f"weights: {remark}" for remark in suite.remarks if suite.original)],
-    }
-    written = []
-    for suffix, lines in contents.items():
-        written.append(Path(prefix + suffix))
-        write_whole(written[-1], "".join(f"{line}\n" for line in lines))
-    return tuple(written)
-
-
-def warning_lines(suite: SuiteReport, problems: Sequence[str]) -> Iterator[str]:
-    """The lines of the .warning file: every remark under its benchmark."""
-    yield from (f"weights: {remark}" for remark in suite.remarks)
-    for row in suite.rows:
-        if row.remarks:
-            yield f"{row.name}:"
-            yield from (f"  {remark}" for remark in row.remarks)
-    yield from (f"left out: {problem}" for problem in problems)
 
 
 def _out(suite: SuiteReport) -> Iterator[str]:

@@ -28,7 +28,6 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit
-from speedproof.history.result import STANDS, HistoryAnswer, by_commit
 from speedproof.history.tracks import Track
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.history import (
@@ -40,6 +39,7 @@ from speedproof.reporting.history import (
     today_of,
     words_of,
 )
+from speedproof.reporting.history_results import STANDS, HistoryResult, by_commit
 from speedproof.stats.scaling import middle
 
 _FILES = ("uPlot.js", "uPlot.css", "uPlot.LICENSE.txt", "page.css", "page.js")
@@ -47,13 +47,13 @@ _MARK = '<meta name="generator" content="speedproof">'
 
 
 def write_site(
-    results: Sequence[HistoryAnswer],
+    results: Sequence[HistoryResult],
     folder: str | os.PathLike[str],
     *,
     made: str,
     link: str = "",
     tags: Mapping[str, str] | None = None,
-    branches: Mapping[str, HistoryAnswer] | None = None,
+    branches: Mapping[str, HistoryResult] | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> int:
     """Write the pages of a history; their size in bytes.
@@ -204,7 +204,7 @@ def _beside(track: Track, own: IntArray, commits: Sequence[Commit]) -> tuple[Int
 
 
 def encode_index(
-    results: Sequence[HistoryAnswer],
+    results: Sequence[HistoryResult],
     used: Sequence[int],
     lines: Mapping[int, Sequence[Mapping[str, Any]]],
     *,
@@ -260,7 +260,7 @@ def encode_index(
     }
 
 
-def _change(history: HistoryAnswer, change: Change) -> dict[str, Any]:
+def _change(history: HistoryResult, change: Change) -> dict[str, Any]:
     slower, state = history.slower(change), history.state(change)
     return {
         "f": _digits(change.factor),

@@ -95,7 +95,7 @@ def _shift(pair: Pair, alpha: float) -> dict[str, Any] | None:
         return None
     axis = ratio_axis([ratio for ratio, *_ in rows], [end for _, *ends in rows for end in ends])
     return {
-        "ticks": [[tick.at, tick.label] for tick in axis.labelled()],
+        "ticks": [[at, label] for at, label, _ in axis.labelled()],
         "one": axis.place(1.0),
         "deciles": [[axis.place(end) if 0.0 < end < math.inf else None for end in row] for row in rows],
     }
@@ -241,15 +241,6 @@ _DIGIT, _GAP = 0.64, 0.5
 """The widest digit of the fonts in page.css, and the least room between two labels, in the same unit."""
 
 
-class Tick(Struct, frozen=True):
-    """A round number along an axis."""
-
-    at: float  # in percent of the width
-    label: str  # as shown
-    # The classes ``h0``, ``h1``, ...: at which of :data:`LABEL_WIDTHS` its label would run into another one
-    hidden: str
-
-
 class RatioAxis(Struct, frozen=True):
     """A logarithmic axis, on which a speedup of 2 and one of 1/2 are equally far from 1."""
 
@@ -267,11 +258,12 @@ class RatioAxis(Struct, frozen=True):
             share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return round(_MARGIN + share * (100 - 2 * _MARGIN), 3)
 
-    def labelled(self) -> tuple[Tick, ...]:
-        """Its ticks, each with the widths at which there is no room for its label.
+    def labelled(self) -> list[tuple[float, str, str]]:
+        """Its ticks: place in percent of the width, label, and the classes ``h0``, ``h1``, ... of that.
 
-        At every width as many labels are shown as there is room for: every first, second, third, ... counted
-        from 1, as far as those are evenly spaced.
+        They say at which of :data:`LABEL_WIDTHS` it would run into another one. At every width as many labels are
+        shown as there is room for: every first, second, third, ... counted from 1, as far as those are evenly
+        spaced.
         """
         places = [self.place(tick) for tick in self.ticks]
         labels = [f"{tick:g}" for tick in self.ticks]
@@ -282,10 +274,8 @@ class RatioAxis(Struct, frozen=True):
             next(s for s in steps if _fits([places[i] for i in s], [labels[i] for i in s], width))
             for width in LABEL_WIDTHS
         ]
-        return tuple(
-            Tick(place, label, " ".join(f"h{w}" for w, chosen in enumerate(shown) if i not in chosen))
-            for i, (place, label) in enumerate(zip(places, labels, strict=True))
-        )
+        hidden = (" ".join(f"h{w}" for w, of in enumerate(shown) if i not in of) for i in range(len(labels)))
+        return list(zip(places, labels, hidden, strict=True))
 
 
 def _even(values: Sequence[float]) -> bool:

@@ -1,17 +1,21 @@
-"""What a history shows: tracks, changes, what people said of them, and changes by commit."""
+"""What a history answers: tracks, changes, what people said of them, changes by commit; alarms."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from speedproof.history.alarms import EVERY, LAST, ExportedAlarm, HistoryAlarm, find_alarms
+from speedproof.history.alarms import EVERY, LAST, AlarmAnswer, ExportedAlarm, find_alarms
+from speedproof.history.alarms import HistoryAlarm as HistoryAlarm
 from speedproof.history.changes import Change, least_step
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import DECIDED, StoredSeries, Triage, remeasured, standing
 from speedproof.history.tracks import Track, measured_commits
 from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.reporting.model import Report, to_json
+from speedproof.reporting.shown import Shown
 
 STANDS = "stands"
 
@@ -59,8 +63,44 @@ class ExportedHistory(Struct, frozen=True):
     alarms: tuple[ExportedAlarm, ...]
 
 
-class HistoryAnswer(Struct, frozen=True):
-    """What a history shows; ``sp.HistoryResult`` says what each field is."""
+class HistoryResult(Shown, Struct, frozen=True):
+    """What a history shows. ``print`` shows what ``speedproof history`` shows.
+
+    Attributes
+    ----------
+    store : str
+        Where it is kept.
+    confidence : float
+        Of the changes, all together.
+    commits : tuple of Commit
+        Those followed, in order.
+    series : dict of int to StoredSeries
+        By their numbers in the tracks.
+    tracks : tuple of Track
+        Everything that was followed.
+    changes : tuple of Change
+        What is shown, without what somebody called noise.
+    decisions : tuple of Triage
+        What people said of changes.
+    noise : NoiseFloor or None
+        How much sessions of one commit differ.
+    alarms : tuple of HistoryAlarm
+        What :meth:`History.alarms` confirms, at its own risk, and none of the changes shows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import speedproof as sp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     history = sp.History(Path(folder, "speedproof.db"), repository=folder)
+    ...     file = Path(folder, "run.txt")
+    ...     _ = file.write_text("10.1 10.3 9.9")
+    ...     _ = history.add(file, commit="3f2a9c1", benchmark="sort", unit="ms")
+    ...     found = history.changes()
+    >>> [commit.sha for commit in found.commits], found.changes
+    (['3f2a9c1'], ())
+    """
 
     store: str
     confidence: float
@@ -118,6 +158,19 @@ class HistoryAnswer(Struct, frozen=True):
         """Whether a change is for the worse."""
         return (change.factor > 1.0) != self.series[change.track.series].higher_is_better
 
+    def reports(self, *, everything: bool = False) -> Iterable[Report]:
+        """The result in words, for every format."""
+        from speedproof.reporting.history import overview
+
+        return [overview(self, everything=everything)]
+
+    def to_json(self) -> str:
+        """What ``speedproof history --json`` writes of it."""
+        return to_json("history", [self.exported()])
+
+    def __repr__(self) -> str:
+        return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
+
     def exported(self) -> ExportedHistory:
         """What other programs read."""
         return ExportedHistory(
@@ -162,7 +215,7 @@ class CommitChanges(Struct, frozen=True):
     stands: bool  # whether one of them is neither undone nor decided
 
 
-def by_commit(result: HistoryAnswer) -> tuple[CommitChanges, ...]:
+def by_commit(result: HistoryResult) -> tuple[CommitChanges, ...]:
     """Commits with changes: those that still stand first, the newest first."""
     by_sha: dict[str, list[Change]] = {}
     for change in sorted(result.changes, key=lambda change: -abs(math.log(change.factor))):
@@ -173,3 +226,20 @@ def by_commit(result: HistoryAnswer) -> tuple[CommitChanges, ...]:
         for own in by_sha.values()
     ]
     return tuple(sorted(groups, key=lambda group: (group.stands, order[group.commit.sha]), reverse=True))
+
+
+class AlarmResult(AlarmAnswer, Shown, frozen=True):
+    """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
+
+    def reports(self, *, everything: bool = False) -> Iterable[Report]:
+        """The result in words, for every format."""
+        from speedproof.reporting.history import alarm_report
+
+        return [alarm_report(self, everything=everything)]
+
+    def to_json(self) -> str:
+        """What ``speedproof history watch --json`` writes of it."""
+        return to_json("history", [self.exported()])
+
+    def __repr__(self) -> str:
+        return f"<AlarmResult: {len(self.alarms)} alarms in the last {self.last} of {self.commits} commits>"
