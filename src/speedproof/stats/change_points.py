@@ -16,10 +16,10 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from speedproof.stats.levels import COMPILED, LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
+from speedproof.stats.levels import COMPILED, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
-from speedproof.stats.two_levels import two_levels
+from speedproof.stats.two_levels import MARGIN, share, two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
@@ -94,11 +94,6 @@ class ChangePoint(Struct, frozen=True):
     drift: bool = False
 
 
-def _share(n: int) -> float:
-    """Of the risk, what the test of two levels has: all in few values, then what shows a last three at 1 %."""
-    return min(1.0, max(0.03, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
-
-
 def change_pvalues(x: ArrayLike, *, enough: float = _ALL) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change.
 
@@ -115,17 +110,19 @@ def show_changes(x: ArrayLike, alpha: float) -> BoolArray:
 
 
 def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
-    """The p-values of up to so many changes, and where several levels part unless two are small enough."""
-    rows, n = series.shape
-    share = _share(n)
-    pvalue, splits = two_levels(series).pvalue / share, np.full((rows, 1), n)
-    left = np.flatnonzero(pvalue > enough) if share < 1.0 else ()
+    """The p-values of up to so many changes, and where levels part, by the smaller p-value, unless two show enough."""
+    n = series.shape[1]
+    of_two, plain = share(n), two_levels(series)
+    pvalue, splits = np.minimum(plain.pvalue / of_two, 1.0), plain.splits
+    left = np.flatnonzero(pvalue > enough) if of_two < 1.0 else ()
     if len(left):
-        apart = levels(series[left], most=most, enough=enough * (1.0 - share))
-        pvalue[left] = np.minimum(pvalue[left], apart.pvalue / (1.0 - share))
-        splits = np.full((rows, apart.splits.shape[1]), n)
-        splits[left] = apart.splits
-    return np.minimum(pvalue, 1.0), splits
+        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two))
+        several = np.minimum(apart.pvalue / (1.0 - of_two), 1.0)
+        better = several <= pvalue[left]
+        left = left[better]
+        pvalue[left], splits[left] = several[better], 0
+        splits[left, : apart.splits.shape[1]] = apart.splits[better]
+    return pvalue, splits
 
 
 def find_changes(x: ArrayLike, alpha: float, *, known: float | None = None) -> tuple[ChangePoint, ...]:
@@ -140,7 +137,8 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
-        splits, pvalues = plain.splits.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
+        splits = [[split for split in row if split] for row in plain.splits.tolist()]
+        pvalues = (plain.pvalue / share(series.shape[1])).tolist()
         searches = {
             row: _search(Levelled(series[row], ways[i]), alpha, splits[i], pvalues[i])
             for i, row in enumerate(part.tolist())
@@ -164,13 +162,13 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: Levelled, alpha: float, step: int, apart: float
+    series: Levelled, alpha: float, steps: list[int], apart: float
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
-    splits, rho = yield from _fewest(series, alpha, step if apart <= alpha else None)
-    if splits == [step] and apart <= alpha:
-        possible = places_of_step(usual(series.without([])), step, 0.0, alpha)
-        return (ChangePoint(step, *possible, apart),)
+    splits, rho = yield from _fewest(series, alpha, steps if apart <= alpha else [])
+    if splits == steps and len(steps) == 1 and apart <= alpha:
+        possible = places_of_step(usual(series.without([])), steps[0], 0.0, alpha)
+        return (ChangePoint(steps[0], *possible, apart),)
     pvalues, _ = yield series.alone(splits), 1, _ALL
     if any(line for _, _, line in series.directions(splits)):
         for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
@@ -253,10 +251,10 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
 
 
 def _fewest(
-    series: Levelled, alpha: float, step: int | None
+    series: Levelled, alpha: float, steps: list[int]
 ) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
-    """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
-    splits, without = series.upto(1)[0][0] if step is None else [step], series.without
+    """Splits of which none can be spared, and the dependence that is left; clear steps are tried first."""
+    splits, without = steps or series.upto(1)[0][0], series.without
     for _ in range(_ROUNDS):
         pvalue, more = yield without(splits)[None], None, _ALL
         if float(pvalue[0]) > alpha:
