@@ -74,6 +74,15 @@ class Levelled:
                 self._lines[part] = _is_line(values, left, [b - a for a, b in pairwise(part)])
             yield run[0], run[-1], self._lines[part]
 
+    def left_in(self, splits: list[int]) -> FloatArray:
+        """A row a step: levels brought to one, but for the shorter one beside the step."""
+        heights, ends = self.heights(splits), [0, *splits, self.values.size]
+        rows = np.tile(self.without(splits), (len(splits), 1))
+        for k, row in enumerate(rows):
+            short = k + (ends[k + 2] - ends[k + 1] < ends[k + 1] - ends[k])
+            row[ends[short] : ends[short + 1]] += heights[short] - heights[2 * k + 1 - short]
+        return rows
+
     def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
         """A row a step, or for some of them: the other steps taken out."""
         heights, kept = self.heights(splits), range(len(splits)) if kept is None else kept
@@ -165,7 +174,7 @@ def _search(
     series: Levelled, alpha: float, steps: list[int], apart: float
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
-    splits, rho = yield from _fewest(series, alpha, steps if apart <= alpha else [])
+    splits, rho = yield from _fewest(series, alpha, steps)
     if splits == steps and len(steps) == 1 and apart <= alpha:
         possible = places_of_step(usual(series.without([])), steps[0], 0.0, alpha)
         return (ChangePoint(steps[0], *possible, apart),)
@@ -254,7 +263,7 @@ def _fewest(
     series: Levelled, alpha: float, steps: list[int]
 ) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
     """Splits of which none can be spared, and the dependence that is left; clear steps are tried first."""
-    splits, without = steps or series.upto(1)[0][0], series.without
+    splits, without = list(steps or series.upto(1)[0][0]), series.without
     for _ in range(_ROUNDS):
         pvalue, more = yield without(splits)[None], None, _ALL
         if float(pvalue[0]) > alpha:
@@ -270,11 +279,10 @@ def _fewest(
         ]
         splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
-        fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
-        pvalues, _ = yield np.stack([without(way) for way in fewer]), None, alpha
+        pvalues, _ = yield series.left_in(splits), None, alpha
         if pvalues.max() <= alpha:
             break
-        splits = fewer[int(pvalues.argmax())]
+        del splits[int(pvalues.argmax())]
     return splits, series.upto(len(splits))[-1][1]
 
 

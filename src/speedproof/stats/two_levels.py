@@ -83,6 +83,7 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
         if coarse[row]:
             chance[row] = max(chance[row], _of_chain(n, min(few, n - few)) if runs == 2 else 1.0)
     distance[chance > _RISK * share(n)] = 0.0
+    splits[distance == 0.0] = 0
     return distance, splits, chance
 
 
