@@ -32,7 +32,6 @@ MARGIN = 3
 """Fewest values of a level; two of a series may be odd."""
 _MOST = 5  # turns
 _DEPENDENT, _FAR = 0.6, 8.0  # of the chain; deviations
-_RISK = 0.05
 _SHARES = np.linspace(0.02, 0.5, 49)
 LEAST = 8
 """Fewest values of a series that can show a change."""
@@ -49,8 +48,8 @@ class Levels(Struct, frozen=True):
 
 
 def share(n: int) -> float:
-    """Of the risk of n values, what this test has: all of few, then what shows a last three at 1 %."""
-    return min(1.0, max(0.03, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
+    """Of the risk of n values, what this test has: all of few, then what shows a last three at 1 %, or 15 %."""
+    return min(1.0, max(0.15, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
 def two_levels(x: FloatArray) -> Levels:
@@ -82,7 +81,7 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
         chance[row] = _of_order(n, few, runs)
         if coarse[row]:
             chance[row] = max(chance[row], _of_chain(n, min(few, n - few)) if runs == 2 else 1.0)
-    distance[chance > _RISK * share(n)] = 0.0
+    distance[chance > _of_order(n, MARGIN, 2)] = 0.0  # than that three come first or last
     splits[distance == 0.0] = 0
     return distance, splits, chance
 
