@@ -81,7 +81,8 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
         chance[row] = _of_order(n, few, runs)
         if coarse[row]:
             chance[row] = max(chance[row], _of_chain(n, min(few, n - few)) if runs == 2 else 1.0)
-    distance[chance > _of_order(n, MARGIN, 2)] = 0.0  # than that three come first or last
+    # What is likelier than that three come first or last has to lie as much further apart.
+    distance *= np.sqrt(np.minimum(1.0, _of_order(n, MARGIN, 2) / chance))
     splits[distance == 0.0] = 0
     return distance, splits, chance
 
