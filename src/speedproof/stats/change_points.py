@@ -304,7 +304,7 @@ def _located(
     """
     part = series[start:end]
     low, high = places_of_step(normal_scores(part[None])[0], split - start, rho, alpha)
-    best = place_of_step(part, low, high, part[:low], part[high:])
+    best = place_of_step(part, low, high, part[: split - start], part[split - start :])
     return ChangePoint(start + best, start + low, start + high, pvalue)
 
 
