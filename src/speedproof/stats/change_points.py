@@ -75,12 +75,16 @@ class Levelled:
             yield run[0], run[-1], self._lines[part]
 
     def left_in(self, splits: list[int]) -> FloatArray:
-        """A row a step: levels brought to one, but for the shorter one beside the step."""
-        heights, ends = self.heights(splits), [0, *splits, self.values.size]
+        """A row a step: levels brought to one, but for the shorter one beside the step.
+
+        That is drawn nearer, until all other values tell as little of it as the longer one beside the step does.
+        """
+        heights, n = self.heights(splits), self.values.size
         rows = np.tile(self.without(splits), (len(splits), 1))
-        for k, row in enumerate(rows):
-            short = k + (ends[k + 2] - ends[k + 1] < ends[k + 1] - ends[k])
-            row[ends[short] : ends[short + 1]] += heights[short] - heights[2 * k + 1 - short]
+        levels = [(b - a, a, height) for (a, b), height in zip(pairwise([0, *splits, n]), heights, strict=True)]
+        for row, sides in zip(rows, pairwise(levels), strict=True):
+            (short, start, height), (long, _, other) = sorted(sides)
+            row[start : start + short] += (height - other) * math.sqrt(long * n / ((n - short) * (short + long)))
         return rows
 
     def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
