@@ -484,17 +484,18 @@ static double border_of(const double *ordered, Py_ssize_t n, Py_ssize_t margin) 
     return border;
 }
 
-/* The mean of values between two bounds, and their variance. */
+/* The mean of values between two bounds, and their variance: of equal ones exactly 0. */
 static double mean_of(const double *x, Py_ssize_t n, double low, double high, double *variance) {
+    const double first = drawn(x[0], low, high);
     double mean = 0.0, squares = 0.0;
-    for (Py_ssize_t i = 0; i < n; i++) mean += drawn(x[i], low, high);
+    for (Py_ssize_t i = 0; i < n; i++) mean += drawn(x[i], low, high) - first;
     mean /= (double)n;
     for (Py_ssize_t i = 0; i < n; i++) {
-        const double off = drawn(x[i], low, high) - mean;
+        const double off = drawn(x[i], low, high) - first - mean;
         squares += off * off;
     }
     *variance = squares / (double)(n - 1);
-    return mean;
+    return first + mean;
 }
 
 static const char apart_doc[] =
@@ -517,14 +518,15 @@ static PyObject *apart(PyObject *self, PyObject *arguments) {
         const double *const x = (const double *)values.buf + row * n;
         const double *const ordered = (const double *)sorted.buf + row * n, border = border_of(ordered, n, margin);
         long long *const where = (long long *)splits.buf + row * most, *const count = (long long *)counts.buf + row * 2;
-        Py_ssize_t few = 0, runs = 1, borders = 0, last = 0, odd = 0;
+        Py_ssize_t few = 0, runs = 1, borders = 0, last = 0;
         int before = 0, follow = 1;
         for (Py_ssize_t i = 0; i < n; i++) {
             const Py_ssize_t at = i < 1 ? 1 : i > n - 2 ? n - 2 : i;
             const int low = x[i] <= border;
             const int mostly = (x[at - 1] <= border) + (x[at] <= border) + (x[at + 1] <= border) > 1;
             few += low;
-            odd += low != mostly;
+            /* Only the outermost values may be odd. */
+            if (low != mostly && x[i] > ordered[margin - 2] && x[i] < ordered[n - margin + 1]) follow = 0;
             runs += i > 0 && low != (x[i - 1] <= border);
             if (i > 0 && mostly != before) {
                 follow = follow && borders < most && i - last >= margin;
@@ -533,7 +535,7 @@ static PyObject *apart(PyObject *self, PyObject *arguments) {
             }
             before = mostly;
         }
-        follow = follow && borders > 0 && n - last >= margin && odd < margin && few >= margin && n - few >= margin;
+        follow = follow && borders > 0 && n - last >= margin && few >= margin && n - few >= margin;
         count[0] = few;
         count[1] = runs;
         ((double *)distance.buf)[row] = 0.0;

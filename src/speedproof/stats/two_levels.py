@@ -2,9 +2,9 @@
 
 A scan of ranks cannot tell a step, or one undone, from neighbours that depend on each other before there are some
 20 values a level, however large it is. How far the two groups lie apart can: the values are parted into the two
-groups of least variance, whatever their order. If then the groups take turns, each for three values or more and but
-for two odd values, the distance of their means in deviations of the more scattered group is the statistic. Of
-either group up to two values, the outer quarter, count as the next one: an outlier is one of these and odd.
+groups of least variance, whatever their order. If then the groups take few turns, each for three values or more, the
+distance of their means in deviations of the more scattered group is the statistic. The two largest and the two
+smallest values may be outliers: anywhere, and as far out as the next one only where a level has four values a such.
 
 The grouping knows nothing of the order, so for exchangeable values of any distribution the probability that groups
 of k and n - k alternate in so few runs is that of A. Wald and J. Wolfowitz: the p-value is never below it, and what
@@ -30,7 +30,7 @@ from speedproof.stats.special import ndtr, ndtri
 COMPILED = extension("stats._levels")
 MARGIN = 3
 """Fewest values of a level; two of a series may be odd."""
-_MOST = 5  # turns
+_MOST, _A_TURN = 5, 10  # turns; values for each
 _DEPENDENT, _FAR = 0.6, 8.0  # of the chain; deviations
 _SHARES = np.linspace(0.02, 0.5, 49)
 LEAST = 8
@@ -76,6 +76,7 @@ def separation(x: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
     else:
         for row in range(rows):
             distance[row], counts[row] = _apart(values[row], ordered[row], splits[row])
+    distance[(splits > 0).sum(axis=1) > max(1, n // _A_TURN)] = 0.0
     for row in np.flatnonzero(distance > 0.0).tolist():
         few, runs = counts[row].tolist()
         chance[row] = _of_order(n, few, runs)
@@ -100,13 +101,14 @@ def _apart(x: FloatArray, ordered: FloatArray, splits: IntArray) -> tuple[float,
     lengths = np.diff(turns, prepend=0, append=n)
     if not (0 < turns.size <= _MOST and lengths.min() >= MARGIN and MARGIN <= few <= n - MARGIN):
         return 0.0, counts
-    if (low != mostly).sum() >= MARGIN:
+    odd = x[low != mostly]
+    if ((odd > ordered[MARGIN - 2]) & (odd < ordered[1 - MARGIN])).any():
         return 0.0, counts
     splits[: turns.size] = turns
     lower, upper = ordered[:few], ordered[few:]
     lower = lower.clip(lower[min(few // 4, MARGIN - 1)], None)
     upper = upper.clip(None, upper[-1 - min(upper.size // 4, MARGIN - 1)])
-    spread = float(np.sqrt(max(lower.var(ddof=1), upper.var(ddof=1))))
+    spread = math.sqrt(max(float((level - level[0]).var(ddof=1)) for level in (lower, upper)))  # of equal ones 0
     return (float(upper.mean() - lower.mean()) / spread if spread > 0.0 else math.inf), counts
 
 
