@@ -81,10 +81,14 @@ class Levelled:
         """
         heights, n = self.heights(splits), self.values.size
         rows = np.tile(self.without(splits), (len(splits), 1))
-        levels = [(b - a, a, height) for (a, b), height in zip(pairwise([0, *splits, n]), heights, strict=True)]
+        levels = [
+            (b - a, a, height) for (a, b), height in zip(pairwise([0, *splits, n]), heights, strict=True)
+        ]
         for row, sides in zip(rows, pairwise(levels), strict=True):
             (short, start, height), (long, _, other) = sorted(sides)
-            row[start : start + short] += (height - other) * math.sqrt(long * n / ((n - short) * (short + long)))
+            row[start : start + short] += (height - other) * math.sqrt(
+                long * n / ((n - short) * (short + long))
+            )
         return rows
 
     def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
@@ -123,7 +127,7 @@ def show_changes(x: ArrayLike, alpha: float) -> BoolArray:
 
 
 def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
-    """The p-values of up to so many changes, and where levels part, by the smaller p-value, unless two show enough."""
+    """The p-values of up to so many changes, and where levels part, by the test that shows more."""
     n = series.shape[1]
     of_two, plain = share(n), two_levels(series)
     pvalue, splits = np.minimum(plain.pvalue / of_two, 1.0), plain.splits

@@ -317,7 +317,9 @@ def _chance(n: int, steps: IntArray, splits: IntArray) -> FloatArray:
     """The chance that values on two sides of a border lie in so few runs (A. Wald, J. Wolfowitz, 1940)."""
     upto = np.where(np.arange(splits.shape[1]) < steps[:, None], splits, n)
     one_side = np.diff(upto, prepend=0, append=n)[:, ::2].sum(axis=1).tolist()
-    return np.array([chance_of_runs(n, k, count + 1) for k, count in zip(one_side, steps.tolist(), strict=True)])
+    return np.array(
+        [chance_of_runs(n, k, count + 1) for k, count in zip(one_side, steps.tolist(), strict=True)]
+    )
 
 
 def levels_pvalue(statistic: ArrayLike, n: int) -> FloatArray:

@@ -2,15 +2,16 @@
 
 A scan of ranks cannot tell a step, or one undone, from neighbours that depend on each other before there are some
 20 values a level, however large it is. How far the two groups lie apart can: the values are parted into the two
-groups of least variance, whatever their order. If then the groups take few turns, each for three values or more, the
-distance of their means in deviations of the more scattered group is the statistic. The two largest and the two
-smallest values may be outliers: anywhere, and as far out as the next one only where a level has four values a such.
+groups of least variance, whatever their order. If then the groups take few turns, each for three values or more,
+the distance of their means in deviations of the more scattered group is the statistic. The two largest and the two
+smallest values may be outliers: they may lie anywhere, and in groups of four or more count as the next ones.
 
 The grouping knows nothing of the order, so for exchangeable values of any distribution the probability that groups
-of k and n - k alternate in so few runs is that of A. Wald and J. Wolfowitz: the p-value is never below it, and what
-it says to be likely is no turn. For values that depend on each other it is the tail of the statistic in simulated
-autoregressions (``studies/two_levels_null.py``). Where many values are equal their distance says nothing: there it is
-the chance of one turn in a chain of two states, a normal autoregression of coefficient .6 above or below a border.
+of k and n - k alternate in so few runs is that of A. Wald and J. Wolfowitz: the p-value is never below it, and
+the statistic is the less the likelier that is. For values that depend on each other it is the tail of the statistic
+in simulated autoregressions (``studies/two_levels_null.py``). Where many values are equal their distance says
+nothing: there it is the chance of one turn in a chain of two states, a normal autoregression of coefficient .6 above
+or below a border.
 """
 
 from __future__ import annotations
@@ -93,7 +94,9 @@ def _apart(x: FloatArray, ordered: FloatArray, splits: IntArray) -> tuple[float,
     n, sizes = x.size, np.arange(MARGIN, x.size - MARGIN + 1)
     drawn = ordered.clip(ordered[MARGIN - 1], ordered[-MARGIN])
     sums = (drawn - drawn.mean()).cumsum()[MARGIN - 1 : n - MARGIN]
-    border = ordered[MARGIN - 1 + (sums * sums / (sizes * (n - sizes))).argmax()]  # what lies between is largest
+    border = ordered[
+        MARGIN - 1 + (sums * sums / (sizes * (n - sizes))).argmax()
+    ]  # what lies between is largest
     low = x <= border
     mostly = (low[:-2].astype(int) + low[1:-1] + low[2:] > 1)[[0, *range(n - 2), -1]]
     turns, few = np.flatnonzero(mostly[1:] != mostly[:-1]) + 1, int(low.sum())
@@ -108,7 +111,9 @@ def _apart(x: FloatArray, ordered: FloatArray, splits: IntArray) -> tuple[float,
     lower, upper = ordered[:few], ordered[few:]
     lower = lower.clip(lower[min(few // 4, MARGIN - 1)], None)
     upper = upper.clip(None, upper[-1 - min(upper.size // 4, MARGIN - 1)])
-    spread = math.sqrt(max(float((level - level[0]).var(ddof=1)) for level in (lower, upper)))  # of equal ones 0
+    spread = math.sqrt(
+        max(float((level - level[0]).var(ddof=1)) for level in (lower, upper))
+    )  # of equal ones 0
     return (float(upper.mean() - lower.mean()) / spread if spread > 0.0 else math.inf), counts
 
 
