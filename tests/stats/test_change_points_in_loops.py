@@ -116,10 +116,11 @@ def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
         return []
     apart, steps = both_tests(x, None)[-1]
     splits, rho = fewest(x, alpha, steps)
-    if splits == steps and len(steps) == 1 and apart <= alpha:
+    drifts = any(line for _, _, line in directions(x, splits))
+    if splits == steps and len(steps) == 1 and apart <= alpha and not drifts:
         return [ChangePoint(splits[0], *places_of_step(x - np.median(x), splits[0], 0.0, alpha), apart)]
     (ways,) = best_levels(x[None])
-    if any(line for _, _, line in directions(x, splits)) and len(splits) < len(ways):
+    if drifts and len(splits) < len(ways):
         way, dependence = ways[len(splits)]
         seen = all(shown(levelled(x, way, k), 1) <= alpha for k in range(len(way)))
         if seen and not any(line for _, _, line in directions(x, way)):

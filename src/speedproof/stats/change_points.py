@@ -183,11 +183,12 @@ def _search(
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
     splits, rho = yield from _fewest(series, alpha, steps)
-    if splits == steps and len(steps) == 1 and apart <= alpha:
+    drifts = any(line for _, _, line in series.directions(splits))
+    if splits == steps and len(steps) == 1 and apart <= alpha and not drifts:
         possible = places_of_step(usual(series.without([])), steps[0], 0.0, alpha)
         return (ChangePoint(steps[0], *possible, apart),)
     pvalues, _ = yield series.alone(splits), 1, _ALL
-    if any(line for _, _, line in series.directions(splits)):
+    if drifts:
         for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
             shown, _ = yield series.alone(way), 1, _ALL
             if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
