@@ -6,12 +6,12 @@ groups of least variance, whatever their order. If then the groups take few turn
 the distance of their means in deviations of the more scattered group is the statistic. The two largest and the two
 smallest values may be outliers: they may lie anywhere, and in groups of four or more count as the next ones.
 
-The grouping knows nothing of the order, so for exchangeable values of any distribution the probability that groups
-of k and n - k alternate in so few runs is that of A. Wald and J. Wolfowitz: the p-value is never below it, and
-the statistic is the less the likelier that is. For values that depend on each other it is the tail of the statistic
-in simulated autoregressions (``studies/two_levels_null.py``). Where many values are equal their distance says
-nothing: there it is the chance of one turn in a chain of two states, a normal autoregression of coefficient .6 above
-or below a border.
+The grouping knows nothing of the order, so for exchangeable values of any distribution the probability that
+groups of k and n - k alternate in so few runs is that of A. Wald and J. Wolfowitz: the p-value is never below
+it, and the statistic is the less the likelier that is. For values that depend on each other it is the tail of
+the statistic in simulated autoregressions (``studies/two_levels_null.py``). Where many values are equal their
+distance says nothing: there it is the chance of one turn in a chain of two states, a normal autoregression of
+coefficient .6 above or below a border.
 """
 
 from __future__ import annotations
