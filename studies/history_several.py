@@ -27,6 +27,10 @@ CHANGES: dict[str, tuple[int, Steps, float, float]] = {  # commits, changes, noi
     "40 commits, +10 % at 13, undone at 26": (40, {13: 1.10, 26: 1 / 1.10}, 0.01, 0.0),
     "36 commits, +10 % at 12, undone at 24": (36, {12: 1.10, 24: 1 / 1.10}, 0.01, 0.0),
     "30 commits, +10 % at 10, undone at 20": (30, {10: 1.10, 20: 1 / 1.10}, 0.01, 0.0),
+    "20 commits, +10 % at 7, undone at 12": (20, {7: 1.10, 12: 1 / 1.10}, 0.01, 0.0),
+    "40 commits, +20 % at 14, undone at 24": (40, {14: 1.20, 24: 1 / 1.20}, 0.01, 0.0),
+    "the same, the second 2.5 times as slow": (40, {14: 1.20, 24: 1 / 1.20}, 0.01, 0.0),
+    "the same, the second and the 19th": (40, {14: 1.20, 24: 1 / 1.20}, 0.01, 0.0),
     "60 commits, +9, -5, +6 %, .7 % noise": (60, {15: 1.09, 30: 0.95, 45: 1.06}, 0.007, 0.0),
     "55 commits, +9, -5, +6 %, .7 % noise": (55, {15: 1.09, 30: 0.95, 45: 1.06}, 0.007, 0.0),
     "45 commits, +10 %, undone and again": (45, {11: 1.10, 22: 1 / 1.10, 34: 1.10}, 0.01, 0.0),
@@ -47,6 +51,8 @@ CHANGES: dict[str, tuple[int, Steps, float, float]] = {  # commits, changes, noi
     "100 commits, +2 %": (100, {50: 1.02}, 0.01, 0.0),
     "100 commits, +5 %": (100, {50: 1.05}, 0.01, 0.0),
 }
+
+OUTLIERS = {"the same, the second 2.5 times as slow": [1], "the same, the second and the 19th": [1, 18]}
 
 DEVIATIONS = (3, 5, 10, 20)
 RISES = {  # commits, first and last of the rise, autoregression
@@ -83,6 +89,7 @@ def found(name: str, series: int) -> tuple[float, float]:
     level = np.ones(n)
     for place, factor in steps.items():
         level[place:] *= factor
+    level[OUTLIERS.get(name, [])] *= 2.5
     rng = np.random.default_rng([n, len(name)])
     hits = extra = 0
     for row in level * (1.0 + noise * autoregressive(rng, (series, n), rho)):

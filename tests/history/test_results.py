@@ -374,17 +374,17 @@ def test_a_drift_that_is_confirmed_stands_as_long_as_it_goes_on() -> None:
 
 
 def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
-    """Of ten deviations undone in 15 commits of 26 the history shows nothing, and says what the watch knows."""
-    level = np.array(noisy(6, 0.0, 0, n=26))
-    level[14:23] += 0.1
-    tracks = followed(level.tolist(), commits=COMMITS[:26])
+    """Of ten deviations undone after 4 commits of 19 the history shows nothing, and says what the watch knows."""
+    level = np.array(noisy(6, 0.0, 0, n=19))
+    level[12:16] += 0.1
+    tracks = followed(level.tolist(), commits=COMMITS[:19])
     changes = find_history_changes(tracks)
     alone = beyond_changes(tracks, KNOWN, (), changes)
     every = [a for a in alarms_of(tracks, last=30) if a.confirmed and a.undone is None]
     shown = {sha for change in changes for sha in change.track.near(change.points[1], change.possible)}
     assert [a.bad for a in alone] == [a.bad for a in every if a.bad.sha not in shown]
     assert alone
-    found = HistoryResult("s.db", 0.95, tuple(COMMITS[:26]), KNOWN, tracks, changes, (), None, alone)
+    found = HistoryResult("s.db", 0.95, tuple(COMMITS[:19]), KNOWN, tracks, changes, (), None, alone)
     told = render(overview(found))
     assert f"; the watch has confirmed {len(alone)} alarm" in " ".join(told.split()), "in the headline, too"
     assert "Confirmed by 'history watch' alone: sort 1." in told

@@ -13,7 +13,6 @@ from scipy import linalg, stats
 from speedproof.stats import levels as module
 from speedproof.stats.change_points import change_pvalues, show_changes
 from speedproof.stats.levels import (
-    MARGIN,
     best_levels,
     cheap_steps,
     least_squares,
@@ -22,6 +21,7 @@ from speedproof.stats.levels import (
     places_of_step,
 )
 from speedproof.stats.normal_scores import normal_scores, power
+from speedproof.stats.two_levels import MARGIN, chance_of_runs
 
 Series = npt.NDArray[np.float64]
 COEFFICIENTS = np.array([0.0, 0.3, 0.7])
@@ -219,7 +219,7 @@ def test_the_chance_of_few_runs_against_counting(n: int, k: int) -> None:
         for chosen in itertools.combinations(range(n), k)
     ]
     for runs in range(2, 8):
-        assert module._runs(n, k, runs) == pytest.approx(counts.count(runs) / len(counts))
+        assert chance_of_runs(n, k, runs) == pytest.approx(counts.count(runs) / len(counts))
 
 
 def naive_places(x: Series, most: int) -> list[int]:

@@ -1,20 +1,25 @@
 """Two levels of short series against counting, simulation and the step that nobody may overlook."""
 
 import itertools
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from speedproof.stats import two_levels as module
-from speedproof.stats.change_points import change_pvalues, find_changes
+from speedproof.stats.change_points import all_changes, change_pvalues, find_changes
 from speedproof.stats.two_levels import separation, two_levels
 
 
 @pytest.mark.parametrize(("n", "low"), [(8, 3), (8, 4), (9, 4), (10, 3)])
 def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
-    """Of all ways to order two far groups 2 in C(n, k) lie on two levels, and the p-value says at least that."""
+    """Of all ways to order two far groups 2 in C(n, k) lie on two levels, and the p-value says at least that.
+
+    No more of all ways have a p-value than it says.
+    """
     rng = np.random.default_rng([n, low])
     values = np.concatenate([rng.normal(0, 1, low), rng.normal(1000, 1, n - low)])
     orders = []
@@ -24,8 +29,26 @@ def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
         order[[i for i in range(n) if i not in places]] = values[low:]
         orders.append(order)
     found = two_levels(np.array(orders))
-    assert (found.statistic > 0).sum() == 2
     assert found.pvalue.min() == pytest.approx(2 / math.comb(n, low))
+    assert (found.pvalue == found.pvalue.min()).sum() == 2
+    ordered = np.sort(found.pvalue)
+    share = np.searchsorted(ordered, ordered * (1 + 1e-9), side="right") / ordered.size
+    assert (share <= ordered * (1 + 1e-9)).all()
+
+
+def test_the_tail_beyond_the_table_is_a_power_law() -> None:
+    """Through the last level and the last but two, whatever the distance; between two sizes of the worse."""
+    table = json.loads(Path(module.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
+    levels, rows = table["levels"], dict(zip(table["sizes"], table["quantiles"], strict=True))
+    noise = np.random.default_rng(4).normal(size=60)
+    for n, around in ((50, (50,)), (60, (50, 100))):
+        quantiles = [max(rows[size][k] for size in around) for k in range(len(levels))]
+        slope = math.log(levels[-1] / levels[-3]) / math.log(quantiles[-1] / quantiles[-3])
+        for step in (12.0, 20.0, 60.0):
+            found = two_levels((noise[:n] + step * (np.arange(n) >= 25))[None])
+            distance = float(found.statistic[0])
+            assert distance > quantiles[-1]
+            assert found.pvalue[0] == pytest.approx(levels[-1] * (distance / quantiles[-1]) ** slope)
 
 
 @pytest.mark.parametrize("n", [8, 12, 20])
@@ -95,46 +118,103 @@ def test_equal_values_against_a_simulated_chain(share: float, n: int, k: int) ->
     assert at == pytest.approx(both / share, abs=1e-4)
 
 
-def naive_levels(x: list[float]) -> tuple[float, int]:
-    """Two groups of least variance by value, each of three or more; their distance if one follows the other."""
+def naive_levels(x: list[float]) -> tuple[float, list[int]]:
+    """Two groups of least variance by value, each of three or more; their distance if they take turns."""
     n, ordered = len(x), sorted(x)
+    drawn = [min(max(v, ordered[2]), ordered[-3]) for v in ordered]
 
     def squares(part: list[float]) -> float:
         return sum((v - sum(part) / len(part)) ** 2 for v in part)
 
-    low = min(range(3, n - 2), key=lambda k: squares(ordered[:k]) + squares(ordered[k:]))
+    low = min(range(3, n - 2), key=lambda k: squares(drawn[:k]) + squares(drawn[k:]))
     first = [v <= ordered[low - 1] for v in x]
-    changes = [k for k in range(1, n) if first[k] != first[k - 1]]
-    if len(changes) != 1 or not 3 <= changes[0] <= n - 3:
-        return 0.0, changes[0] if changes else n
-    one, two = x[: changes[0]], x[changes[0] :]
-    gap = abs(sum(one) / len(one) - sum(two) / len(two))
-    return gap / math.sqrt((squares(one) + squares(two)) / (n - 2)), changes[0]
+    neighbours = [first[min(max(k, 1), n - 2) - 1 :][:3] for k in range(n)]
+    mostly = [sum(three) >= 2 for three in neighbours]
+    turns = [k for k in range(1, n) if mostly[k] != mostly[k - 1]]
+    if any(first[k] != mostly[k] and x[k] not in [*ordered[:2], *ordered[-2:]] for k in range(n)):
+        return 0.0, []
+    ends, lower, upper = [0, *turns, n], ordered[: sum(first)], ordered[sum(first) :]
+    if (
+        not 1 <= len(turns) <= max(1, min(5, n // 10))
+        or min(np.diff(ends)) < 3
+        or min(len(lower), len(upper)) < 3
+    ):
+        return 0.0, []
+    few, many = min(2, len(lower) // 4), min(2, len(upper) // 4)
+    lower = [max(v, lower[few]) for v in lower]
+    upper = [min(v, upper[-1 - many]) for v in upper]
+    deviation = max(np.std(lower, ddof=1), np.std(upper, ddof=1))
+    distance = float(np.mean(upper) - np.mean(lower)) / float(deviation) if deviation else math.inf
+    runs, k = 1 + sum(a != b for a, b in itertools.pairwise(first)), sum(first)
+    likely = sum(of_runs(n, k, fewer) for fewer in range(2, runs + 1)) * math.comb(n, 3) / 2
+    return distance / math.sqrt(max(1.0, likely)), turns
 
 
-@pytest.mark.parametrize("n", [8, 9, 12, 25])
-@pytest.mark.parametrize("digits", [None, 0])
-def test_two_levels(n: int, digits: int | None) -> None:
-    rng = np.random.default_rng(n)
-    steps = rng.integers(2, n - 1, 40)
-    x = rng.standard_normal((40, n)) + np.where(np.arange(n) >= steps[:, None], 4.0, 0.0) * rng.choice(
-        [-1, 1], (40, 1)
-    )
-    x = x if digits is None else np.round(x)
-    distance, split, coarse = separation(x)
+def of_runs(n: int, k: int, runs: int) -> float:
+    """The chance of so many runs: the hypergeometric ways of parting k and n - k values into them."""
+
+    def ways(first: int, second: int) -> int:
+        return math.comb(first - 1, (runs + 1) // 2 - 1) * math.comb(second - 1, runs // 2 - 1)
+
+    return (ways(k, n - k) + ways(n - k, k)) / math.comb(n, k)
+
+
+@pytest.mark.parametrize("n", [8, 9, 12, 25, 40])
+@pytest.mark.parametrize("digits", [None, 1])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_two_levels(n: int, digits: int | None, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not compiled:
+        monkeypatch.setattr(module, "COMPILED", None)
+    rng, time = np.random.default_rng(n), np.arange(n)
+    steps, more = np.sort(rng.integers(2, n - 1, (2, 60, 1)), axis=0)
+    shape = (time >= steps) & ((time < more) | (rng.random((60, 1)) < 0.5))
+    x = rng.standard_normal((60, n)) + np.where(shape, 5.0, 0.0) * rng.choice([-1, 1], (60, 1))
+    x[::3, rng.integers(n)] += 30.0
+    x = x if digits is None else np.round(x, digits)
+    distance, splits, _ = separation(x)
     assert (distance > 0).sum() > 5
     for row, series in enumerate(x.tolist()):
-        expected, at = naive_levels(series)
-        assert distance[row] == pytest.approx(expected, rel=1e-9)
-        assert distance[row] == 0.0 or split[row] == at
-        assert coarse[row] == (len(set(series)) < n / 2)
+        if 2 * len(set(series)) >= n:
+            expected, turns = naive_levels(series)
+            assert distance[row] == pytest.approx(expected, rel=1e-9)
+            assert [split for split in splits[row].tolist() if split] == turns
     whole = two_levels(x)
     assert whole.statistic.tolist() == distance.tolist()
     assert ((whole.pvalue < 1.0) <= (distance > 0.0)).all()
 
 
+@pytest.mark.parametrize(
+    ("n", "begin", "end"), [(20, 7, 12), (30, 10, 18), (40, 14, 24), (40, 24, 32), (60, 12, 24)]
+)
+@pytest.mark.parametrize("step", [10.0, 20.0])
+def test_what_was_undone_shows_by_its_size(n: int, begin: int, end: int, step: float) -> None:
+    """A step of ten deviations or more and its undoing are found in nine of ten series, at their commits, and
+    beside one value far out in eight of ten of thirty values or more."""
+    time = np.arange(n)
+    for outliers, least in (([], 18), ([begin // 2], 16 * (n >= 30)), ([(begin + end) // 2], 16 * (n >= 30))):
+        x = np.random.default_rng([n, begin]).standard_normal((20, n))
+        x += step * ((time >= begin) & (time < end))
+        x[:, outliers] += 92.0
+        found = all_changes(x, 0.05, change_pvalues(x))
+        assert sum([change.split for change in changes] == [begin, end] for changes in found) >= least
+
+
+@pytest.mark.parametrize("n", [20, 30, 40, 60])
+@pytest.mark.parametrize("kind", ["normal", "bimodal", "far values"])
+def test_groups_in_any_order_take_turns_no_more_often_than_said(n: int, kind: str) -> None:
+    """Of exchangeable values, however far apart the groups are (4 standard errors)."""
+    rng, runs = np.random.default_rng([n, len(kind)]), 20_000
+    x = rng.standard_normal((runs, n))
+    if kind != "normal":
+        x += 50.0 * (rng.random((runs, n)) < (0.3 if kind == "bimodal" else 3 / n))
+    pvalues = two_levels(x).pvalue
+    for alpha in (0.05, 0.01, 0.001):
+        assert (pvalues <= alpha).mean() <= alpha + 4 * math.sqrt(alpha / runs)
+
+
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_fewer_than_eight_values_have_no_levels(n: int) -> None:
     found = two_levels(np.arange(3.0 * n).reshape(3, n))
-    assert (found.statistic.tolist(), found.splits.tolist()) == ([0.0] * 3, [n] * 3)
+    assert found.statistic.tolist() == [0.0] * 3
+    assert not found.splits.any()
     assert found.pvalue.tolist() == [1.0] * 3

@@ -461,11 +461,19 @@ static PyObject *place(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
-/* Of ordered values the largest of the lower of two groups, those of least variance of at least `margin` each. */
+static double drawn(double value, double low, double high) {
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Of ordered values the largest of the lower of two groups, those of least variance of at least `margin` each. Fewer
+   than that are no group: they count as the next one. */
 static double border_of(const double *ordered, Py_ssize_t n, Py_ssize_t margin) {
-    double sum = 0.0, most = -1.0, border = ordered[0];
+    const double low = ordered[margin - 1], high = ordered[n - margin];
+    double mean = 0.0, sum = 0.0, most = -1.0, border = ordered[0];
+    for (Py_ssize_t i = 0; i < n; i++) mean += drawn(ordered[i], low, high);
+    mean /= (double)n;
     for (Py_ssize_t i = 0; i < n - margin; i++) {
-        sum += ordered[i];
+        sum += drawn(ordered[i], low, high) - mean;
         if (i + 1 < margin) continue;
         const double between = sum * sum / ((double)(i + 1) * (double)(n - i - 1));
         if (between > most) {
@@ -476,47 +484,75 @@ static double border_of(const double *ordered, Py_ssize_t n, Py_ssize_t margin) 
     return border;
 }
 
+/* The mean of values between two bounds, and their variance: of equal ones exactly 0. */
+static double mean_of(const double *x, Py_ssize_t n, double low, double high, double *variance) {
+    const double first = drawn(x[0], low, high);
+    double mean = 0.0, squares = 0.0;
+    for (Py_ssize_t i = 0; i < n; i++) mean += drawn(x[i], low, high) - first;
+    mean /= (double)n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const double off = drawn(x[i], low, high) - first - mean;
+        squares += off * off;
+    }
+    *variance = squares / (double)(n - 1);
+    return first + mean;
+}
+
 static const char apart_doc[] =
-    "apart(centred, ordered, n, margin, distance, split): of every row how far its two levels lie apart, and how many "
-    "values are on the first; see two_levels.py.";
+    "apart(values, ordered, n, margin, most, distance, splits, counts): of every row how far its two levels lie apart, "
+    "where they follow each other, how many values are on the lower, in how many runs; see two_levels.py.";
 
 static PyObject *apart(PyObject *self, PyObject *arguments) {
-    Py_buffer centred, ordered, distance, split;
-    Py_ssize_t n, margin;
+    Py_buffer values, sorted, distance, splits, counts;
+    Py_ssize_t n, margin, most;
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "y*y*nnw*w*:apart", &centred, &ordered, &n, &margin, &distance, &split))
+    if (!PyArg_ParseTuple(arguments, "y*y*nnnw*w*w*:apart", &values, &sorted, &n, &margin, &most, &distance, &splits,
+                          &counts))
         return NULL;
-    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = n > 0 ? centred.len / size / n : 0;
-    const int fits = margin > 0 && n >= 2 * margin && centred.len == rows * n * size && ordered.len == centred.len &&
-                     distance.len == rows * size && split.len == rows * (Py_ssize_t)sizeof(long long);
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = n > 0 ? values.len / size / n : 0;
+    const int fits = margin > 1 && most > 0 && n >= 2 * margin && values.len == rows * n * size &&
+                     sorted.len == values.len && distance.len == rows * size &&
+                     splits.len == rows * most * (Py_ssize_t)sizeof(long long) &&
+                     counts.len == rows * 2 * (Py_ssize_t)sizeof(long long);
     for (Py_ssize_t row = 0; fits && row < rows; row++) {
-        const double *const x = (const double *)centred.buf + row * n;
-        const double border = border_of((const double *)ordered.buf + row * n, n, margin);
-        Py_ssize_t few = x[0] <= border, borders = 0;
-        for (Py_ssize_t i = 1; i < n; i++) {
-            few += x[i] <= border;
-            borders += (x[i] <= border) != (x[i - 1] <= border);
-        }
-        const Py_ssize_t first = x[0] <= border ? few : n - few;
-        double *const gap = (double *)distance.buf + row;
-        ((long long *)split.buf)[row] = first;
-        *gap = 0.0;
-        if (borders != 1 || first < margin || first > n - margin) continue;
-        double before = 0.0, after = 0.0, left = 0.0;
-        for (Py_ssize_t i = 0; i < first; i++) before += x[i];
-        for (Py_ssize_t i = first; i < n; i++) after += x[i];
-        before /= (double)first;
-        after /= (double)(n - first);
+        const double *const x = (const double *)values.buf + row * n;
+        const double *const ordered = (const double *)sorted.buf + row * n, border = border_of(ordered, n, margin);
+        long long *const where = (long long *)splits.buf + row * most, *const count = (long long *)counts.buf + row * 2;
+        Py_ssize_t few = 0, runs = 1, borders = 0, last = 0;
+        int before = 0, follow = 1;
         for (Py_ssize_t i = 0; i < n; i++) {
-            const double off = x[i] - (i < first ? before : after);
-            left += off * off;
+            const Py_ssize_t at = i < 1 ? 1 : i > n - 2 ? n - 2 : i;
+            const int low = x[i] <= border;
+            const int mostly = (x[at - 1] <= border) + (x[at] <= border) + (x[at + 1] <= border) > 1;
+            few += low;
+            /* Only the outermost values may be odd. */
+            if (low != mostly && x[i] > ordered[margin - 2] && x[i] < ordered[n - margin + 1]) follow = 0;
+            runs += i > 0 && low != (x[i - 1] <= border);
+            if (i > 0 && mostly != before) {
+                follow = follow && borders < most && i - last >= margin;
+                if (follow) where[borders++] = i;
+                last = i;
+            }
+            before = mostly;
         }
-        *gap = left > 0.0 ? fabs(after - before) / sqrt(left / (double)(n - 2)) : INFINITY;
+        follow = follow && borders > 0 && n - last >= margin && few >= margin && n - few >= margin;
+        count[0] = few;
+        count[1] = runs;
+        ((double *)distance.buf)[row] = 0.0;
+        if (!follow) continue;
+        const Py_ssize_t many = n - few, outer = few / 4 < margin ? few / 4 : margin - 1,
+                         upper = many / 4 < margin ? many / 4 : margin - 1;
+        double one, two;
+        const double below = mean_of(ordered, few, ordered[outer], ordered[few - 1], &one);
+        const double above = mean_of(ordered + few, many, ordered[few], ordered[n - 1 - upper], &two);
+        one = one > two ? one : two;
+        ((double *)distance.buf)[row] = one > 0.0 ? (above - below) / sqrt(one) : INFINITY;
     }
-    PyBuffer_Release(&centred);
-    PyBuffer_Release(&ordered);
+    PyBuffer_Release(&values);
+    PyBuffer_Release(&sorted);
     PyBuffer_Release(&distance);
-    PyBuffer_Release(&split);
+    PyBuffer_Release(&splits);
+    PyBuffer_Release(&counts);
     if (fits) return Py_NewRef(Py_None);
     PyErr_SetString(PyExc_ValueError, "sizes differ");
     return NULL;

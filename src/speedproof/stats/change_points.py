@@ -16,10 +16,10 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from speedproof.stats.levels import COMPILED, LEAST, MARGIN, MOST_SPLITS, best_levels, levels, places_of_step
+from speedproof.stats.levels import COMPILED, MOST_SPLITS, best_levels, levels, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
-from speedproof.stats.two_levels import two_levels
+from speedproof.stats.two_levels import MARGIN, share, two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
@@ -74,6 +74,23 @@ class Levelled:
                 self._lines[part] = _is_line(values, left, [b - a for a, b in pairwise(part)])
             yield run[0], run[-1], self._lines[part]
 
+    def left_in(self, splits: list[int]) -> FloatArray:
+        """A row a step: levels brought to one, but for the shorter one beside the step.
+
+        That is drawn nearer, until all other values tell as little of it as the longer one beside the step does.
+        """
+        heights, n = self.heights(splits), self.values.size
+        rows = np.tile(self.without(splits), (len(splits), 1))
+        levels = [
+            (b - a, a, height) for (a, b), height in zip(pairwise([0, *splits, n]), heights, strict=True)
+        ]
+        for row, sides in zip(rows, pairwise(levels), strict=True):
+            (short, start, height), (long, _, other) = sorted(sides)
+            row[start : start + short] += (height - other) * math.sqrt(
+                long * n / ((n - short) * (short + long))
+            )
+        return rows
+
     def alone(self, splits: list[int], kept: Sequence[int] | None = None) -> FloatArray:
         """A row a step, or for some of them: the other steps taken out."""
         heights, kept = self.heights(splits), range(len(splits)) if kept is None else kept
@@ -94,11 +111,6 @@ class ChangePoint(Struct, frozen=True):
     drift: bool = False
 
 
-def _share(n: int) -> float:
-    """Of the risk, what the test of two levels has: all in few values, then what shows a last three at 1 %."""
-    return min(1.0, max(0.03, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
-
-
 def change_pvalues(x: ArrayLike, *, enough: float = _ALL) -> FloatArray:
     """Of each of several series of equal length, shape (rows, n): the p-value of any change.
 
@@ -115,17 +127,19 @@ def show_changes(x: ArrayLike, alpha: float) -> BoolArray:
 
 
 def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
-    """The p-values of up to so many changes, and where several levels part unless two are small enough."""
-    rows, n = series.shape
-    share = _share(n)
-    pvalue, splits = two_levels(series).pvalue / share, np.full((rows, 1), n)
-    left = np.flatnonzero(pvalue > enough) if share < 1.0 else ()
+    """The p-values of up to so many changes, and where levels part, by the test that shows more."""
+    n = series.shape[1]
+    of_two, plain = share(n), two_levels(series)
+    pvalue, splits = np.minimum(plain.pvalue / of_two, 1.0), plain.splits
+    left = np.flatnonzero(pvalue > enough) if of_two < 1.0 else ()
     if len(left):
-        apart = levels(series[left], most=most, enough=enough * (1.0 - share))
-        pvalue[left] = np.minimum(pvalue[left], apart.pvalue / (1.0 - share))
-        splits = np.full((rows, apart.splits.shape[1]), n)
-        splits[left] = apart.splits
-    return np.minimum(pvalue, 1.0), splits
+        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two))
+        several = np.minimum(apart.pvalue / (1.0 - of_two), 1.0)
+        better = several <= pvalue[left]
+        left = left[better]
+        pvalue[left], splits[left] = several[better], 0
+        splits[left, : apart.splits.shape[1]] = apart.splits[better]
+    return pvalue, splits
 
 
 def find_changes(x: ArrayLike, alpha: float, *, known: float | None = None) -> tuple[ChangePoint, ...]:
@@ -140,7 +154,8 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
-        splits, pvalues = plain.splits.tolist(), (plain.pvalue / _share(series.shape[1])).tolist()
+        splits = [[split for split in row if split] for row in plain.splits.tolist()]
+        pvalues = (plain.pvalue / share(series.shape[1])).tolist()
         searches = {
             row: _search(Levelled(series[row], ways[i]), alpha, splits[i], pvalues[i])
             for i, row in enumerate(part.tolist())
@@ -164,15 +179,16 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: Levelled, alpha: float, step: int, apart: float
+    series: Levelled, alpha: float, steps: list[int], apart: float
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
-    splits, rho = yield from _fewest(series, alpha, step if apart <= alpha else None)
-    if splits == [step] and apart <= alpha:
-        possible = places_of_step(usual(series.without([])), step, 0.0, alpha)
-        return (ChangePoint(step, *possible, apart),)
+    splits, rho = yield from _fewest(series, alpha, steps)
+    drifts = any(line for _, _, line in series.directions(splits))
+    if splits == steps and len(steps) == 1 and apart <= alpha and not drifts:
+        possible = places_of_step(usual(series.without([])), steps[0], 0.0, alpha)
+        return (ChangePoint(steps[0], *possible, apart),)
     pvalues, _ = yield series.alone(splits), 1, _ALL
-    if any(line for _, _, line in series.directions(splits)):
+    if drifts:
         for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
             shown, _ = yield series.alone(way), 1, _ALL
             if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
@@ -253,10 +269,10 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
 
 
 def _fewest(
-    series: Levelled, alpha: float, step: int | None
+    series: Levelled, alpha: float, steps: list[int]
 ) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
-    """Splits of which none can be spared, and the dependence that is left; a clear step is tried first."""
-    splits, without = series.upto(1)[0][0] if step is None else [step], series.without
+    """Splits of which none can be spared, and the dependence that is left; clear steps are tried first."""
+    splits, without = list(steps or series.upto(1)[0][0]), series.without
     for _ in range(_ROUNDS):
         pvalue, more = yield without(splits)[None], None, _ALL
         if float(pvalue[0]) > alpha:
@@ -272,11 +288,10 @@ def _fewest(
         ]
         splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
-        fewer = [splits[:k] + splits[k + 1 :] for k in range(len(splits))]
-        pvalues, _ = yield np.stack([without(way) for way in fewer]), None, alpha
+        pvalues, _ = yield series.left_in(splits), None, alpha
         if pvalues.max() <= alpha:
             break
-        splits = fewer[int(pvalues.argmax())]
+        del splits[int(pvalues.argmax())]
     return splits, series.upto(len(splits))[-1][1]
 
 
@@ -298,7 +313,7 @@ def _located(
     """
     part = series[start:end]
     low, high = places_of_step(normal_scores(part[None])[0], split - start, rho, alpha)
-    best = place_of_step(part, low, high, part[:low], part[high:])
+    best = place_of_step(part, low, high, part[: split - start], part[split - start :])
     return ChangePoint(start + best, start + low, start + high, pvalue)
 
 

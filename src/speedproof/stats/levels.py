@@ -25,11 +25,9 @@ import numpy as np
 
 from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray, extension
 from speedproof.stats.normal_scores import normal_scores, power
-from speedproof.stats.two_levels import Levels, null_table, upper_tail
+from speedproof.stats.two_levels import MARGIN, Levels, chance_of_runs, null_table, upper_tail
 
 COMPILED = extension("stats._levels")
-MARGIN = 3
-"""Fewest values of a level."""
 LEAST = 12
 """Fewest values of a series whose levels can be compared."""
 _LEAST_FOR = LEAST, 30, 52, 52, 65  # values, for one step, two, three, ...: some 13 a level but the newest
@@ -319,19 +317,9 @@ def _chance(n: int, steps: IntArray, splits: IntArray) -> FloatArray:
     """The chance that values on two sides of a border lie in so few runs (A. Wald, J. Wolfowitz, 1940)."""
     upto = np.where(np.arange(splits.shape[1]) < steps[:, None], splits, n)
     one_side = np.diff(upto, prepend=0, append=n)[:, ::2].sum(axis=1).tolist()
-    return np.array([_runs(n, k, count + 1) for k, count in zip(one_side, steps.tolist(), strict=True)])
-
-
-@lru_cache(maxsize=4096)
-def _runs(n: int, k: int, runs: int) -> float:
-    """Probability that k of n values and the others alternate in exactly so many runs."""
-
-    def parts(values: int, count: int) -> int:
-        return math.comb(values - 1, count - 1)
-
-    more, fewer = (runs + 1) // 2, runs // 2
-    ways = parts(k, more) * parts(n - k, fewer) + parts(k, fewer) * parts(n - k, more)
-    return ways / math.comb(n, k)
+    return np.array(
+        [chance_of_runs(n, k, count + 1) for k, count in zip(one_side, steps.tolist(), strict=True)]
+    )
 
 
 def levels_pvalue(statistic: ArrayLike, n: int) -> FloatArray:
