@@ -44,12 +44,14 @@ _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _OWN = 4  # values without which a level is not left
 _BEFORE = 100
 _OUTLIERS = 20  # one in so many of those before may be one
-_VISITED = 0.85  # from such a share of the way on a value before was at the new level, and as far behind it
+_VISITED = (
+    0.85  # from such a share of the way on a value before was at the new level, and up to as far behind it
+)
 _AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value of so many new values, for looks at all lengths and
 # dependent values, of which more stray together; of the chance of such ranks and its power of the mean, for
 # outliers; of that of the newest values; of the p-value where few values show the level
-_STRICTER = {1: 2.5, 2: 2.5, 3: 4.0, 4: 10.0, 5: 25.0}
+_STRICTER = {1: 2.5, 2: 2.2, 3: 3.5, 4: 8.0, 5: 20.0}
 _RANKS, _POWER, _RANKS_OF_NEWEST, _OF_EARLY = 8000.0, 1.8, 4.0, 40.0
 
 
@@ -197,7 +199,7 @@ def newest_jump(x: FloatArray, mean: float) -> int | None:
         before, after = x[max(0, since - _BEFORE) : max(0, since)], x[max(0, since) :]
         most = _left_out(new, _RANKS_OF_NEWEST / mean)[before.size]
         if _lies_beyond(before, after, most):
-            pvalue = _pvalue(before, after, most)
+            pvalue = _pvalue(before, after, most, nearer=1.0)
             newest += [(pvalue, since)] if pvalue * mean * _STRICTER[new] <= 1.0 else []
     return min(newest)[1] if newest else None
 
@@ -246,28 +248,36 @@ def _all_beyond(x: FloatArray, new: int, left: IntArray) -> BoolArray:
 def _left_out(new: int, most: float) -> tuple[int, ...]:
     """Of how many values before how many may lie beyond the new ones, that the chance is small; -1 if none may.
 
-    The new ones are then among the largest, or smallest, of all.
+    The new ones are then among the largest, or smallest, of all. One alone may be an outlier itself: none may.
     """
     left = [-1] * (_BEFORE + 1)
     for before in range(_FIRST, _BEFORE + 1):
-        for beyond in range(1 + math.ceil(before / _OUTLIERS)):
+        for beyond in range(1 + (new > 1) * math.ceil(before / _OUTLIERS)):
             if 2.0 * math.comb(beyond + new, new) / math.comb(before + new, new) <= most:
                 left[before] = beyond
     return tuple(left)
 
 
-def _pvalue(before: FloatArray, after: FloatArray, left: int, own: int | None = None) -> float:
+def _pvalue(
+    before: FloatArray, after: FloatArray, left: int, own: int | None = None, nearer: float = _VISITED
+) -> float:
     """That of one row."""
     x, since, most = np.concatenate([before, after])[None], np.array([before.size]), np.array([left])
-    return float(_pvalues(x, np.zeros(1, np.int64), since, after.size, most, own)[0])
+    return float(_pvalues(x, np.zeros(1, np.int64), since, after.size, most, own, nearer)[0])
 
 
 def _pvalues(
-    x: FloatArray, row: IntArray, since: IntArray, new: int, left: IntArray, own: int | None = None
+    x: FloatArray,
+    row: IntArray,
+    since: IntArray,
+    new: int,
+    left: IntArray,
+    own: int | None = None,
+    nearer: float = _VISITED,
 ) -> FloatArray:
     """Of so many values of a row from a place on, and up to a hundred before it: of their mean.
 
-    It is 1 where one before was at the new level. So many at both ends are drawn to their neighbours, as outliers.
+    It is 1 where one before was at the new level, from the share ``nearer`` of the way on. So many at both ends are drawn to their neighbours, as outliers.
     Of those before only the last may be of the same level, ``own`` in number, with the others moved to it.
     """
     places = since[:, None] + np.arange(-_BEFORE, 0)
@@ -291,12 +301,9 @@ def _pvalues(
     apart = after.mean(axis=1) - level
     distance = np.divide(np.abs(apart), spread, out=np.full(count.size, np.inf), where=spread > 0.0)
     degrees = np.maximum(count * (1.0 - rho) / (1.0 + rho) - 1.0, 2.0)
-    way, up = (
-        (known - level[:, None]) * np.sign(apart)[:, None],
-        (after - level[:, None]) * np.sign(apart)[:, None],
-    )
-    nearest, farthest = up.min(axis=1)[:, None], up.max(axis=1)[:, None]
-    visited = there & (way >= _VISITED * nearest) & (_VISITED * way <= farthest)
+    direction = np.sign(apart)[:, None]
+    way, up = ((each - level[:, None]) * direction for each in (known, after))
+    visited = there & (way >= nearer * up.min(axis=1)[:, None]) & (_VISITED * way <= up.max(axis=1)[:, None])
     return np.where(visited.any(axis=1), 1.0, 2.0 * t_sf(distance, degrees))
 
 
