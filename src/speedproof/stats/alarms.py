@@ -277,8 +277,9 @@ def _pvalues(
 ) -> FloatArray:
     """Of so many values of a row from a place on, and up to a hundred before it: of their mean.
 
-    It is 1 where one before was at the new level, from the share ``nearer`` of the way on. So many at both ends are drawn to their neighbours, as outliers.
-    Of those before only the last may be of the same level, ``own`` in number, with the others moved to it.
+    It is 1 where one before was at the new level, from the share ``nearer`` of the way on. So many at both ends
+    are drawn to their neighbours, as outliers. Of those before only the last may be of the same level, ``own`` in
+    number, with the others moved to it.
     """
     places = since[:, None] + np.arange(-_BEFORE, 0)
     there = places >= 0
