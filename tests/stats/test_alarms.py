@@ -51,7 +51,7 @@ def test_the_chance_of_ranks_against_all_of_them(new: int, before: int) -> None:
 
 
 def naive_left(new: int, before: int, most: float) -> int:
-    """How many of those before may lie beyond: none if there is one new value, else one of twenty; -1 if too few."""
+    """How many of those before may lie beyond: none if one is new, else one of twenty; -1 if they are too few."""
     allowed = range(1 + (math.ceil(before / 20) if new > 1 else 0))
     return max((k for k in allowed if before >= 10 and chance(new, before, k) <= most), default=-1)
 
