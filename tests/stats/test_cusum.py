@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from speedproof.stats import alarms
-from speedproof.stats.alarms import Alarm, first_alarms, mean_run, run_limit
+from speedproof.stats.alarms import Alarm, first_alarms, first_jumps, mean_run, run_limit
 from speedproof.stats.normal_scores import COMPILED
 
 
@@ -118,10 +118,11 @@ def test_the_compiled_kernel_against_numpy(rows: int, n: int, monkeypatch: pytes
     x = np.random.default_rng(n).standard_normal((rows, n))
     x[::2] += 2.0 * (np.arange(n) >= n // 2)
     x[::3] = np.round(x[::3])
-    ours = first_alarms(x, 5.0)
+    ours, jumps = first_alarms(x, 5.0), first_jumps(x, 100.0)
     assert n < 20 or sum(alarm is not None for alarm in ours) > 0
     monkeypatch.setattr(alarms, "COMPILED", None)
     assert first_alarms(x, 5.0) == ours
+    assert first_jumps(x, 100.0) == jumps
     assert [first_alarms(row[None], 5.0)[0] for row in x[:40]] == ours[:40]
 
 
@@ -135,3 +136,11 @@ def test_the_kernel_refuses_sizes_that_differ() -> None:
     for n in (-8, 0, 5, 16, 17):
         with pytest.raises(ValueError, match="sizes"):
             COMPILED.walks(scores, n, 10, 0.5, 0.9, 5.0, found)
+    left, beyond = np.zeros(9, np.int64), np.zeros(16, np.bool_)
+    COMPILED.beyond(
+        scores, 8, 2, left, beyond
+    )  # equal values lie beyond none, and before the first there are none
+    assert np.flatnonzero(beyond).tolist() == [0, 8]
+    for n, new, many in ((-8, 2, 16), (0, 2, 16), (5, 2, 16), (8, 0, 16), (8, 2, 15)):
+        with pytest.raises(ValueError, match="sizes"):
+            COMPILED.beyond(scores, n, new, left, np.zeros(many, np.bool_))

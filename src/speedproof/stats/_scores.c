@@ -124,6 +124,51 @@ static PyObject *places(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+/* Whether so many values from each on lie beyond all but a few of those before it; left: how many, by their count. */
+static void beyond_of(const double *x, Py_ssize_t n, Py_ssize_t new, const long long *left, Py_ssize_t before,
+                      unsigned char *found) {
+    for (Py_ssize_t since = 0; since + new <= n; since++) {
+        const Py_ssize_t count = since < before ? since : before;
+        const long long most = left[count];
+        double low = x[since], high = x[since];
+        long long more = 0, less = 0;
+        for (Py_ssize_t i = since + 1; i < since + new; i++) {
+            low = fmin(low, x[i]);
+            high = fmax(high, x[i]);
+        }
+        for (Py_ssize_t i = since; i > since - count && (more <= most || less <= most); i--) {
+            more += x[i - 1] >= low;
+            less += x[i - 1] <= high;
+        }
+        found[since] = more <= most || less <= most;
+    }
+}
+
+static const char beyond_doc[] =
+    "beyond(values, n, new, left, found): of every value of a row whether so many from it on lie beyond all but a few "
+    "before it.";
+
+static PyObject *beyond(PyObject *self, PyObject *arguments) {
+    Py_buffer values, left, found;
+    Py_ssize_t n, new;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "y*nny*w*:beyond", &values, &n, &new, &left, &found)) return NULL;
+    const Py_ssize_t count = values.len / (Py_ssize_t)sizeof(double);
+    const Py_ssize_t before = left.len / (Py_ssize_t)sizeof(long long) - 1;
+    PyObject *answer = NULL;
+    if (n < 1 || new < 1 || before < 0 || count % n || found.len != count)
+        PyErr_SetString(PyExc_ValueError, "sizes differ");
+    else {
+        for (Py_ssize_t at = 0; at < count; at += n)
+            beyond_of((const double *)values.buf + at, n, new, left.buf, before, (unsigned char *)found.buf + at);
+        answer = Py_NewRef(Py_None);
+    }
+    PyBuffer_Release(&values);
+    PyBuffer_Release(&left);
+    PyBuffer_Release(&found);
+    return answer;
+}
+
 /* The first alarm of a row of scores: the value that raises it, the first one of the new level, whether it is up. */
 static void first_alarm_of(const double *score, Py_ssize_t n, Py_ssize_t first, double slack, double dependent,
                            double limit, long long *found) {
@@ -215,6 +260,7 @@ static PyObject *fraction(PyObject *self, PyObject *arguments) {
 }
 
 static PyMethodDef methods[] = {
+    {"beyond", beyond, METH_VARARGS, beyond_doc},
     {"fraction", fraction, METH_VARARGS, fraction_doc},
     {"places", places, METH_VARARGS, places_doc},
     {"scores", scores, METH_VARARGS, scores_doc},

@@ -8,10 +8,12 @@ False alarms are as rare as stated.
 A jump is in the newest values: all of them beyond those before, and farther than dependent noise would go.
 
 The ranks of a few new values say little, however far they lie; how far they lie says more, but outliers lie far,
-too. Both are asked: two to five new values, all larger or all smaller than each of the level's last hundred, with
-a mean whose distance from theirs, in deviations of an autoregression, has a small enough p-value of Student's
-distribution. A level of four to nine values is left in the same way, with those of the level before, moved to its
-mean, for the noise that they show, and a stricter limit.
+too. Both are asked: two to five new values, all larger or all smaller than the level's last hundred, with a mean
+whose distance from theirs, in deviations of an autoregression, has a small enough p-value of Student's
+distribution. So that an outlier hides no step, a few of the hundred may lie beyond the new ones: as many as leave
+the chance of such ranks small. But where one has been at the new level, a return there is no jump. A level of four
+to nine values is left in the same way, with those of the level before, moved to its height, for the noise that
+they show, and a stricter limit.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from functools import lru_cache
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.lib.stride_tricks import sliding_window_view
 
-from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
-from speedproof.stats.change_points import place_of_step
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
+from speedproof.stats.change_points import median, place_of_step
 from speedproof.stats.normal_scores import COMPILED
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import halved, ndtr, ndtri, t_sf
@@ -40,11 +43,15 @@ _ROWS = 256  # series at a time
 _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _OWN = 4  # values without which a level is not left
 _BEFORE = 100
+_OUTLIERS = 20  # one in so many of those before may be one
+_VISITED = (
+    0.85  # from such a share of the way on a value before was at the new level, and up to as far behind it
+)
 _AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value of so many new values, for looks at all lengths and
 # dependent values, of which more stray together; of the chance of such ranks and its power of the mean, for
 # outliers; of that of the newest values; of the p-value where few values show the level
-_STRICTER = {1: 2.5, 2: 2.5, 3: 4.0, 4: 10.0, 5: 25.0}
+_STRICTER = {1: 2.5, 2: 2.2, 3: 3.5, 4: 8.0, 5: 20.0}
 _RANKS, _POWER, _RANKS_OF_NEWEST, _OF_EARLY = 8000.0, 1.8, 4.0, 40.0
 
 
@@ -156,29 +163,31 @@ def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
     of_sizes = [jumps(x, mean, new, _RANKS / mean**_POWER) for new in _NEW]
     row, shown, pvalue, since = (np.concatenate(column) for column in zip(*of_sizes, strict=True))
     first: list[Alarm | None] = [None] * len(x)
-    for i in np.lexsort((since, pvalue, shown, row))[::-1].tolist():
+    for i in np.lexsort((since, pvalue, shown, row)).tolist():
         r, k = int(row[i]), int(since[i])
-        first[r] = Alarm(int(shown[i]), k, bool(x[r, k] > x[r, k - 1]))
+        if first[r] is None:
+            first[r] = Alarm(int(shown[i]), k, bool(x[r, k] > median(x[r, max(0, k - _BEFORE) : k])))
     return first
 
 
-def early_jump(old: FloatArray, level: FloatArray, mean: float, fewest: Mapping[int, int]) -> Alarm | None:
+def early_jump(
+    old: FloatArray, level: FloatArray, mean: float, left: Mapping[int, Sequence[int]]
+) -> Alarm | None:
     """The first jump of the first values of a level, which are too few alone: the one before tells their noise.
 
-    ``fewest`` are the values of both before so many new ones.
+    ``left`` is what :func:`_left_out` says of so many new values.
     """
     for n in range(_NEW[0] + _OWN, min(level.size, _FIRST - 1 + _NEW[-1]) + 1):
-        for new, least in fewest.items():
+        for new, of_count in left.items():
             since = n - new
-            if not _OWN <= since < _FIRST or old.size + since < least:
+            if not _OWN <= since < _FIRST:
                 continue
-            moved = old + (level[:since].mean() - old.mean())
+            moved = old + (median(level[:since]) - median(old))
             before, after = np.concatenate([moved, level[:since]])[-_BEFORE:], level[since:n]
-            if after.min() > before.max() or after.max() < before.min():
-                x, at = np.concatenate([before, after])[None], np.array([before.size])
-                pvalue = float(_pvalues(x, np.zeros(1, np.int64), at, new, since)[0])
-                if pvalue * mean * _OF_EARLY <= 1.0:
-                    return Alarm(n - 1, since, bool(after[0] > before[-1]))
+            most = of_count[before.size]
+            beyond = _lies_beyond(before, after, most)
+            if beyond and _pvalue(before, after, most, since) * mean * _OF_EARLY <= 1.0:
+                return Alarm(n - 1, since, bool(after[0] > median(before)))
     return None
 
 
@@ -186,80 +195,125 @@ def newest_jump(x: FloatArray, mean: float) -> int | None:
     """Where the newest one or two values jump, how many are before; false ones once in so many values."""
     newest = []
     for new in _NEWEST:
-        fewest, since = _fewest_before(new, _RANKS_OF_NEWEST / mean), x.size - new
-        if fewest is None or since < fewest:
-            continue
-        before, after = x[max(0, since - _BEFORE) : since], x[since:]
-        if after.min() > before.max() or after.max() < before.min():
-            pvalue = float(_pvalues(x[None], np.zeros(1, np.int64), np.array([since]), new)[0])
+        since = x.size - new
+        before, after = x[max(0, since - _BEFORE) : max(0, since)], x[max(0, since) :]
+        most = _left_out(new, _RANKS_OF_NEWEST / mean)[before.size]
+        if _lies_beyond(before, after, most):
+            pvalue = _pvalue(before, after, most, nearer=1.0)
             newest += [(pvalue, since)] if pvalue * mean * _STRICTER[new] <= 1.0 else []
     return min(newest)[1] if newest else None
+
+
+def _lies_beyond(before: FloatArray, after: FloatArray, most: int) -> bool:
+    """Whether values lie beyond all before them but so many, none if it is less than zero."""
+    if most < 0:
+        return False
+    fewest = min(np.count_nonzero(before >= after.min()), np.count_nonzero(before <= after.max()))
+    return bool(fewest <= most)
 
 
 def jumps(
     x: FloatArray, mean: float, new: int, most: float
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray]:
     """Every jump of so many values, its ranks of such a chance at most: row, last value, p-value, first value."""
-    fewest = _fewest_before(new, most)  # the chance falls with what is before
-    if fewest is None or fewest > x.shape[1] - new:
-        none = np.zeros(0, np.int64)
-        return none, none, np.zeros(0), none
-    before, after = slice(fewest - 1, x.shape[1] - new), slice(fewest + new - 1, None)
-    beyond = (-_largest(-x, new)[:, after] > _largest(x, _BEFORE)[:, before]) | (
-        _largest(x, new)[:, after] < -_largest(-x, _BEFORE)[:, before]
-    )
-    row, at = np.nonzero(beyond)
-    since = at + fewest
+    left = np.array(_left_out(new, most))
+    row, since = np.nonzero(_all_beyond(x, new, left))
     pvalue = np.ones(row.size)
     for k in range(0, row.size, _AT_ONCE):
         part = slice(k, k + _AT_ONCE)
-        pvalue[part] = _pvalues(x, row[part], since[part], new)
+        pvalue[part] = _pvalues(x, row[part], since[part], new, left[np.minimum(since[part], _BEFORE)])
     small = pvalue * mean * _STRICTER[new] <= 1.0
     return row[small], since[small] + new - 1, pvalue[small], since[small]
 
 
-def _largest(x: FloatArray, width: int) -> FloatArray:
-    """Of every value the largest among it and those before it, so many together; a row a series."""
-    largest, wide = x.copy(), 1
-    while wide < width:
-        more = min(wide, width - wide)
-        largest[:, more:] = np.maximum(largest[:, more:], largest[:, :-more])
-        wide += more
-    return largest
+def _all_beyond(x: FloatArray, new: int, left: IntArray) -> BoolArray:
+    """Whether so many values from each of a row on lie beyond all but so many before it, by how many are there."""
+    found = np.zeros(x.shape, dtype=np.bool_)
+    rows, n = x.shape
+    if not rows or n <= new:
+        return found
+    if COMPILED is not None:
+        COMPILED.beyond(np.ascontiguousarray(x), n, new, left, found)
+        return found
+    padded = np.pad(x, ((0, 0), (_BEFORE, 0)), constant_values=math.nan)
+    before = sliding_window_view(padded, _BEFORE, axis=1)[:, : n - new + 1]
+    after = sliding_window_view(x, new, axis=1)
+    more, less = before >= after.min(axis=2)[..., None], before <= after.max(axis=2)[..., None]
+    fewest = np.minimum(more.sum(axis=2), less.sum(axis=2))
+    found[:, : n - new + 1] = fewest <= left[np.minimum(np.arange(n - new + 1), _BEFORE)]
+    return found
 
 
 @lru_cache(maxsize=256)
-def _fewest_before(new: int, most: float) -> int | None:
-    """How many values before make the chance that the new ones lie beyond them small enough, if any do."""
-    counts = range(_FIRST, _BEFORE + 1)
-    chances = (2.0 * math.prod(k / (before + k) for k in range(1, new + 1)) for before in counts)
-    return next((before for before, chance in zip(counts, chances, strict=True) if chance <= most), None)
+def _left_out(new: int, most: float) -> tuple[int, ...]:
+    """Of how many values before how many may lie beyond the new ones, that the chance is small; -1 if none may.
+
+    The new ones are then among the largest, or smallest, of all. One alone may be an outlier itself: none may.
+    """
+    left = [-1] * (_BEFORE + 1)
+    for before in range(_FIRST, _BEFORE + 1):
+        for beyond in range(1 + (new > 1) * math.ceil(before / _OUTLIERS)):
+            if 2.0 * math.comb(beyond + new, new) / math.comb(before + new, new) <= most:
+                left[before] = beyond
+    return tuple(left)
 
 
-def _pvalues(x: FloatArray, row: IntArray, since: IntArray, new: int, own: int | None = None) -> FloatArray:
-    """Of so many values of a row from a place on, all beyond up to a hundred before it: of their mean.
+def _pvalue(
+    before: FloatArray, after: FloatArray, left: int, own: int | None = None, nearer: float = _VISITED
+) -> float:
+    """That of one row."""
+    x, since, most = np.concatenate([before, after])[None], np.array([before.size]), np.array([left])
+    return float(_pvalues(x, np.zeros(1, np.int64), since, after.size, most, own, nearer)[0])
 
-    Of these only the last may be of the same level, ``own`` in number, with the others moved to it.
+
+def _pvalues(
+    x: FloatArray,
+    row: IntArray,
+    since: IntArray,
+    new: int,
+    left: IntArray,
+    own: int | None = None,
+    nearer: float = _VISITED,
+) -> FloatArray:
+    """Of so many values of a row from a place on, and up to a hundred before it: of their mean.
+
+    It is 1 where one before was at the new level, from the share ``nearer`` of the way on. So many at both ends
+    are drawn to their neighbours, as outliers. Of those before only the last may be of the same level, ``own`` in
+    number, with the others moved to it.
     """
     places = since[:, None] + np.arange(-_BEFORE, 0)
     there = places >= 0
-    before = np.where(there, x[row[:, None], np.maximum(places, 0)], 0.0)
-    before, after = in_common_unit(before, x[row[:, None], since[:, None] + np.arange(new)])
-    count = there.sum(axis=1).astype(np.float64)
+    known = np.where(there, x[row[:, None], np.maximum(places, 0)], 0.0)
+    known, after = in_common_unit(known, x[row[:, None], since[:, None] + np.arange(new)])
+    many, each = there.sum(axis=1), np.arange(row.size)
+    ordered = np.sort(np.where(there, known, np.inf), axis=1)
+    ends = ordered[each, left, None], ordered[each, many - 1 - left, None]
+    before, count = np.where(there, np.clip(known, *ends), 0.0), many.astype(np.float64)
     level = before.sum(axis=1) / count
     rest = np.where(there, before - level[:, None], 0.0)
     power, lagged = (rest * rest).sum(axis=1), (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
     raw = np.divide(lagged, power, out=np.zeros_like(power), where=power > 0.0)
     rho = np.clip(raw + (1.0 + 3.0 * np.maximum(raw, 0.0)) / count, 0.0, _MOST_DEPENDENT)
     of_level, of_new = _of_mean(rho, count), _of_mean(rho, np.full(count.size, float(new)))
-    variance = power / (count * np.maximum(1.0 - of_level, 0.1))
+    variance = power / (_of_drawn(left, count) * count * np.maximum(1.0 - of_level, 0.1))
     if own is not None:
         of_level = _of_mean(rho, np.full(count.size, float(own)))
     spread = np.sqrt(variance * (of_level + of_new))
-    apart = np.abs(after.mean(axis=1) - level)
-    distance = np.divide(apart, spread, out=np.full(count.size, np.inf), where=spread > 0.0)
+    apart = after.mean(axis=1) - level
+    distance = np.divide(np.abs(apart), spread, out=np.full(count.size, np.inf), where=spread > 0.0)
     degrees = np.maximum(count * (1.0 - rho) / (1.0 + rho) - 1.0, 2.0)
-    return np.asarray(2.0 * t_sf(distance, degrees))
+    direction = np.sign(apart)[:, None]
+    way, up = ((each - level[:, None]) * direction for each in (known, after))
+    visited = there & (way >= nearer * up.min(axis=1)[:, None]) & (_VISITED * way <= up.max(axis=1)[:, None])
+    return np.where(visited.any(axis=1), 1.0, 2.0 * t_sf(distance, degrees))
+
+
+def _of_drawn(left: IntArray, count: FloatArray) -> FloatArray:
+    """Variance of normal values of variance 1 when so many of both ends are drawn to their neighbours."""
+    share = np.maximum(left, 1e-9) / count
+    end = -ndtri(share)
+    density = np.exp(-0.5 * end * end) / math.sqrt(2.0 * math.pi)
+    return np.asarray(1.0 - 2.0 * share - 2.0 * end * density + 2.0 * share * end * end)
 
 
 def _of_mean(rho: FloatArray, count: FloatArray) -> FloatArray:
@@ -282,7 +336,7 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
     limit, starts = run_limit(2.0 * mean), dict.fromkeys(range(len(series)), 0)
     olds: dict[int, FloatArray] = {}
     most = _RANKS / (2.0 * mean) ** _POWER
-    fewest = {new: least for new in _NEW if (least := _fewest_before(new, most)) is not None}
+    left = {new: _left_out(new, most) for new in _NEW}
     while starts:
         waiting = sorted(starts, key=lambda i: series[i].size - starts[i])
         again: dict[int, int] = {}
@@ -293,7 +347,7 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
                 row[: level.size] = level
             first = zip(first_jumps(values, 2.0 * mean), first_alarms(values, limit), strict=True)
             for i, level, both in zip(part, levels, first, strict=True):
-                early = early_jump(olds[i], level, 2.0 * mean, fewest) if fewest and i in olds else None
+                early = early_jump(olds[i], level, 2.0 * mean, left) if i in olds else None
                 raised = [a for a in (*both, early) if a is not None and a.raised < level.size]
                 if not raised:
                     continue
