@@ -281,7 +281,8 @@ class Cells(Struct, frozen=True, eq=False):
         """About so many cells of different values: each spans an equal share of the roots of the gaps.
 
         So they follow the root of the density, and neither a tail nor a narrow peak goes short. A gap wider than a
-        share ends its cell, whatever it spans.
+        share ends its cell, whatever it spans; a value that is there four times as often as a cell has values on
+        average is one of its own.
         """
         roots = np.sqrt(np.diff(x))
         share = np.inf
@@ -289,6 +290,10 @@ class Cells(Struct, frozen=True, eq=False):
             share = float(np.minimum(roots, share).sum()) / most
         place = np.cumsum(np.minimum(roots, share)) / share
         ends = (roots >= share) | (np.diff(place.astype(np.int64), prepend=0) > 0)
+        values = np.append(0, np.flatnonzero(roots > 0.0) + 1)  # the first of each
+        often = np.diff(values, append=x.size) * most > 4 * x.size
+        edges = np.append(values[often], np.append(values[1:], x.size)[often]) - 1
+        ends[edges[(edges >= 0) & (edges < ends.size)]] = True
         first = np.append(0, np.flatnonzero(ends) + 1)
         counts = np.diff(first, append=x.size)
         means = np.add.reduceat(x, first) / counts
