@@ -20,6 +20,7 @@ TESTS = [
     "tests/formats/test_go_text.py",
     "tests/measuring/test_execute.py",
     "tests/mixture/test_em.py",
+    "tests/mixture/test_large_samples.py",
     "tests/mixture/test_search.py",
 ]
 TESTS += ["tests/stats/test_change_points.py", "tests/stats/test_levels.py", "tests/stats/test_pooled.py"]
@@ -57,13 +58,14 @@ def hostile(module: Any) -> int:
         search = (
             special, starts, *floats[2:4], ints, ints, rows, n, K, rules, int(sizes[6]) % 2, 0, 0, kernel,
         )  # fmt: skip
-        climb = (special, floats[2], starts, floats[3], ints, rows, n, K, rules, kernel)
+        climb = (special, floats[2], starts, floats[3], ints, rows, int(sizes[7]) % 4, n, K, rules, kernel)
         ks = (special, floats[2], starts, floats[3], rows, n, K)
         points = rng.choice([0.0, 1.0, 2.0, np.nan, np.inf, -1e308], size=9)
-        many = int(rng.integers(0, 10))
+        many, few = (int(v) for v in rng.integers(0, 10, 2))
+        few *= n % 2  # quantiles beside cells
         wide = max(K, 1)
         cells = np.empty(2 * wide), np.empty(6 * wide * wide), np.empty(2 * wide, np.int32)
-        table = (points[:many], *cells, n + 4, K, 10.0**-rows, special[:1].sum(), n % 2, kernel)
+        table = (points[:many], points[:few], *cells, n + 4, K, 10.0**-rows, special[:1].sum(), n % 2, kernel)
         for call, arguments in (
             (module.search, search), (module.climb, climb), (module.ks, ks), (module.table, table),
         ):  # fmt: skip
@@ -75,7 +77,7 @@ def hostile(module: Any) -> int:
     for places in ([[99, 7]], [[-5, -5]], [[0, 1]]):
         module.climb(
             x, np.full((1, 3, 2), np.nan), np.array(places, np.int32), np.empty(1), np.empty(1, np.int32),
-            1, 20, 2, rules, len(module.kernels()) - 1,
+            1, 20, 20, 2, rules, len(module.kernels()) - 1,
         )  # fmt: skip
     return refused
 

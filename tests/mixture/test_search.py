@@ -128,7 +128,7 @@ def test_moves_keep_weights_and_moments() -> None:
 
 
 def test_large_samples_are_condensed() -> None:
-    """Quantiles choose the mixture of many values; it is fitted to all, with their likelihood."""
+    """Cells choose the mixture of many values; it is fitted to all, with their likelihood."""
     truth = MixtureModel([0.3, 0.7], [10.0, 20.0], [1.0, 2.0])
     x = truth.rvs(200_000, 1)
     f = fit(x)

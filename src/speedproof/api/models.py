@@ -146,8 +146,8 @@ def model(
         Of the test: Kolmogorov and Smirnov's, the same at the observations only (what ``compatible`` takes),
         Cramer and von Mises' or Anderson and Darling's.
     fast : bool
-        Choose the mixture of a larger sample by 3,000 quantiles, which may miss a component of few values, and
-        stop adding components early in the bootstrap.
+        Choose the mixture of more than 3,000 values (otherwise 10,000) by groups of neighbours, and stop adding
+        components early in the bootstrap.
     undersampling : float, optional
         Bootstrap samples hold this share of the values, 1 at most.
     rounding : bool

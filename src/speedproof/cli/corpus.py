@@ -123,7 +123,7 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
     bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
     fast: Annotated[
         bool,
-        "choose mixtures of larger samples by 3,000 quantiles, which may miss a component of few values; end the "
+        "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
         "bootstrap's fits early",
     ] = False
     seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0

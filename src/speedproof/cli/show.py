@@ -211,7 +211,7 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
     ] = 200
     fast: Annotated[
         bool,
-        "choose mixtures of larger samples by 3,000 quantiles, which may miss a component of few values; end the "
+        "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
         "bootstrap's fits early, so that p may shift a little",
     ] = False
     undersampling: Annotated[

@@ -60,17 +60,17 @@ typedef int (*EmRuns)(const float *, RunQueue, const Rules *);
 
 typedef struct {
     const char *name;
-    EStep e_step, e_scout;
+    EStep e_step, e_scout, e_cells;
     EmRuns runs;
     Density density;
 } Kernels;
 
 static const Kernels KERNELS[] = {
 #if defined(__x86_64__)
-    {"avx512", e_step_d_avx512, e_step_f_avx512, em_runs_avx512, density_avx512},
-    {"avx2", e_step_d_avx2, e_step_f_avx2, em_runs_avx2, density_avx2},
+    {"avx512", e_step_d_avx512, e_step_f_avx512, e_cells_avx512, em_runs_avx512, density_avx512},
+    {"avx2", e_step_d_avx2, e_step_f_avx2, e_cells_avx2, em_runs_avx2, density_avx2},
 #endif
-    {"plain", e_step_d_plain, e_step_f_plain, em_runs_plain, density_plain},
+    {"plain", e_step_d_plain, e_step_f_plain, e_cells_plain, em_runs_plain, density_plain},
 };
 #define KERNEL_COUNT ((int)(sizeof KERNELS / sizeof KERNELS[0]))
 
@@ -191,21 +191,22 @@ static PyObject *search(PyObject *self, PyObject *args) {
     return ended(&b, sizeof b, valid, done);
 }
 
-PyDoc_STRVAR(climb_doc, "climb(x, mixtures, places, loglik, steps, jobs, n, width, rules, kernel)\n\nEM on one sorted"
-                        " sample from many mixtures; see em.py.");
+PyDoc_STRVAR(climb_doc, "climb(x, mixtures, places, loglik, steps, jobs, size, n, width, rules, kernel)\n\nEM on one sorted"
+                        " sample from many mixtures; x: n values, or size means, counts and squares of cells; see em.py.");
 
 static PyObject *climb(PyObject *self, PyObject *args) {
     struct {
         Py_buffer x, mixtures, places, loglik, steps;
     } b;
     Rules rules;
-    int jobs, n, width, kernel, done = 1;
+    int jobs, size, n, width, kernel, done = 1;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*w*y*w*w*iiiO&i", &b.x, &b.mixtures, &b.places, &b.loglik, &b.steps, &jobs, &n, &width,
-                          rules_from, &rules, &kernel))
+    if (!PyArg_ParseTuple(args, "y*w*y*w*w*iiiiO&i", &b.x, &b.mixtures, &b.places, &b.loglik, &b.steps, &jobs, &size, &n,
+                          &width, rules_from, &rules, &kernel))
         return NULL;
-    const int valid = possible(jobs >= 0 && n >= 1 && width >= 1 && width <= K_LIMIT, kernel, rules.max_steps) &&
-                      sized(&b.x, (uint64_t)n, sizeof(double), "x") &&
+    const int valid = possible(jobs >= 0 && size >= 1 && size <= n && width >= 1 && width <= K_LIMIT, kernel,
+                               rules.max_steps) &&
+                      sized(&b.x, (uint64_t)size * (size < n ? 3 : 1), sizeof(double), "x") &&
                       sized(&b.mixtures, (uint64_t)jobs * 3 * (uint64_t)width, sizeof(double), "mixtures") &&
                       sized(&b.places, (uint64_t)jobs * 2, sizeof(int32_t), "places") &&
                       sized(&b.loglik, (uint64_t)jobs, sizeof(double), "loglik") &&
@@ -215,51 +216,58 @@ static PyObject *climb(PyObject *self, PyObject *args) {
         const int32_t *place = b.places.buf;
         int32_t *made = b.steps.buf;
         Py_BEGIN_ALLOW_THREADS
+        Cells cells;
+        const EStep e_step = size < n ? KERNELS[kernel].e_cells : KERNELS[kernel].e_step;
+        double *const x = size < n ? padded_cells(b.x.buf, size, &cells) : padded(b.x.buf, n);
+        done = x != NULL;
         for (int j = 0; done && j < jobs; j++, to += 3 * width, place += 2) {
             const int K = place[0] < 1 ? 1 : place[0] > width ? width : place[0];
-            const size_t size = (size_t)K * sizeof *to;
+            const size_t bytes = (size_t)K * sizeof *to;
             Mixture m = {0};
-            memcpy(m.w, to, size);
-            memcpy(m.mu, to + width, size);
-            memcpy(m.v, to + 2 * width, size);
-            const Outcome o = em_run(KERNELS[kernel].e_step, b.x.buf, n, K, place[1] == MODEL_V ? MODEL_V : MODEL_E,
-                                     &rules, &m);
-            memcpy(to, m.w, size);
-            memcpy(to + width, m.mu, size);
-            memcpy(to + 2 * width, m.v, size);
+            memcpy(m.w, to, bytes);
+            memcpy(m.mu, to + width, bytes);
+            memcpy(m.v, to + 2 * width, bytes);
+            const Outcome o = em_padded(e_step, size < n ? (const void *)&cells : x, n, K,
+                                        place[1] == MODEL_V ? MODEL_V : MODEL_E, &rules, &m);
+            memcpy(to, m.w, bytes);
+            memcpy(to + width, m.mu, bytes);
+            memcpy(to + 2 * width, m.v, bytes);
             values[j] = o.state == RUN_SINGULAR ? NAN : o.loglik;
             made[j] = o.state == RUN_UNFINISHED ? -o.steps : o.steps;
-            done = o.state != RUN_NO_MEMORY;
         }
+        free(x);
         Py_END_ALLOW_THREADS
     }
     return ended(&b, sizeof b, valid, done);
 }
 
-PyDoc_STRVAR(table_doc, "table(x, loglik, mixtures, converged, n, K_max, floor, apart, give_up, kernel)\n\nThe best mixture"
-                        " of one sorted sample for every K and model; see search.py.");
+PyDoc_STRVAR(table_doc, "table(x, few, loglik, mixtures, converged, n, K_max, floor, apart, give_up, kernel)\n\nThe best"
+                        " mixture of one sorted sample for every K and model; x: values, or means, counts and squares of"
+                        " cells, with a few quantiles beside; see search.py.");
 
 static PyObject *table(PyObject *self, PyObject *args) {
     struct {
-        Py_buffer x, loglik, mixtures, converged;
+        Py_buffer x, few, loglik, mixtures, converged;
     } b;
     int n, K_max, give_up, kernel, done = 1;
     double floor, apart;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*w*w*w*iiddii", &b.x, &b.loglik, &b.mixtures, &b.converged, &n, &K_max, &floor, &apart,
+    if (!PyArg_ParseTuple(args, "y*y*w*w*w*iiddii", &b.x, &b.few, &b.loglik, &b.mixtures, &b.converged, &n, &K_max, &floor, &apart,
                           &give_up, &kernel))
         return NULL;
-    const Py_ssize_t size = b.x.len / (Py_ssize_t)sizeof(double);
-    const int valid = possible(size >= 2 && size <= n && K_max >= 1 && K_max <= K_LIMIT && K_max <= size && floor > 0.0,
-                               kernel, 0) &&
-                      sized(&b.x, (uint64_t)size, sizeof(double), "x") &&
+    const Py_ssize_t few = b.few.len / (Py_ssize_t)sizeof(double);
+    const Py_ssize_t size = b.x.len / (Py_ssize_t)sizeof(double) / (few ? 3 : 1), least = few ? few : size;
+    const int valid = possible(size >= 2 && size <= n && few <= SMALL && K_max >= 1 && K_max <= K_LIMIT && K_max <= least &&
+                                   floor > 0.0, kernel, 0) &&
+                      sized(&b.x, (uint64_t)size * (few ? 3 : 1), sizeof(double), "x") &&
+                      sized(&b.few, (uint64_t)few, sizeof(double), "few") &&
                       sized(&b.loglik, (uint64_t)K_max * 2, sizeof(double), "loglik") &&
                       sized(&b.mixtures, (uint64_t)K_max * 6 * (uint64_t)K_max, sizeof(double), "mixtures") &&
                       sized(&b.converged, (uint64_t)K_max * 2, sizeof(int32_t), "converged");
     if (valid) {
         Py_BEGIN_ALLOW_THREADS
-        done = search_table(&KERNELS[kernel], b.x.buf, (int)size, n, K_max, floor, apart, give_up, b.loglik.buf,
-                            b.mixtures.buf, b.converged.buf);
+        done = search_table(&KERNELS[kernel], b.x.buf, (int)size, few ? b.few.buf : NULL, (int)few, n, K_max, floor, apart,
+                            give_up, b.loglik.buf, b.mixtures.buf, b.converged.buf);
         Py_END_ALLOW_THREADS
     }
     return ended(&b, sizeof b, valid, done);

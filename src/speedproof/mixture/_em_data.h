@@ -27,17 +27,17 @@ static const int32_t USED_f[] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
 #endif
 
 /* An observation far from all components: those elements anew, relative to its likeliest; returns that one's log. */
-TARGET static __attribute__((noinline)) Vec OF(again)(Vec obs, int K, const Vec *mu, const Vec *c, const Vec *h,
+TARGET static __attribute__((noinline)) Vec OF(again)(Vec obs, Vec within, int K, const Vec *mu, const Vec *c, const Vec *h,
                                                       Ints where, Vec *e, int stride, Vec *sum) {
     const Vec zero = {0};
     Vec top = zero - INFINITY, total = zero;
     for (int k = 0; k < K; k++) {
         Vec d = obs - mu[k];
-        top = OF(max)(OF(fma)(d * d, h[k], c[k]), top);
+        top = OF(max)(OF(fma)(d * d + within, h[k], c[k]), top);
     }
     for (int k = 0; k < K; k++) {
         Vec d = obs - mu[k];
-        Vec q = OF(max)(OF(fma)(d * d, h[k], c[k]) - top, zero - 100);
+        Vec q = OF(max)(OF(fma)(d * d + within, h[k], c[k]) - top, zero - 100);
         e[k * stride] = OF(pick)(where, OF(exp2)(q), e[k * stride]);
         total += e[k * stride];
     }
@@ -73,12 +73,13 @@ TARGET INLINE Vec OF(values)(const REAL *x) {
     return v;
 }
 
-/* Densities of a component at `count` (a constant) vectors of values, also added to their sums. */
-TARGET INLINE void OF(densities)(const REAL *x, const int count, Vec mu, Vec c, Vec h, Vec *e, Vec *sum) {
+/* Densities of a component at `count` (a constant) vectors of values, also added to their sums. `within`: NULL, or of cells. */
+TARGET INLINE void OF(densities)(const REAL *x, const REAL *within, const int count, Vec mu, Vec c, Vec h, Vec *e, Vec *sum) {
     Vec q[GROUP];
     for (int j = 0; j < count; j++) {
-        Vec d = mu - OF(values)(x + j * WIDTH);
-        q[j] = OF(max)(OF(fma)(d * d, h, c), (Vec){0} + LOWEST);
+        Vec d = mu - OF(values)(x + j * WIDTH), square = d * d;
+        if (within) square += OF(values)(within + j * WIDTH);
+        q[j] = OF(max)(OF(fma)(square, h, c), (Vec){0} + LOWEST);
     }
     OF(exp2s)(q, count);
     for (int j = 0; j < count; j++) {
@@ -124,18 +125,32 @@ TARGET INLINE void NAME(reach)(const float *lows, const float *highs, int rows, 
 #endif
 
 #if !SINGLE
-/* What a block adds to the curvature of em_newton(), from its densities and one over their sums. */
-TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, int rows, int K, const Mixture *m,
-                                                         Vec (*e)[ROWS * H], const Vec *scale, double *curvature) {
+/* log2 of a positive normal number: exponent plus log2 of s in [sqrt(1/2), sqrt(2)), a series in (s - 1) / (s + 1). */
+TARGET INLINE Vec NAME(log2_d)(Vec x) {
+    const WORD half = 0x3fe6a09e667f3bcd;
+    const Words bits = (Words)x + (WORD)(ONE - (INT)half);
+    const Vec s = (Vec)((bits & (((WORD)1 << MANTISSA) - 1)) + half), t = (s - 1) / (s + 1), tt = t * t;
+    Vec p = (Vec){0} + 1.0 / 23;
+    for (int k = 21; k > 0; k -= 2) p = OF(fma)(p, tt, (Vec){0} + 1.0 / k);
+    return (Vec)((bits >> MANTISSA) | 0x4330000000000000) - (0x1p52 + 1023) + 2 * LOG2_E * t * p;
+}
+
+/* What a block adds to the curvature of em_newton(), from its densities and one over their sums (of cells: times their
+ * counts, of which `root` is one over the root). */
+TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, const double *within, const double *root, int rows,
+                                                         int K, const Mixture *m, Vec (*e)[ROWS * H], const Vec *scale,
+                                                         double *curvature) {
     Vec u[3 * NEWTON_K][ROWS * H];
     const int size = 3 * K;
     for (int k = 0; k < K; k++) {
         const double narrow = 1.0 / sqrt(m->v[k]);
         Vec own[6][H] = {{{0}}};
         for (int j = 0; j < rows * H; j++) {
-            const Vec z = (OF(values)(x + j * WIDTH) - m->mu[k]) * narrow, b = 0.5 * (z * z - 1), r = e[k][j] * scale[j];
-            const Vec rz = r * z, rb = r * b, all[] = {r, rz, rb, rz * z, rz * b, rb * b};
-            for (int c = 0; c < 3; c++) u[3 * k + c][j] = all[c];
+            const Vec z = (OF(values)(x + j * WIDTH) - m->mu[k]) * narrow, r = e[k][j] * scale[j];
+            Vec square = z * z;
+            if (within) square += OF(values)(within + j * WIDTH) * narrow * narrow;
+            const Vec b = 0.5 * (square - 1), rz = r * z, rb = r * b, all[] = {r, rz, rb, rz * z, rz * b, rb * b};
+            for (int c = 0; c < 3; c++) u[3 * k + c][j] = root ? all[c] * OF(values)(root + j * WIDTH) : all[c];
             for (int c = 0; c < 6; c++) own[c][j % H] += all[c];
         }
         for (int a = 0, c = 0; a < 3; a++)
@@ -153,10 +168,11 @@ TARGET static __attribute__((noinline)) void NAME(curve)(const double *x, int ro
 
 /* Responsibilities and their moments; returns the log-likelihood. x is padded to whole blocks. No moments where `sums` is
  * NULL; those of the last values are left out below `least`. In double precision, unless NULL, also the upper half of the
- * curvature of em_newton(). In single precision the ends of each row follow the values. */
-TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, double least, Sums *sums,
-                                double *curvature) {
-    const REAL *x = data;
+ * curvature of em_newton(). In single precision the ends of each row follow the values. `cells`, a constant NULL for plain
+ * values, are those that x are the means of; they stand for `of` values. */
+TARGET INLINE double OF(e_body)(const REAL *x, const Cells *cells, int n, int of, int K, const Mixture *m, double least,
+                                Sums *sums, double *curvature) {
+    const REAL *const within = cells ? (const REAL *)cells->within : NULL;
     const Vec zero = {0};
     Vec height[H], product[H];
     Ints exponent[H];
@@ -192,7 +208,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
     for (int start = 0; start < n; start += ROWS * LANES) {
         const int left = n - start, rows = left > ROWS * LANES ? ROWS : (left + LANES - 1) / LANES;
         const int last = (rows - 1) * H, rest = left - (rows - 1) * LANES;
-        const REAL *at = x + start;
+        const REAL *at = x + start, *own_within = cells ? within + start : NULL;
         Vec e[K_LIMIT][ROWS * H], sum[ROWS * H];
         Ints near = ~(Ints){0};
         int from[K_LIMIT], to[K_LIMIT];
@@ -209,8 +225,10 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
             const size_t end = (size_t)(SINGLE && rows > 2 ? to[k] : rows) * H;
             size_t j = (size_t)(SINGLE && rows > 2 ? from[k] : 0) * H;
             for (; j + GROUP <= end; j += GROUP)
-                OF(densities)(at + j * WIDTH, GROUP, own_mu, own_c, own_h, e[k] + j, sum + j);
-            for (; j < end; j++) OF(densities)(at + j * WIDTH, 1, own_mu, own_c, own_h, e[k] + j, sum + j);
+                OF(densities)(at + j * WIDTH, cells ? own_within + j * WIDTH : NULL, GROUP, own_mu, own_c, own_h, e[k] + j,
+                              sum + j);
+            for (; j < end; j++)
+                OF(densities)(at + j * WIDTH, cells ? own_within + j * WIDTH : NULL, 1, own_mu, own_c, own_h, e[k] + j, sum + j);
         }
         for (int j = 0; j < rows * H; j += H)
             for (int i = 0; i < H; i++) near &= sum[j + i] > LEAST_SUM;
@@ -224,34 +242,44 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
             for (int j = 0; j < rows * H; j++) {
                 const Ints far = ~(sum[j] > LEAST_SUM);
                 if (!OF(bits)(far)) continue;
-                const Vec top = OF(again)(OF(values)(at + j * WIDTH), K, mus, cs, hs, far, e[0] + j, ROWS * H, &sum[j]);
-                height[j % H] += (Vec)((Ints)top & OF(used)(left - j / H * LANES, j % H));
+                const Vec top = OF(again)(OF(values)(at + j * WIDTH), cells ? OF(values)(own_within + j * WIDTH) : zero, K, mus,
+                                          cs, hs, far, e[0] + j, ROWS * H, &sum[j]);
+                height[j % H] += cells ? top * OF(values)((const REAL *)cells->count + start + j * WIDTH)
+                                       : (Vec)((Ints)top & OF(used)(left - j / H * LANES, j % H));
             }
         }
-        for (int i = 0; i < H; i++) sum[last + i] = OF(pick)(OF(used)(rest, i), sum[last + i], zero + 1);
-        for (int j = 0; j < rows * H; j += H)
+#if !SINGLE
+        for (int j = 0; cells && j < rows * H; j += H)
+            for (int i = 0; i < H; i++) {
+                const Vec count = OF(values)(cells->count + start + (j + i) * WIDTH);
+                height[i] = OF(fma)(count, NAME(log2_d)(sum[j + i]), height[i]);
+                sum[j + i] = count / sum[j + i];
+            }
+#endif
+        for (int i = 0; !cells && i < H; i++) sum[last + i] = OF(pick)(OF(used)(rest, i), sum[last + i], zero + 1);
+        for (int j = 0; !cells && j < rows * H; j += H)
             for (int i = 0; i < H; i++) {
                 exponent[i] += EXPONENT(sum[j + i]);
                 product[i] *= FRACTION(sum[j + i]);
                 sum[j + i] = 1 / sum[j + i];
             }
-        for (int i = 0; i < H; i++) {
+        for (int i = 0; !cells && i < H; i++) {
             exponent[i] += EXPONENT(product[i]);
             product[i] = FRACTION(product[i]);
             sum[last + i] = (Vec)((Ints)sum[last + i] & OF(used)(rest, i));
         }
-        exponents -= (int64_t)LANES * (rows + 1) * (ONE >> MANTISSA);
+        if (!cells) exponents -= (int64_t)LANES * (rows + 1) * (ONE >> MANTISSA);
         if (left <= ROWS * LANES) {
             memcpy(whole, exponent, sizeof whole);
             for (int l = 0; l < LANES; l++) exponents += whole[l];
-            loglik = LN_2 * (log2(OF(product)(product)) + (double)exponents + OF(total)(height) + n * (double)highest) -
-                     0.5 * n * LOG_2PI;
+            loglik = LN_2 * (log2(OF(product)(product)) + (double)exponents + OF(total)(height) + of * (double)highest) -
+                     0.5 * of * LOG_2PI;
             if (loglik < least) break;
         }
 #if SINGLE
         (void)curvature;
 #else
-        if (curvature) NAME(curve)(at, rows, K, m, e, sum, curvature);
+        if (curvature) NAME(curve)(at, own_within, cells ? cells->root + start : NULL, rows, K, m, e, sum, curvature);
 #endif
         for (int k = 0; sums && k < K; k++) {
             Vec t0[H] = {{0}}, t1[H] = {{0}}, t2[H] = {{0}};
@@ -262,6 +290,7 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
                     t0[i] += r;
                     t1[i] += rd;
                     t2[i] = OF(fma)(rd, d, t2[i]);
+                    if (cells) t2[i] = OF(fma)(r, OF(values)(own_within + (j + i) * WIDTH), t2[i]);
                 }
             sums->s0[k] += OF(total)(t0);
             sums->s1[k] -= OF(total)(t1); /* differences are the other way round, which spares loads */
@@ -271,7 +300,19 @@ TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m
     return loglik;
 }
 
+TARGET static double OF(e_step)(const void *data, int n, int K, const Mixture *m, double least, Sums *sums,
+                                double *curvature) {
+    return OF(e_body)(data, NULL, n, n, K, m, least, sums, curvature);
+}
+
 #if !SINGLE
+/* The same of cells, which stand for n values. */
+TARGET static double NAME(e_cells)(const void *data, int n, int K, const Mixture *m, double least, Sums *sums,
+                                   double *curvature) {
+    const Cells *const cells = data;
+    return OF(e_body)(cells->x, cells, cells->size, n, K, m, least, sums, curvature);
+}
+
 /* The density of a mixture at padded values, up to a factor; room in `out` for whole blocks. */
 TARGET static void NAME(density)(const double *x, int n, int K, const Mixture *m, double *out) {
     const Vec zero = {0}, lowest = zero - 1000.0;

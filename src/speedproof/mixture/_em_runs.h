@@ -70,11 +70,11 @@ TARGET INLINE void NAME(e_group)(const float *x, const int count, int K, const V
     const Vec zero = {0.0f};
     Vec e[K_LIMIT][GROUP], sum[GROUP];
     for (int j = 0; j < count; j++) sum[j] = zero;
-    for (int k = 0; k < K; k++) OF(densities)(x, count, mu[k], c[k], h[k], e[k], sum);
+    for (int k = 0; k < K; k++) OF(densities)(x, NULL, count, mu[k], c[k], h[k], e[k], sum);
     for (int j = 0; j < count; j++) {
         const Ints far = ~(sum[j] > LEAST_SUM);
         if (__builtin_expect(OF(bits)(far) != 0, 0))
-            *height += OF(again)(OF(values)(x + j * WIDTH), K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
+            *height += OF(again)(OF(values)(x + j * WIDTH), zero, K, mu, c, h, far, &e[0][j], GROUP, &sum[j]);
         *exponent += (Ints)sum[j] >> 23;
         *product *= (Vec)(((Ints)sum[j] & 0x7fffff) | 0x3f800000);
         sum[j] = 1.0f / sum[j];

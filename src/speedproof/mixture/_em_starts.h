@@ -6,7 +6,8 @@
 /* Both models from classes of the points: class k is x[line[k] .. line[k + 1] - 1]; no class is empty. As if each value
  * were of its class alone, one common variance gives a likelihood below that of the mixture: the least that the best has. */
 static void scout_classes(Table *t, const int *line, int K) {
-    const double *x = t->on->x, centre = x[t->on->size / 2];
+    const Points *from = starts_of(t);
+    const double *x = from->x, centre = x[from->size / 2];
     double within = 0.0, least = 0.0;
     Mixture m;
     for (int k = 0; k < K; k++) {
@@ -17,15 +18,15 @@ static void scout_classes(Table *t, const int *line, int K) {
             second += (x[i] - centre) * (x[i] - centre);
         }
         const double mean = first / size;
-        m.w[k] = (double)size / t->on->size;
+        m.w[k] = (double)size / from->size;
         m.mu[k] = centre + mean;
         m.v[k] = fmax(second / size - mean * mean, 1e-6);
         within += m.w[k] * m.v[k];
         least += size * log(m.w[k]);
     }
     within = fmax(within, t->floor);
-    least -= 0.5 * t->on->size * (LOG_2PI + 1.0 + log(within));
-    t->bar = fmax(t->bar, bic_on(t, t->on, least, K, MODEL_E));
+    least -= 0.5 * from->size * (LOG_2PI + 1.0 + log(within));
+    if (from == t->on) t->bar = fmax(t->bar, bic_on(t, from, least, K, MODEL_E));
     for (int model = MODEL_E; model <= MODEL_V; model++) scout(t, &m, K, model);
 }
 
@@ -101,10 +102,10 @@ static void partition(int m, int K_max, int least, double costs[POINTS + 1][POIN
 }
 
 /* Classes of the points, cut where the best ones of m quantiles are; returns whether no class is empty. */
-static int partition_line(const Table *t, int m, int K, Partitions last, int *line) {
+static int partition_line(int n, int m, int K, Partitions last, int *line) {
     if (last[K][m] < 0) return 0;
     for (int k = K, at = m; k >= 0; k--) {
-        line[k] = (int)(((int64_t)at * t->on->size + m - 1) / m);
+        line[k] = (int)(((int64_t)at * n + m - 1) / m);
         at = k >= 2 ? last[k][at] : 0;
     }
     return ascends(line, K);
@@ -117,8 +118,8 @@ static void scout_values(Table *t) {
     double points[POINTS] = {0.0}, first[POINTS + 1] = {0.0}, second[POINTS + 1] = {0.0};
     double means[POINTS + 1][POINTS + 1], likelihood[POINTS + 1][POINTS + 1];
     Partitions by_means, by_likelihood;
-    const double *x = t->on->x;
-    const int n = t->on->size, m = n < POINTS ? n : POINTS, K_max = t->K ? t->K : t->K_max;
+    const double *x = starts_of(t)->x;
+    const int n = starts_of(t)->size, m = n < POINTS ? n : POINTS, K_max = t->K ? t->K : t->K_max;
     int values = 1, done = 1;
     condense(x, n, m, points);
     for (int i = 0; i < m; i++) {
@@ -143,14 +144,14 @@ static void scout_values(Table *t) {
     for (int K = t->K ? t->K : 2; K <= K_max; K++) {
         int line[3][K_LIMIT + 1];
         const int there[] = {K <= values && quantile_line(x, n, K, values < n, line[0]),
-                             partition_line(t, m, K, by_means, line[1]),
-                             partition_line(t, m, K, by_likelihood, line[2])};
+                             partition_line(n, m, K, by_means, line[1]),
+                             partition_line(n, m, K, by_likelihood, line[2])};
         for (int i = 0; i < 3; i++) {
             int again = !there[i]; /* the same classes start the same climbs */
             for (int j = 0; j < i; j++) again |= there[j] && !memcmp(line[j], line[i], sizeof(int) * (size_t)(K + 1));
             if (!again) scout_classes(t, line[i], K);
         }
-        if (t->K || (K < K_max && t->on->size <= FEW)) continue;
+        if (t->K || (K < K_max && n <= FEW)) continue;
         climb_briefly(t);
         for (; done < K; done++)
             for (int model = MODEL_E; model <= MODEL_V; model++) follow(t, done + 1, model, 1, INFINITY);
@@ -183,8 +184,8 @@ static void scout_splits(Table *t, const Mixture *old, int K, int model) {
 }
 
 static void scout_window(Table *t, const Mixture *old, int K, int model, int at, int size) {
-    const int n = t->on->size;
-    const double *x = t->on->x;
+    const int n = starts_of(t)->size;
+    const double *x = starts_of(t)->x;
     if (size >= n || at < 0) return;
     const double low = x[at], high = x[at + size - 1], sd = fmax(0.3 * (high - low), 1e-4);
     Mixture m;
@@ -196,11 +197,63 @@ static void scout_window(Table *t, const Mixture *old, int K, int model, int at,
     scout(t, &m, K + 1, model);
 }
 
+/* One more component, of so many cells. */
+static void scout_cells(Table *t, const Mixture *old, int K, int model, int at, int size) {
+    const Cells *cells = &t->all.cells;
+    double count = 0.0, first = 0.0, second = 0.0;
+    if (size >= cells->size) return;
+    for (int i = at; i < at + size; i++) {
+        const double d = cells->x[i] - cells->x[at];
+        count += cells->count[i];
+        first += cells->count[i] * d;
+        second += cells->count[i] * (d * d + cells->within[i]);
+    }
+    Mixture m;
+    copy_mixture(K, old, &m);
+    for (int k = 0; k < K; k++) m.w[k] *= 1.0 - count / t->n;
+    m.w[K] = count / t->n;
+    m.mu[K] = cells->x[at] + first / count;
+    m.v[K] = fmax(second / count - first / count * (first / count), 1e-8);
+    scout(t, &m, K + 1, model);
+}
+
+/* One more component: of the cells at the ends, and of those that hold most beyond what the K explain (by the likelihood
+ * ratio of M. Kulldorff's scan statistic, Communications in Statistics 26, 1997). */
+static void scout_crowds(Table *t, const Mixture *old, int K, int model) {
+    const Cells *cells = &t->all.cells;
+    const double *x = cells->x;
+    const int n = cells->size;
+    for (int size = 1; size <= 3; size += 2) {
+        scout_cells(t, old, K, model, 0, size);
+        scout_cells(t, old, K, model, n - size, size);
+    }
+    t->kernels->density(x, n, K, old, t->density);
+    for (int i = 0; i < n; i++) t->density[i] *= t->n * 0.3989422804014327 * 0.5 * (x[i + 1 < n ? i + 1 : i] - x[i ? i - 1 : i]);
+    for (int size = 2; size < n && size <= 128; size *= 4) {
+        double most = 0.0, count = 0.0, explained = 0.0;
+        int best = -1;
+        for (int i = 0; i < n; i++) {
+            count += cells->count[i] - (i < size ? 0.0 : cells->count[i - size]);
+            explained += t->density[i] - (i < size ? 0.0 : t->density[i - size]);
+            if (i < size - 1 || count <= explained) continue;
+            const double gain = count * log(count / fmax(explained, 1e-9)) - count + explained;
+            if (gain <= most) continue;
+            most = gain;
+            best = i - size + 1;
+        }
+        if (best >= 0) scout_cells(t, old, K, model, best, size);
+    }
+}
+
 /* One more component: at the ends, and where the values crowd beyond what the K explain. */
 static void scout_insertions(Table *t, const Mixture *old, int K, int model) {
     static const double SHARES[] = {0.0, 0.06, 0.12, 0.25};
-    const int n = t->on->size;
-    const double *x = t->on->x, *density = t->density;
+    const int n = starts_of(t)->size;
+    const double *x = starts_of(t)->x, *density = t->density;
+    if (!t->all.single) {
+        scout_crowds(t, old, K, model);
+        return;
+    }
     scout_window(t, old, K, model, 0, 2);
     scout_window(t, old, K, model, 0, 3);
     scout_window(t, old, K, model, n - 2, 2);

@@ -27,6 +27,15 @@ typedef struct {
     double s0[K_LIMIT], s1[K_LIMIT], s2[K_LIMIT];
 } Sums;
 
+/* Neighbours of a large sample that share their responsibilities: means, counts, mean squares about the mean, and one over
+ * the root of the count. What EM climbs on them is the largest lower bound of the log-likelihood that there then is (J. J.
+ * Verbeek, J. R. J. Nunnink, N. Vlassis, Data Mining and Knowledge Discovery 13, 2006). Padded to whole blocks, where a
+ * count and one over its root are 0. */
+typedef struct {
+    const double *x, *count, *within, *root;
+    int size;
+} Cells;
+
 typedef struct {
     double gain_relative; /* stop when the gain in log-likelihood <= gain_relative (1 + |loglik|) + ... */
     double gain_absolute; /* ... this */
@@ -142,6 +151,21 @@ static double *padded(const double *x, int n) {
     double *copy = malloc(size * sizeof *copy);
     for (size_t i = 0; copy && i < size; i++) copy[i] = x[i < (size_t)n ? i : (size_t)n - 1];
     return copy;
+}
+
+/* Cells of so many means, after which counts and squares are given, and the memory that they are in; NULL without any. */
+static double *padded_cells(const double *given, int size, Cells *out) {
+    const size_t whole = ((size_t)size + BLOCK - 1) / BLOCK * BLOCK;
+    double *room = aligned_alloc(64, 4 * whole * sizeof *room);
+    *out = (Cells){room, room + whole, room + 2 * whole, room + 3 * whole, size};
+    for (size_t i = 0; room && i < whole; i++) {
+        const int there = i < (size_t)size;
+        for (int row = 0; row < 3; row++) room[row * whole + i] = given[(size_t)(row + 1) * size - 1];
+        for (int row = 0; there && row < 3; row++) room[row * whole + i] = given[(size_t)row * size + i];
+        if (!there) room[whole + i] = 0.0;
+        room[3 * whole + i] = there ? 1.0 / sqrt(room[whole + i]) : 0.0;
+    }
+    return room;
 }
 
 /* Plain EM, as mclust stops it. */

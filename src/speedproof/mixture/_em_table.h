@@ -5,6 +5,7 @@
 #define FEW 128 /* points, of which scouts go side by side, and whose climbs miss nothing */
 #define SCOUT_STEPS 20
 #define BRIEF_STEPS 30
+#define CELL_STEPS 16 /* of both kinds on cells */
 #define LONG_STEPS 3000
 #define FINE_STEPS 30000
 #define MARGIN 10.0
@@ -20,18 +21,19 @@ typedef struct {
     Mixture mixture;
 } Found;
 
-/* A sorted sample or quantiles of it, padded to whole blocks, and again in single precision, there followed by the first
- * value of each block and by the last. */
+/* A sorted sample, quantiles or cells of it. The first two are padded to whole blocks, and again in single precision, there
+ * followed by the first value of each block and by the last. */
 typedef struct {
     double *x;
-    float *single;
+    float *single; /* NULL: cells, in the memory of x */
     double four; /* the narrowest place of four of them */
-    int size;
+    int size, values; /* values: that their log-likelihood is of */
+    Cells cells;
 } Points;
 
 typedef struct {
     const Kernels *kernels;
-    Points all, some, small;
+    Points all, some, small; /* of cells, some are all */
     const Points *on;        /* of these, those to scout on */
     double *density;         /* room for one a point */
     int n, K_max;            /* n: values that the points stand for */
@@ -58,8 +60,9 @@ static void condense(const double *x, int n, int count, double *out) {
 static int points_of(const double *x, int n, int count, Points *out) {
     const int size = n < count ? n : count, whole = (size + BLOCK - 1) / BLOCK * BLOCK, ends = ENDS(size);
     /* Lanes do not straddle lines of the cache; the size is to be a multiple of the alignment. */
-    *out = (Points){aligned_alloc(64, (size_t)whole * sizeof *out->x),
-                    aligned_alloc(64, ((size_t)(whole + 2 * ends) * sizeof *out->single + 63) / 64 * 64), INFINITY, size};
+    *out = (Points){.x = aligned_alloc(64, (size_t)whole * sizeof *out->x),
+                    .single = aligned_alloc(64, ((size_t)(whole + 2 * ends) * sizeof *out->single + 63) / 64 * 64),
+                    .four = INFINITY, .size = size, .values = size};
     if (!out->x || !out->single) return 0;
     condense(x, n, size, out->x);
     for (int i = 0; i < whole; i++) {
@@ -76,7 +79,7 @@ static int points_of(const double *x, int n, int count, Points *out) {
 }
 
 static double bic_on(const Table *t, const Points *on, double loglik, int K, int model) {
-    return bic_of(loglik * t->n / on->size, t->log_n, K, model);
+    return bic_of(loglik * t->n / on->values, t->log_n, K, model);
 }
 
 static double best_bic(const Table *t) {
@@ -91,11 +94,11 @@ static double best_bic(const Table *t) {
  * their share; those of a large sample pass over what few of its values say. */
 static Rules table_rules(const Table *t, const Points *on, int K, int model, double relative, double absolute, int steps,
                          int give_up) {
-    const double share = (double)on->size / t->n;
+    const double share = (double)on->values / t->n;
     return (Rules){.gain_relative = relative, .gain_absolute = absolute, .min_variance = t->floor, .max_steps = steps,
                    .accelerate = 1, .clamp = 1, .give_up = t->give_up ? give_up : 0,
                    .needed = 0.5 * (best_bic(t) - bic_of(0.0, t->log_n, K, model)) * share,
-                   .hope = t->n > MOST_SCOUTED ? HOPE : HOPE * share};
+                   .hope = !t->all.single ? HOPE * t->n / 1000 : t->n > MOST_SCOUTED ? HOPE : HOPE * share};
 }
 
 static int table_sound(const Table *t, int K, const Mixture *m) {
@@ -109,21 +112,31 @@ static int unsound_below(const Table *t, const Points *on, int model, double dev
     return model == MODEL_V && on->size == t->n && on->four > 4.0 * deviation;
 }
 
-/* A climb in single precision; in double (exact) where a component gets too narrow for it. */
+static Outcome climb_in_double(const Table *t, const Points *on, int K, int model, const Rules *rules, Mixture *m) {
+    return on->single ? em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m)
+                      : em_padded(t->kernels->e_cells, &on->cells, on->values, K, model, rules, m);
+}
+
+/* A climb in single precision; in double (exact) on cells, and where a component gets too narrow for it. */
 static Outcome climb_in_single(const Table *t, const Points *on, int K, int model, const Mixture *from, const Rules *rules,
                                Mixture *m, int *exact) {
     const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]);
     Rules own = *rules;
     own.min_variance = fmax(t->floor, narrowest * narrowest);
     copy_mixture(K, from, m);
+    *exact = !on->single;
+    if (*exact) return climb_in_double(t, on, K, model, rules, m);
     const Outcome o = em_padded(t->kernels->e_scout, on->single, on->size, K, model, &own, m);
     int narrow = 0;
     for (int k = 0; o.state != RUN_SINGULAR && k < K; k++) narrow |= !(m->v[k] > own.min_variance);
     *exact = narrow && own.min_variance > t->floor && !unsound_below(t, on, model, narrowest);
     if (!*exact) return o;
     copy_mixture(K, from, m);
-    return em_padded(t->kernels->e_step, on->x, on->size, K, model, rules, m);
+    return climb_in_double(t, on, K, model, rules, m);
 }
+
+/* Points that classes and crowds are looked for on. */
+static const Points *starts_of(const Table *t) { return t->on->single ? t->on : &t->small; }
 
 static void forget_scouts(Table *t) {
     t->count = t->climbed = 0;
@@ -160,12 +173,12 @@ static void climb_briefly(Table *t) {
     const Points *on = t->on;
     const double narrowest = NARROWEST * (on->x[on->size - 1] - on->x[0]), best = fmax(best_bic(t), t->bar - WITHIN);
     const Rules rules = table_rules(t, on, 1, MODEL_E, 1e-5, 0.0, t->steps, 4);
-    const int beside = on->size <= FEW;
+    const int beside = on->single && on->size <= FEW;
     for (int j = t->climbed; j < t->count; j++) {
         Run *run = &t->waiting[j];
         run->floor = fmax(t->floor, narrowest * narrowest);
         run->clamp = run->floor <= t->floor || unsound_below(t, on, run->model, narrowest);
-        run->needed = 0.5 * (best - bic_of(0.0, t->log_n, run->K, run->model)) * on->size / t->n;
+        run->needed = 0.5 * (best - bic_of(0.0, t->log_n, run->K, run->model)) * on->values / t->n;
     }
     const RunQueue queue = {t->waiting + t->climbed, t->count - t->climbed, on->size, t->K_max, 0};
     if (beside && !t->kernels->runs(on->single, queue, &rules)) t->failed = 1;
@@ -197,15 +210,15 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
     const double before = old->there ? old->loglik : -INFINITY;
     int exact = rules->gain_relative == 0.0;
     copy_mixture(K, from, &m);
-    if (hopeless && t->on->size == t->all.size) {
+    if (hopeless && t->on->values == t->all.values) {
         o = (Outcome){scouted, 0, RUN_UNFINISHED};
         exact = 0;
     } else if (exact) {
-        o = em_padded(t->kernels->e_step, t->all.x, t->all.size, K, model, rules, &m);
+        o = climb_in_double(t, &t->all, K, model, rules, &m);
     } else {
         o = climb_in_single(t, &t->all, K, model, from, rules, &m, &exact);
     }
-    if (!exact && o.state != RUN_SINGULAR && o.loglik > before - 1e-3) {
+    if (!exact && t->all.single && o.state != RUN_SINGULAR && o.loglik > before - 1e-3) {
         double whole = 0.0; /* about one: of weights in single precision */
         for (int k = 0; k < K; k++) whole += m.w[k];
         for (int k = 0; k < K; k++) m.w[k] /= whole;
@@ -219,7 +232,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
     old->moved &= o.loglik <= before + 1e-3;
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
-    old->scouted = t->on->size == t->all.size ? o.loglik : scouted;
+    old->scouted = t->on->values == t->all.values ? o.loglik : scouted;
     old->bic = bic_on(t, &t->all, o.loglik, K, model);
     copy_mixture(K, &m, &old->mixture);
 }
@@ -227,7 +240,8 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
 /* Long climbs of the highest `count` that wait at a place, those of one height once, none more than
  * `reach` of BIC below the best. */
 static void follow(Table *t, int K, int model, int count, double reach) {
-    const Rules rules = table_rules(t, &t->all, K, model, t->K ? 2e-6 : t->all.size > FEW ? 5e-6 : 1e-5, 0.0, LONG_STEPS, 6);
+    const double gain = !t->all.single ? 1e-6 : t->K ? 2e-6 : t->all.size > FEW ? 5e-6 : 1e-5;
+    const Rules rules = table_rules(t, &t->all, K, model, gain, 0.0, LONG_STEPS, 6);
     double last = INFINITY;
     for (int taken = 0; taken < count && t->highest[K][model] >= 0;) {
         const Run *top = &t->waiting[t->highest[K][model]];
@@ -285,12 +299,13 @@ static void follow_all(Table *t, double bar, int count, double reach) {
 
 static void single(Table *t) {
     Found *one = &t->found[1][MODEL_E];
-    const double *x = t->all.x;
-    const int size = t->all.size;
+    const double *x = t->all.x, *count = t->all.cells.count;
+    const int size = t->all.values;
     double mean = 0.0, v = 0.0;
-    for (int i = 0; i < size; i++) mean += x[i];
+    for (int i = 0; i < t->all.size; i++) mean += count ? count[i] * x[i] : x[i];
     mean /= size;
-    for (int i = 0; i < size; i++) v += (x[i] - mean) * (x[i] - mean);
+    for (int i = 0; i < t->all.size; i++)
+        v += count ? count[i] * ((x[i] - mean) * (x[i] - mean) + t->all.cells.within[i]) : (x[i] - mean) * (x[i] - mean);
     v /= size;
     one->there = one->converged = 1;
     one->loglik = -0.5 * size * (LOG_2PI + log(v) + 1.0);
@@ -317,7 +332,7 @@ static void climb_anew(Table *t, int K, int model) {
     t->K = K;
     t->model = model;
     forget_scouts(t);
-    scout_values(t);
+    if (t->all.single) scout_values(t);
     if (fewer->there) {
         scout_splits(t, &fewer->mixture, K - 1, model);
         scout_insertions(t, &fewer->mixture, K - 1, model);
@@ -333,8 +348,8 @@ static void climb_anew(Table *t, int K, int model) {
 /* Moves on all points: where several components win, and where one more of one width may. */
 static void climb_on_all(Table *t) {
     const double best = best_bic(t);
-    t->on = &t->some;
-    t->steps = BRIEF_STEPS;
+    t->on = t->all.single ? &t->some : &t->all;
+    t->steps = t->all.single ? BRIEF_STEPS : CELL_STEPS;
     for (int model = MODEL_E; model <= MODEL_V; model++) {
         int top = 1;
         double bic = model == MODEL_E ? t->found[1][model].bic : -INFINITY;
@@ -353,8 +368,8 @@ static void climb_on_all(Table *t) {
 static void search_places(Table *t) {
     double gain = INFINITY;
     forget_scouts(t);
-    t->on = &t->small;
-    t->steps = SCOUT_STEPS;
+    t->on = t->all.single ? &t->small : &t->all;
+    t->steps = t->all.single ? SCOUT_STEPS : CELL_STEPS;
     single(t);
     if (t->K_max < 2) return;
     scout_values(t);
@@ -367,7 +382,7 @@ static void search_places(Table *t) {
     }
     do {
         gain = -best_bic(t);
-        if (t->all.size > FEW) climb_on_all(t);
+        if (t->all.values > FEW) climb_on_all(t);
         gain += best_bic(t);
         for (int K = 2; K <= t->K_max; K++)
             for (int model = MODEL_E; model <= MODEL_V; model++) finish(t, K, model);
@@ -390,9 +405,10 @@ static void hand_out(const Table *t, double *loglik, double *mixtures, int32_t *
         }
 }
 
-/* The table of so many values, whose quantiles x are; returns 0 when memory runs out. */
-static int search_table(const Kernels *kernels, const double *x, int size, int n, int K_max, double floor, double apart,
-                        int give_up, double *loglik, double *mixtures, int32_t *converged) {
+/* The table of n values: x, or means, counts and squares of cells, with a few quantiles beside (else NULL); returns 0 when
+ * memory runs out. */
+static int search_table(const Kernels *kernels, const double *x, int size, const double *few, int few_size, int n, int K_max,
+                        double floor, double apart, int give_up, double *loglik, double *mixtures, int32_t *converged) {
     Table *t = malloc(sizeof *t);
     if (!t) return 0;
     memset(t, 0, offsetof(Table, found) + ((size_t)K_max + 1) * sizeof *t->found);
@@ -404,9 +420,16 @@ static int search_table(const Kernels *kernels, const double *x, int size, int n
     t->floor = floor;
     t->apart = apart;
     t->give_up = give_up;
-    t->failed = !(points_of(x, size, size, &t->all) && points_of(x, size, MOST_SCOUTED, &t->some) &&
-                  points_of(x, size, SMALL, &t->small) &&
-                  (t->density = malloc((MOST_SCOUTED + BLOCK) * sizeof *t->density)));
+    if (few) {
+        t->all = (Points){.size = size, .values = n};
+        t->all.x = padded_cells(x, size, &t->all.cells);
+        t->failed = !(t->all.x && points_of(few, few_size, few_size, &t->small));
+    } else {
+        t->failed = !(points_of(x, size, size, &t->all) && points_of(x, size, MOST_SCOUTED, &t->some) &&
+                      points_of(x, size, SMALL, &t->small));
+    }
+    t->density = malloc((MOST_SCOUTED + BLOCK) * sizeof *t->density);
+    t->failed |= !t->density;
     if (!t->failed) {
         search_places(t);
         hand_out(t, loglik, mixtures, converged);

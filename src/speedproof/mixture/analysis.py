@@ -40,7 +40,6 @@ from speedproof.mixture.results import (
     Versus,
 )
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
-from speedproof.mixture.search import MOST_SCOUTED
 from speedproof.stats.quantile_ratio import quantile_limits
 from speedproof.stats.scaling import exponent
 from speedproof.stats.special import gamma_cdf, gamma_shape, ndtr
@@ -101,9 +100,6 @@ def analyse(
                 result = goodness_of_rounded(some, of_some, N=N, seed=seed)
         critical = result.critical(ALPHA) if N * ALPHA >= 1 else None
         test = FitTest(result.distance, result.pvalue, critical, N, result.size, result.fast, drawn)
-    if brief and x.size > MOST_SCOUTED and fitted.resolution is None:
-        quick = f"chosen by {MOST_SCOUTED:,} quantiles, which may miss a component of few values"
-        note = f"{note}; {quick}" if note else quick
     model = fitted.model
     parts = tuple(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)

@@ -211,7 +211,7 @@ def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
 
 
 def climb(
-    x: FloatArray,
+    x: FloatArray | Cells,
     mixtures: FloatArray,
     places: ArrayLike,
     rules: StoppingRules,
@@ -230,8 +230,9 @@ def climb(
 
         return em_numpy.climb(x, mixtures, kinds, rules)
     loglik, steps = np.empty(len(kinds)), np.empty(len(kinds), np.int32)
-    sizes = len(kinds), x.size, mixtures.shape[2]
-    chosen[0].climb(x, mixtures, kinds, loglik, steps, *sizes, astuple(rules), chosen[1])
+    points, size, n = (x.table, x.size, x.n) if isinstance(x, Cells) else (x, x.size, x.size)
+    sizes = len(kinds), size, n, mixtures.shape[2]
+    chosen[0].climb(points, mixtures, kinds, loglik, steps, *sizes, astuple(rules), chosen[1])
     return loglik, steps
 
 
@@ -253,6 +254,7 @@ def over_blocks(do: Callable[[slice], None], count: int, jobs: int) -> None:
 
 
 _POINTS = 48  # that partitions are looked for on
+_SHARED = 5  # times that a share of cells is taken anew, without what wide gaps exceed it by
 
 
 def condensed(x: FloatArray, count: int) -> FloatArray:
@@ -262,6 +264,51 @@ def condensed(x: FloatArray, count: int) -> FloatArray:
     place = (np.arange(count) + 0.5) / count * x.size - 0.5
     low = place.astype(np.int64)
     return np.asarray(x[low] + (place - low) * (x[np.minimum(low + 1, x.size - 1)] - x[low]))
+
+
+class Cells(Struct, frozen=True, eq=False):
+    """Neighbours of a large sorted sample that share their responsibilities.
+
+    EM on them climbs the largest lower bound of the log-likelihood that there then is, exact where a cell is of
+    one component or one value (J. J. Verbeek, J. R. J. Nunnink, N. Vlassis, "Accelerated EM-based clustering of
+    large data sets", Data Mining and Knowledge Discovery 13, 2006).
+    """
+
+    table: FloatArray  # means, counts and mean squares about the mean, shape (3, size)
+
+    @classmethod
+    def of(cls, x: FloatArray, most: int) -> Cells:
+        """About so many cells of different values: each spans an equal share of the roots of the gaps.
+
+        So they follow the root of the density, and neither a tail nor a narrow peak goes short. A gap wider than a
+        share ends its cell, whatever it spans; a value that is there four times as often as a cell has values on
+        average is one of its own.
+        """
+        roots = np.sqrt(np.diff(x))
+        share = np.inf
+        for _ in range(_SHARED):
+            share = float(np.minimum(roots, share).sum()) / most
+        place = np.cumsum(np.minimum(roots, share)) / share
+        ends = (roots >= share) | (np.diff(place.astype(np.int64), prepend=0) > 0)
+        values = np.append(0, np.flatnonzero(roots > 0.0) + 1)  # the first of each
+        often = np.diff(values, append=x.size) * most > 4 * x.size
+        edges = np.append(values[often], np.append(values[1:], x.size)[often]) - 1
+        ends[edges[(edges >= 0) & (edges < ends.size)]] = True
+        first = np.append(0, np.flatnonzero(ends) + 1)
+        counts = np.diff(first, append=x.size)
+        means = np.add.reduceat(x, first) / counts
+        within = np.add.reduceat(np.square(x - np.repeat(means, counts)), first) / counts
+        return cls(np.array([means, counts, within]))
+
+    @property
+    def size(self) -> int:
+        """How many cells."""
+        return int(self.table.shape[1])
+
+    @property
+    def n(self) -> int:
+        """How many values."""
+        return int(self.table[1].sum())
 
 
 def from_classes(x: FloatArray, lines: list[IntArray], width: int) -> tuple[FloatArray, list[int]]:
@@ -362,6 +409,36 @@ def insertions(x: FloatArray, mixture: FloatArray, K: int) -> FloatArray:
         one[0] *= 1.0 - size / n
         low, high = x[at], x[at + size - 1]
         one[:, K] = size / n, 0.5 * (low + high), max(0.3 * (high - low), 1e-4) ** 2
+    return out
+
+
+def crowds(cells: Cells, mixture: FloatArray, K: int) -> FloatArray:
+    """Mixtures with one more component: of cells at the ends, and of those that hold most beyond what K explain.
+
+    By the likelihood ratio of the scan statistic (M. Kulldorff, Communications in Statistics 26, 1997).
+    """
+    w, mu, v = mixture[:, :K]
+    (x, counts, within), n = cells.table, cells.size
+    density = np.exp(-0.5 * (x[:, None] - mu) ** 2 / v) @ (w / np.sqrt(2.0 * np.pi * v))
+    explained = cells.n * density * 0.5 * (np.append(x[1:], x[-1]) - np.append(x[0], x[:-1]))
+    windows = [(at, size) for size in (1, 3) for at in (0, n - size)]
+    sums = np.cumsum(np.pad([counts, explained], ((0, 0), (1, 0))), axis=1)
+    for size in (2, 8, 32, 128):
+        if size >= n:
+            break
+        held, known = sums[:, size:] - sums[:, :-size]
+        more = np.where(held > known, held * np.log(held / np.maximum(known, 1e-9)) - held + known, 0.0)
+        if more.max() > 0.0:
+            windows.append((int(more.argmax()), size))
+    windows = [(at, size) for at, size in windows if size < n]
+    out = np.repeat(mixture[np.newaxis], len(windows), axis=0)
+    for one, (at, size) in zip(out, windows, strict=True):
+        part = slice(at, at + size)
+        count = counts[part].sum()
+        mean = x[part] @ counts[part] / count
+        variance = (within[part] + (x[part] - mean) ** 2) @ counts[part] / count
+        one[0] *= 1.0 - count / cells.n
+        one[:, K] = count / cells.n, mean, max(variance, 1e-8)
     return out
 
 

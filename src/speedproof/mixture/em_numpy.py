@@ -15,7 +15,7 @@ from speedproof.arrays import BoolArray, FloatArray, NDArray
 from speedproof.mixture import em
 
 if TYPE_CHECKING:
-    from speedproof.mixture.em import Fits, StoppingRules
+    from speedproof.mixture.em import Cells, Fits, StoppingRules
 
 Ints = NDArray[np.int32]
 Indices = NDArray[np.intp]
@@ -56,18 +56,22 @@ class Runs:
         return np.where(self.singular, np.nan, self.loglik), made
 
 
-def e_step(x: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+def e_step(x: FloatArray, t: FloatArray, cells: Cells | None = None) -> tuple[FloatArray, FloatArray]:
     """Log-likelihoods (J,) and the sums S0, S1, S2 about the old means (J, 3, K)."""
+    counts, within = (1.0, 0.0) if cells is None else cells.table[1:, :, None]
     w, mu, v = (t[:, k, None] for k in range(3))
     d = x[:, :, None] - mu
-    q = np.log(w) - 0.5 * np.log(v) - 0.5 / v * d**2
+    q = np.log(w) - 0.5 * np.log(v) - 0.5 / v * (d**2 + within)
     top = q.max(axis=2)
     e = np.exp(q - top[:, :, None])
     total = e.sum(axis=2)
-    loglik = (top + np.log(total)).sum(axis=1) - 0.5 * x.shape[1] * np.log(2 * np.pi)
-    r = e / total[:, :, None]
+    heights, n = top + np.log(total), x.shape[1]
+    if cells is not None:
+        heights, n = heights * cells.table[1], cells.n
+    loglik = heights.sum(axis=1) - 0.5 * n * np.log(2 * np.pi)
+    r = counts * e / total[:, :, None]
     rd = r * d
-    return loglik, np.stack([r.sum(axis=1), rd.sum(axis=1), (rd * d).sum(axis=1)], axis=1)
+    return loglik, np.stack([r.sum(axis=1), rd.sum(axis=1), (rd * d + r * within).sum(axis=1)], axis=1)
 
 
 def m_step(
@@ -124,17 +128,21 @@ def search(
         _choose(fits, K, n, runs.mixtures)
 
 
-def climb(x: FloatArray, mixtures: FloatArray, places: Ints, rules: StoppingRules) -> tuple[FloatArray, Ints]:
+def climb(
+    x: FloatArray | Cells, mixtures: FloatArray, places: Ints, rules: StoppingRules
+) -> tuple[FloatArray, Ints]:
     """EM on one sample from many mixtures, shape (J, 3, K_max), which are changed."""
     loglik, steps = np.full(len(places), np.nan), np.zeros(len(places), np.int32)
+    cells = x if isinstance(x, em.Cells) else None
+    values, n = (x.table[0], x.n) if isinstance(x, em.Cells) else (x, x.size)
 
     def on_sample(some: Indices, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return e_step(np.broadcast_to(x, (some.size, x.size)), t)
+        return e_step(np.broadcast_to(values, (some.size, values.size)), t, cells)
 
     for K in np.unique(places[:, 0]).tolist():
         on = np.flatnonzero(places[:, 0] == K)
         every = np.ones(on.size, np.bool_)
-        runs = Runs(on_sample, x.size, places[on, 1] == em.E, rules, mixtures[on, :, :K], every)
+        runs = Runs(on_sample, n, places[on, 1] == em.E, rules, mixtures[on, :, :K], every)
         accelerated(runs)
         mixtures[on, :, :K] = runs.mixtures
         loglik[on], steps[on] = runs.outcome()

@@ -10,6 +10,11 @@ FINEST = 1e6
 """A grid of more steps than this over the range is no rounding to reckon with."""
 
 
+def is_sorted(x: FloatArray) -> bool:
+    """Whether there is nothing to sort, for numbers that mostly are."""
+    return x.size > 0 and bool((x[1:] >= x[:-1]).all())
+
+
 def detect_resolution(values: ArrayLike) -> float | None:
     """Find the step of the grid that tied values lie on.
 
@@ -18,22 +23,25 @@ def detect_resolution(values: ArrayLike) -> float | None:
     range.
     """
     x = np.asarray(values, dtype=np.float64)
-    distinct = np.unique(x)
+    x = x.ravel()
+    distinct = x[np.append(True, x[1:] > x[:-1])] if is_sorted(x) else np.unique(x)
     # Decimals are not exact in binary, and neither are their differences.
     noise = 64.0 * float(np.spacing(np.abs(x).max(initial=0.0)))
     steps = np.diff(distinct)
     steps = steps[steps > noise]
     if distinct.size == x.size or steps.size == 0:
         return None
-    h = float(steps.min())
+    h, span = float(steps.min()), float(distinct[-1] - distinct[0])
+    least = max(100.0 * noise, span / (1.02 * FINEST))
+    if h <= least:
+        return None
     # Euclid's algorithm on real numbers: what is left within the noise is zero.
     rest = np.unique(steps)
-    while h > 100.0 * noise:
+    while h > least:
         rest = np.abs(rest - h * np.round(rest / h))
         rest = rest[rest > noise]
         if rest.size == 0:
             # All differences from the first value are multiples of h, so the span gives h its last digits.
-            span = float(distinct[-1] - distinct[0])
             h = _shortest(span / round(span / h), noise)
             offsets = (distinct - distinct[0]) / h
             on_grid = span / h <= FINEST and np.abs(offsets - np.round(offsets)).max() <= 0.01
@@ -54,7 +62,8 @@ def _shortest(h: float, noise: float) -> float:
 
 def without_ties(x: FloatArray, step: float | None = None) -> FloatArray:
     """Sorted values, equal ones spread evenly over the step of their grid."""
-    _, first, counts = np.unique(x, return_index=True, return_counts=True)
+    first = np.append(0, np.flatnonzero(x[1:] > x[:-1]) + 1)
+    counts = np.diff(first, append=x.size)
     if counts.max() == 1 or (h := step or detect_resolution(x)) is None:
         return x
     rank = np.arange(x.size) - np.repeat(first, counts)

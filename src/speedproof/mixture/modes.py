@@ -13,6 +13,7 @@ law explains them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from math import comb, lgamma, log
 
@@ -52,6 +53,7 @@ def clear_modes(fitted: MixtureFit) -> Modes:
         return modes
     x = condensed(without_ties(np.sort(fitted.values), fitted.resolution), MANY_RUNS)
     joined: Modes | None = modes
+    known: tuple[float, float] | None = None  # where one mode is
     while joined is not None:
         modes = joined
         held = np.flatnonzero(runs_in(modes, x) >= FEW_RUNS).tolist()
@@ -60,13 +62,12 @@ def clear_modes(fitted: MixtureFit) -> Modes:
         for first, last in sorted(pairwise(held), key=lambda pair: modes.dips[pair[0] : pair[1]].max()):
             low, high = edges[first], edges[last + 1]
             if not several(x[(x > low) & (x <= high)], fitted, low, high):
-                joined = modes.joined(first, last)
+                joined, known = modes.joined(first, last), (low, high)
                 break
-    if len(held) != 1:
+    if len(held) != 1 or known == (low := edges[held[0]], high := edges[held[0] + 1]):
         return modes
-    k = held[0]
-    two = of_one_width(x[(x > edges[k]) & (x <= edges[k + 1])])
-    return modes if two is None else modes.parted(k, two)
+    two = of_one_width(x[(x > low) & (x <= high)])
+    return modes if two is None else modes.parted(held[0], two)
 
 
 def runs_in(modes: Modes, values: FloatArray) -> IntArray:
@@ -132,13 +133,13 @@ def one_mode(x: FloatArray) -> tuple[float, float]:
     """
     n, span = x.size, float(x[-1] - x[0])
     modes = np.concatenate([np.quantile(x, np.linspace(0.0, 1.0, _PLACES)), [x.mean(), 0.5 * (x[0] + x[-1])]])
-    off = (x - modes[:, None]) / span
-    below = off < 0.0
-    off = np.abs(off)
+    off = np.abs((x - modes[:, None]) / span)
+    below = np.searchsorted(x, modes)  # so many, which come first
+    parts = np.ravel(np.arange(modes.size) * n + np.array([np.zeros_like(below), below]), order="F")
     symmetric, skewed = [], []
-    for b in _SHAPES:
-        far = off**b
-        left, right = (np.where(side, far, 0.0).sum(axis=1) for side in (below, ~below))
+    for b, far in zip(_SHAPES, _powers(off), strict=True):
+        left, right = np.add.reduceat(far.ravel(), parts).reshape(-1, 2).T
+        left = np.where(below > 0, left, 0.0)  # the sum of nothing
         width = left ** (1.0 / (b + 1.0)) + right ** (1.0 / (b + 1.0))
         constant = -lgamma(1.0 + 1.0 / b) - 1.0 / b - np.log(span)
         skewed.append((constant - np.log(width) - np.log(b * width / n) / b).max())
@@ -147,27 +148,48 @@ def one_mode(x: FloatArray) -> tuple[float, float]:
     return n * float(max(symmetric)), n * float(max(skewed))
 
 
+def _powers(off: FloatArray) -> Iterator[FloatArray]:
+    """Numbers to the power of each shape, by products but for one."""
+    far = np.sqrt(off)
+    yield far
+    yield off**0.7
+    yield off
+    yield np.multiply(far, off, out=far)
+    square = np.multiply(off, off, out=far)
+    yield square
+    yield square * off
+    for times in (1, 1, 1, 2):  # 4, 8, 16, 64
+        for _ in range(times):
+            np.multiply(square, square, out=square)
+        yield square
+
+
 def several(x: FloatArray, fitted: MixtureFit, low: float, high: float) -> bool:
     """Whether sorted values between two places have more modes than one, as the fitted mixture has."""
     model, n = fitted.model, x.size
     K = int(((model.means > low) & (model.means <= high)).sum())
     parameters = em.free_parameters(K, em.V if fitted.kind == "V" else em.E)
     inside = float(model.cdf(high) - model.cdf(low))
-    gain = 2.0 * (model.loglik(x) - n * log(inside) - one_mode(x)[1])
-    return gain - (parameters - 4) * log(n) > MARGIN or of_one_width(x) is not None
+    laws = one_mode(x)
+    gain = 2.0 * (model.loglik(x) - n * log(inside) - laws[1])
+    return gain - (parameters - 4) * log(n) > MARGIN or of_one_width(x, laws) is not None
 
 
-def of_one_width(x: FloatArray) -> Modes | None:
-    """Two modes of one width, where sorted values have them: of few values it takes less to believe in these."""
+def of_one_width(x: FloatArray, laws: tuple[float, float] | None = None) -> Modes | None:
+    """Two modes of one width, where sorted values have them: of few values it takes less to believe in these.
+
+    ``laws`` are what :func:`one_mode` tells of x, where it was asked.
+    """
     if x.size < 2 * FEW_RUNS or x[0] == x[-1]:
         return None
     u, centre, scale = standardise(x)
     mixtures = table(u, 2, 0.0, every=True)
     normal, two = mixtures.loglik[:, em.E].tolist()
-    symmetric, skewed = one_mode(u)
-    gains = 2.0 * (two - normal), 2.0 * (two - symmetric), 2.0 * (two - skewed)
-    bars = 6.5, 70.0 / x.size, min(MARGIN, max(-5.0, 0.1 * x.size - 10.0))
-    if not all(gain > bar for gain, bar in zip(gains, bars, strict=True)):
+    if not 2.0 * (two - normal) > 6.5:
+        return None
+    symmetric, skewed = (law + x.size * log(scale) for law in laws or one_mode(x))
+    bar = min(MARGIN, max(-5.0, 0.1 * x.size - 10.0))
+    if not (2.0 * (two - symmetric) > 70.0 / x.size and 2.0 * (two - skewed) > bar):
         return None
     w, mu, v = mixtures.mixtures[1, em.E]
     modes = MixtureModel(w, centre + scale * mu, scale * np.sqrt(v)).modes()

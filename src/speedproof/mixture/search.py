@@ -1,11 +1,11 @@
 """The search for the best mixture of one sample: many short climbs, few long ones.
 
-For each K all starts of :mod:`speedproof.mixture.em` climb a few steps on at most 256 quantiles of the
-sample; the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones
-climb on, too, and what is highest then is taken to convergence. Where several components win or, of
-one width, come near, the last moves are made on all these points. What wins climbs on, on all values of a sample
-larger than they are. The compiled search ends climbs early whose BIC cannot come near the best, and climbs in
-single precision but for what is taken to convergence.
+For each K all starts of :mod:`speedproof.mixture.em` climb a few steps on at most 256 quantiles of the sample;
+the highest of them climbs on, on the sample itself. Where the BIC comes near the best the next ones climb on,
+too, and what is highest then is taken to convergence. Where several components win or, of one width, come near,
+the last moves are made on all these points. Of a larger sample all that is done on cells of neighbours that
+share their responsibilities, and what may win climbs on, on all values. The compiled search ends climbs early
+whose BIC cannot come near the best, and climbs in single precision but for what is taken to convergence.
 
 The likelihood of two values that lie close together grows without bound as a component narrows to them. So a
 component is no narrower than rounding makes values (the step of their grid, or of the clock whose ticks they crowd
@@ -22,28 +22,29 @@ from math import log
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.mixture import em
-from speedproof.mixture.model import MixtureModel
 
 SMALL = 256
 """Points on which short climbs are made."""
 
 MOST = 10_000
-"""Points on which long ones are made: of a larger sample its quantiles."""
+"""Values that long ones are made on: of a larger sample all are made on cells, but for the last."""
 
 MOST_SCOUTED = 3000
-"""Of these, points on which brief climbs are made where few miss the best, and all those of a fast search."""
+"""Points that brief ones are made on where few miss the best, and the limit of a fast search."""
+
+A_CELL = 12
+"""Of so many values that there may be: 833 cells, or 250 of a fast search."""
 
 BRIEF, SHORT, LONG, FINE = 30, 20, 3000, 30_000
 MARGIN = 10.0  # of BIC, within which a model may still win
 REACH = 30.0  # of BIC, from below which no later climb gets there
 TRIES = 3  # starts of such a model that climb on
 _TOPS = 8  # of the moves on all values
+_NONE = np.empty(0)
 _FEW = 128  # values, of which the climbs from few points miss nothing
-_SEEN = 1e-3  # of log-likelihood: what a step on all values of a large sample should gain
 _SEVERAL = 3  # components of a tail, each of a width of its own
 ROUNDS = 3  # of moves from the best mixtures, while they bring something
 COINCIDING = 0.05
@@ -72,18 +73,20 @@ def _steps(floor: float, most: int) -> em.StoppingRules:
 
 
 class _Search(Struct):
-    x: FloatArray
-    small: FloatArray
+    x: FloatArray | em.Cells
+    small: FloatArray | em.Cells  # to scout on
     floor: float  # of a variance
     apart: float  # how far four values lie apart
-    n: int  # values that the points of x stand for
+    n: int  # values that x stands for
     found: BestMixtures
     bics: dict[Place, float] = field(default_factory=dict)  # of what was found
     waiting: dict[Place, list[tuple[float, FloatArray]]] = field(default_factory=dict)
 
     def bic(self, place: Place, loglik: float, points: int = 0) -> float:
         K, model = place
-        return 2.0 * loglik * self.n / (points or self.x.size) - em.free_parameters(K, model) * log(self.n)
+        return 2.0 * loglik * self.n / (points or _values(self.x)) - em.free_parameters(K, model) * log(
+            self.n
+        )
 
     def scout(self, mixtures: FloatArray, places: list[Place]) -> None:
         """Short climbs; what they reach waits, the highest first."""
@@ -103,7 +106,7 @@ class _Search(Struct):
             last, taken = np.inf, 0
             queue = self.waiting.get(place, [])
             while queue and taken < count:
-                if self.bic(place, queue[0][0], self.small.size) < self.bics[self.best()] - reach:
+                if self.bic(place, queue[0][0], _values(self.small)) < self.bics[self.best()] - reach:
                     break
                 height, mixture = queue.pop(0)
                 if last - height > 1e-3:
@@ -151,7 +154,7 @@ class _Search(Struct):
             ):
                 continue
             if K_max > K:
-                more = [em.splits(mixture, K), em.insertions(self.small, mixture, K)]
+                more = [em.splits(mixture, K), _insertions(self.small, mixture, K)]
                 kinds = (em.E, em.V) if K == 1 else (model,)
                 groups += more * len(kinds)
                 places += [(K + 1, kind) for kind in kinds for group in more for _ in group]
@@ -159,6 +162,15 @@ class _Search(Struct):
                 groups.append(em.merges(mixture, K))
                 places += [(K - 1, model)] * len(groups[-1])
         self.scout(np.concatenate(groups), places)
+
+
+def _values(x: FloatArray | em.Cells) -> int:
+    """How many values a log-likelihood on x is of."""
+    return x.n if isinstance(x, em.Cells) else x.size
+
+
+def _insertions(x: FloatArray | em.Cells, mixture: FloatArray, K: int) -> FloatArray:
+    return em.crowds(x, mixture, K) if isinstance(x, em.Cells) else em.insertions(x, mixture, K)
 
 
 def sound(mixtures: FloatArray, n: int, apart: float) -> BoolArray:
@@ -186,84 +198,78 @@ def table(
     every: bool = False,
     kernel: str | None = None,
 ) -> BestMixtures:
-    """The best mixture found for every K and model of sorted, standardised values, on so many points at most.
+    """The best mixture found for every K and model of sorted, standardised values, on cells of more than ``most``.
 
     No component has a standard deviation below ``floor``. Climbs whose BIC cannot come near the best end early,
     unless ``every`` one is wanted. ``kernel`` as for :func:`speedproof.mixture.em.search`.
     """
-    on = em.condensed(x, most)
-    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
+    on = _condensed(x, most)
+    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(x)
     best = BestMixtures(np.empty((K_max, 2)), np.empty((K_max, 2, 3, K_max)), np.zeros((K_max, 2), np.int32))
     best.loglik.fill(np.nan)
     compiled = em.compiled(kernel)
     if compiled is not None:
         module, chosen = compiled
+        points = (on.table, em.condensed(x, SMALL)) if isinstance(on, em.Cells) else (x, _NONE)
         module.table(
-            on, best.loglik, best.mixtures, best.converged, x.size, K_max, smallest, apart, not every, chosen
+            *points,
+            best.loglik,
+            best.mixtures,
+            best.converged,
+            x.size,
+            K_max,
+            smallest,
+            apart,
+            not every,
+            chosen,
         )
     else:
-        naive_table(on, best, x.size, K_max, smallest, apart)
-    if x.size > on.size:
-        np.multiply(best.loglik, x.size / on.size, out=best.loglik)
+        naive_table(on, em.condensed(x, SMALL), best, K_max, smallest, apart)
     return best
+
+
+def _condensed(x: FloatArray, most: int) -> FloatArray | em.Cells:
+    return x if x.size <= most else em.Cells.of(x, most // A_CELL)
 
 
 def of_all_values(x: FloatArray, among: BestMixtures, floor: float, most: int = MOST) -> BestMixtures:
-    """These mixtures of quantiles of x as those of all its values, with their likelihood.
+    """These mixtures of cells of x; those that may win climb on to convergence on all its values.
 
-    Quantiles between distant values stand for values that there are none of: what they say of a few far values
-    ends here. Each mixture makes a step of EM with the values that its quantiles stand for, and climbs on.
+    The log-likelihood of the others is the bound that the cells give.
     """
-    if x.size <= most:
+    if x.size <= most or not (among.loglik > -np.inf).any():
         return among
-    on = em.condensed(x, most)
-    places = [(row + 1, model) for row, model in np.argwhere(among.loglik > -np.inf).tolist()]
-    if not places:
-        return among
-    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(x)
-    best = BestMixtures(np.full_like(among.loglik, np.nan), among.mixtures.copy(), among.converged.copy())
-    parts = np.searchsorted((np.arange(x.size) + 0.5) * on.size, np.arange(on.size) * x.size)
-    counts = np.diff(parts, append=x.size)
-    means = np.add.reduceat(x, parts) / counts
-    within = np.add.reduceat(np.square(x - np.repeat(means, counts)), parts)
-    for K, model in places:
-        mixture = best.mixtures[K - 1, model, :, :K]
-        shares = MixtureModel(mixture[0], mixture[1], np.sqrt(mixture[2])).responsibilities(on)
-        held = counts @ shares
-        mixture[1] = (counts * means) @ shares / held
-        spread = within @ shares + counts @ (shares * (means[:, None] - mixture[1]) ** 2)
-        mixture[0], mixture[2] = held / x.size, spread.sum() / x.size if model == em.E else spread / held
-    for rules in (_steps(smallest, SHORT), replace(_steps(smallest, FINE), gain_absolute=_SEEN)):
-        reached = np.array([best.mixtures[K - 1, model] for K, model in places])
-        heights, made = em.climb(x, reached, places, rules)
-        good_ones = sound(reached, x.size, apart)
-        bics = {}
-        for place, height, mixture, count, good in zip(
-            places, heights, reached, made, good_ones, strict=True
-        ):
-            at = place[0] - 1, place[1]
-            best.loglik[at] = height if good or place[1] == em.E else np.nan
-            best.mixtures[at], best.converged[at] = mixture, count > 0
-            if best.loglik[at] > -np.inf:
-                bics[place] = 2.0 * height - em.free_parameters(*place) * log(x.size)
-        places = [place for place, bic in bics.items() if bic >= max(bics.values()) - MARGIN]
+    K_max, penalty = len(among.loglik), log(x.size)
+    places = [(K, model) for K in range(1, K_max + 1) for model in (em.E, em.V)]
+    bics = np.array([2.0 * among.loglik[K - 1, m] - em.free_parameters(K, m) * penalty for K, m in places])
+    places = [places[i] for i in np.flatnonzero(bics >= np.nanmax(bics) - MARGIN)]
+    at = tuple(np.transpose(places) - [[1], [0]])
+    best = BestMixtures(among.loglik.copy(), among.mixtures.copy(), among.converged.copy())
+    smallest, reached = max(floor, 1e-7) ** 2, among.mixtures[at]
+    heights, made = em.climb(x, reached, places, _steps(smallest, FINE))
+    good = sound(reached, x.size, spread_of_neighbours(x)) | (at[1] == em.E)
+    best.loglik[at] = np.where(good, heights, np.nan)
+    best.mixtures[at], best.converged[at] = reached, made > 0
     return best
 
 
-def _on_all_values(x: FloatArray, among: BestMixtures, floor: float, apart: float) -> None:
+def _on_all_values(
+    x: FloatArray | em.Cells, few: FloatArray, among: BestMixtures, floor: float, apart: float
+) -> None:
     """Move from the best mixtures again, on all values: where several win, and where one more of one width may.
 
     The likelihood of a long tail has many tops of nearly one height, and few points may miss the highest.
     """
-    if x.size <= _FEW:
+    n = _values(x)
+    if n <= _FEW:
         return
     K_max = len(among.loglik)
     sizes = np.array([[em.free_parameters(K, m) for m in (em.E, em.V)] for K in range(1, K_max + 1)])
-    points = em.condensed(x, MOST_SCOUTED)
+    points, on = (few, x) if isinstance(x, em.Cells) else (em.condensed(x, MOST_SCOUTED),) * 2
     brief, long, fine = (_steps(floor, count) for count in (BRIEF, LONG, FINE))
     before = -np.inf
     while True:
-        bics = 2.0 * among.loglik - sizes * log(x.size)
+        bics = 2.0 * among.loglik - sizes * log(n)
         bics[np.isnan(bics)] = -np.inf
         if bics.max() - before < 1e-3:
             return
@@ -274,7 +280,7 @@ def _on_all_values(x: FloatArray, among: BestMixtures, floor: float, apart: floa
                 continue
             around = (best + 2,) if model == em.E else (best + 1, best, best + 2)
             for place in ((K, model) for K in around if 2 <= K <= K_max):
-                tops = _tops(points, _around(points, place, among), place, brief, apart)[1]
+                tops = _tops(on, _around(points, on, place, among), place, brief, apart)[1]
                 for count, rules in ((_TOPS, long), (1, fine)):
                     heights, tops, converged = _tops(x, tops[:count], place, rules, apart)
                     at = place[0] - 1, model
@@ -284,34 +290,34 @@ def _on_all_values(x: FloatArray, among: BestMixtures, floor: float, apart: floa
 
 
 def _tops(
-    x: FloatArray, mixtures: FloatArray, place: Place, rules: em.StoppingRules, apart: float
+    x: FloatArray | em.Cells, mixtures: FloatArray, place: Place, rules: em.StoppingRules, apart: float
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Where climbs end: sound mixtures, the highest first, each height once."""
     reached = mixtures.copy()
     heights, steps = em.climb(x, reached, [place] * len(reached), rules, kernel="numpy")
     good = heights > -np.inf
     if place[1] == em.V:
-        good &= sound(reached, x.size, apart)
+        good &= sound(reached, _values(x), apart)
     ranked = np.flatnonzero(good)[np.argsort(-heights[good])]
     order = ranked[np.append(True, heights[ranked[:-1]] - heights[ranked[1:]] > 1e-3)[: ranked.size]]
     return heights[order], reached[order], steps[order] > 0
 
 
-def _around(x: FloatArray, place: Place, best: BestMixtures) -> FloatArray:
+def _around(x: FloatArray, on: FloatArray | em.Cells, place: Place, best: BestMixtures) -> FloatArray:
     """Starts of K components: from the values, and from the mixtures of one fewer and of one more."""
     K, model = place
     width = len(best.loglik)
     below = K - 2, model if K > 2 else em.E
-    groups = [_starts_of(x, K, width, best.mixtures[below] if best.loglik[below] > -np.inf else None)]
+    groups = [_starts_of(x, on, K, width, best.mixtures[below] if best.loglik[below] > -np.inf else None)]
     if width > K and best.loglik[K, model] > -np.inf:
         groups.append(em.merges(best.mixtures[K, model], K + 1))
     return np.concatenate(groups)
 
 
-def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float) -> BestMixtures:
+def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float, most: int = MOST) -> BestMixtures:
     """These mixtures of x, but those of K components converged and with no two that coincide, or none."""
-    on = em.condensed(x, MOST)
-    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(on)
+    on, few = _condensed(x, most), em.condensed(x, SMALL)
+    smallest, apart = max(floor, 1e-7) ** 2, spread_of_neighbours(x)
     loglik, mixtures, converged = among.loglik.copy(), among.mixtures.copy(), among.converged.copy()
     fine = _steps(smallest, FINE)
     for model in (em.E, em.V):
@@ -319,7 +325,8 @@ def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float) -> BestMi
         known, fewer = (among.mixtures[p] if among.loglik[p] > -np.inf else None for p in (best, below))
         loglik[best] = np.nan
         first = [] if known is None else [known[np.newaxis]]
-        for group in (*first, _starts_of(em.condensed(on, SMALL), K, mixtures.shape[3], fewer)):
+        around = on if isinstance(on, em.Cells) else few
+        for group in (*first, _starts_of(few, around, K, mixtures.shape[3], fewer)):
             if not len(group):
                 continue
             climbed = group.copy()
@@ -328,10 +335,10 @@ def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float) -> BestMi
                 [h > -np.inf and all_count(m, K, x.size) for h, m in zip(heights, climbed, strict=True)]
             )
             if model == em.V:
-                good &= sound(climbed, on.size, apart)
+                good &= sound(climbed, x.size, apart)
             if good.any():
                 at = int(np.where(good, heights, -np.inf).argmax())
-                loglik[best] = heights[at] * x.size / on.size
+                loglik[best] = heights[at]
                 mixtures[best], converged[best] = climbed[at], steps[at] > 0
                 break
     return BestMixtures(loglik, mixtures, converged)
@@ -346,26 +353,36 @@ def all_count(mixture: FloatArray, K: int, n: int) -> bool:
     return int(alike.sum()) == K and bool((w * n >= 0.5).all())
 
 
-def _starts_of(x: FloatArray, K: int, width: int, fewer: FloatArray | None) -> FloatArray:
+def _starts_of(
+    x: FloatArray, on: FloatArray | em.Cells, K: int, width: int, fewer: FloatArray | None
+) -> FloatArray:
     """Every start of K components: from classes of the values, and from a mixture of one component fewer."""
     lines = [c for c in em.quantile_classes(x, K) + em.partitions(x, K, K) if len(c) == K + 1]
     groups = [em.from_classes(x, lines, width)[0]] if lines else []
     if fewer is not None:
-        groups += [em.splits(fewer, K - 1), em.insertions(x, fewer, K - 1)]
+        groups += [em.splits(fewer, K - 1), _insertions(on, fewer, K - 1)]
     return np.concatenate([np.empty((0, 3, width)), *groups])
 
 
-def naive_table(on: FloatArray, among: BestMixtures, n: int, K_max: int, floor: float, apart: float) -> None:
+def naive_table(
+    on: FloatArray | em.Cells,
+    few: FloatArray,
+    among: BestMixtures,
+    K_max: int,
+    floor: float,
+    apart: float,
+) -> None:
     """The twin of ``_em_table.h``, on what :func:`table` hands to it."""
-    small = em.condensed(on, SMALL)
-    s = _Search(on, small, floor, apart, n, among)
-    mean, single = float(on.mean()), np.zeros((3, K_max))
-    v = float(((on - mean) ** 2).mean())
+    n = _values(on)
+    s = _Search(on, on if isinstance(on, em.Cells) else few, floor, apart, n, among)
+    x, counts, within = on.table if isinstance(on, em.Cells) else (on, np.ones(on.size), 0.0)
+    mean, single = float(x @ counts / n), np.zeros((3, K_max))
+    v = float(((x - mean) ** 2 + within) @ counts / n)
     single[:, 0] = 1.0, mean, v
-    s.keep((1, em.E), -0.5 * on.size * (log(2.0 * np.pi * v) + 1.0), single, True)
+    s.keep((1, em.E), -0.5 * n * (log(2.0 * np.pi * v) + 1.0), single, True)
     if K_max > 1:
-        lines = em.quantile_classes(small, K_max) + em.partitions(small, K_max)
-        classes, K = em.from_classes(small, lines, K_max)
+        lines = em.quantile_classes(few, K_max) + em.partitions(few, K_max)
+        classes, K = em.from_classes(few, lines, K_max)
         s.scout(np.concatenate([classes, classes]), [(k, model) for model in (em.E, em.V) for k in K])
         s.follow([(k, model) for k in range(2, K_max + 1) for model in (em.E, em.V)], 1, np.inf)
         for round_ in range(ROUNDS):
@@ -376,4 +393,4 @@ def naive_table(on: FloatArray, among: BestMixtures, n: int, K_max: int, floor: 
             if s.bics[s.best()] - before < 1e-3:
                 break
         s.finish(s.near())
-    _on_all_values(on, among, max(floor, em.SINGULAR), apart)
+    _on_all_values(on, few, among, max(floor, em.SINGULAR), apart)

@@ -1,0 +1,224 @@
+"""Large samples are fitted on cells of their values: against the values, one by one, and EM on all of them."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import lgamma, log
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import optimize, stats
+
+from speedproof.mixture import em, em_numpy, search
+from speedproof.mixture.fitting import MixtureFit, fit, standardise
+from speedproof.mixture.modes import one_mode
+
+Floats = npt.NDArray[np.float64]
+MIXTURE = np.array([[[0.5, 0.3, 0.2], [-0.6, 0.3, 1.6], [0.3, 0.05, 1.2]]])
+
+
+def large(n: int, seed: int) -> Iterator[tuple[str, Floats]]:
+    """Samples of many laws."""
+    rng = np.random.default_rng([n, seed])
+    z = rng.integers(0, 3, n)
+    yield "three states", np.array([0.0, 4.0, 9.0])[z] + np.array([0.5, 1.0, 1.5])[z] * rng.normal(0, 1, n)
+    yield "one width", np.array([0.0, 3.0, 4.5])[z] + rng.normal(0, 1, n)
+    yield "skewed", rng.lognormal(0, 0.4, n)
+    yield "outliers", rng.normal(50, 1, n) + np.where(rng.random(n) < 0.002, rng.exponential(30, n), 0.0)
+    yield "few far away", np.append(rng.normal(50, 1, n - 12), rng.normal(60, 0.3, 12))
+    yield "a narrow state", np.where(rng.random(n) < 0.03, rng.normal(51, 0.02, n), rng.normal(50, 1, n))
+    yield "rounded", rng.normal(50, 1, n).round(2) + 4.0 * (rng.random(n) < 0.3)
+    yield "tied", (rng.normal(50, 1, n) + 4.0 * (rng.random(n) < 0.3)).round()
+    yield "a drift", rng.normal(50, 1, n) + np.linspace(0, 4, n)
+
+
+def parts(x: Floats, cells: em.Cells) -> list[Floats]:
+    return np.split(x, np.cumsum(cells.table[1])[:-1].astype(int))
+
+
+@pytest.mark.parametrize("most", [250, 833])
+def test_cells_are_of_all_values(most: int) -> None:
+    """Their counts, means and mean squares are those of neighbours, equal values together."""
+    for _, x in large(15_000, 1):
+        u, _, _ = standardise(x)
+        cells = em.Cells.of(u, most)
+        counts, each = cells.table[1], parts(u, cells)
+        assert cells.n == u.size
+        assert cells.size <= 1.5 * most + 1
+        np.testing.assert_array_equal([part.size for part in each], counts)
+        np.testing.assert_allclose(cells.table[0], [part.mean() for part in each], atol=1e-13)
+        np.testing.assert_allclose(cells.table[2], [part.var() for part in each], atol=1e-12)
+        assert all(left[-1] < right[0] for left, right in pairwise(each))
+
+
+def test_few_different_values_are_cells_of_their_own() -> None:
+    x = np.repeat([1.0, 2.0, 3.0, 4.0, 9.0], [4000, 2, 700, 1, 30])
+    np.testing.assert_array_equal(em.Cells.of(x, 250).table[1], [4000, 2, 700, 1, 30])
+
+
+def test_a_frequent_value_shares_its_cell_with_none() -> None:
+    """However near its neighbours are: a component as narrow as that value sees all of it."""
+    x = np.sort(np.append(np.random.default_rng(3).normal(1.0, 1e-4, 3000), np.full(900, 1.0)))
+    cells = em.Cells.of(x, 250)
+    at = int(np.abs(cells.table[0] - 1.0).argmin())
+    assert cells.table[:, at].tolist() == [1.0, 900.0, 0.0]
+
+
+def test_wide_gaps_take_no_cells_from_the_rest() -> None:
+    """Three values as far away as doubles tell leave the others as many cells, but for three."""
+    x = np.sort(np.random.default_rng(2).normal(0, 1, 5000))
+    far = em.Cells.of(np.append(x, [1e9, 2e9, 3e9]), 250)
+    assert far.table[0, -3:].tolist() == [1e9, 2e9, 3e9]
+    assert far.size >= 0.9 * em.Cells.of(x, 250).size
+
+
+def test_the_bound_against_every_value() -> None:
+    """Verbeek, Nunnink and Vlassis' equation by loops over values; below the log-likelihood, by little."""
+    w, mu, v = MIXTURE[0]
+    for name, x in large(4000, 2):
+        u, _, _ = standardise(x)
+        cells = em.Cells.of(u, 250)
+        means = np.array(
+            [stats.norm.logpdf(p[:, None], mu, np.sqrt(v)).mean(axis=0) for p in parts(u, cells)]
+        )
+        naive = float(cells.table[1] @ np.logaddexp.reduce(np.log(w) + means, axis=1))
+        bound, _ = em_numpy.e_step(cells.table[:1], MIXTURE, cells)
+        assert bound[0] == pytest.approx(naive, rel=1e-12)
+        whole = float(
+            np.logaddexp.reduce(np.log(w) + stats.norm.logpdf(u[:, None], mu, np.sqrt(v)), axis=1).sum()
+        )
+        assert 0.0 <= whole - naive + 1e-8 < 1.0, name
+
+
+def test_kernels_climb_cells_alike(kernels: list[str]) -> None:
+    """As their twin does, a few steps and to the top; one far value is out of the densities' range."""
+    x = np.append(np.random.default_rng(4).normal(0, 1, 5000), [0.5, 90.0])
+    u, _, _ = standardise(x)
+    cells = em.Cells.of(u, 250)
+    places = [(3, em.V), (3, em.E), (1, em.E)]
+    for most, tolerance in ((4, 1e-9), (3000, 1e-4)):
+        rules = em.StoppingRules(1e-9, 0.0, 1e-8, most, accelerate=True, extra_step=False, clamp=True)
+        twin = np.repeat(MIXTURE, 3, axis=0)
+        expected, _ = em.climb(cells, twin, places, rules, kernel="numpy")
+        for kernel in kernels:
+            reached = np.repeat(MIXTURE, 3, axis=0)
+            heights, _ = em.climb(cells, reached, places, rules, kernel=kernel)
+            np.testing.assert_allclose(heights, expected, rtol=1e-7 if most > 4 else 1e-12)
+            np.testing.assert_allclose(reached, twin, atol=tolerance)
+
+
+def test_climbs_on_cells_end_at_the_top(kernels: list[str]) -> None:
+    """SciPy's optimiser finds nothing higher: Newton's curvature is that of the bound."""
+    rules = em.StoppingRules(0.0, 1e-11, 1e-8, 3000, accelerate=True, extra_step=False, clamp=True)
+    u, _, _ = standardise(next(large(4000, 5))[1])
+    cells = em.Cells.of(u, 250)
+
+    def height(at: Floats) -> float:
+        w = np.exp(at[:3]) / np.exp(at[:3]).sum()
+        return float(em_numpy.e_step(cells.table[:1], np.array([[w, at[3:6], np.exp(at[6:])]]), cells)[0][0])
+
+    for kernel in kernels:
+        m = MIXTURE.copy()
+        loglik, steps = em.climb(cells, m, [(3, em.V)], rules, kernel=kernel)
+        end = np.concatenate([np.log(m[0, 0]), m[0, 1], np.log(m[0, 2])])
+        assert loglik[0] == pytest.approx(height(end), rel=1e-12)
+        assert loglik[0] >= -optimize.minimize(lambda at: -height(at), end).fun - 1e-8
+        assert 0 < steps[0] < 100
+
+
+def naive_em(x: Floats, f: MixtureFit, steps: int) -> tuple[Floats, float]:
+    """EM on all values from a fit, by SciPy's densities: the mixture and its log-likelihood."""
+    w, mu, sd = f.weights, f.means, f.sds
+    for _ in range(steps):
+        joint = np.log(w) + stats.norm.logpdf(x[:, None], mu, sd)
+        r = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+        held = r.sum(axis=0)
+        w, mu = held / x.size, x @ r / held
+        squares = (r * (x[:, None] - mu) ** 2).sum(axis=0)
+        sd = np.sqrt(squares.sum() / x.size if f.kind == "E" else squares / held) + np.zeros(w.size)
+    joint = np.log(w) + stats.norm.logpdf(x[:, None], mu, sd)
+    return np.array([w, mu, sd]), float(np.logaddexp.reduce(joint, axis=1).sum())
+
+
+@pytest.mark.parametrize("n", [3100, 15_000])
+def test_em_on_all_values_moves_no_fit(n: int) -> None:
+    """What is reported is where EM on every value ends, to 1e-5 of a deviation and 1e-6 of BIC."""
+    for name, x in large(n, 6):
+        f = fit(x, fast=True)
+        assert f.loglik == pytest.approx(naive_em(x, f, 0)[1], rel=1e-12)
+        if name in ("tied", "rounded"):
+            continue  # deviations stand at the limit that a grid leaves
+        moved, loglik = naive_em(x, f, 30)
+        assert 2.0 * (loglik - f.loglik) < 1e-6, name
+        np.testing.assert_allclose(moved, [f.weights, f.means, f.sds], atol=1e-5 * float(x.std()))
+
+
+@pytest.mark.slow
+def test_cells_choose_no_worse_than_all_values() -> None:
+    """BIC of a fast fit is that of the search on all values, or larger, for 43 samples of 45."""
+    worse = [
+        name
+        for seed in range(5)
+        for name, x in large(4000, 10 + seed)
+        if fit(x, fast=True).bic < fit(x).bic - 1e-6
+    ]
+    assert len(worse) <= 2, worse
+
+
+@pytest.mark.slow
+def test_the_compiled_search_on_cells_against_its_twin(kernels: list[str]) -> None:
+    """They scout otherwise; the best is the same to the last digits."""
+    for name, x in large(3200, 20):
+        if name not in ("three states", "few far away", "a narrow state", "tied"):
+            continue
+        u, _, _ = standardise(x)
+        floor = 0.2 if name == "tied" else 0.0
+        tables = [search.table(u, 6, floor, most=3000, kernel=k) for k in ("numpy", *kernels)]
+        K = np.arange(1, 7)
+        sizes = np.stack([2 * K, 3 * K - 1], axis=1)
+        bics = [2 * t.loglik - sizes * log(u.size) for t in tables]
+        for bic in bics[1:]:
+            assert np.nanargmax(bic) == np.nanargmax(bics[0])
+            assert np.nanmax(bic) == pytest.approx(np.nanmax(bics[0]), abs=1e-6), name
+
+
+def test_instruction_sets_search_cells_alike_to_the_last_bit(kernels: list[str]) -> None:
+    fused = [kernel for kernel in kernels if kernel != "plain"]
+    for _, x in large(3500, 30):
+        u, _, _ = standardise(x)
+        tables = [search.table(u, 9, 0.0, most=3000, kernel=kernel) for kernel in fused]
+        for other in tables[1:]:
+            np.testing.assert_array_equal(other.loglik, tables[0].loglik)
+            np.testing.assert_array_equal(other.mixtures, tables[0].mixtures)
+
+
+def test_a_fast_fit_of_3000_values_is_the_fit() -> None:
+    for _, x in large(3000, 40):
+        fast, whole = fit(x, fast=True), fit(x)
+        assert (fast.bic, fast.weights.tolist(), fast.means.tolist(), fast.sds.tolist()) == (
+            whole.bic, whole.weights.tolist(), whole.means.tolist(), whole.sds.tolist(),
+        )  # fmt: skip
+
+
+def test_one_mode_against_every_value() -> None:
+    """The likeliest laws by sums over values on either side, one by one."""
+    rng = np.random.default_rng(7)
+    for x in (rng.normal(0, 1, 60), rng.exponential(1, 60), np.repeat([1.0, 2.0, 4.0], [5, 30, 8])):
+        x.sort()
+        best = {"symmetric": -np.inf, "skewed": -np.inf}
+        ends = [x.mean(), 0.5 * (x[0] + x[-1])]
+        for m in (*np.quantile(x, np.linspace(0, 1, 41)), *ends):
+            for b in (0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 64.0):
+                left, right = (sum(abs(v - m) ** b for v in x if (v < m) == side) for side in (True, False))
+                # The likeliest scales on both sides, put into the density exp(-(|x - m| / scale)^b).
+                width = left ** (1 / (b + 1)) + right ** (1 / (b + 1))
+                a, c = ((b * width / x.size) ** (1 / b) * s ** (1 / (b + 1)) for s in (left, right))
+                far = [(abs(v - m) / (a if v < m else c)) ** b if v != m else 0.0 for v in x]
+                log_mass = log(a + c) + lgamma(1 + 1 / b)
+                best["skewed"] = max(best["skewed"], -sum(far) - x.size * log_mass)
+                if b >= 2:
+                    scale = (b * (left + right) / x.size) ** (1 / b)
+                    log_mass = log(2 * scale) + lgamma(1 + 1 / b)
+                    height = -(left + right) / scale**b - x.size * log_mass
+                    best["symmetric"] = max(best["symmetric"], height)
+        assert one_mode(x) == pytest.approx(tuple(best.values()), rel=1e-10)
