@@ -244,6 +244,11 @@ def filled(columns: Mapping[str, pa.Array], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(whole, schema=schema)
 
 
+def of_texts(rows: Sequence[Mapping[str, str]], schema: pa.Schema) -> pa.Table:
+    """A table of texts by row."""
+    return filled(arrays({name: [row[name] for row in rows] for name in schema.names}, schema), schema)
+
+
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Texts, numbers or lists of them (arrays, too) as an array of that type, None as null."""
     pa = arrow()
