@@ -1,4 +1,5 @@
-/* Result lines of Go benchmark text; go.py takes the lines that are left here, and without a compiler all. */
+/* Numbers in text: result lines of Go benchmarks, and lists in JSON. What is left here, Python takes, and without a
+ * compiler all. */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030B0000
@@ -66,27 +67,36 @@ static const Byte *skip_blanks(const Byte *p, const Byte *end) {
     return p;
 }
 
-/* A number from here to the end of a word, correctly rounded: that end, or NULL where it is left to Python. */
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 Wide;
+
+/* 16 to 19 digits times a power of ten, which is exact but for one rounding: the last bit of the quotient, which is far
+ * below those of a double, is set where there is a rest. */
+static double scaled(uint64_t digits, int exponent) {
+    uint64_t five = 1;
+    for (int i = exponent < 0 ? -exponent : exponent; i > 0; i--) five *= 5;
+    if (exponent >= 0) return ldexp((double)((Wide)digits * five), exponent);
+    const Wide dividend = (Wide)digits << 64, quotient = dividend / five;
+    return ldexp((double)(quotient | (quotient * five != dividend)), exponent - 64);
+}
+#endif
+
+/* A number from here, correctly rounded: where it ends, or NULL where it is left to Python. */
 static const Byte *number(const Byte *p, const Byte *end, double *value) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     const Byte *const begin = p;
     const int negative = p < end && *p == '-';
-    uint64_t digits = 0;
-    Py_ssize_t seen = 0, significant = 0, exponent = 0;
+    uint64_t digits = 0; /* right if there are not too many */
     p += p < end && (*p == '-' || *p == '+');
-    for (int places = 0; p < end; p++) {
-        if (*p == '.' && !places) {
-            places = 1;
-            continue;
-        }
-        if (!is_digit(*p)) break;
-        seen++;
-        exponent -= places;
-        if (significant || *p != '0') significant++;
-        if (significant <= 18) digits = 10 * digits + (*p - '0');
-    }
-    if (!seen) return NULL;
+    const Byte *first = p;
+    for (; p < end && is_digit(*p); p++) digits = 10 * digits + (*p - '0');
+    const Byte *const point = p;
+    if (p < end && *p == '.')
+        for (p++; p < end && is_digit(*p); p++) digits = 10 * digits + (*p - '0');
+    Py_ssize_t exponent = p > point ? point + 1 - p : 0, significant = p - first - (p > point);
+    if (!significant) return NULL;
+    for (; significant > 15 && (*first == '0' || *first == '.'); first++) significant -= *first == '0';
     if (p < end && (*p == 'e' || *p == 'E')) {
         int of_ten = 0;
         p++;
@@ -97,11 +107,13 @@ static const Byte *number(const Byte *p, const Byte *end, double *value) {
             if (of_ten < 9999) of_ten = 10 * of_ten + (*p - '0');
         exponent += down ? -of_ten : of_ten;
     }
-    if (p < end && !is_blank(*p) && *p != '\n') return NULL;
     /* Both are doubles exactly, so that one operation rounds once. */
     if (significant <= 15 && exponent >= -22 && exponent <= 22 && FLT_EVAL_METHOD == 0) {
         *value = exponent < 0 ? (double)digits / powers[-exponent] : (double)digits * powers[exponent];
-        if (negative) *value = -*value;
+#ifdef __SIZEOF_INT128__
+    } else if (significant >= 16 && significant <= 19 && exponent >= -25 && exponent <= 25) {
+        *value = scaled(digits, (int)exponent);
+#endif
     } else {
         char text[LONGEST + 1];
         if (p - begin > LONGEST) return NULL;
@@ -112,8 +124,10 @@ static const Byte *number(const Byte *p, const Byte *end, double *value) {
             PyErr_Clear();
             return NULL;
         }
+        return isinf(*value) || (negative && *value == 0.0) ? NULL : p;
     }
-    return isinf(*value) || (negative && *value == 0.0) ? NULL : p;
+    if (negative) *value = -*value;
+    return negative && *value == 0.0 ? NULL : p;
 }
 
 /* Room for more of `wanted` things; 0 without memory. */
@@ -203,6 +217,7 @@ static const Byte *result(const Byte *p, const Byte *end, Word *words, double *v
     if (after == p || after == end || !is_blank(*after)) return NULL;
     while ((p = skip_blanks(after, end)) < end && *p != '\n') {
         if (*units == MOST_UNITS || !(p = number(p, end, values + *units))) return NULL;
+        if (p < end && !is_blank(*p) && *p != '\n') return NULL;
         p = skip_blanks(p, end);
         *same &= *units < before;
         if (!(after = after_word(p, end, words + *units + 1, same)) || after == p) return NULL;
@@ -323,7 +338,56 @@ static PyObject *results(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
+/* In JSON: what follows white space, and a comma where there is one. */
+static const Byte *next(const Byte *p, const Byte *end) {
+    while (p < end && (is_blank(*p) || *p == '\n' || *p == '\r' || *p == ',')) p++;
+    return p;
+}
+
+/* The numbers of a list from here, after those before: where it ends; NULL where something else is among them, or
+ * without memory. */
+static const Byte *list(const Byte *p, const Byte *end, double **values, Py_ssize_t *count, Py_ssize_t *room) {
+    for (p = next(p, end); p < end && *p != ']'; p = next(p, end))
+        if (!grow((void **)values, room, *count + 1, sizeof **values) || !(p = number(p, end, *values + (*count)++)))
+            return NULL;
+    return p < end ? p : NULL;
+}
+
+static const char lists_doc[] =
+    "lists(text): of JSON, which is known to be valid, that is a list of lists of numbers, all of them (double) and how "
+    "many are in each; None of any other.";
+
+static PyObject *lists(PyObject *self, PyObject *text) {
+    Py_buffer given;
+    (void)self;
+    if (PyObject_GetBuffer(text, &given, PyBUF_SIMPLE) < 0) return NULL;
+    const Byte *const begin = given.buf, *const end = begin + given.len, *p = next(begin, end);
+    double *values = NULL;
+    Py_ssize_t count = 0, room = 0;
+    PyObject *sizes = PyList_New(0), *answer = NULL;
+    if (p < end && *p == '[') p = next(p + 1, end);
+    while (sizes && p && p < end && *p == '[') {
+        const Py_ssize_t before = count;
+        if (!(p = list(p + 1, end, &values, &count, &room))) break;
+        PyObject *size = PyLong_FromSsize_t(count - before);
+        if (!size || PyList_Append(sizes, size) < 0) Py_CLEAR(sizes);
+        Py_XDECREF(size);
+        p = next(p + 1, end);
+    }
+    if (sizes && p && p < end && *p == ']') {
+        const Py_ssize_t bytes = count * (Py_ssize_t)sizeof *values;
+        answer = Py_BuildValue("NN", PyByteArray_FromStringAndSize((const char *)values, bytes), sizes);
+    } else if (sizes) {
+        Py_DECREF(sizes);
+        answer = Py_NewRef(Py_None);
+    }
+    free(values);
+    PyBuffer_Release(&given);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
+    {"lists", lists, METH_O, lists_doc},
     {"results", results, METH_VARARGS, results_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 import numpy as np
 from msgspec import Raw
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray, extension
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.reading import is_json
@@ -39,6 +40,7 @@ _SURROGATE = (
     rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
 _STRUCTURE = np.isin(np.arange(256), list(b'"[{]},'))
+_COMPILED = extension("formats._go")
 _decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decoder)
 
 
@@ -224,6 +226,17 @@ def numbers(values: Sequence[Number | None]) -> FloatArray:
     if array.dtype == np.float64:  # there is no text among them
         return array
     return np.array([number(v) for v in values], dtype=np.float64)
+
+
+def nested(text: Raw, source: Source, where: str) -> tuple[FloatArray, IntArray]:
+    """All values of the lists in a list, one a process, and the process of each; what is no number becomes NaN."""
+    if _COMPILED is not None and (taken := _COMPILED.lists(text)):
+        values, counts = np.frombuffer(taken[0]), taken[1]
+    else:
+        lists = [] if absent(text) else decode(text, list[list[Number]], source, where)
+        values, counts = numbers([*chain.from_iterable(lists)]), map(len, lists)
+    sizes = [*filter(None, counts)]
+    return values, np.repeat(np.arange(len(sizes)), sizes)
 
 
 def as_fields(values: Mapping[str, object], prefix: str = "") -> tuple[tuple[str, str], ...]:
