@@ -344,15 +344,6 @@ static const Byte *next(const Byte *p, const Byte *end) {
     return p;
 }
 
-/* The numbers of a list from here, after those before: where it ends; NULL where something else is among them, or
- * without memory. */
-static const Byte *list(const Byte *p, const Byte *end, double **values, Py_ssize_t *count, Py_ssize_t *room) {
-    for (p = next(p, end); p < end && *p != ']'; p = next(p, end))
-        if (!grow((void **)values, room, *count + 1, sizeof **values) || !(p = number(p, end, *values + (*count)++)))
-            return NULL;
-    return p < end ? p : NULL;
-}
-
 static const char lists_doc[] =
     "lists(text): of JSON, which is known to be valid, that is a list of lists of numbers, all of them (double) and how "
     "many are in each; None of any other.";
@@ -361,29 +352,30 @@ static PyObject *lists(PyObject *self, PyObject *text) {
     Py_buffer given;
     (void)self;
     if (PyObject_GetBuffer(text, &given, PyBUF_SIMPLE) < 0) return NULL;
-    const Byte *const begin = given.buf, *const end = begin + given.len, *p = next(begin, end);
-    double *values = NULL;
-    Py_ssize_t count = 0, room = 0;
-    PyObject *sizes = PyList_New(0), *answer = NULL;
-    if (p < end && *p == '[') p = next(p + 1, end);
-    while (sizes && p && p < end && *p == '[') {
+    const Byte *p = given.buf, *const end = p + given.len;
+    Py_ssize_t room = 1, count = 0;
+    for (const Byte *q = p; q < end; q++) room += *q == ',';
+    PyObject *sizes = PyList_New(0), *values = PyByteArray_FromStringAndSize(NULL, room * (Py_ssize_t)sizeof(double));
+    double *const into = values ? (double *)PyByteArray_AsString(values) : NULL;
+    int failed = !sizes || !values, fits = (p = next(p, end)) < end && *p == '[';
+    for (p += fits; fits && !failed && (p = next(p, end)) < end && *p == '['; p += fits) {
         const Py_ssize_t before = count;
-        if (!(p = list(p + 1, end, &values, &count, &room))) break;
+        for (p++; fits && (p = next(p, end)) < end && *p != ']'; count++) {
+            const Byte *const after = count < room ? number(p, end, into + count) : NULL;
+            fits = after != NULL;
+            if (after) p = after;
+        }
         PyObject *size = PyLong_FromSsize_t(count - before);
-        if (!size || PyList_Append(sizes, size) < 0) Py_CLEAR(sizes);
+        failed = !size || PyList_Append(sizes, size) < 0;
         Py_XDECREF(size);
-        p = next(p + 1, end);
+        fits = fits && p < end;
     }
-    if (sizes && p && p < end && *p == ']') {
-        const Py_ssize_t bytes = count * (Py_ssize_t)sizeof *values;
-        answer = Py_BuildValue("NN", PyByteArray_FromStringAndSize((const char *)values, bytes), sizes);
-    } else if (sizes) {
-        Py_DECREF(sizes);
-        answer = Py_NewRef(Py_None);
-    }
-    free(values);
+    fits = fits && p < end && *p == ']';
+    if (!failed && fits) failed = PyByteArray_Resize(values, count * (Py_ssize_t)sizeof(double)) < 0;
     PyBuffer_Release(&given);
-    return answer;
+    if (!failed && fits) return Py_BuildValue("NN", values, sizes);
+    Py_XDECREF(values), Py_XDECREF(sizes);
+    return failed ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef methods[] = {

@@ -40,7 +40,7 @@ _SURROGATE = (
     rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
 _STRUCTURE = np.isin(np.arange(256), list(b'"[{]},'))
-_COMPILED = extension("formats._go")
+COMPILED = extension("formats._go")
 _decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decoder)
 
 
@@ -230,7 +230,7 @@ def numbers(values: Sequence[Number | None]) -> FloatArray:
 
 def nested(text: Raw, source: Source, where: str) -> tuple[FloatArray, IntArray]:
     """All values of the lists in a list, one a process, and the process of each; what is no number becomes NaN."""
-    if _COMPILED is not None and (taken := _COMPILED.lists(text)):
+    if COMPILED is not None and (taken := COMPILED.lists(text)):
         values, counts = np.frombuffer(taken[0]), taken[1]
     else:
         lists = [] if absent(text) else decode(text, list[list[Number]], source, where)
