@@ -14,6 +14,7 @@
 
 #define MOST_UNITS 64 /* of a line; one of more is left */
 #define LONGEST 100   /* number that is read here, if it is not short */
+#define MOST_KINDS 16 /* of lines of one name; others are left */
 
 typedef unsigned char Byte;
 
@@ -26,19 +27,26 @@ typedef struct {
 typedef struct {
     Py_ssize_t words;     /* where they begin among all */
     Py_ssize_t units;     /* behind the name */
-    Py_ssize_t first;     /* line */
+    Py_ssize_t places;    /* where the columns of these begin among all places */
     Py_ssize_t lines;     /* how many there are */
     uint64_t hash;        /* of the name */
 } Kind;
 
+/* The values of one unit beside a name: which words these are, the first line and how many values. */
+typedef struct {
+    Py_ssize_t name, unit, first, size;
+} Column;
+
 typedef struct {
     Kind *kinds;
     Word *words;
+    Column *columns;
+    Py_ssize_t *places;   /* the column of each unit of each kind */
     Py_ssize_t *table;    /* numbers of kinds from 1, by hash; at least half of it is 0 */
     double *values;
     int32_t *lines;       /* the kind of each */
-    Py_ssize_t count, word_count, value_count, line_count;
-    Py_ssize_t kind_room, word_room, table_size, value_room, line_room;
+    Py_ssize_t count, word_count, column_count, place_count, value_count, line_count;
+    Py_ssize_t kind_room, word_room, column_room, place_room, table_size, value_room, line_room;
 } Found;
 
 static int is_digit(Byte c) { return c >= '0' && c <= '9'; }
@@ -166,29 +174,48 @@ static int make_table(Found *found) {
     return 1;
 }
 
-/* The number of the kind of a line with these words, which may be new, or why there is none: a name has one list of
- * units here, and none of them twice, so that the values of each are in their order. */
+/* The column of a unit beside a name, which may be new and have room. */
+static Py_ssize_t column_of(Found *found, uint64_t hash, Py_ssize_t name, Py_ssize_t unit, Py_ssize_t line) {
+    const Word *const words = found->words;
+    uint64_t at = hash;
+    for (Py_ssize_t known; (known = found->table[at & (uint64_t)(found->table_size - 1)]); at++) {
+        const Kind *kind = found->kinds + known - 1;
+        if (kind->hash == hash && equal(words + kind->words, words + name, 1))
+            for (Py_ssize_t k = 0; k < kind->units; k++)
+                if (equal(words + kind->words + k + 1, words + unit, 1)) return found->places[kind->places + k];
+    }
+    found->columns[found->column_count] = (Column){name, unit, line, 0};
+    return found->column_count++;
+}
+
+/* The number of the kind of a line with these words, which may be new, or why there is none. */
 enum { NO_MEMORY = -1, LEFT = -2 };
 static Py_ssize_t kind_of(Found *found, const Word *words, Py_ssize_t units, Py_ssize_t line) {
     if (2 * found->count >= found->table_size && !make_table(found)) return NO_MEMORY;
     const uint64_t hash = hash_of(*words), mask = (uint64_t)found->table_size - 1;
     uint64_t at = hash;
+    int alike = 0;
     for (Py_ssize_t known; (known = found->table[at & mask]); at++) {
         const Kind *kind = found->kinds + known - 1;
-        if (kind->hash == hash && equal(found->words + kind->words, words, 1))
-            return kind->units == units && equal(found->words + kind->words, words, units + 1) ? known - 1 : LEFT;
+        if (kind->hash == hash && equal(found->words + kind->words, words, 1)) {
+            if (kind->units == units && equal(found->words + kind->words, words, units + 1)) return known - 1;
+            if (++alike == MOST_KINDS) return LEFT;
+        }
     }
     if (words->size == 9) return LEFT; /* Python knows it by a name that another may have */
-    for (Py_ssize_t i = 1; i < units; i++)
-        for (Py_ssize_t k = i + 1; k <= units; k++)
-            if (equal(words + i, words + k, 1)) return LEFT;
     if (!grow((void **)&found->kinds, &found->kind_room, found->count + 1, sizeof *found->kinds) ||
-        !grow((void **)&found->words, &found->word_room, found->word_count + units + 1, sizeof *found->words))
+        !grow((void **)&found->words, &found->word_room, found->word_count + units + 1, sizeof *found->words) ||
+        !grow((void **)&found->columns, &found->column_room, found->column_count + units, sizeof *found->columns) ||
+        !grow((void **)&found->places, &found->place_room, found->place_count + units, sizeof *found->places))
         return NO_MEMORY;
-    found->kinds[found->count] = (Kind){found->word_count, units, line, 0, hash};
-    memcpy(found->words + found->word_count, words, (size_t)(units + 1) * sizeof *words);
+    const Py_ssize_t name = found->word_count;
+    Kind *const kind = found->kinds + found->count;
+    *kind = (Kind){name, 0, found->place_count, 0, hash};
+    memcpy(found->words + name, words, (size_t)(units + 1) * sizeof *words);
     found->word_count += units + 1;
     found->table[at & mask] = ++found->count;
+    for (; kind->units < units; kind->units++)
+        found->places[found->place_count++] = column_of(found, hash, name, name + kind->units + 1, line);
     return found->count - 1;
 }
 
@@ -263,55 +290,49 @@ static const Byte *take(const Byte *p, const Byte *end, Found *found, Py_ssize_t
     return p;
 }
 
-/* Of each kind the first line, how many there are, the name and the units. */
-static PyObject *heads_of(const Found *found) {
-    PyObject *heads = PyList_New(found->count);
-    for (Py_ssize_t i = 0; heads && i < found->count; i++) {
-        const Kind *kind = found->kinds + i;
-        PyObject *head = PyTuple_New(kind->units + 3);
-        for (Py_ssize_t k = -2; head && k <= kind->units; k++) {
-            const Word *word = found->words + kind->words + (k < 0 ? 0 : k);
-            PyObject *part = k < 0 ? PyLong_FromSsize_t(k < -1 ? kind->first : kind->lines)
-                                   : PyUnicode_DecodeUTF8((const char *)word->at, word->size, NULL);
-            if (part)
-                PyTuple_SetItem(head, k + 2, part);
-            else
-                Py_CLEAR(head);
-        }
-        if (head)
-            PyList_SetItem(heads, i, head);
+/* A word of each column as text, without so many bytes of its begin; alike ones that follow each other are one. */
+static PyObject *texts_of(const Found *found, int are_units, Py_ssize_t without) {
+    PyObject *texts = PyList_New(found->column_count), *text = NULL;
+    for (Py_ssize_t i = 0, last = -1; texts && i < found->column_count; i++) {
+        const Py_ssize_t at = are_units ? found->columns[i].unit : found->columns[i].name;
+        const Word word = found->words[at];
+        if (at == last)
+            Py_INCREF(text);
+        else if ((text = PyUnicode_DecodeUTF8((const char *)word.at + without, word.size - without, NULL)))
+            PyUnicode_InternInPlace(&text);
+        last = at;
+        if (text)
+            PyList_SetItem(texts, i, text);
         else
-            Py_CLEAR(heads);
+            Py_CLEAR(texts);
     }
-    return heads;
+    return texts;
 }
 
-/* The values of each unit of each kind, in their order. */
-static PyObject *columns_of(const Found *found) {
-    PyObject *columns = PyByteArray_FromStringAndSize(NULL, found->value_count * (Py_ssize_t)sizeof(double));
-    double **ends = malloc((size_t)(found->count + 1) * sizeof *ends); /* of the first unit's so far */
-    if (columns && ends) {
-        double *end = (double *)PyByteArray_AsString(columns);
+/* The values of each column, in their order. */
+static PyObject *values_of(const Found *found) {
+    PyObject *values = PyByteArray_FromStringAndSize(NULL, found->value_count * (Py_ssize_t)sizeof(double));
+    double **ends = malloc((size_t)(found->column_count + 1) * sizeof *ends); /* of each column so far */
+    if (values && ends) {
+        double *end = (double *)PyByteArray_AsString(values);
         const double *value = found->values;
-        for (Py_ssize_t i = 0; i < found->count; end += found->kinds[i].lines * found->kinds[i].units, i++)
-            ends[i] = end;
+        for (Py_ssize_t i = 0; i < found->column_count; end += found->columns[i].size, i++) ends[i] = end;
         for (Py_ssize_t line = 0; line < found->line_count; line++) {
             const Kind *kind = found->kinds + found->lines[line];
-            for (Py_ssize_t i = 0; i < kind->units; i++) ends[found->lines[line]][i * kind->lines] = *value++;
-            ends[found->lines[line]]++;
+            for (Py_ssize_t k = 0; k < kind->units; k++) *ends[found->places[kind->places + k]]++ = *value++;
         }
     } else {
-        Py_CLEAR(columns);
+        Py_CLEAR(values);
         PyErr_NoMemory();
     }
     free(ends);
-    return columns;
+    return values;
 }
 
 static const char results_doc[] =
-    "results(text, at): take lines of UTF-8 from there to one that is left; where that is, how many were taken, of each "
-    "kind of line the first, how many there are, the name and the units, and the values of each of all these units, in "
-    "their order (double).";
+    "results(text, at): take lines of UTF-8 from there to one that is left; where that is, how many were taken, the names "
+    "of all columns and their units, four whole numbers of each, of which the last are its first line and its size, and "
+    "its values in their order (double).";
 
 static PyObject *results(PyObject *self, PyObject *arguments) {
     PyObject *text, *answer = NULL;
@@ -328,13 +349,21 @@ static PyObject *results(PyObject *self, PyObject *arguments) {
     }
     const Byte *const from = (const Byte *)begin + at;
     const Byte *const after = size < INT32_MAX ? take(from, (const Byte *)begin + size, &found, &lines) : from;
-    PyObject *heads = after ? heads_of(&found) : NULL, *columns = heads ? columns_of(&found) : NULL;
-    if (columns)
-        answer = Py_BuildValue("nnNN", (Py_ssize_t)(after - (const Byte *)begin), lines, heads, columns);
+    for (Py_ssize_t i = 0; i < found.count; i++)
+        for (Py_ssize_t k = 0; k < found.kinds[i].units; k++)
+            found.columns[found.places[found.kinds[i].places + k]].size += found.kinds[i].lines;
+    PyObject *names = after ? texts_of(&found, 0, 9) : NULL, *units = names ? texts_of(&found, 1, 0) : NULL;
+    PyObject *values = units ? values_of(&found) : NULL;
+    if (values)
+        answer = Py_BuildValue("nnNNNN", (Py_ssize_t)(after - (const Byte *)begin), lines, names, units,
+                               PyByteArray_FromStringAndSize((const char *)found.columns,
+                                                             found.column_count * (Py_ssize_t)sizeof(Column)),
+                               values);
     else
-        Py_XDECREF(heads);
+        Py_XDECREF(names), Py_XDECREF(units);
     if (!after) PyErr_NoMemory();
-    free(found.kinds), free(found.words), free(found.table), free(found.lines), free(found.values);
+    free(found.kinds), free(found.words), free(found.columns), free(found.places), free(found.table);
+    free(found.lines), free(found.values);
     return answer;
 }
 

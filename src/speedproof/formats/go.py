@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain, repeat
+from itertools import repeat
 from sys import intern
-from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, extension, from_zero, numbered
+from speedproof.arrays import FloatArray, IntArray, extension, from_zero, numbered
 from speedproof.data.record import Key, Record, Skipped
 from speedproof.data.sample import Trait, written_in
 from speedproof.data.table import RecordTable
@@ -83,13 +82,12 @@ class _Content(Struct):
             known = self.groups[name, *units] = [number((bare, intern(unit), fields), line) for unit in units]
         return known
 
-    def take(self, before: int, heads: list[Any], values: FloatArray) -> None:
-        """Take the values of lines of some kinds, as the kernel gives them."""
+    def take(self, before: int, names: list[str], units: list[str], columns: bytes, values: bytes) -> None:
+        """Take the values of columns, as the kernel gives them."""
         self.flush()
-        units = [unit for _, _, _, *of_kind in heads for unit in of_kind]
-        sizes = [lines for _, lines, _, *of_kind in heads for _ in of_kind]
-        each = (self.groups_of(name, before + line + 1, of_kind) for line, _, name, *of_kind in heads)
-        self._extend([*chain.from_iterable(each)], values, units, sizes)
+        _, _, first, sizes = np.frombuffer(columns, np.intp).reshape(-1, 4).T
+        groups = self.rows.numbers(zip(names, units, repeat(self.number)), (first + before + 1).tolist())
+        self._extend(groups, np.frombuffer(values), units, sizes)
 
     def flush(self) -> None:
         """Take the values that wait."""
@@ -99,7 +97,7 @@ class _Content(Struct):
             self.waiting = [], [], []
 
     def _extend(
-        self, groups: list[int], values: FloatArray, written: list[str], sizes: list[int] | int
+        self, groups: list[int], values: FloatArray, written: list[str], sizes: IntArray | int
     ) -> None:
         codes, units = numbered(written)
         of = np.repeat(codes, sizes)
@@ -173,9 +171,9 @@ def _scan(piece: bytes, before: int, content: _Content) -> int:
     at, lines, left = 0, 0, 0
     while at < len(piece):
         if COMPILED is not None and not left:
-            at, taken, heads, values = COMPILED.results(piece, at)
-            if heads:
-                content.take(before + lines, heads, np.frombuffer(values))
+            at, taken, names, *columns = COMPILED.results(piece, at)
+            if names:
+                content.take(before + lines, names, *columns)
             lines += taken
             if at == len(piece):
                 break
