@@ -183,13 +183,12 @@ def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> I
     That there are none may be ``expected``.
     """
     good = np.isfinite(record.values)
-    if good.all():
-        yield from [record] * bool(good.size)
-        return
-    lost = int(good.size - np.count_nonzero(good))
-    reason = f"{name} is not a finite number in {lost} of {plural(good.size, noun)}"
-    yield record.left_out(reason, expected=expected and lost == good.size)
-    if lost < good.size:
+    if lost := int(good.size - np.count_nonzero(good)):
+        reason = f"{name} is not a finite number in {lost} of {plural(good.size, noun)}"
+        yield record.left_out(reason, expected=expected and lost == good.size)
+    elif good.size:
+        yield record
+    if 0 < lost < good.size:
         processes, blocks = (of if of is None else of[good] for of in (record.processes, record.blocks))
         yield replace(record, values=record.values[good], processes=processes, blocks=blocks)
 

@@ -28,7 +28,6 @@ typedef struct {
     Py_ssize_t words;     /* where they begin among all */
     Py_ssize_t units;     /* behind the name */
     Py_ssize_t places;    /* where the columns of these begin among all places */
-    Py_ssize_t lines;     /* how many there are */
     uint64_t hash;        /* of the name */
 } Kind;
 
@@ -93,11 +92,10 @@ static double scaled(uint64_t digits, int exponent) {
 static const Byte *number(const Byte *p, const Byte *end, double *value) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    const Byte *const begin = p;
     const int negative = p < end && *p == '-';
     uint64_t digits = 0; /* right if there are not too many */
     p += p < end && (*p == '-' || *p == '+');
-    const Byte *first = p;
+    const Byte *const begin = p, *first = p;
     for (; p < end && is_digit(*p); p++) digits = 10 * digits + (*p - '0');
     const Byte *const point = p;
     if (p < end && *p == '.')
@@ -132,10 +130,9 @@ static const Byte *number(const Byte *p, const Byte *end, double *value) {
             PyErr_Clear();
             return NULL;
         }
-        return isinf(*value) || (negative && *value == 0.0) ? NULL : p;
     }
     if (negative) *value = -*value;
-    return negative && *value == 0.0 ? NULL : p;
+    return isinf(*value) || (negative && *value == 0.0) ? NULL : p;
 }
 
 /* Room for more of `wanted` things; 0 without memory. */
@@ -210,7 +207,7 @@ static Py_ssize_t kind_of(Found *found, const Word *words, Py_ssize_t units, Py_
         return NO_MEMORY;
     const Py_ssize_t name = found->word_count;
     Kind *const kind = found->kinds + found->count;
-    *kind = (Kind){name, 0, found->place_count, 0, hash};
+    *kind = (Kind){name, 0, found->place_count, hash};
     memcpy(found->words + name, words, (size_t)(units + 1) * sizeof *words);
     found->word_count += units + 1;
     found->table[at & mask] = ++found->count;
@@ -280,7 +277,8 @@ static const Byte *take(const Byte *p, const Byte *end, Found *found, Py_ssize_t
             if (!grow((void **)&found->lines, &found->line_room, found->line_count + 1, sizeof *found->lines) ||
                 !grow((void **)&found->values, &found->value_room, found->value_count + units, sizeof *values))
                 return NULL;
-            found->kinds[last].lines++;
+            const Py_ssize_t *const places = found->places + found->kinds[last].places;
+            for (Py_ssize_t i = 0; i < units; i++) found->columns[places[i]].size++;
             found->lines[found->line_count++] = (int32_t)last;
             memcpy(found->values + found->value_count, values, (size_t)units * sizeof *values);
             found->value_count += units;
@@ -290,20 +288,17 @@ static const Byte *take(const Byte *p, const Byte *end, Found *found, Py_ssize_t
     return p;
 }
 
-/* A word of each column as text, without so many bytes of its begin; alike ones that follow each other are one. */
-static PyObject *texts_of(const Found *found, int are_units, Py_ssize_t without) {
-    PyObject *texts = PyList_New(found->column_count), *text = NULL;
-    for (Py_ssize_t i = 0, last = -1; texts && i < found->column_count; i++) {
-        const Py_ssize_t at = are_units ? found->columns[i].unit : found->columns[i].name;
-        const Word word = found->words[at];
-        if (at == last)
-            Py_INCREF(text);
-        else if ((text = PyUnicode_DecodeUTF8((const char *)word.at + without, word.size - without, NULL)))
+/* The names of columns without their begin, or their units. */
+static PyObject *texts_of(const Found *found, int units) {
+    PyObject *texts = PyList_New(found->column_count);
+    for (Py_ssize_t i = 0; texts && i < found->column_count; i++) {
+        const Word *word = found->words + (units ? found->columns[i].unit : found->columns[i].name);
+        const Py_ssize_t without = units ? 0 : 9;
+        PyObject *text = PyUnicode_DecodeUTF8((const char *)word->at + without, word->size - without, NULL);
+        if (text) {
             PyUnicode_InternInPlace(&text);
-        last = at;
-        if (text)
             PyList_SetItem(texts, i, text);
-        else
+        } else
             Py_CLEAR(texts);
     }
     return texts;
@@ -349,10 +344,7 @@ static PyObject *results(PyObject *self, PyObject *arguments) {
     }
     const Byte *const from = (const Byte *)begin + at;
     const Byte *const after = size < INT32_MAX ? take(from, (const Byte *)begin + size, &found, &lines) : from;
-    for (Py_ssize_t i = 0; i < found.count; i++)
-        for (Py_ssize_t k = 0; k < found.kinds[i].units; k++)
-            found.columns[found.places[found.kinds[i].places + k]].size += found.kinds[i].lines;
-    PyObject *names = after ? texts_of(&found, 0, 9) : NULL, *units = names ? texts_of(&found, 1, 0) : NULL;
+    PyObject *names = after ? texts_of(&found, 0) : NULL, *units = names ? texts_of(&found, 1) : NULL;
     PyObject *values = units ? values_of(&found) : NULL;
     if (values)
         answer = Py_BuildValue("nnNNNN", (Py_ssize_t)(after - (const Byte *)begin), lines, names, units,
@@ -374,8 +366,8 @@ static const Byte *next(const Byte *p, const Byte *end) {
 }
 
 static const char lists_doc[] =
-    "lists(text): of JSON, which is known to be valid, that is a list of lists of numbers, all of them (double) and how "
-    "many are in each; None of any other.";
+    "lists(text): of JSON, which is known to be valid, that is a list of lists of numbers, all of them (double) and the "
+    "list of each (int64), which are counted without the empty ones; None of any other.";
 
 static PyObject *lists(PyObject *self, PyObject *text) {
     Py_buffer given;
@@ -384,27 +376,29 @@ static PyObject *lists(PyObject *self, PyObject *text) {
     const Byte *p = given.buf, *const end = p + given.len;
     Py_ssize_t room = 1, count = 0;
     for (const Byte *q = p; q < end; q++) room += *q == ',';
-    PyObject *sizes = PyList_New(0), *values = PyByteArray_FromStringAndSize(NULL, room * (Py_ssize_t)sizeof(double));
-    double *const into = values ? (double *)PyByteArray_AsString(values) : NULL;
-    int failed = !sizes || !values, fits = (p = next(p, end)) < end && *p == '[';
-    for (p += fits; fits && !failed && (p = next(p, end)) < end && *p == '['; p += fits) {
+    PyObject *values = PyByteArray_FromStringAndSize(NULL, room * 8);
+    PyObject *numbers = values ? PyByteArray_FromStringAndSize(NULL, room * 8) : NULL;
+    int fits = numbers && (p = next(p, end)) < end && *p == '[';
+    int64_t list = 0;
+    for (p += fits; fits && (p = next(p, end)) < end && *p == '['; p += fits) {
         const Py_ssize_t before = count;
-        for (p++; fits && (p = next(p, end)) < end && *p != ']'; count++) {
-            const Byte *const after = count < room ? number(p, end, into + count) : NULL;
-            fits = after != NULL;
-            if (after) p = after;
+        for (p++; fits && (p = next(p, end)) < end && *p != ']';) {
+            const Byte *const after =
+                count < room ? number(p, end, (double *)PyByteArray_AsString(values) + count) : NULL;
+            if ((fits = after != NULL)) {
+                ((int64_t *)PyByteArray_AsString(numbers))[count++] = list;
+                p = after;
+            }
         }
-        PyObject *size = PyLong_FromSsize_t(count - before);
-        failed = !size || PyList_Append(sizes, size) < 0;
-        Py_XDECREF(size);
+        list += count > before;
         fits = fits && p < end;
     }
     fits = fits && p < end && *p == ']';
-    if (!failed && fits) failed = PyByteArray_Resize(values, count * (Py_ssize_t)sizeof(double)) < 0;
     PyBuffer_Release(&given);
-    if (!failed && fits) return Py_BuildValue("NN", values, sizes);
-    Py_XDECREF(values), Py_XDECREF(sizes);
-    return failed ? NULL : Py_NewRef(Py_None);
+    if (fits && PyByteArray_Resize(values, count * 8) == 0 && PyByteArray_Resize(numbers, count * 8) == 0)
+        return Py_BuildValue("NN", values, numbers);
+    Py_XDECREF(values), Py_XDECREF(numbers);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef methods[] = {

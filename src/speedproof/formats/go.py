@@ -69,25 +69,17 @@ class _Content(Struct):
     # Every configuration with its number, by which it is found in less time
     fields: dict[tuple[tuple[str, str], ...], int] = field(default_factory=lambda: {(): 0})
     number: int = 0
-    groups: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # by name and units, of this one
     # The last values of lines that were taken one by one: their groups, they as written, their units
     waiting: tuple[list[int], list[float], list[str]] = field(default_factory=lambda: ([], [], []))
     invocation: int = 0
     measured: bool = False
 
-    def groups_of(self, name: str, line: int, units: list[str]) -> list[int]:
-        """The groups of a line's values, which may be new."""
-        if (known := self.groups.get((name, *units))) is None:
-            bare, fields, number = _bare(name), self.number, self.rows.number
-            known = self.groups[name, *units] = [number((bare, intern(unit), fields), line) for unit in units]
-        return known
-
     def take(self, before: int, names: list[str], units: list[str], columns: bytes, values: bytes) -> None:
         """Take the values of columns, as the kernel gives them."""
         self.flush()
         _, _, first, sizes = np.frombuffer(columns, np.intp).reshape(-1, 4).T
-        groups = self.rows.numbers(zip(names, units, repeat(self.number)), (first + before + 1).tolist())
-        self._extend(groups, np.frombuffer(values), units, sizes)
+        keys, lines = zip(names, units, repeat(self.number), strict=False), (first + before + 1).tolist()
+        self._extend([*map(self.rows.number, keys, lines)], np.frombuffer(values), units, sizes)
 
     def flush(self) -> None:
         """Take the values that wait."""
@@ -194,7 +186,8 @@ def _line(content: _Content, number: int, line: str) -> None:
     elif _RESULT.match(line):
         words = line.split()
         values, units = _measured(content, number, words)
-        content.waiting[0].extend(content.groups_of(words[0], number, units))
+        keys = ((_bare(words[0]), intern(unit), content.number) for unit in units)
+        content.waiting[0].extend(content.rows.number(key, number) for key in keys)
         content.waiting[1].extend(values)
         content.waiting[2].extend(units)
 
@@ -213,7 +206,7 @@ def _note(content: _Content, number: int, line: str) -> None:
             content.configuration[match["key"]] = match["value"].strip()
         else:
             content.configuration.pop(match["key"], None)
-        fields, content.groups = tuple(content.configuration.items()), {}
+        fields = tuple(content.configuration.items())
         content.number = content.fields.setdefault(fields, len(content.fields))
 
 

@@ -16,7 +16,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsontext import WHOLE, as_fields, decode, each, members, nested
+from speedproof.formats.jsontext import WHOLE, as_fields, by_process, decode, each, members
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "JMH"
@@ -89,7 +89,7 @@ def _result(source: Source, place: Record, result: _Result) -> Iterator[Record |
             notes=(),
         )
         metrics.append((frame_of, metric))
-    values_of = [nested(of.raw_data, source, f"{one.where}.rawData") for one, of in metrics]
+    values_of = [by_process(of.raw_data, source, f"{one.where}.rawData") for one, of in metrics]
     for (one, of), (values, processes) in zip(metrics, values_of, strict=True):
         yield from _metric(one, of, values, processes)
 

@@ -228,15 +228,12 @@ def numbers(values: Sequence[Number | None]) -> FloatArray:
     return np.array([number(v) for v in values], dtype=np.float64)
 
 
-def nested(text: Raw, source: Source, where: str) -> tuple[FloatArray, IntArray]:
+def by_process(text: Raw, source: Source, where: str) -> tuple[FloatArray, IntArray]:
     """All values of the lists in a list, one a process, and the process of each; what is no number becomes NaN."""
     if COMPILED is not None and (taken := COMPILED.lists(text)):
-        values, counts = np.frombuffer(taken[0]), taken[1]
-    else:
-        lists = [] if absent(text) else decode(text, list[list[Number]], source, where)
-        values, counts = numbers([*chain.from_iterable(lists)]), map(len, lists)
-    sizes = [*filter(None, counts)]
-    return values, np.repeat(np.arange(len(sizes)), sizes)
+        return np.frombuffer(taken[0]), np.frombuffer(taken[1], np.int64)
+    lists = [] if absent(text) else [*filter(None, decode(text, list[list[Number]], source, where))]
+    return numbers([*chain.from_iterable(lists)]), np.repeat(np.arange(len(lists)), [*map(len, lists)])
 
 
 def as_fields(values: Mapping[str, object], prefix: str = "") -> tuple[tuple[str, str], ...]:

@@ -98,16 +98,6 @@ class Gathered:
             self.places.append(place)
         return number
 
-    def numbers(self, keys: Iterable[Hashable], places: Iterable[int]) -> list[int]:
-        """The same of many."""
-        known, seen = self.keys, self.places
-        numbers = []
-        for key, place in zip(keys, places, strict=False):
-            numbers.append(number := known.setdefault(key, len(seen)))
-            if number == len(seen):
-                seen.append(place)
-        return numbers
-
     def extend(self, groups: int | Column, *columns: Column) -> None:
         """Take rows, of one group or each of its own."""
         self._blocks.append((np.broadcast_to(groups, columns[0].shape), *columns))

@@ -129,9 +129,7 @@ def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tu
         ranks = (stacked([r[0] for r in known]), stacked([r[1] for r in known])) if all_known else None
         factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
         walks[serial] = walk_inflation(slow[serial], fast[serial], ranks)
-        for i in np.flatnonzero(walks != 1.0).tolist():
-            if order_of_measuring(sides[i].x, sides[i].y) is Order.MIXED:
-                walks[i] = 1.0
+        walks[[order_of_measuring(side.x, side.y) is Order.MIXED for side in sides]] = 1.0
     return np.maximum(factors, walks), np.asarray(walks > factors)
 
 
