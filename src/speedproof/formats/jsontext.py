@@ -28,6 +28,7 @@ OBJECT: TypeAlias = dict[str, T]
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
 # decode() turns into a string.
 Number = float | str
+_LISTS: Any = list[list[Number]] | None
 WHOLE = 1 << 26  # bytes of a list that is taken apart in one go
 WINDOW = 1 << 22  # bytes of it that are otherwise, where no part is longer
 
@@ -232,7 +233,7 @@ def by_process(text: Raw, source: Source, where: str) -> tuple[FloatArray, IntAr
     """All values of the lists in a list, one a process, and the process of each; what is no number becomes NaN."""
     if COMPILED is not None and (taken := COMPILED.lists(text)):
         return np.frombuffer(taken[0]), np.frombuffer(taken[1], np.int64)
-    lists = [] if absent(text) else [*filter(None, decode(text, list[list[Number]], source, where))]
+    lists = [] if absent(text) else [*filter(None, decode(text, _LISTS, source, where))]
     return numbers([*chain.from_iterable(lists)]), np.repeat(np.arange(len(lists)), [*map(len, lists)])
 
 
