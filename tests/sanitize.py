@@ -83,7 +83,7 @@ def hostile(module: Any) -> int:
 
 
 def damaged(module: Any) -> None:
-    """Result lines with bytes changed, cut anywhere and from anywhere."""
+    """Result lines and lists with bytes changed, cut anywhere and from anywhere."""
     rng = np.random.default_rng(2)
     line = (
         "BenchmarkA/\u65e5\u00a0-8 \t10\t 12.5e-3 ns/op 1 \u00b5s/op +123456789012345678e9 x\r\n".encode() * 5
@@ -94,6 +94,12 @@ def damaged(module: Any) -> None:
         text[places] = rng.choice([0, 9, 10, 32, 43, 46, 48, 69, 0x80, 0xC2, 0xE2, 0xE3, 0xFF], places.size)
         with suppress(UnicodeDecodeError):
             module.results(text.tobytes(), int(rng.integers(text.size + 1)))
+    lists = np.frombuffer(b"[[1.5,\n -2e-3, 12345678901234567.5e-9], [] , [0.25, 1e400]]", np.uint8)
+    for _ in range(20_000):
+        text = lists[: rng.integers(lists.size + 1)].copy()
+        places = rng.integers(0, max(text.size, 1), min(int(rng.integers(4)), text.size))
+        text[places] = rng.choice([0, 32, 44, 45, 46, 48, 69, 91, 93], places.size)
+        module.lists(text.tobytes())
 
 
 if __name__ == "__main__":

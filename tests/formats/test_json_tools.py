@@ -4,19 +4,22 @@ import json
 import shutil
 from collections.abc import Callable
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.formats.reading import load, split
 
 import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
-from speedproof.formats import detect, read
-from speedproof.formats.source import ReadOptions
+from speedproof.formats import detect, jmh, jsontext, read
+from speedproof.formats.source import ReadOptions, source_of
 
 
 def test_hyperfine_against_json(files: Path) -> None:
@@ -285,6 +288,37 @@ def test_jmh_against_json(files: Path) -> None:
     assert "1 of 6 iterations" in reasons["org.example.Hash.put:size=10,kind=open"].reason
     assert "-bm avgt" in reasons[sampled["benchmark"]].reason
     assert "[4].primaryMetric.rawData" in reasons, damaged["benchmark"]
+
+
+JSON_NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(10**21), 10**21).map(str),
+    st.from_regex(r"-?(0|[1-9][0-9]{0,20})\.[0-9]{1,20}([eE][+-]?[0-9]{1,2})?", fullmatch=True),
+    st.just('"NaN"'),
+)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@given(st.lists(st.lists(JSON_NUMBERS, max_size=6), max_size=4), st.sampled_from([",", " ,\r\n\t"]))
+def test_jmh_numbers_to_the_bit(compiled: bool, forks: list[list[str]], comma: str) -> None:
+    """Of any length, sign and blanks, with the kernel or without: as Python's json reads them."""
+    if compiled and jsontext.COMPILED is None:
+        pytest.skip("the kernel is not compiled")
+    raw = comma.join(f"[{comma.join(fork)}]".replace("[", "[ ") for fork in forks)
+    text = (
+        f'[{{"benchmark": "b", "mode": "avgt", "primaryMetric": {{"scoreUnit": "s", "rawData": [{raw}]}}}}]'
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        if not compiled:
+            patch.setattr(jsontext, "COMPILED", None)
+        items = list(jmh.read(source_of("j.json", BytesIO(text.encode()).read), ReadOptions()))
+    expected = [(k, float(v)) for k, fork in enumerate(filter(None, forks)) for v in fork if v[0] != '"']
+    numbers = [r for r in items if isinstance(r, Record)]
+    assert len(numbers) == (len(expected) > 0)
+    for record in numbers:
+        assert record.processes is not None
+        assert record.processes.tolist() == [k for k, _ in expected]
+        assert record.values.tobytes() == np.array([v for _, v in expected]).tobytes()
 
 
 def test_jmh_contradiction_of_mode_and_unit(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedproof.corpus.place import Place, arrow, parquet, storage_errors
+from speedproof.corpus.place import Place, arrow, column, of_texts, parquet, storage_errors
 from speedproof.corpus.schema import File, Manifest, clean, columns, digest, merged, reject_columns, table
 from speedproof.data.names import MANIFEST
 from speedproof.data.record import FileResults, Record
@@ -122,7 +122,7 @@ class Builder:
             self._rows.append((self.manifest.rows, record.version or version, record))
             self.manifest.rows += 1
             self._values += record.values.size
-        full = len(self._rows) >= ROWS or self._values >= VALUES // 2
+        full = len(self._rows) >= ROWS or self._values >= VALUES
         if results.more:
             if full:
                 self._stage()
@@ -171,7 +171,12 @@ class Builder:
         for version, count in Counter(version for _, version, _ in self._rows).items():
             versions[clean(version)] += count
         metrics.update(record.metric for _, _, record in self._rows)
-        self._staged.append(self._written("", table(self._rows)))
+        # What memory holds is the root: what is too much for it is never written there, and read again.
+        deep = "" in self._split or self._staged or len(self._rows) >= ROWS or self._values >= VALUES
+        nodes: dict[str, list[tuple[int, str, Record]]] = {}
+        for row in sorted(self._rows, key=lambda row: (row[2].benchmark, row[2].metric, row[1], row[0])):
+            nodes.setdefault(digest(row[2].benchmark)[0] if deep else "", []).append(row)
+        self._staged += [self._written(prefix, table(rows)) for prefix, rows in nodes.items()]
         self._rows, self._values = [], 0
 
     def flush(self) -> None:
@@ -183,14 +188,18 @@ class Builder:
             self.manifest.versions = dict(Counter(self.manifest.versions) + versions)
             self.manifest.metrics = dict(Counter(self.manifest.metrics) + metrics)
             self.manifest.values += sum(file.values for file in self._staged)
-            self._nodes.setdefault("", []).extend(self._staged)
+            for file in self._staged:
+                self._nodes.setdefault(file.prefix, []).append(file)
+                self._split |= {"" for _ in file.prefix}
+            for prefix in sorted({file.prefix for file in self._staged}):
+                if self._over(prefix):
+                    self._sink(prefix)
             self._staged, self._counts = [], (Counter(), Counter())
-            if self._over(""):
-                self._sink("")
         if self._ledger:
             self.manifest.serial += 1
-            ledger = arrow().Table.from_pylist(self._ledger, schema=_ledger())
-            self.place.write(f"{_INPUTS}/{self.manifest.serial:06d}.parquet", parquet(ledger))
+            self.place.write(
+                f"{_INPUTS}/{self.manifest.serial:06d}.parquet", parquet(of_texts(self._ledger, _ledger()))
+            )
             self._ledger = []
         self._commit()
 
@@ -207,7 +216,7 @@ class Builder:
         rejects = [row for rows in self._rejects.values() for row in rows]
         self.manifest.rejects = len(rejects)
         if rejects or self.place.has(REJECTS):
-            self.place.write(REJECTS, parquet(arrow().Table.from_pylist(rejects, schema=reject_columns())))
+            self.place.write(REJECTS, parquet(of_texts(rejects, reject_columns())))
         self.manifest.files = [file for prefix in sorted(self._nodes) for file in self._nodes[prefix]]
         self.manifest.write(self.place)
         for file in self._gone:
@@ -239,32 +248,34 @@ class Builder:
 
     def _sink(self, prefix: str) -> None:
         """Hand the rows of a node to its children, and on where one of these has too many."""
-        pa = arrow()
         self._split.add(prefix)
         children: set[str] = set()
         for files in _batches(self._nodes.pop(prefix, [])):
             rows = self._take(files)
-            names = rows["benchmark"].combine_chunks().dictionary_encode()
-            digits = pa.array([digest(name)[len(prefix)] for name in names.dictionary.to_pylist()])
-            of_row = digits.take(names.indices).to_pylist()
-            for digit in sorted(set(of_row)):
-                children.add(child := prefix + digit)
-                node = self._written(child, rows.filter(pa.array([own == digit for own in of_row])))
+            names = rows["benchmark"].to_pylist()
+            digits = {name: digest(name)[len(prefix)] for name in set(names)}
+            nodes: dict[str, list[int]] = {}
+            for i, name in enumerate(names):
+                nodes.setdefault(prefix + digits[name], []).append(i)
+            for child, some in nodes.items():
+                node = self._written(child, rows.take(column(some, arrow().int64())))
                 self._nodes.setdefault(child, []).append(node)
+            children |= nodes.keys()
         for child in sorted(children):
             if self._over(child):
                 self._sink(child)
 
     def _take(self, files: list[File]) -> pa.Table:
+        """The rows of files, sorted."""
         self._gone += files
-        return arrow().concat_tables([self.place.table(file.path, columns()) for file in files])
+        rows = arrow().concat_tables([self.place.table(file.path, columns()) for file in files])
+        return rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
 
     def _written(self, prefix: str, rows: pa.Table) -> File:
-        rows = rows.sort_by([(name, "ascending") for name in ("benchmark", "metric", "version", "row")])
         self.manifest.serial += 1
         values = sum(rows["n"].to_pylist())
         content = parquet(
-            rows.cast(columns()),
+            rows,
             row_group_size=max(64, rows.num_rows * _GROUP // max(values, 1)),
             use_dictionary=_TEXTS,
         )

@@ -133,7 +133,7 @@ class Place(Struct, frozen=True):
         with self.fs.open_input_stream(self.at(file)) as stream:
             return bytes(stream.read())
 
-    def write(self, file: str, content: bytes) -> None:
+    def write(self, file: str, content: bytes | memoryview) -> None:
         """Write a file whole, or leave what was there."""
         path = self.at(file)
         with storage_errors(f"cannot write {self.name}/{file}"):
@@ -208,13 +208,13 @@ class Place(Struct, frozen=True):
             raise FormatError(f"{self.lasting}/{file}", "", f"the file is damaged or gone: {error}") from None
 
 
-def parquet(table: pa.Table, **options: Any) -> bytes:
+def parquet(table: pa.Table, **options: Any) -> memoryview:
     """A table as the content of a Parquet file, with checksums."""
     import pyarrow.parquet as pq
 
     stream = arrow().BufferOutputStream()
     pq.write_table(table, stream, compression="zstd", write_page_checksum=True, **options)
-    return bytes(stream.getvalue())
+    return memoryview(stream.getvalue())
 
 
 def _lives(pid: int) -> bool:
@@ -242,6 +242,11 @@ def filled(columns: Mapping[str, pa.Array], schema: pa.Schema) -> pa.Table:
         pa.nulls(rows, field.type) if one is None else one for one, field in zip(there, schema, strict=True)
     ]
     return pa.Table.from_arrays(whole, schema=schema)
+
+
+def of_texts(rows: Sequence[Mapping[str, str]], schema: pa.Schema) -> pa.Table:
+    """A table of texts by row."""
+    return filled(arrays({name: [row[name] for row in rows] for name in schema.names}, schema), schema)
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

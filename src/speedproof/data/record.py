@@ -186,10 +186,11 @@ def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> I
     if lost := int(good.size - np.count_nonzero(good)):
         reason = f"{name} is not a finite number in {lost} of {plural(good.size, noun)}"
         yield record.left_out(reason, expected=expected and lost == good.size)
-    if lost < good.size:
+    elif good.size:
+        yield record
+    if 0 < lost < good.size:
         processes, blocks = (of if of is None else of[good] for of in (record.processes, record.blocks))
-        some = replace(record, values=record.values[good], processes=processes, blocks=blocks)
-        yield some if lost else record
+        yield replace(record, values=record.values[good], processes=processes, blocks=blocks)
 
 
 def why_left_out(skipped: Iterable[Skipped]) -> list[str]:

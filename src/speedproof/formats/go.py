@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain, repeat
+from itertools import repeat
 from sys import intern
-from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, extension, from_zero, numbered
+from speedproof.arrays import FloatArray, IntArray, extension, from_zero, numbered
 from speedproof.data.record import Key, Record, Skipped
 from speedproof.data.sample import Trait, written_in
 from speedproof.data.table import RecordTable
@@ -70,26 +69,17 @@ class _Content(Struct):
     # Every configuration with its number, by which it is found in less time
     fields: dict[tuple[tuple[str, str], ...], int] = field(default_factory=lambda: {(): 0})
     number: int = 0
-    groups: dict[tuple[str, ...], list[int]] = field(default_factory=dict)  # by name and units, of this one
     # The last values of lines that were taken one by one: their groups, they as written, their units
     waiting: tuple[list[int], list[float], list[str]] = field(default_factory=lambda: ([], [], []))
     invocation: int = 0
     measured: bool = False
 
-    def groups_of(self, name: str, line: int, units: list[str]) -> list[int]:
-        """The groups of a line's values, which may be new."""
-        if (known := self.groups.get((name, *units))) is None:
-            bare, fields, number = _bare(name), self.number, self.rows.number
-            known = self.groups[name, *units] = [number((bare, intern(unit), fields), line) for unit in units]
-        return known
-
-    def take(self, before: int, heads: list[Any], values: FloatArray) -> None:
-        """Take the values of lines of some kinds, as the kernel gives them."""
+    def take(self, before: int, names: list[str], units: list[str], columns: bytes, values: bytes) -> None:
+        """Take the values of columns, as the kernel gives them."""
         self.flush()
-        units = [unit for _, _, _, *of_kind in heads for unit in of_kind]
-        sizes = [lines for _, lines, _, *of_kind in heads for _ in of_kind]
-        each = (self.groups_of(name, before + line + 1, of_kind) for line, _, name, *of_kind in heads)
-        self._extend([*chain.from_iterable(each)], values, units, sizes)
+        _, _, first, sizes = np.frombuffer(columns, np.intp).reshape(-1, 4).T
+        keys, lines = zip(names, units, repeat(self.number), strict=False), (first + before + 1).tolist()
+        self._extend([*map(self.rows.number, keys, lines)], np.frombuffer(values), units, sizes)
 
     def flush(self) -> None:
         """Take the values that wait."""
@@ -99,7 +89,7 @@ class _Content(Struct):
             self.waiting = [], [], []
 
     def _extend(
-        self, groups: list[int], values: FloatArray, written: list[str], sizes: list[int] | int
+        self, groups: list[int], values: FloatArray, written: list[str], sizes: IntArray | int
     ) -> None:
         codes, units = numbered(written)
         of = np.repeat(codes, sizes)
@@ -173,9 +163,9 @@ def _scan(piece: bytes, before: int, content: _Content) -> int:
     at, lines, left = 0, 0, 0
     while at < len(piece):
         if COMPILED is not None and not left:
-            at, taken, heads, values = COMPILED.results(piece, at)
-            if heads:
-                content.take(before + lines, heads, np.frombuffer(values))
+            at, taken, names, *columns = COMPILED.results(piece, at)
+            if names:
+                content.take(before + lines, names, *columns)
             lines += taken
             if at == len(piece):
                 break
@@ -196,7 +186,8 @@ def _line(content: _Content, number: int, line: str) -> None:
     elif _RESULT.match(line):
         words = line.split()
         values, units = _measured(content, number, words)
-        content.waiting[0].extend(content.groups_of(words[0], number, units))
+        keys = ((_bare(words[0]), intern(unit), content.number) for unit in units)
+        content.waiting[0].extend(content.rows.number(key, number) for key in keys)
         content.waiting[1].extend(values)
         content.waiting[2].extend(units)
 
@@ -215,7 +206,7 @@ def _note(content: _Content, number: int, line: str) -> None:
             content.configuration[match["key"]] = match["value"].strip()
         else:
             content.configuration.pop(match["key"], None)
-        fields, content.groups = tuple(content.configuration.items()), {}
+        fields = tuple(content.configuration.items())
         content.number = content.fields.setdefault(fields, len(content.fields))
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.record import Record, Skipped, finite
 from speedproof.data.sample import Trait
 from speedproof.data.units import Direction, parse_unit
-from speedproof.formats.jsontext import Number, as_fields, decode, each, members, numbers
-from speedproof.formats.reading import nested
+from speedproof.formats.jsontext import WHOLE, as_fields, by_process, decode, each, members
 from speedproof.formats.source import ReadOptions, Source
 
 TITLE = "JMH"
@@ -28,7 +28,7 @@ _METRICS = {"thrpt": "throughput", "avgt": "time", "sample": "time", "ss": "sing
 
 class _Metric(msgspec.Struct, rename="camel"):
     score_unit: str
-    raw_data: list[list[Number]] | None = None
+    raw_data: msgspec.Raw = msgspec.Raw()
     raw_data_histogram: object = None
 
 
@@ -49,10 +49,12 @@ class _Result(msgspec.Struct, rename="camel"):
 
 def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     """Read the iterations of every benchmark, with the fork of each."""
-    return each(source, decode(source.content, msgspec.Raw, source), _Result, _result)
+    small = len(source.content) <= WHOLE
+    text = source.content if small else decode(source.content, msgspec.Raw, source)
+    return each(source, text, _Result, lambda place, result: _result(source, place, result))
 
 
-def _result(place: Record, result: _Result) -> Iterator[Record | Skipped]:
+def _result(source: Source, place: Record, result: _Result) -> Iterator[Record | Skipped]:
     params = ",".join(f"{name}={value}" for name, value in result.params.items())
     primary = result.primary_metric
     name = _METRICS.get(result.mode, result.mode)
@@ -75,7 +77,7 @@ def _result(place: Record, result: _Result) -> Iterator[Record | Skipped]:
         traits=frozenset({Trait.ORDER_KNOWN, *[Trait.WARMUP_REMOVED] * (result.warmup_iterations > 0)}),
         notes=(note,) if note else (),
     )  # fmt: skip
-    yield from _metric(frame, primary)
+    metrics = [(frame, primary)]
     for secondary, metric in result.secondary_metrics.items():
         # A metric in the unit of the score is the score of one method of a group; the others come from
         # profilers, which count costs.
@@ -86,12 +88,16 @@ def _result(place: Record, result: _Result) -> Iterator[Record | Skipped]:
             where=f"{place.where}.secondaryMetrics.{secondary}",
             notes=(),
         )
-        yield from _metric(frame_of, metric)
+        metrics.append((frame_of, metric))
+    values_of = [by_process(of.raw_data, source, f"{one.where}.rawData") for one, of in metrics]
+    for (one, of), (values, processes) in zip(metrics, values_of, strict=True):
+        yield from _metric(one, of, values, processes)
 
 
-def _metric(frame: Record, metric: _Metric) -> Iterator[Record | Skipped]:
-    forks = [numbers(fork) for fork in metric.raw_data or () if fork]
-    if not forks:
+def _metric(
+    frame: Record, metric: _Metric, values: FloatArray, processes: IntArray
+) -> Iterator[Record | Skipped]:
+    if not values.size:
         reason = (
             "sample mode keeps a histogram, not single values in run order; measure with -bm avgt or thrpt"
             if metric.raw_data_histogram is not None
@@ -99,7 +105,6 @@ def _metric(frame: Record, metric: _Metric) -> Iterator[Record | Skipped]:
         )
         yield frame.left_out(reason)
         return
-    values, processes = nested(forks)
     record = frame.holding(values, parse_unit(metric.score_unit), processes=processes)
     # Profilers write NaN for what did not happen (no collection, no churn).
     yield from finite(record, frame.metric, "iteration", expected=".secondaryMetrics." in frame.where)

@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, TypeAlias, TypeVar, cast
 
 import msgspec
 import numpy as np
 from msgspec import Raw
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import FloatArray, IntArray, extension
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats.reading import is_json
@@ -27,6 +28,7 @@ OBJECT: TypeAlias = dict[str, T]
 # JSON has no NaN. Tools write it as a string (JMH) or as a bare word (Python, google-benchmark), which
 # decode() turns into a string.
 Number = float | str
+_LISTS: Any = list[list[Number]] | None
 WHOLE = 1 << 26  # bytes of a list that is taken apart in one go
 WINDOW = 1 << 22  # bytes of it that are otherwise, where no part is longer
 
@@ -39,6 +41,7 @@ _SURROGATE = (
     rb"|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
 _STRUCTURE = np.isin(np.arange(256), list(b'"[{]},'))
+COMPILED = extension("formats._go")
 _decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decoder)
 
 
@@ -224,6 +227,14 @@ def numbers(values: Sequence[Number | None]) -> FloatArray:
     if array.dtype == np.float64:  # there is no text among them
         return array
     return np.array([number(v) for v in values], dtype=np.float64)
+
+
+def by_process(text: Raw, source: Source, where: str) -> tuple[FloatArray, IntArray]:
+    """All values of the lists in a list, one a process, and the process of each; what is no number becomes NaN."""
+    if COMPILED is not None and (taken := COMPILED.lists(text)):
+        return np.frombuffer(taken[0]), np.frombuffer(taken[1], np.int64)
+    lists = [] if absent(text) else [*filter(None, decode(text, _LISTS, source, where))]
+    return numbers([*chain.from_iterable(lists)]), np.repeat(np.arange(len(lists)), [*map(len, lists)])
 
 
 def as_fields(values: Mapping[str, object], prefix: str = "") -> tuple[tuple[str, str], ...]:

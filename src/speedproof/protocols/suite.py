@@ -41,7 +41,7 @@ from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
 LEAST_FOR_HPT = 5
-_AT_A_TIME = 512
+_AT_A_TIME, _FEW_VALUES = 1 << 9, 1 << 6  # pairs; values of one of which more are taken
 
 
 class SuiteComparison(Struct, frozen=True):
@@ -114,8 +114,10 @@ def compare_suite(
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have."""
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
-    # Some pairs at a time, so that a progress bar moves.
-    prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
+    # Some pairs at a time, so that a progress bar moves; more where they are of few values.
+    each = sum(pair.reference.n + pair.candidate.n for pair in pairs) // max(len(pairs), 1)
+    some = _AT_A_TIME * (4 if each <= _FEW_VALUES else 1)
+    prepared = [PreparedPairs(pairs[at : at + some], rules) for at in range(0, len(pairs), some)]
     machine = machine_speeds(pairing.read_of(metric), rules.alpha)
     comparisons = at_two_speeds(list(_answers(prepared, protocols, done)), machine)
     several, alpha = len(pairs) > 1, rules.alpha

@@ -10,7 +10,7 @@ the test takes them for as many independent ones as tell as much: a verdict hold
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from operator import is_
 
@@ -121,7 +121,7 @@ def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tu
 
     And whether it is by slow drift, which counts unless the versions are known to have taken turns.
     """
-    serial = np.array([_in_sequence(side.x) and _in_sequence(side.y) for side in sides])
+    serial = np.array([_in_sequence(side.x.traits) and _in_sequence(side.y.traits) for side in sides])
     factors, walks = np.ones(len(sides)), np.ones(len(sides))
     if serial.any():
         known = [side.ranks for side, counts in zip(sides, serial, strict=True) if counts and side.ranks]
@@ -133,8 +133,9 @@ def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tu
     return np.maximum(factors, walks), np.asarray(walks > factors)
 
 
-def _in_sequence(sample: Sample) -> bool:
-    return Trait.ORDER_KNOWN in sample.traits and not sample.traits & {Trait.SORTED, Trait.RANDOM_ORDER}
+@cache
+def _in_sequence(traits: frozenset[Trait]) -> bool:
+    return Trait.ORDER_KNOWN in traits and not traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
