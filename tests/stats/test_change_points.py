@@ -111,6 +111,21 @@ def test_the_places_cover_the_step(rho: float, step: float) -> None:
     assert np.median(lengths) < 15
 
 
+@pytest.mark.parametrize("step", [5.0, 20.0])
+def test_outliers_do_not_widen_the_places(step: float) -> None:
+    """Two of 40 values, 90 deviations off, not beside the step: few places are left, with the true one."""
+    rng = np.random.default_rng(int(step))
+    x = rng.normal(size=(100, 40)) + step * (np.arange(40) >= 15)
+    for row in x:
+        row[rng.choice([*range(3, 12), *range(18, 37)], 2, replace=False)] += 90.0
+    found = [
+        c for changes in all_changes(x, 0.05, change_pvalues(x)) for c in changes if abs(c.split - 15) < 4
+    ]
+    assert len(found) >= 90
+    assert sum(c.low <= 15 <= c.high for c in found) >= len(found) - 5 - 4 * np.sqrt(100 * 0.05 * 0.95)
+    assert np.mean([c.high - c.low for c in found]) <= 3
+
+
 def test_a_large_change_that_was_undone_is_found() -> None:
     """33 commits of 200 that take 30 deviations more: a scan for one step takes them for dependence."""
     x = np.random.default_rng(4).standard_normal(200)

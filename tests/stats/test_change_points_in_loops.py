@@ -9,7 +9,6 @@ import pytest
 
 from speedproof.stats.change_points import ChangePoint, change_pvalues, find_changes
 from speedproof.stats.levels import best_levels, levels, places_of_step
-from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.two_levels import two_levels
 
 Series = npt.NDArray[np.float64]
@@ -73,10 +72,10 @@ def missed(x: Series, splits: list[int], k: int) -> float:
     return shown(rest, None)
 
 
-def fewest(x: Series, alpha: float, steps: list[int]) -> tuple[list[int], float]:
+def fewest(x: Series, alpha: float, steps: list[int]) -> list[int]:
     """Steps are added while what they leave shows some, then those are dropped that are not missed."""
     n, (ways,) = x.size, best_levels(x[None])
-    splits = steps or ways[0][0]
+    splits = steps or ways[0]
     for _ in range(10):
         rest = levelled(x, splits)
         pvalue, found = min(both_tests(rest, None), key=lambda test: test[0])
@@ -86,7 +85,7 @@ def fewest(x: Series, alpha: float, steps: list[int]) -> tuple[list[int], float]
             break
         many = len(splits)
         candidates = [sorted(splits + more)]
-        candidates += [ways[k][0] for k in range(many, many + len(more)) if k < len(ways)]
+        candidates += [ways[k] for k in range(many, many + len(more)) if k < len(ways)]
         splits = min(candidates, key=lambda way: math.fsum(abs(v) for v in levelled(x, way)))
     while len(splits) > 1:
         pvalues = [missed(x, splits, k) for k in range(len(splits))]
@@ -94,16 +93,28 @@ def fewest(x: Series, alpha: float, steps: list[int]) -> tuple[list[int], float]
             break
         spared = pvalues.index(max(pvalues))
         splits = splits[:spared] + splits[spared + 1 :]
-    return splits, ways[min(len(splits), len(ways)) - 1][1]
+    return splits
+
+
+def noise(x: Series, splits: list[int]) -> tuple[float, float]:
+    """Three deviations of what levels leave, by the median, and how alike neighbours within a level are."""
+    rest = levelled(x, splits)
+    far = 3 * 1.4826 * float(np.median(np.abs(rest))) or 3 * float(np.std(rest))
+    left = [min(max(float(value), -far), far) for value in rest]
+    pairs = [(left[i - 1], left[i]) for i in range(1, len(left)) if i not in splits]
+    raw = sum(a * b for a, b in pairs) / sum(a * a for a in left)
+    bias = (len(splits) + 1) * (1 + 3 * max(raw, 0)) / x.size
+    return far, min(max(raw + bias, 0.0), 0.9)
 
 
 def located(
-    x: Series, start: int, split: int, end: int, pvalue: float, alpha: float, rho: float
+    x: Series, start: int, split: int, end: int, pvalue: float, alpha: float, far: float, rho: float
 ) -> ChangePoint:
     """The place with the least absolute deviations from the medians of the levels."""
     part = x[start:end]
-    low, high = places_of_step(normal_scores(part), split - start, rho, alpha)
     one, two = np.median(part[: split - start]), np.median(part[split - start :])
+    drawn = np.array([min(max(v, min(one, two) - far), max(one, two) + far) for v in part])
+    low, high = places_of_step(drawn, split - start, rho, alpha)
 
     def cost(k: int) -> float:
         return float(np.abs(part[low:k] - one).sum() + np.abs(part[k:high] - two).sum())
@@ -114,22 +125,18 @@ def located(
 def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
     if shown(x, None) > alpha:
         return []
-    apart, steps = both_tests(x, None)[-1]
-    splits, rho = fewest(x, alpha, steps)
-    drifts = any(line for _, _, line in directions(x, splits))
-    if splits == steps and len(steps) == 1 and apart <= alpha and not drifts:
-        return [ChangePoint(splits[0], *places_of_step(x - np.median(x), splits[0], 0.0, alpha), apart)]
+    splits = fewest(x, alpha, both_tests(x, None)[-1][1])
     (ways,) = best_levels(x[None])
-    if drifts and len(splits) < len(ways):
-        way, dependence = ways[len(splits)]
+    if any(line for _, _, line in directions(x, splits)) and len(splits) < len(ways):
+        way = ways[len(splits)]
         seen = all(shown(levelled(x, way, k), 1) <= alpha for k in range(len(way)))
         if seen and not any(line for _, _, line in directions(x, way)):
-            splits, rho = way, dependence
+            splits = way
     ends = [0, *splits, x.size]
     changes: list[ChangePoint] = []
     for k, split in enumerate(splits):
         start, pvalue = changes[-1].split if k else 0, shown(levelled(x, splits, k), 1)
-        changes.append(located(x, start, split, ends[k + 2], pvalue, alpha, rho))
+        changes.append(located(x, start, split, ends[k + 2], pvalue, alpha, *noise(x, splits)))
     return drifting(x, changes)
 
 

@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats.levels import COMPILED, MOST_SPLITS, best_levels, levels, places_of_step
-from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
 from speedproof.stats.two_levels import MARGIN, share, two_levels
 
 _ROUNDS = 10
 _ROWS = 256  # series at a time
 _ALL = -1.0  # no p-value is so small that a larger one will do
+_MOST_DEPENDENT = 0.9
 _FEW = 4  # steps: most series that change need no more
 _Asked = tuple[FloatArray, int | None, float]  # series, of how many changes, what p-value is small enough
 _Answer = tuple[FloatArray, IntArray]
@@ -32,13 +32,13 @@ _Answer = tuple[FloatArray, IntArray]
 class Levelled:
     """A series: the splits that explain it best, many when they are asked for; what it is without its steps."""
 
-    def __init__(self, values: FloatArray, few: Sequence[tuple[list[int], float]] = ()) -> None:
+    def __init__(self, values: FloatArray, few: Sequence[list[int]] = ()) -> None:
         self.values, self._known = values, few
         self._heights: dict[tuple[int, int], float] = {}
         self._lines: dict[tuple[int, ...], bool] = {}
 
-    def upto(self, steps: int) -> Sequence[tuple[list[int], float]]:
-        """Of one step and more, as many as there are, with the dependence that is left."""
+    def upto(self, steps: int) -> Sequence[list[int]]:
+        """Of one step and more, as many as there are."""
         if len(self._known) == _FEW < steps:
             (self._known,) = best_levels(self.values[None], MOST_SPLITS)
         return self._known[:steps]
@@ -155,9 +155,8 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
         splits = [[split for split in row if split] for row in plain.splits.tolist()]
-        pvalues = (plain.pvalue / share(series.shape[1])).tolist()
         searches = {
-            row: _search(Levelled(series[row], ways[i]), alpha, splits[i], pvalues[i])
+            row: _search(Levelled(series[row], ways[i]), alpha, splits[i])
             for i, row in enumerate(part.tolist())
         }
         answers: dict[int, _Answer | None] = dict.fromkeys(searches)
@@ -179,25 +178,17 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: Levelled, alpha: float, steps: list[int], apart: float
+    series: Levelled, alpha: float, steps: list[int]
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
     """The changes of one series; it asks what series, and of how many changes, show."""
-    splits, rho = yield from _fewest(series, alpha, steps)
-    drifts = any(line for _, _, line in series.directions(splits))
-    if splits == steps and len(steps) == 1 and apart <= alpha and not drifts:
-        possible = places_of_step(usual(series.without([])), steps[0], 0.0, alpha)
-        return (ChangePoint(steps[0], *possible, apart),)
+    splits = yield from _fewest(series, alpha, steps)
     pvalues, _ = yield series.alone(splits), 1, _ALL
-    if drifts:
-        for way, dependence in series.upto(len(splits) + 1)[len(splits) :]:
+    if any(line for _, _, line in series.directions(splits)):
+        for way in series.upto(len(splits) + 1)[len(splits) :]:
             shown, _ = yield series.alone(way), 1, _ALL
             if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
-                splits, rho, pvalues = way, dependence, shown
-    located: list[ChangePoint] = []
-    for split, end, pvalue in zip(splits, [*splits[1:], series.values.size], pvalues.tolist(), strict=True):
-        start = located[-1].split if located else 0
-        located.append(_located(series.values, start, split, end, pvalue, alpha, rho))
-    return _with_drifts(series, located)
+                splits, pvalues = way, shown
+    return _with_drifts(series, _located(series, splits, pvalues.tolist(), alpha))
 
 
 def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
@@ -268,11 +259,9 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
     return best
 
 
-def _fewest(
-    series: Levelled, alpha: float, steps: list[int]
-) -> Generator[_Asked, _Answer, tuple[list[int], float]]:
-    """Splits of which none can be spared, and the dependence that is left; clear steps are tried first."""
-    splits, without = list(steps or series.upto(1)[0][0]), series.without
+def _fewest(series: Levelled, alpha: float, steps: list[int]) -> Generator[_Asked, _Answer, list[int]]:
+    """Splits of which none can be spared; clear steps are tried first."""
+    splits, without = list(steps or series.upto(1)[0]), series.without
     for _ in range(_ROUNDS):
         pvalue, more = yield without(splits)[None], None, _ALL
         if float(pvalue[0]) > alpha:
@@ -284,7 +273,7 @@ def _fewest(
         # Ranks of all values see little of small steps between large ones, those of what is left little of both.
         candidates = [
             sorted([*splits, *inside]),
-            *(way for way, _ in series.upto(len(splits) + len(inside))[len(splits) :]),
+            *series.upto(len(splits) + len(inside))[len(splits) :],
         ]
         splits = min(candidates, key=lambda way: float(np.abs(without(way)).sum()))
     while len(splits) > 1:
@@ -292,7 +281,7 @@ def _fewest(
         if pvalues.max() <= alpha:
             break
         del splits[int(pvalues.argmax())]
-    return splits, series.upto(len(splits))[-1][1]
+    return splits
 
 
 def median(values: FloatArray) -> float:
@@ -305,16 +294,31 @@ def median(values: FloatArray) -> float:
 
 
 def _located(
-    series: FloatArray, start: int, split: int, end: int, pvalue: float, alpha: float, rho: float
-) -> ChangePoint:
-    """The change between two neighbouring ones and the places that are possible for it.
+    series: Levelled, splits: list[int], pvalues: Sequence[float], alpha: float
+) -> list[ChangePoint]:
+    """The changes and the places that are possible for each between its neighbours.
 
-    Among those the best is found on the values: ranks set an extreme value of the longer side by the shorter one.
+    Outliers are drawn to three deviations beyond the levels. Noise depends on its neighbours as what is left does,
+    whose likeness levels of their own make too small.
     """
-    part = series[start:end]
-    low, high = places_of_step(normal_scores(part[None])[0], split - start, rho, alpha)
-    best = place_of_step(part, low, high, part[: split - start], part[split - start :])
-    return ChangePoint(start + best, start + low, start + high, pvalue)
+    values, n = usual(series.values), series.values.size
+    left = Levelled(values).without(splits)
+    far = 3.0 * (NORMAL_DEVIATION * median(np.abs(left)) or float(left.std()))
+    left = left.clip(-far, far)
+    within = np.delete(left[1:] * left[:-1], [split - 1 for split in splits]).sum()
+    power = float(left @ left)
+    raw = float(within) / power if power > 0.0 else 0.0
+    rho = min(max(raw + (len(splits) + 1) * (1.0 + 3.0 * max(raw, 0.0)) / n, 0.0), _MOST_DEPENDENT)
+    located: list[ChangePoint] = []
+    for split, end, pvalue in zip(splits, [*splits[1:], n], pvalues, strict=True):
+        start = located[-1].split if located else 0
+        part, k = values[start:end], split - start
+        heights = sorted((median(part[:k]), median(part[k:])))
+        drawn = part.clip(heights[0] - far, heights[1] + far)
+        low, high = places_of_step(drawn, k, rho, alpha)
+        best = place_of_step(part, low, high, part[:k], part[k:])
+        located.append(ChangePoint(start + best, start + low, start + high, pvalue))
+    return located
 
 
 def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:

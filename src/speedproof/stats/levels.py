@@ -253,14 +253,14 @@ def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
     return likelihood.max(axis=1), likelihood.argmax(axis=1)
 
 
-def best_levels(x: FloatArray, upto: int = MOST_SPLITS) -> list[list[tuple[list[int], float]]]:
-    """Of every row and of one step and more the splits that explain it best, and the dependence that is left."""
+def best_levels(x: FloatArray, upto: int = MOST_SPLITS) -> list[list[list[int]]]:
+    """Of every row and of one step and more the splits that explain it best."""
     scores = normal_scores(x)
     most = max(1, min(upto, x.shape[1] // (2 * MARGIN) - 1))
     sums, splits = least_squares(scores, step_places(scores, 3 * _PLACES // 2), _COEFFICIENTS, most)
     _, at = _best(scores, sums)
     return [
-        [(splits[row, g, k, :k].tolist(), float(_COEFFICIENTS[g])) for k, g in enumerate(own, 1)]
+        [splits[row, g, k, :k].tolist() for k, g in enumerate(own, 1)]
         for row, own in enumerate(at[:, 1:].tolist())
     ]
 
