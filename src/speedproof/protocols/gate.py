@@ -319,9 +319,9 @@ def _cases(
             case.by_mean, case.other_way = case.against(rules.alpha), case.opposite(rules.alpha)
             some.append(case)
             done()
-        told = [i for i, case in enumerate(some) if case.by_mean <= rules.alpha or case.other_way]
-        in_mean = over_the_floor(means(prepared, told), [alike[i] for i in told], floor)
-        for i, comparison in zip(told, in_mean, strict=True):
+        of_mean = [i for i, case in enumerate(some) if case.by_mean <= rules.alpha or case.other_way]
+        in_mean = over_the_floor(means(prepared, of_mean), [alike[i] for i in of_mean], floor)
+        for i, comparison in zip(of_mean, in_mean, strict=True):
             some[i].in_mean = comparison
         cases.update(zip((pair.key for pair in alike), some, strict=True))
     return [cases[pair.key] for pair in pairs]

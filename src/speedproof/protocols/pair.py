@@ -272,7 +272,7 @@ class PreparedPairs:
 
 def in_batches(sides: Sequence[Sides], answers: Callable[[SameSizes], list[_Answer]]) -> list[_Answer]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
-    found: dict[int, _Answer] = {}
+    of_row: dict[int, _Answer] = {}
     for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches():
-        found.update(zip(rows, answers(alike), strict=True))
-    return [found[i] for i in range(len(sides))]
+        of_row.update(zip(rows, answers(alike), strict=True))
+    return [of_row[i] for i in range(len(sides))]

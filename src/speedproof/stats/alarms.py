@@ -228,20 +228,20 @@ def jumps(
 
 def _all_beyond(x: FloatArray, new: int, left: IntArray) -> BoolArray:
     """Whether so many values from each of a row on lie beyond all but so many before it, by how many are there."""
-    found = np.zeros(x.shape, dtype=np.bool_)
+    beyond = np.zeros(x.shape, dtype=np.bool_)
     rows, n = x.shape
     if not rows or n <= new:
-        return found
+        return beyond
     if COMPILED is not None:
-        COMPILED.beyond(np.ascontiguousarray(x), n, new, left, found)
-        return found
+        COMPILED.beyond(np.ascontiguousarray(x), n, new, left, beyond)
+        return beyond
     padded = np.pad(x, ((0, 0), (_BEFORE, 0)), constant_values=math.nan)
     before = sliding_window_view(padded, _BEFORE, axis=1)[:, : n - new + 1]
     after = sliding_window_view(x, new, axis=1)
     more, less = before >= after.min(axis=2)[..., None], before <= after.max(axis=2)[..., None]
     fewest = np.minimum(more.sum(axis=2), less.sum(axis=2))
-    found[:, : n - new + 1] = fewest <= left[np.minimum(np.arange(n - new + 1), _BEFORE)]
-    return found
+    beyond[:, : n - new + 1] = fewest <= left[np.minimum(np.arange(n - new + 1), _BEFORE)]
+    return beyond
 
 
 @lru_cache(maxsize=256)
@@ -259,11 +259,11 @@ def _left_out(new: int, most: float) -> tuple[int, ...]:
 
 
 def _pvalue(
-    before: FloatArray, after: FloatArray, left: int, own: int | None = None, nearer: float = _VISITED
+    before: FloatArray, after: FloatArray, left: int, alone: int | None = None, nearer: float = _VISITED
 ) -> float:
     """That of one row."""
     x, since, most = np.concatenate([before, after])[None], np.array([before.size]), np.array([left])
-    return float(_pvalues(x, np.zeros(1, np.int64), since, after.size, most, own, nearer)[0])
+    return float(_pvalues(x, np.zeros(1, np.int64), since, after.size, most, alone, nearer)[0])
 
 
 def _pvalues(
@@ -272,14 +272,14 @@ def _pvalues(
     since: IntArray,
     new: int,
     left: IntArray,
-    own: int | None = None,
+    alone: int | None = None,
     nearer: float = _VISITED,
 ) -> FloatArray:
     """Of so many values of a row from a place on, and up to a hundred before it: of their mean.
 
     It is 1 where one before was at the new level, from the share ``nearer`` of the way on. So many at both ends
-    are drawn to their neighbours, as outliers. Of those before only the last may be of the same level, ``own`` in
-    number, with the others moved to it.
+    are drawn to their neighbours, as outliers. Of those before only the last, ``alone`` in number,
+    may be of the same level, with the others moved to it.
     """
     places = since[:, None] + np.arange(-_BEFORE, 0)
     there = places >= 0
@@ -296,8 +296,8 @@ def _pvalues(
     rho = np.clip(raw + (1.0 + 3.0 * np.maximum(raw, 0.0)) / count, 0.0, _MOST_DEPENDENT)
     of_level, of_new = _of_mean(rho, count), _of_mean(rho, np.full(count.size, float(new)))
     variance = power / (_of_drawn(left, count) * count * np.maximum(1.0 - of_level, 0.1))
-    if own is not None:
-        of_level = _of_mean(rho, np.full(count.size, float(own)))
+    if alone is not None:
+        of_level = _of_mean(rho, np.full(count.size, float(alone)))
     spread = np.sqrt(variance * (of_level + of_new))
     apart = after.mean(axis=1) - level
     distance = np.divide(np.abs(apart), spread, out=np.full(count.size, np.inf), where=spread > 0.0)
