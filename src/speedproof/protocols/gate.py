@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
-from functools import partial
 from itertools import count
 
 import numpy as np
@@ -77,6 +76,7 @@ from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
+from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test
 
 _NEAR = 0.02  # of a threshold, as a logarithm
 _NEAR_IT = "the speedup is so near the threshold"
@@ -267,19 +267,40 @@ class _Case(Struct, eq=False):
         """Whether the mean proves no fail, as it does not allow for looks, or its own assumptions fail."""
         return self.blocks is not None or bool(self.in_mean and self.in_mean.undermining)
 
-    def against(self, alpha: float) -> float:
+    def against(self, alpha: float, *, proven: bool = False) -> float:
         """The p-value of the mean against what typical runs do not contradict; 1 if over alpha.
 
-        Three times that of its test where they do not meet it either: policy, or no regression.
+        Three times that of its test where they do not meet it either: policy, or no regression. The logarithm of a
+        ratio of means takes one far run for proof. That withholds a pass; Welch's test has to prove a fail, too.
         """
         average, p = self.average, self.p
         if average is None or not average.error or p[self.demand.denies] <= alpha:
             return 1.0
-        of_mean = partial(evidence_of_mean, average, margin=self.demand.margin, alpha=alpha)
+
+        def of_mean(denies: str) -> float:
+            of_log = evidence_of_mean(average, denies, self.demand.margin, alpha)
+            return max(of_log, self._of_welch(denies)) if proven and of_log <= alpha else of_log
+
         met = {ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION]}
         pvalues = (of_mean(denies) for asks, denies in met if p[asks] <= alpha)
         pvalue = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
         return pvalue if pvalue <= alpha else 1.0
+
+    def _of_welch(self, denies: str) -> float:
+        """The p-value of Welch's test against the null of what contradicts a policy."""
+        means, margin = (self.sides.slow, self.sides.fast), self.demand.margin
+        low = 1.0 if denies == "slowdown" else 1.0 / (1.0 + margin)
+        worse = float(ratio_of_means_test(*means, low, False).pvalue_less)
+        if denies != "difference":
+            return worse
+        return min(1.0, 2.0 * min(worse, float(ratio_of_means_test(*means, 1.0 + margin, False).pvalue)))
+
+    def of_means(self, average: MeanLogRatio, alpha: float) -> Estimate:
+        """The ratio of means with the bounds that the logarithm and Welch's test prove, each at the risk."""
+        of_log = average.estimate(2 * alpha)
+        welch = ratio_of_means(self.sides.slow, self.sides.fast, alpha, False)
+        low, high = float(np.fmin(of_log.low, welch.low)), float(np.fmax(of_log.high, welch.high))
+        return Estimate(of_log.value, low, high, of_log.confidence)
 
     def opposite(self, alpha: float) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
@@ -288,7 +309,7 @@ class _Case(Struct, eq=False):
             return None
         if alpha < 0.5 and not (average.centre < 0.0 if typical > 1.0 else average.centre > 0.0):
             return None  # as most: the interval, which takes long, holds the centre
-        mean = average.estimate(2 * alpha)
+        mean = self.of_means(average, alpha)
         return mean if mean.high < 1.0 < typical or typical < 1.0 < mean.low else None
 
 
@@ -336,10 +357,13 @@ def _faults(comparison: Comparison) -> str:
 def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
-    fails_by_mean = [case.by_mean < case.p[case.demand.denies] and not case.withholds for case in cases]
+    proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
+    fails_by_mean = [
+        p < case.p[case.demand.denies] and not case.withholds for case, p in zip(cases, proven, strict=True)
+    ]
     against = [
-        case.by_mean if decides else case.p[case.demand.denies]
-        for case, decides in zip(cases, fails_by_mean, strict=True)
+        p if decides else case.p[case.demand.denies]
+        for case, p, decides in zip(cases, proven, fails_by_mean, strict=True)
     ]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
@@ -350,7 +374,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
         demand, nothing = case.demand, bool(why) or case.comparison.by_few_runs
         p, asks = case.p[demand.asks], demand.asks
-        withheld = case.by_mean <= alpha and p <= alpha and case.withholds
+        withheld = case.by_mean <= alpha and p <= alpha and (case.withholds or proven[i] > alpha)
         required = claim(asks, demand.margin, p, p, alpha, withheld=nothing or withheld)
         contradicted = claim(demand.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing)
         outcome, needed = judge(required, contradicted), None
@@ -360,6 +384,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
             if withheld and not why:
                 faults = "" if case.in_mean is None or case.blocks is not None else _faults(case.in_mean)
                 why = WORSE_ON_AVERAGE + f", at a risk that is unknown: {faults}" * bool(faults)
+                why += ", which is not proven" * (case.blocks is None and not faults)
             why = why or _why(case, required, contradicted, family, rules)
             needed = Needed(None, None, why) if why else None
             open_ += [] if why else [i]
@@ -371,7 +396,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         if case.in_mean is not None and case.average is not None:
             if contradicted.proven and fails_by_mean[i]:
                 comparison, average = case.in_mean, None
-                changes = {"speedup": case.average.estimate(2 * alpha)}
+                changes = {"speedup": case.of_means(case.average, alpha)}
             elif withheld:
                 average = case.in_mean.speedup
             if average is not None:
