@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
-from tests.protocols.asking import compare_samples
+from tests.protocols.asking import compare_means, compare_samples
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
@@ -523,6 +523,22 @@ def test_one_far_run_proves_nothing_on_average(times: float, n: int) -> None:
     assert found.outcome is Outcome.UNDECIDED
     assert "on average it misses its limit, which is not proven" in " ".join(str(found).split())
     assert scipy_stats.ttest_ind(1.02 * x, y, equal_var=False, alternative="less").pvalue > 0.05
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_slow_runs_begin_at_the_widest_gap(seed: int) -> None:
+    """Longer than any run of the reference; without them at most a tenth of what the mean is worse is left."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.lognormal(0.0, 0.05, (2, 30))
+    y[: 1 + seed // 3] *= rng.uniform(1.2, 40.0, 1 + seed // 3)
+    found = compare_means(Sample(x), Sample(y))
+    run, excess = np.sort(y), y.mean() - x.mean()
+    cuts = [k for k in range(1, 30) if run[k] > x.max() and run[:k].mean() - x.mean() <= 0.1 * excess]
+    if excess <= 0.0 or not cuts:
+        assert found.slow_runs is None
+    else:
+        at = max(cuts, key=lambda k: run[k] - run[k - 1])
+        assert found.slow_runs == pytest.approx((1 - at / 30, np.median(run[at:]) / np.median(y)))
 
 
 def rows_of(sheet: str, start: str) -> list[str]:

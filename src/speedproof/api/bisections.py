@@ -155,9 +155,13 @@ def _typical(name: str, times: Sequence[float]) -> float:
             raise UsageError(
                 f"run gave {seconds!r} for {name}: it is to return the time of one run, a number"
             )
-        if not 0 < seconds < math.inf:
+        if not 0 <= seconds < math.inf:
             raise UsageError(f"{name} took {seconds!r}; a time is positive and finite")
-    return median(times)
+    if not (typical := median(times)):
+        raise UsageError(
+            f"{name} took {typical!r}: too short for the clock that decides; make a run longer, or take another clock"
+        )
+    return typical
 
 
 def bisect_revisions(

@@ -35,6 +35,7 @@ from speedproof.stats.special import normal_quantile
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
 _LEAST_FOR_SHAPIRO = 3
+_LEFT = 0.1  # of what a mean is worse, what the slow runs that explain it may leave
 _EQUAL = "equal variances are not rejected: pooled t test"
 _UNEQUAL = "unequal variances: Welch's t test"
 
@@ -165,28 +166,26 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
 
 
 def _slow_runs(sides: SameSizes) -> Iterator[tuple[int, tuple[float, float]]]:
-    """By row, how many runs of the candidate take how long, where that alone makes its mean worse."""
+    """By row, how many runs of the candidate take how long, where they alone make its mean worse.
+
+    They are longer than any of the reference, begin at the widest gap, and leave little of what the mean is worse.
+    """
     (slow, fast), ordered = sides.values, sides.ordered
+    if (m := fast.shape[-1]) < 2:
+        return
     typical, most = middle(ordered[1]), ordered[0][:, -1]
-    least, beyond = np.minimum(ordered[0][:, 0], ordered[1][:, 0]), fast > most[:, None]
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        usual = slow.mean(axis=-1)
-        others = np.where(beyond, 0.0, fast).sum(axis=-1) / (fast.shape[-1] - beyond.sum(axis=-1))
-        too_many = (least >= 0.0) & (others > usual + 1e-9 * most) & (others < np.inf)
-        dearer = (fast.mean(axis=-1) > usual) & ~too_many
-    perhaps = dearer & (typical > 0.0) & (typical <= most) & (ordered[1][:, -1] > most)
-    (rows,), m = np.nonzero(perhaps), fast.shape[-1]
-    count = beyond[rows].sum(axis=-1)
-    between = [
-        ordered[1][rows, m - count + at // 2] for at in (count - 1, count)
-    ]  # of those beyond, the median
-    with np.errstate(over="ignore"):
-        times = (between[0] + between[1]) / 2.0 / typical[rows]
-    sure = (least >= 0.0) & (others < usual - 1e-9 * most)
-    for i, share, of_typical, known in zip(*lists(rows, count / m, times, sure[rows]), strict=True):
-        less = known or mean(fast[i][~beyond[i]]) <= mean(slow[i])
-        if less and not sides[i].turned and of_typical < np.inf:
-            yield i, (share, of_typical)
+    with np.errstate(over="ignore", invalid="ignore"):
+        usual, worse = slow.mean(axis=-1), fast.mean(axis=-1)
+        perhaps = (worse > usual) & (typical > 0.0) & (typical <= most) & (ordered[1][:, -1] > most)
+        (rows,) = np.nonzero(perhaps)
+        values, left = ordered[1][rows], (usual + _LEFT * (worse - usual))[rows, None]
+        others = values.cumsum(axis=-1)[:, :-1] / np.arange(1, m)
+        gaps = np.where((others <= left) & (values[:, 1:] > most[rows, None]), np.diff(values), 0.0)
+    for i, run, at, of_row in zip(rows.tolist(), values, gaps.argmax(axis=-1).tolist(), gaps, strict=True):
+        if of_row[at] > 0.0 and not sides[i].turned:
+            times = float(middle(run[at + 1 :])) / float(typical[i])
+            if times < math.inf:
+                yield i, ((m - 1 - at) / m, times)
 
 
 def _checks(tests: MeanTests, decision: Decision, turned: Sequence[bool]) -> list[list[Note]]:
