@@ -619,6 +619,15 @@ def test_the_size_of_an_alarm_is_the_step_at_its_commit(seed: int) -> None:
     assert abs(ALL.index(first.undone.sha) - 24) <= 1
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "undone"), [(0.4, 0.18, False), (0.18, 0.07, False), (0.18, 0.02, True)]
+)
+def test_a_level_between_undoes_nothing(first: float, then: float, undone: bool) -> None:
+    """The watch says of it what the history says: only what leaves less than a quarter of a step undoes it."""
+    level = np.repeat([0.0, first, then], [6, 10, 10]) + 0.004 * np.random.default_rng(3).standard_normal(26)
+    assert (value_of_return(level[6:], 0.0) is not None) == undone
+
+
 @pytest.mark.parametrize("chance", [0.2, 0.3])
 def test_a_level_is_seldom_said_to_be_left(chance: float) -> None:
     """Against the ruin of a gambler: an excess of five has the chance (p / (1 - p))**5 at most."""

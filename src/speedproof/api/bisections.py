@@ -159,7 +159,7 @@ def _typical(name: str, times: Sequence[float]) -> float:
             raise UsageError(f"{name} took {seconds!r}; a time is positive and finite")
     if not (typical := median(times)):
         raise UsageError(
-            f"{name} took {typical!r}: too short for the clock that decides; make a run longer, or take another clock"
+            f"{name} took {typical!r}: too short for the clock that decides: make runs longer, or decide otherwise"
         )
     return typical
 

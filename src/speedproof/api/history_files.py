@@ -224,7 +224,7 @@ def add_file(
         machine=machine,
     )
     unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
-    lost = () if added.known else tuple(f"left out: {line}" for line in why_left_out(suite.skipped))
+    lost = tuple(f"left out: {line}" for line in why_left_out(suite.skipped))
     return replace(added, unknown=tuple(unknown), problems=(*lost, *added.problems))
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
-from speedproof.history.changes import RISK, Change, find_history_changes, shown_by_sessions, undoings
+from speedproof.history.changes import LEFT, RISK, Change, find_history_changes, shown_by_sessions, undoings
 from speedproof.history.commits import Commit, Followed, short_name
 from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, confirmed, remeasured, standing
 from speedproof.history.tracks import NEAR, Track
@@ -328,13 +328,16 @@ def value_of_return(level: FloatArray, before: float) -> int | None:
     """From which value on those nearer to the level before are most in excess of the others, by five or more.
 
     Values at the new level whose chance to be nearer to the one before is p reach that with (p / (1 - p))**5 at
-    most, as a gambler is ruined.
+    most, as a gambler is ruined. In the same way those of a level between the two have left the new one, but undo
+    nothing.
     """
     apart = median(level[:_BEGUN]) - before
     votes = np.where((level - before) * apart > 0.5 * apart * apart, -1, 1)
     excess = np.cumsum(votes[::-1])
     most = int(excess.argmax())
-    return level.size - 1 - most if excess[most] >= _BACK and most < level.size - 1 else None
+    between = np.where((level[::-1][: most + 1] - before) * apart > LEFT * apart * apart, 1, -1).sum()
+    back = excess[most] >= _BACK > between and most < level.size - 1
+    return level.size - 1 - most if back else None
 
 
 def _same(alarm: Alarm, alarms: Sequence[Alarm], k: int, low: int, high: int, up: bool) -> bool:

@@ -25,11 +25,12 @@ from speedproof.stats.two_levels import LEAST
 
 RISK = 0.05
 """That a history without a change shows one."""
+LEFT = 0.25
+"""Of a step, what an undoing may leave."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
 _SEARCHED = 4.0  # times the risk, the p-value of what may show a change when it is searched
 _DIGITS = 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0
 _STEPS = (*(digits / 10**places for places in (3, 2, 1) for digits in _DIGITS), 1.0)
-_LEFT = 0.25  # of a step, what an undoing may leave
 _Place = tuple[int, int, int, float, bool]  # best, first and last split, p-value, whether it is a drift
 Correction = Literal["holm", "bh"]
 
@@ -276,4 +277,4 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
 def undoings(steps: Sequence[tuple[float, float]], k: int) -> Iterator[int]:
     """The steps after the k-th to a level that differs from the one before it by less than a quarter of it."""
     before, after = steps[k]
-    return (j for j in range(k + 1, len(steps)) if abs(steps[j][1] - before) < _LEFT * abs(after - before))
+    return (j for j in range(k + 1, len(steps)) if abs(steps[j][1] - before) < LEFT * abs(after - before))
