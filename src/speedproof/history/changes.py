@@ -236,7 +236,7 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         joint = track.joint_error(split) if split in joints else 0.0
         widened = math.exp(float(t_ppf(1.0 - alpha, track.degrees)) * joint) if joint else 1.0
         size, ends, rise = median(after) - median(before), (low, min(high, len(track) - 1)), None
-        possible = ends
+        possible, at = ends, split
         if drift:
             rise = fitted_rise(track.level[start:end], alpha)
             size, ends, steps[k] = (
@@ -245,16 +245,17 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 rise.levels,
             )
             possible = min(ends[0], low), max(ends[1], possible[1])
+            at = min(max(split, ends[0]), ends[1])  # the rise that fits best may be elsewhere than its steps
         changes.append(
             Change(
                 track,
-                track.commit(split),
+                track.commit(at),
                 track.commit(ends[0]),
                 track.commit(ends[1]),
                 factor=math.exp(size),
                 pvalue=pvalue,
                 sessions=(before.size, after.size),
-                points=(start, split, end),
+                points=(start, at, end),
                 possible=possible,
                 alpha=alpha,
                 widened=widened,
