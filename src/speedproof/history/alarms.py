@@ -314,7 +314,8 @@ def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) 
     since = 0
     for start, end in pairwise(borders[1:]):
         before, since = median(level[since:start]), start
-        by_next, today = (value_of_return(level[start:to], before) for to in (end, level.size))
+        by_next = value_of_return(level[start:end], before)
+        today = by_next if end == level.size else value_of_return(level[start:], before)
         if start in drifts or (by_next is None and today is None):
             continue
         if by_next is not None:

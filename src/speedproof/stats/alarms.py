@@ -180,11 +180,11 @@ def early_jump(
     for n in range(_NEW[0] + _OWN, min(level.size, _FIRST - 1 + _NEW[-1]) + 1):
         for new, of_count in left.items():
             since = n - new
-            if not _OWN <= since < _FIRST:
+            after, most = level[since:n], of_count[min(old.size + max(since, 0), _BEFORE)]
+            if not _OWN <= since < _FIRST or not _lies_beyond(level[:since], after, most):
                 continue
             moved = old + (median(level[:since]) - median(old))
-            before, after = np.concatenate([moved, level[:since]])[-_BEFORE:], level[since:n]
-            most = of_count[before.size]
+            before = np.concatenate([moved, level[:since]])[-_BEFORE:]
             beyond = _lies_beyond(before, after, most)
             if beyond and _pvalue(before, after, most, since) * mean * _OF_EARLY <= 1.0:
                 return Alarm(n - 1, since, bool(after[0] > median(before)))
