@@ -523,6 +523,7 @@ def test_one_far_run_proves_nothing_on_average(times: float, n: int) -> None:
     assert found.outcome is Outcome.UNDECIDED
     assert "on average it misses its limit, which is not proven" in " ".join(str(found).split())
     assert scipy_stats.ttest_ind(1.02 * x, y, equal_var=False, alternative="less").pvalue > 0.05
+    assert "on average" not in str(sp.compare_suite(suite_of({"once": (x, y)})))
 
 
 @pytest.mark.parametrize("seed", range(12))

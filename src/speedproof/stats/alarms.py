@@ -44,9 +44,7 @@ _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _OWN = 4  # values without which a level is not left
 _BEFORE = 100
 _OUTLIERS = 20  # one in so many of those before may be one
-_VISITED = (
-    0.85  # from such a share of the way on a value before was at the new level, and up to as far behind it
-)
+_VISITED = 0.85  # from such a share of the way on, up to as far behind it, a value was at the new level
 _AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value of so many new values, for looks at all lengths and
 # dependent values, of which more stray together; of the chance of such ranks and its power of the mean, for
