@@ -191,12 +191,10 @@ def test_against_comparing_the_files(
     shown = [(one.reference.label, one.candidate.label, one.benchmark, one.protocol) for one in c.clearest]
     assert shown == expected_keys
     for own, key in zip(c.clearest, shown, strict=True):
-        # The texts of checks stay behind, and what follows from the unit or is drawn of a few alone.
+        # The texts of checks stay behind, and what is drawn of a few alone.
         one = every[key]
         kept = replace(
             one, question="", at_margin=None, log=None, ties=0.0, slow_runs=own.slow_runs,
-            reference=replace(one.reference, higher_is_better=None, repeated="run"),
-            candidate=replace(one.candidate, higher_is_better=None, repeated="run"),
             checks=tuple(Note(note.kind) for note in one.failed_checks),
         )  # fmt: skip
         assert plain(own) == near(plain(kept))

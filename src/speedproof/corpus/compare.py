@@ -245,7 +245,10 @@ class Seen(msgspec.Struct):
 
 SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
 """What :func:`speedproof.protocols.caveats.two_speeds_of` finds."""
-SIDES = ("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad")
+SIDES = (
+    *("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad"),
+    *("repeated", "higher_is_better"),
+)
 FLOOR = ("deviation", "degrees", "sessions", "reach")
 _OWN = ("protocol", "verdict", "state", "test", "pvalue", "pvalue_slower")
 _SELDOM = {
@@ -255,7 +258,10 @@ _SELDOM = {
 }
 """What few protocols have, and the columns that it gives."""
 _KINDS = {kind: kind.value for kind in Assumption}
-_REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
+_REPEATED = [
+    *("metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"),
+    *("reference_repeated", "candidate_repeated"),
+]
 
 
 def _rows_of(
@@ -319,6 +325,7 @@ def answer_columns() -> pa.Schema:
     """The columns of an answer."""
     pa = arrow()
     number, whole, text = pa.float64(), pa.int64(), pa.string()
+    of_side = {"n": whole, "observations": whole, "repeated": text, "higher_is_better": pa.bool_()}
     return pa.schema(
         [
             *((name, text) for name in ("benchmark", "metric", "reference", "candidate", "protocol", "verdict",
@@ -326,7 +333,7 @@ def answer_columns() -> pa.Schema:
             *((name, number) for name in ("pvalue", "pvalue_slower", "pvalue_equivalent", "speedup", "low", "high",
                                           "chance", "chance_low", "chance_high")),
             ("needed_reference", whole), ("needed_candidate", whole), ("failed", pa.list_(text)),
-            *((f"{side}_{name}", whole if name in ("n", "observations") else number)
+            *((f"{side}_{name}", of_side.get(name, number))
               for side in ("reference", "candidate") for name in SIDES),
             *((f"floor_{name}", whole if name == "sessions" else number) for name in FLOOR),
             *((name, number) for name in (*SPEEDS, *HPT)),

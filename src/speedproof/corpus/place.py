@@ -291,6 +291,7 @@ def lists(
 def _numbers(values: Any, kind: pa.DataType, validity: pa.Buffer | None = None) -> pa.Array:
     pa = arrow()
     data = np.ascontiguousarray(values, kind.to_pandas_dtype())
+    data = np.packbits(data, bitorder="little") if data.dtype == np.bool_ else data
     return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(data)])
 
 
