@@ -15,7 +15,7 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.typical import typical_runs
+from speedproof.protocols.typical import DRIFT, typical_runs
 from speedproof.protocols.units import paired_units
 from speedproof.stats.dependence import variance_inflation
 
@@ -101,6 +101,19 @@ def test_a_gap_larger_than_the_drift_is_decided() -> None:
     assert slight.verdict is Verdict.UNDECIDED
     assert [check.kind for check in slight.failed_checks] == [Assumption.EFFECTIVE_RUNS]
     assert compare_typical(Sample(1.15 * rising), Sample(rising)).verdict is Verdict.FASTER
+
+
+def test_an_answer_that_drift_prevents_fails_its_check() -> None:
+    """A walk that 300 runs can tell from noise: where it is the reason for no answer, it is no check that holds."""
+    rng = np.random.default_rng(1)
+    series = 100.0 + 0.02 * rng.normal(size=(80, 300)).cumsum(axis=1) + rng.normal(size=(80, 300))
+    pairs = [
+        Pair(Key(""), Sample(x, traits=ORDER), Sample(y, traits=ORDER))
+        for x, y in zip(series[::2], series[1::2], strict=True)
+    ]
+    stopped = [found for found in typical_runs(PreparedPairs(pairs, Rules())) if found.needed is DRIFT]
+    assert len(stopped) > 5
+    assert all([n.kind for n in found.failed_checks] == [Assumption.EFFECTIVE_RUNS] for found in stopped)
 
 
 @pytest.mark.slow

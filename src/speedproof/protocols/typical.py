@@ -221,7 +221,10 @@ def _of_order(
     pvalues: Sequence[Sequence[float]],
     inflation: tuple[FloatArray, BoolArray],
 ) -> dict[int, tuple[Note, ...]]:
-    """What the likeness of neighbouring runs did: it holds when the answer at a ratio of 1 stayed what it was."""
+    """What the likeness of neighbouring runs did: it holds when the answer at a ratio of 1 stayed what it was.
+
+    It does not where the runs drift and there is no answer.
+    """
     factors, slowly = inflation
     alike = np.flatnonzero(factors > 1.0)
     if not alike.size:
@@ -240,7 +243,8 @@ def _of_order(
             if drifts
             else f"{seen}: the test takes {runs} for {sizes}"
         )
-        held = min(pvalues[0][i], pvalues[1][i]) <= rules.alpha or not (was_decided or drifts)
+        undecided = min(pvalues[0][i], pvalues[1][i]) > rules.alpha
+        held = not (undecided and (was_decided or drifts or slowly[i]))
         likeness = (factor - 1.0) / (factor + 1.0)
         notes[i] = (Note(Assumption.EFFECTIVE_RUNS, message, statistic=likeness, held=held),)
     return notes
