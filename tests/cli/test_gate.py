@@ -332,7 +332,11 @@ def test_a_gate_that_passed_stays_passed(write: Write) -> None:
         code, out, err = looked(number, old, "not-there.csv")
         assert code == 0
         assert "PASS" in out
-        assert "look 1 of 3 decided" in err
+        assert "Look 1 of 3 decided." in out
+        assert (
+            "look 1 of 3 decided: this is its answer about b against a, and the files given now were not"
+            in err
+        )
 
 
 @pytest.mark.parametrize("left", [b"", b"close\n", b"\x80"])

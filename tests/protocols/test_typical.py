@@ -104,7 +104,7 @@ def test_a_gap_larger_than_the_drift_is_decided() -> None:
 
 
 def test_an_answer_that_drift_prevents_fails_its_check() -> None:
-    """A walk that 300 runs can tell from noise: where it is the reason for no answer, it is no check that holds."""
+    """A walk that 300 runs can tell from noise: where it is why there is no answer, its check fails."""
     rng = np.random.default_rng(1)
     series = 100.0 + 0.02 * rng.normal(size=(80, 300)).cumsum(axis=1) + rng.normal(size=(80, 300))
     pairs = [

@@ -217,16 +217,18 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     check_outputs(asked.output, *asked.files, config, asked.baseline, asked.candidate)
     count, before = _looks(asked.look, asked.open, console)
     if before is not None and before.outcome != "undecided":
-        rules = before.decision.rules
+        decided = before.decision
         console.remark(
-            f"look {rules.look} of {rules.looks} decided; to ask anew, begin with --look 1/{count}"
+            f"look {decided.rules.look} of {count} decided: this is its answer about {decided.candidate} "
+            f"against {decided.reference}, and the files given now were not read; to ask anew, begin with "
+            f"--look 1/{count}"
         )
         result = before
     else:
         result = _decided(asked, settings, count, before, console)
     if asked.look and asked.open:
         _leave(asked.open, result)
-    explained = _explained(asked, result.decision.rules.alpha) if asked.why else ()
+    explained = _explained(asked, result.decision.rules.alpha) if asked.why and result is not before else ()
     undecided = settings.undecided or "report"
     if result.decision.rules.look < count:
         undecided = "report"

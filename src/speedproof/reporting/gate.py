@@ -279,8 +279,11 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
         yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
     if result.ignored:
         yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
-    if rules.looks > 1 and result.outcome is Outcome.UNDECIDED and rules.look < rules.looks:
-        yield Text(f"Look {rules.look} of {rules.looks}: measure what is open again, with more runs.", "dim")
+    if rules.looks > 1:
+        is_open = result.outcome is Outcome.UNDECIDED
+        again = ": measure what is open again, with more runs" if rules.look < rules.looks else ""
+        then = again if is_open else " decided"
+        yield Text(f"Look {rules.look} of {rules.looks}{then}.", "dim")
     if any(line.alone_at_least for line in lines):
         yield Text(f"alone: at a risk of {percent(lines[0].of.alpha)} in each such row by itself.", "dim")
     if lines or rules.anytime:
