@@ -325,6 +325,20 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         assert message in " ".join(err.split())
 
 
+@pytest.mark.parametrize(
+    "lost", ["--- FAIL: BenchmarkB-8", "--- FAIL: BenchmarkB", "BenchmarkB-8 9 NaN ns/op"]
+)
+def test_what_cannot_be_used_is_missing_or_an_error(lost: str) -> None:
+    """A benchmark whose values are lost fails a candidate, and is an error of a baseline, however it was lost."""
+    whole = [f"Benchmark{name}-8 9 {100 + i} ns/op" for name in "AB" for i in (3, 1, 4, 2)]
+    Path("whole.txt").write_text("\n".join(whole))
+    Path("part.txt").write_text("\n".join([*whole[:4], lost]))
+    code, out, err = gate("whole.txt", "part.txt")
+    assert (code, "MISSING  B" in out, "left out: part.txt: line 5: B: " in err) == (1, True, True)
+    code, out, err = gate("part.txt", "whole.txt")
+    assert (code, out, "part.txt: line 5: B: " in err) == (2, "", True)
+
+
 def test_a_gate_that_passed_stays_passed(write: Write) -> None:
     old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
     assert looked(1, old, new)[0] == 0

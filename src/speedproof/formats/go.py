@@ -117,12 +117,16 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
     for piece in source.pieces(_BLOCK):
         before += _scan(with_line_feeds(piece), before, content)
         rows.make_room()
-    yield from content.skipped
     rows.sort()
     fields = [*content.fields]
     packages = [dict(of).get("pkg", "") for of in fields]
     packaged = [(packages[number], name) for name, _, number in rows.keys]
     names = _names(dict.fromkeys(packaged))
+    # What was left out is called what the rest of it is, or would be: Go writes some failures without -N.
+    called = {full: name for (_, full), (name, _) in names.items()}
+    for left_out in content.skipped:
+        full = left_out.benchmark
+        yield replace(left_out, benchmark=called.get(full) or _parts(full)[0])
     with_procs = cache(lambda number, procs: (*fields[number], *([("gomaxprocs", procs)] if procs else [])))
 
     # One of all that are alike: what is known of many is looked at once.
@@ -250,6 +254,12 @@ def _unit_line(content: _Content, number: int, unit: str, properties: list[str])
             content.skip(number, "", f"better={value} is neither higher nor lower")
 
 
+def _parts(full: str) -> tuple[str, str]:
+    """A name and its suffix."""
+    bare, _, procs = full.rpartition("-")
+    return (bare, procs) if bare and procs.isdecimal() else (full, "")
+
+
 def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
     """Of package and full name the benchmark's name and, where it is taken off, the suffix -N."""
     parts = {}
@@ -257,8 +267,7 @@ def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str,
     packages: dict[str, str] = {}
     several = set[tuple[str, str] | str]()  # names with several suffixes, and in several packages
     for package, full in given:
-        bare, _, procs = full.rpartition("-")
-        bare, procs = parts[package, full] = (bare, procs) if bare and procs.isdecimal() else (full, "")
+        bare, procs = parts[package, full] = _parts(full)
         if suffixes.setdefault((package, bare), procs) != procs:
             several.add((package, bare))
         if packages.setdefault(bare, package) != package:
