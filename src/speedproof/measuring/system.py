@@ -166,7 +166,8 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
             governor != "performance",
         "turbo is on: the clock depends on heat; write 1 to intel_pstate/no_turbo or 0 to cpufreq/boost":
             facts.get("turbo") == "on",
-        f"the load is {load}: other programs are running; end them, wait, or --decide-by cpu": bool(load),
+        f"the load is {load}: other programs are running; end them or wait (--decide-by cpu feels them less)":
+            bool(load),
         "hyper-threads share cores: pin with --cpu and keep its sibling idle, or write off to smt/control":
             facts.get("smt") == "1",
         "ASLR lays memory out anew in every run, which adds noise; 'setarch -R' turns it off":
