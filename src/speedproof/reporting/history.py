@@ -34,7 +34,7 @@ _COMMIT = 28
 LISTED = 25
 """Samples that a query shows."""
 _SHA = 9
-_OF_WHAT = "[--build CMD] -- COMMAND"
+_OF_WHAT = "-- COMMAND"
 
 
 def brief_commit(sha: str) -> str:
