@@ -14,6 +14,7 @@ from speedproof.reporting import samples
 from speedproof.reporting.model import Cell, Column, Table
 from speedproof.reporting.model import Report as Sheet
 from speedproof.reporting.text import render
+from speedproof.reporting.versions import report as of_versions
 
 
 def suite(values: dict[str, dict[str, list[float]]]) -> sp.Suite:
@@ -77,6 +78,17 @@ def test_a_mean_says_of_how_many_benchmarks_it_is(zero: float, some: str) -> Non
     text = told(sp.compare_suite(suite(values)))
     assert re.search(r"Geometric mean: \S+ (fast|slow)er \[\S+ \S+\]" + re.escape(some), text)
     assert ("of 3 benchmarks" in text) == bool(some)
+
+
+@pytest.mark.parametrize("benchmarks", ["a", "ab", "abc"])
+def test_every_version_has_a_row_where_benchmarks_are_few(benchmarks: str) -> None:
+    """Forty versions, which as columns would find no room, and nobody ranked: a line each, with every time."""
+    versions = [f"v{i}" for i in range(40)]
+    found = sp.compare_suite(suite({b: {v: [1.0, 1.1, 1.2] for v in versions} for b in benchmarks}))
+    sheet = of_versions(found.results)
+    rows = [line.split() for line in render(sheet, 80).splitlines() if " 1.100 s" in line]
+    assert [row[0] for row in rows] == versions
+    assert all(row.count("1.100") == len(benchmarks) for row in rows)
 
 
 def test_a_column_without_title_is_not_named() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -81,12 +82,12 @@ def report(
     if all(sheet.single_runs(r) for r in results):
         warning = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
         answer = Text(warning, "warning")
-    shown = of.benchmarks if ranking is not None and len(of.benchmarks) <= _WIDE else []
+    shown = of.benchmarks if len(of.benchmarks) <= _WIDE else []
     if not several:
         tables = [_of_one(of)]
     else:
-        ranked = [_by_place(of, ranking, shown)] if ranking is not None else []
-        tables = ranked if shown else [*ranked, _matrix(of, everything)]
+        tables = [_by_place(of, shown)] if ranking is not None or shown else []
+        tables += [] if shown else [_matrix(of, everything)]
     notes = _left_out(results)
     if apart:
         shared = f"No benchmark in common with {of.names[0]}: {enumerate_names(apart, 4)}"
@@ -179,24 +180,28 @@ def _answer(of: _Versions) -> Text:
     return Text(f"{metric}Undecided which is {superlative}: {first}", "strong", risk)
 
 
-def _by_place(of: _Versions, ranking: SuiteRanking, benchmarks: Sequence[str]) -> Table:
+def _by_place(of: _Versions, benchmarks: Sequence[str]) -> Table:
     """A row a version, with its times on few benchmarks; the order inside a range of places is not proven."""
     voice, start = of.voice, len(common_prefix(benchmarks))
     medians = [(of.answers[name], of.medians(name)) for name in benchmarks]
+    places = {v.version: v for v in of.ranking.versions} if of.ranking else {}
     rows = []
-    for i, v in enumerate(ranking.versions):
-        over = Cell("reference", shorter=("reference",), speedup=v.speedup)
-        if v.version != of.names[0]:
-            over = interval_cell(v.speedup, voice.better, voice.worse)
-        cells = [_cell(answers.get(v.version), times.get(v.version, "-")) for answers, times in medians]
-        folds = i >= (2 * _SHOWN if benchmarks else _SHOWN)
-        shown = Cell(of.called[v.version], "strong")
-        rows.append(Row.of(v.place, shown, over, *cells, name=v.version, kind="versions", folded=folds))
+    for i, name in enumerate(places or of.names):
+        place, over = "", Cell("")
+        if v := places.get(name):
+            place, over = v.place, Cell("reference", shorter=("reference",), speedup=v.speedup)
+            if name != of.names[0]:
+                over = interval_cell(v.speedup, voice.better, voice.worse)
+        cells = [_cell(answers.get(name), times.get(name, "-")) for answers, times in medians]
+        folds = bool(places) and i >= (2 * _SHOWN if benchmarks else _SHOWN)
+        shown = Cell(of.called[name], "strong")
+        said = _said({b: of.answers[b][name] for b in benchmarks if name in of.answers[b]})
+        rows.append(Row.of(place, shown, over, *cells, name=name, kind="versions", folded=folds, **said))
     titles = zip(benchmarks, shortened([name[start:] for name in benchmarks], _TITLE), strict=True)
     columns = (
-        *right("place"),
+        *right("place" if places else ""),
         Column("version", names=True),
-        Column(f"over {of.called[of.names[0]]}", brief="over all"),
+        Column(f"over {of.called[of.names[0]]}" if places else "", brief="over all" if places else ""),
         *(Column(name, brief=brief, drop=-i) for i, (name, brief) in enumerate(titles)),
     )
     return Table.of(columns, rows)
@@ -275,6 +280,13 @@ def _cell(c: Comparison | None, median: str) -> Cell:
     return Cell(full, words.STYLES[c.verdict], (brief,))
 
 
+def _said(answers: Mapping[str, Comparison]) -> dict[str, Any]:
+    """What a row says to a pipeline: the worst of its comparisons, and all of them."""
+    outcomes = [OUTCOMES[c.proven_verdict] for c in answers.values()]
+    message = "; ".join(f"{name}: {words.change(c)}" for name, c in answers.items())
+    return {"outcome": min(outcomes, key=_WORST_FIRST.index, default=""), "message": message}
+
+
 def _matrix(of: _Versions, everything: bool) -> Table:
     """Benchmarks by versions: times with marks, and changes where there is room."""
     reference, *candidates = of.names
@@ -289,11 +301,8 @@ def _matrix(of: _Versions, everything: bool) -> Table:
     for i, name in enumerate(sorted(of.benchmarks, key=clearness)):
         answers, medians = of.answers[name], of.medians(name)
         cells = [_cell(answers.get(v), medians.get(v, "-")) for v in candidates]
-        outcome = min((OUTCOMES[c.proven_verdict] for c in answers.values()), key=_WORST_FIRST.index)
-        message = "; ".join(f"{v}: {words.change(c)}" for v, c in answers.items())
-        row = Row.of(named(name), medians[reference], *cells, name=name, kind="benchmarks", message=message)
-        hidden = i >= _SHOWN and not everything
-        rows.append(replace(row, outcome=outcome, folded=hidden))
+        said = {"kind": "benchmarks", "folded": i >= _SHOWN and not everything, **_said(answers)}
+        rows.append(Row.of(named(name), medians[reference], *cells, name=name, **said))
     # The best one is never left out for want of room.
     ranked = [v.version for v in of.ranking.versions if v.version != reference] if of.ranking else candidates
     columns = (
