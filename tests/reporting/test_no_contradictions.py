@@ -9,6 +9,8 @@ from tests.command import hyperfine
 
 import speedproof as sp
 from speedproof.cli.main import main
+from speedproof.data.sample import Sample, Trait
+from speedproof.data.suite import Key
 from speedproof.options import DETAILS, QuestionName
 from speedproof.reporting import samples
 from speedproof.reporting.model import Cell, Column, Table
@@ -89,6 +91,24 @@ def test_every_version_has_a_row_where_benchmarks_are_few(benchmarks: str) -> No
     rows = [line.split() for line in render(sheet, 80).splitlines() if " 1.100 s" in line]
     assert [row[0] for row in rows] == versions
     assert all(row.count("1.100") == len(benchmarks) for row in rows)
+
+
+def test_hpt_tells_of_the_drift_that_a_comparison_tells_of() -> None:
+    """Runs that rise by 10 %, 5 % apart, and runs that do not: HPT decides both, a comparison the steady ones."""
+    rising, rng = np.linspace(1.0, 1.1, 30), np.random.default_rng(1)
+    values = {
+        "rising": {"old": 1.05 * rising, "new": rising},
+        "steady": {"old": rng.normal(1.5, 0.01, 30), "new": rng.normal(1.0, 0.01, 30)},
+    }
+    order = frozenset({Trait.ORDER_KNOWN})
+    given = sp.Suite(
+        ("old", "new"),
+        {(Key(b), v): Sample(x, "s", traits=order) for b, sides in values.items() for v, x in sides.items()},
+    )
+    reason = "the runs drift: measure in turns, with 'speedproof run'"
+    assert f"rising: {reason}; HPT takes them for independent." in told(sp.hpt(given))
+    assert reason in told(sp.compare_suite(given.select(only=["rising"])))
+    assert "drift" not in told(sp.hpt(given.select(only=["steady"])))
 
 
 def test_a_column_without_title_is_not_named() -> None:

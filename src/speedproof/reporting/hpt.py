@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,9 @@ from speedproof.data.suite import Pair, Suite
 from speedproof.declaring import proportion_given
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of
 from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
+from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Hpt, RSpeedup, Winner
+from speedproof.protocols.typical import DRIFT, typical_runs
 from speedproof.protocols.units import independent_units
 from speedproof.reporting.model import (
     Cell,
@@ -29,7 +31,7 @@ from speedproof.reporting.model import (
     right,
     to_json,
 )
-from speedproof.reporting.names import benchmark_column, labels, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
 from speedproof.reporting.notes import caveats as told_caveats
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.numbers import factor, percent, plural, pvalue, values
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks
 
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "warning"}
-_TITLE = 14
+_TITLE, _NAME = 14, 24
+_TOGETHER = 2048  # comparisons
 _SURE = 0.95  # the confidence that is usually asked
 
 
@@ -165,6 +168,9 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         tests = f" Tests: {result.method}." if details else ""
         notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
         notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
+        if drifting := list(self._drifting()):
+            names = enumerate_names(shortened(drifting, _NAME), 3)
+            notes.append(Text(f"{names}: {DRIFT.reason}; HPT takes them for independent.", "warning"))
         sure = details and not shaken
         sections = [_bounds(result)] if sure and result.speedups and result.winner is not Winner.TIE else []
         if sure or self.speedups:
@@ -184,6 +190,15 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             tuple(sections),
             good=result.winner is not Winner.REFERENCE,
         )
+
+    def _drifting(self) -> Iterator[str]:
+        """The benchmarks with a winner of which a comparison says that drift leaves no answer."""
+        won = {b.benchmark for b in self.result.benchmarks if b.winner is not Winner.TIE}
+        pairs = [pair for pair in self.pairs if pair.key.benchmark in won]
+        rules = Rules(forecast=False)
+        for at in range(0, len(pairs), _TOGETHER):
+            answers = typical_runs(PreparedPairs(pairs[at : at + _TOGETHER], rules))
+            yield from (c.benchmark for c in answers if c.needed is DRIFT)
 
     def _benchmarks(self, *, everything: bool) -> Table:
         """A row a benchmark: the winner's by size, then the loser's, then the ties."""
