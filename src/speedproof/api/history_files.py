@@ -128,9 +128,12 @@ def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
     sha = resolve(name, repository).sha
     same = [version for version in suite.versions if resolve_label(version, repository).sha == sha]
     if len(same) != 1:
-        raise UsageError(
-            f"{path}: holds no version {name!r} to be the anchor; it has {', '.join(suite.versions)}"
-        )
+        there = f"it has {enumerate_names(suite.versions, 4)}"
+        if len(suite.versions) == 1:
+            there = (
+                "an anchor stands in one file with the commit: measure both by 'speedproof run --save FILE'"
+            )
+        raise UsageError(f"{path}: holds no version {name!r} to be the anchor; {there}")
     return same[0]
 
 
