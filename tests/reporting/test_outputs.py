@@ -102,6 +102,26 @@ def test_a_full_disk_under_standard_output_is_told(more: tuple[str, ...], buffer
     )
 
 
+@pytest.mark.parametrize(("words", "code"), [(("--metric", "time"), 0), (("--reference", "no"), 2)])
+@pytest.mark.parametrize("closed", [False, True])
+def test_remarks_that_cannot_be_written_change_no_exit_code(
+    words: tuple[str, ...], code: int, closed: bool, tmp_path: Path
+) -> None:
+    """On a full disk, or where the reader has gone: the answer is the same; a stray member makes a remark."""
+    stray = tmp_path / "stray.json"
+    stray.write_text(Path(O2).read_text().replace('"results": [', '"results": [{"command": "no"},', 1))
+    reading, writing = os.pipe()
+    os.close(reading)
+    if not closed and Path("/dev/full").exists():
+        os.dup2(os.open("/dev/full", os.O_WRONLY), writing)
+    done = subprocess.run(
+        [sys.executable, "-m", "speedproof", "compare", str(stray), O3, *words], stdout=subprocess.PIPE,
+        stderr=writing, text=True, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert (done.returncode, "against stray" in done.stdout) == (code, code == 0)
+
+
 def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that fails half way leaves the old file and no rest; a good one keeps rights and follows links."""
     old = tmp_path / "a.html"

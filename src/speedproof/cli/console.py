@@ -32,6 +32,11 @@ def _columns(stream: TextIO) -> int:
         return 80
 
 
+def give_up(stream: TextIO) -> None:
+    """Let nothing more be written: Python would complain again while it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 class Ticker:
     """Progress that is shown: by whatever is told how much is done, and of how much."""
 
@@ -109,7 +114,10 @@ class Console:
             from speedproof.reporting.text import wrapped
 
             lines = [part for line in lines for part in wrapped(line, _columns(self.err))]
-        self._write(self.err, "\n".join(lines))
+        try:
+            self._write(self.err, "\n".join(lines))
+        except OSError:  # nobody reads it, which is no reason to end otherwise
+            give_up(self.err)
 
     def _write(self, stream: TextIO, text: str) -> None:
         from speedproof.reporting.names import visible_lines  # not for the help alone

@@ -24,7 +24,7 @@ import click
 
 from speedproof import __version__
 from speedproof.cli.command import Command, Group, common, eager, said, unknown_command
-from speedproof.cli.console import ERROR, INTERRUPTED, Console
+from speedproof.cli.console import ERROR, INTERRUPTED, Console, give_up
 from speedproof.declaring import Option
 from speedproof.errors import FormatError, SpeedproofError
 
@@ -145,7 +145,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         code = _carry_out(arguments, console)
         console.out.flush()
     except BrokenPipeError:
-        _give_up(sys.stdout)  # the reader has gone
+        give_up(sys.stdout)  # the reader has gone
         return code
     except click.UsageError as error:
         console.remark(f"error: {said(error)}")
@@ -178,14 +178,9 @@ def _is_full(out: TextIO) -> bool:
     except io.UnsupportedOperation:  # no file of the system
         return False
     except OSError:
-        _give_up(out)
+        give_up(out)
         return True
     return False
-
-
-def _give_up(out: TextIO) -> None:
-    """Let nothing more be written: Python would complain again while it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def command(name: str) -> Command[Any] | Group:
