@@ -176,9 +176,7 @@ class Risk(Struct, frozen=True, kw_only=True):
         "risk of a wrong verdict, in each direction (default: 0.05)",
         Excludes("confidence"),
     ] = None
-    confidence: Annotated[
-        float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95, or the session's)"
-    ] = None
+    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
 
 
 class Judging(Struct, frozen=True, kw_only=True):
@@ -208,9 +206,7 @@ class Judging(Struct, frozen=True, kw_only=True):
         Literal["legacy", "r422"],
         "median: Kolmogorov-Smirnov p-values as in the article's R (default) or exact under ties (R >= 4.2)",
     ] = "legacy"
-    bootstrap: Annotated[
-        bool, "2009 protocol: go on with the bootstrap where it asks for 30 runs or the bootstrap"
-    ] = False
+    bootstrap: Annotated[bool, "2009 protocol: use the bootstrap where it would ask for 30 runs"] = False
 
 
 def _gate_margin(text: str) -> float:

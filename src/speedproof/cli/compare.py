@@ -55,7 +55,15 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
         values.quantile,
         Excludes("protocol"),
     ] = ()
-    judging: Annotated[options.Judging, Taken("deciding")]
+    judging: Annotated[
+        options.Judging,
+        Taken(
+            "deciding",
+            confidence="1 - alpha: how sure every bound is (default: 0.95, or the session's)",
+            margin="speedups proven to lie within 1/(1+SHARE) and 1+SHARE are equivalent, for example 2% "
+            "(default: none, or the session's)",
+        ),
+    ]
     store: options.Store = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster", "missing"], ...],

@@ -84,7 +84,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         tuple[str, ...],
         Argument(
             "[FILE...]",
-            "required: results of the baseline, then of the candidate (files or folders, FILE:VERSION for one of "
+            "results of the baseline, then of the candidate (files or folders, FILE:VERSION for one of "
             "a file's versions), or one file that holds just two versions; quoted commands where it measures",
         ),
     ] = ()

@@ -175,6 +175,8 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         Taken(
             "what decides",
             take="metric decide_by ignore_failure",
+            decide_by="the metric that decides (default: time), such as cpu (user and system time, of child "
+            "processes, too)",
             ignore_failure="leave a commit out, or end at one of both ends, only after three failed runs in a row",
         ),
     ]

@@ -91,7 +91,9 @@ class HptOptions(options.CommandOptions, frozen=True, kw_only=True):
     """
 
     files: options.ReferenceFirst
-    choosing: options.Choosing
+    choosing: Annotated[
+        options.Choosing, Taken(metric="the metric to test (default: time, or what decided the session)")
+    ]
     r: Annotated[
         tuple[float, ...],
         "LEVEL",
