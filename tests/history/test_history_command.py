@@ -1199,6 +1199,10 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert "speedproof.db: no such store; make one with: speedproof history add" in err
     assert not list(tmp_path.iterdir())
     (tmp_path / "speedproof.db").touch()
+    with pytest.raises(sp.SpeedproofError, match="no such store"):
+        sp.History("speedproof.db").changes()
+    assert (tmp_path / "speedproof.db").read_bytes() == b""
+    (tmp_path / "speedproof.db").write_text("not empty")
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path / "sub")
     told = f"no such store here; name the one above with --store {tmp_path / 'speedproof.db'}\n"

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+import os
 import sqlite3
 import subprocess
 import sys
@@ -72,6 +73,17 @@ def test_an_export_in_a_pipe(store: str, tmp_path: Path) -> None:
     assert done == b"6 new samples from -\n"
     assert not (tmp_path / "-").exists()
     assert sp.History(tmp_path / "new.db", "/").import_(tmp_path / "a.gz") == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_an_export_to_a_named_pipe_leaves_it_there(store: str, tmp_path: Path) -> None:
+    """What is no file, as a device, is written to and not replaced."""
+    os.mkfifo(tmp_path / "pipe")
+    sp.History(store, "/").export(tmp_path / "a.gz")
+    with subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE) as reader:
+        sp.History(store, "/").export(tmp_path / "pipe")
+        assert reader.communicate()[0] == (tmp_path / "a.gz").read_bytes()
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_terminal_gets_no_compressed_bytes(store: str) -> None:

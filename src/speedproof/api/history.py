@@ -100,15 +100,15 @@ class History:
         self.repository = os.fspath(repository)
         self._where = os.fspath(store)
         self._opened: HistoryStore | None = None
-        if "://" in self._where or Path(self._where).exists():
+        if "://" in self._where or _is_there(self._where):
             self.made()
 
     @property
     def store(self) -> HistoryStore:
         """What is read; a file that is not there is refused, not made."""
-        if self._opened is None and not Path(self._where).exists():
+        if self._opened is None and not _is_there(self._where):
             above = [str(folder / self._where) for folder in Path.cwd().parents]
-            if store := next((place for place in above if Path(place).exists()), None):
+            if store := next(filter(_is_there, above), None):
                 there = Parameter("store", store, f"store {quote(store)}")
                 raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
             how = f"speedproof history add FILE{spelt(store=self._where)}"
@@ -603,6 +603,11 @@ class History:
     def samples(self, numbers: Iterable[int]) -> list[Sample]:
         """Whole samples by the numbers that points of a track hold."""
         return self.store.samples(list(numbers))
+
+
+def _is_there(store: str) -> bool:
+    """Whether a file is a store that can be read: one without content is none yet."""
+    return Path(store).exists() and Path(store).stat().st_size > 0
 
 
 def _is_of(alarm: HistoryAlarm, machine: str, facts: Mapping[str, str]) -> bool:

@@ -41,13 +41,16 @@ def export_store(store: HistoryStore, path: Path) -> int:
     store.measurements()  # refuses a damaged store
     if str(path) == STDIO:
         return _written(store, sys.stdout.buffer)
-    beside = path.with_name(path.name + ".new")
+    in_place = path.exists() and not path.is_file()  # a device or a named pipe
+    beside = path if in_place else path.with_name(path.name + ".new")
     try:
         with beside.open("wb") as raw:
             count = _written(store, raw)
-        beside.replace(path)
+        if not in_place:
+            beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        if not in_place:
+            beside.unlink(missing_ok=True)
         raise SpeedproofError(f"{path}: {error.strerror}; nothing was exported") from error
     return count
 
