@@ -71,9 +71,11 @@ def test_what_earlier_sessions_tell_a_bisection(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     assert recalled(path, REQUEST, "abcd") == Recalled()
     path.touch()
-    assert recalled(path, REQUEST, "abcd") == Recalled((), (), 0, {}, 0.0)
+    assert recalled(path, REQUEST, "abcd") == Recalled((), (), 0, {})
     store(tmp_path / "begun.jsonl", [])
-    assert recalled(tmp_path / "begun.jsonl", REQUEST, "abcd") == Recalled(("s0true",))
+    begun = recalled(tmp_path / "begun.jsonl", REQUEST, "abcd")
+    assert [head.session for head in begun.heads] == ["s0true"]
+    assert begun == Recalled(begun.heads)
     fails = [run_line(v, 2 + k, 9.0, exit=1, warmup=v == "b") for k, v in enumerate("abcd")]
     whole = [run_line("d", 0, 4.0), run_line("a", 0, 3.0), run_line("a", 0, 99.0, warmup=True)]
     store(path, [*fails, *whole, run_line("b", 1, 1.0)], load="1.5")
@@ -84,7 +86,8 @@ def test_what_earlier_sessions_tell_a_bisection(tmp_path: Path) -> None:
         load="0.5",
     )
     found = recalled(path, REQUEST, "abcd")
-    assert found == Recalled(("s1.5true", "s0.5true"), ((0, 3, 3.0, 4.0), 1, 2), 12, {"c": 4, "b": 1}, 1.5)
+    assert [head.session for head in found.heads] == ["s1.5true", "s0.5true"]
+    assert found == Recalled(found.heads, ((0, 3, 3.0, 4.0), 1, 2), 12, {"c": 4, "b": 1})
     with pytest.raises(FormatError, match="belongs to another bisection"):
         recalled(path, replace(REQUEST, seed=1), "abcd")
 
@@ -117,9 +120,14 @@ def test_the_last_session_says_what_is_bisected(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["ls -l", ("ls", "-l")])
 def test_a_bisection_names_its_command_and_its_commits(command: str | tuple[str, ...]) -> None:
-    head = head_of(replace(REQUEST, command=command, seed=7), ["x", "y"], ["before"])
+    """Where it goes on, the benchmark is called as it was."""
+    request = replace(REQUEST, command=command, seed=7)
+    before = head_of(request, ["x", "y"], ())
+    assert before.benchmarks[0].name == "ls -l"
+    before = replace(before, session="before", benchmarks=(replace(before.benchmarks[0], name="as it was"),))
+    head = head_of(request, ["x", "y"], [before])
     (benchmark,) = head.benchmarks
-    assert (benchmark.name, head.seed, head.resumes) == ("ls -l", 7, ("before",))
+    assert (benchmark.name, head.seed, head.resumes) == ("as it was", 7, ("before",))
     assert [(v.name, v.command, v.text) for v in benchmark.versions] == [
         (name, ("ls -l",), "ls -l") for name in ("x", "y")
     ]

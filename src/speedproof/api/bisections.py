@@ -186,7 +186,7 @@ def bisect_revisions(
             search.skip(block)
         else:
             search.add(*block)
-    head = head_of(request, names, before.sessions)
+    head = head_of(request, names, before.heads)
     with ResultsFile(file) as store:
         store.append(head)
         reason = "stopped"
@@ -228,7 +228,7 @@ def bisect_revisions(
         finally:
             store.append(EndLine(head.session, reason))
     varied = request.fresh if request.build else None
-    load = busy(before.load, float(head.environment.get("load", "0")))
+    load = busy(*(float(one.environment.get("load", "0")) for one in (*before.heads, head)))
     return BisectResult(
         search.finding(), names, request.min_change, request.decide_by, str(file), reason, varied, load
     )

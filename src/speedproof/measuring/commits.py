@@ -120,29 +120,28 @@ def _request_of(file: Path, head: SessionLine) -> BisectRequest:
         raise FormatError(str(file), f"session {head.session}", "is not a session of a bisection") from None
 
 
-def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[str]) -> SessionLine:
-    """The first line of a session."""
+def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[SessionLine]) -> SessionLine:
+    """The first line of a session; its benchmark is called as in those before."""
     text = request.command if isinstance(request.command, str) else shlex.join(request.command)
     versions = tuple(PlannedVersion(name, (text,), text) for name in names)
     return new_head(
-        [PlannedBenchmark(text, versions)],
+        [PlannedBenchmark(before[-1].benchmarks[0].name if before else text, versions)],
         seed=request.seed,
         units=executor.units_of(request.output, None),
         options={"bisect": msgspec.json.encode(request).decode()},
         environment=snapshot(),
-        resumes=tuple(before),
+        resumes=tuple(head.session for head in before),
     )
 
 
 class Recalled(msgspec.Struct, frozen=True):
     """What earlier sessions measured."""
 
-    sessions: tuple[str, ...] = ()  # their names
+    heads: tuple[SessionLine, ...] = ()
     # In order: of a pair two positions, the older first, and their times; of a commit that failed its position.
     pairs: tuple[tuple[int, int, float, float] | int, ...] = ()
     block: int = 0  # the number of the next one
     builds: dict[str, int] = {}  # how many of a commit were used
-    load: float = 0.0  # the largest at the start of one
 
 
 def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recalled:
@@ -183,8 +182,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
                 values = [median(times[first]), median(times[last])]
                 old, new = reversed(values) if request.higher else values
                 pairs.append((first, last, old, new))
-    load = max(float(session.head.environment.get("load", "0")) for session in sessions)
-    return Recalled(tuple(s.head.session for s in sessions), tuple(pairs), following, builds, load)
+    return Recalled(tuple(session.head for session in sessions), tuple(pairs), following, builds)
 
 
 class FailedRunError(RunError):
