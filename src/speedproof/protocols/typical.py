@@ -81,13 +81,13 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
         if same[i]:
             within = "block" if Trait.BUILDS in x.traits else "session"
-            checks = [*side.checks, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
+            known = [*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
             of_side = {"X": (pairs[i].reference, x), "Y": (pairs[i].candidate, y)}
-            checks = [
+            known = [
                 _as_used(c, *of_side[c.versions[0]]) if c.kind is Assumption.NESTING and c.versions else c
-                for c in side.checks
+                for c in side.known
                 if c.kind is not Assumption.SEVERAL_RUNS or not several
             ]
         sides[i] = replace(
@@ -97,7 +97,7 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
             slow=slow,
             fast=fast,
             summaries=(next(summaries), next(summaries)),
-            checks=tuple(checks),
+            known=tuple(known),
             ranks=None,
             paired=bool(same[i]),
         )
@@ -204,7 +204,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         needed,
         test=[test_name] * len(sides),
         checks=[
-            (*(check for check in side.checks if check.kind not in ADJUSTED), *order.get(i, ()))
+            (*(check for check in side.known if check.kind not in ADJUSTED), *order.get(i, ()))
             for i, side in enumerate(sides)
         ],
         chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
