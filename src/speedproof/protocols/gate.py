@@ -65,8 +65,8 @@ from speedproof.protocols.claims import (
 )
 from speedproof.protocols.figures import MOST_FORECAST, TWO_FILES, in_runs, no_spread_of
 from speedproof.protocols.in_blocks import sequence_of
-from speedproof.protocols.mean import apart, means
-from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides, over_the_floor
+from speedproof.protocols.mean import apart
+from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
@@ -119,7 +119,7 @@ class GateRow(Struct, frozen=True):
     required: Claim
     contradicted: Claim
     # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
-    # over all benchmarks: what may be said of this one, whatever the policy
+    # over all benchmarks: what may be said of this one, whatever the policy; none where they were asked in brief
     claims: tuple[Claim, ...]
     # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run, or
     # withholds a pass
@@ -171,8 +171,10 @@ def gate(
     rules: GateRules = DEFAULT,
     done: Callable[[], None] = lambda: None,
     floor: NoiseFloor | None = None,
+    *,
+    brief: bool = False,
 ) -> GateDecision:
-    """Hold a candidate to a policy, benchmark by benchmark."""
+    """Hold a candidate to a policy, benchmark by benchmark; in brief without what no sheet shows."""
     pairing = suite.pair(*versions)
     keys = [key for key, version in suite.samples if version == versions[0]]
     demands = {key: demand for key in keys if (demand := demand_of(key.benchmark)) is not None}
@@ -187,11 +189,11 @@ def gate(
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
     machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
-    cases = _cases(pairs, demands, rules, floor, done)
+    cases = _cases(pairs, demands, rules, floor, done, brief=brief)
     # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
     unprovable = [_faults(c) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)]
-    rows = _rows(cases, rules, unprovable)
+    rows = _rows(cases, rules, unprovable, CLAIMED if not brief else ())
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions, keys).items()
@@ -319,12 +321,16 @@ def _cases(
     rules: GateRules,
     floor: NoiseFloor | None,
     done: Callable[[], None],
+    *,
+    brief: bool,
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
     cases: dict[Key, _Case] = {}
     for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
-        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
+        prepared = PreparedPairs(
+            alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False, brief=brief)
+        )
         asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
         ratios = apart(prepared) if rules.protocol == "typical" else [None] * len(alike)
         some = []
@@ -341,7 +347,7 @@ def _cases(
             some.append(case)
             done()
         of_mean = [i for i, case in enumerate(some) if case.by_mean <= rules.alpha or case.other_way]
-        in_mean = over_the_floor(means(prepared, of_mean), [alike[i] for i in of_mean], floor)
+        in_mean = answers("mean", PreparedPairs([alike[i] for i in of_mean], prepared.rules))
         for i, comparison in zip(of_mean, in_mean, strict=True):
             some[i].in_mean = comparison
         cases.update(zip((pair.key for pair in alike), some, strict=True))
@@ -354,8 +360,10 @@ def _faults(comparison: Comparison) -> str:
     return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
 
-def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
-    """Correct over the benchmarks, then decide each of them."""
+def _rows(
+    cases: list[_Case], rules: GateRules, unprovable: Sequence[str], claimed: Sequence[str]
+) -> tuple[GateRow, ...]:
+    """Correct over the benchmarks, then decide each of them; what is claimed besides."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
     fails_by_mean = [
@@ -368,7 +376,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
     corrected = correct(against + decided).tolist()
-    adjusted = {name: correct([case.p[name] for case in cases]).tolist() for name in CLAIMED}
+    adjusted = {name: correct([case.p[name] for case in cases]).tolist() for name in claimed}
     family = sum(not math.isnan(p) for p in against) + len(decided)
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):

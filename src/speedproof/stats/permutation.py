@@ -130,14 +130,24 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
 
 
 def extremes(
-    x: FloatArray, y: FloatArray, constants: ArrayPair, gamma: float, slack: float, *, least: bool
+    x: FloatArray,
+    y: FloatArray,
+    constants: ArrayPair,
+    gamma: float,
+    slack: float,
+    critical: FloatArray,
+    *,
+    least: bool,
 ) -> FloatArray | None:
-    """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on."""
+    """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on.
+
+    Where that at gamma is not as extreme as the critical one, that: the others only lessen it.
+    """
     if COMPILED is None:
         return None
     n, m, found = x.shape[1], y.shape[1], np.empty(len(x))
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, found)
+    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, critical, found)
     return found
 
 
