@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -191,7 +192,7 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
     if measured is used and measured.processes is None and not (alone or other_nested):
         return []
     if alone and measured.n > 1:
-        return [Note(Assumption.SEVERAL_PROCESSES, _ONE_PROCESS, (side,))]
+        return [_alone(side)]
     if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:
             return [Note(Assumption.NESTING, _UNKNOWN_PROCESSES, (side,))]
@@ -207,6 +208,11 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
         "one value a process was used" if reduced else "pooled as if they were independent"
     )
     return [Note(Assumption.NESTING, message, (side,), held=reduced)]
+
+
+@cache
+def _alone(side: str) -> Note:
+    return Note(Assumption.SEVERAL_PROCESSES, _ONE_PROCESS, (side,))
 
 
 def _has_order(measured: Sample) -> bool:

@@ -53,12 +53,12 @@ from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, ma
 from speedproof.protocols.claims import (
     ASKS,
     CLAIMED,
+    EVIDENCE,
     MULTIPLICITIES,
     Claim,
     Demand,
     Outcome,
     claim,
-    evidence,
     evidence_of_mean,
     judge,
     overall,
@@ -250,13 +250,16 @@ class _Case(Struct, eq=False):
 
     demand: Demand
     comparison: Comparison
-    p: Mapping[str, float]  # its evidence
     sides: Sides
     average: MeanLogRatio | None  # the ratio of means; None where it shows nothing
     blocks: tuple[FloatArray, FloatArray] | None  # of either version, where it was looked at after each
     by_mean: float = 1.0
     other_way: Estimate | None = None
     in_mean: Comparison | None = None  # where one of the two before says something
+
+    def p(self, claim: str) -> float:
+        """Its evidence against the null of what may be claimed."""
+        return EVIDENCE[claim](self.comparison)
 
     @property
     def within(self) -> bool:
@@ -275,8 +278,8 @@ class _Case(Struct, eq=False):
         Three times that of its test where they do not meet it either: policy, or no regression. The logarithm of a
         ratio of means takes one far run for proof. That withholds a pass; Welch's test has to prove a fail, too.
         """
-        average, p = self.average, self.p
-        if average is None or not average.error or p[self.demand.denies] <= alpha:
+        average = self.average
+        if average is None or not average.error or self.p(self.demand.denies) <= alpha:
             return 1.0
 
         def of_mean(denies: str) -> float:
@@ -284,7 +287,7 @@ class _Case(Struct, eq=False):
             return max(of_log, self._of_welch(denies)) if proven and of_log <= alpha else of_log
 
         met = {ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION]}
-        pvalues = (of_mean(denies) for asks, denies in met if p[asks] <= alpha)
+        pvalues = (of_mean(denies) for asks, denies in met if self.p(asks) <= alpha)
         pvalue = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
         return pvalue if pvalue <= alpha else 1.0
 
@@ -342,9 +345,9 @@ def _cases(
                 average = mean_of_blocks(np.log(x) - np.log(y))
             elif ratio is not None:
                 average = LogRatios.of(*ratio, between_sessions(pair, floor)).mean(like_these=False)
-            case = _Case(demands[pair.key], comparison, evidence(comparison), side, average, blocks)
-            case.by_mean, case.other_way = case.against(rules.alpha), case.opposite(rules.alpha)
-            some.append(case)
+            some.append(case := _Case(demands[pair.key], comparison, side, average, blocks))
+            if average is not None:
+                case.by_mean, case.other_way = case.against(rules.alpha), case.opposite(rules.alpha)
             done()
         of_mean = [i for i, case in enumerate(some) if case.by_mean <= rules.alpha or case.other_way]
         in_mean = answers("mean", PreparedPairs([alike[i] for i in of_mean], prepared.rules))
@@ -366,22 +369,25 @@ def _rows(
     """Correct over the benchmarks, then decide each of them; what is claimed besides."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
+    against = [case.p(case.demand.denies) for case in cases]
     fails_by_mean = [
-        p < case.p[case.demand.denies] and not case.withholds for case, p in zip(cases, proven, strict=True)
+        p < of_typical and not case.withholds
+        for case, p, of_typical in zip(cases, proven, against, strict=True)
     ]
     against = [
-        p if decides else case.p[case.demand.denies]
-        for case, p, decides in zip(cases, proven, fails_by_mean, strict=True)
+        p if by_mean else of_typical
+        for p, by_mean, of_typical in zip(proven, fails_by_mean, against, strict=True)
     ]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
     corrected = correct(against + decided).tolist()
-    adjusted = {name: correct([case.p[name] for case in cases]).tolist() for name in claimed}
+    comparisons = [case.comparison for case in cases]
+    adjusted = {name: correct([*map(EVIDENCE[name], comparisons)]).tolist() for name in claimed}
     family = sum(not math.isnan(p) for p in against) + len(decided)
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
         demand, nothing = case.demand, bool(why) or case.comparison.by_few_runs
-        p, asks = case.p[demand.asks], demand.asks
+        p = case.p(asks := demand.asks)
         withheld = case.by_mean <= alpha and p <= alpha and (case.withholds or proven[i] > alpha)
         required = claim(asks, demand.margin, p, p, alpha, withheld=nothing or withheld)
         contradicted = claim(demand.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing)
@@ -414,7 +420,7 @@ def _rows(
         if any(getattr(comparison, name) is not value for name, value in changes.items()):
             comparison = replace(comparison, **changes)
         claims = tuple(
-            [claim(n, margin, case.p[n], q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
+            [claim(n, margin, case.p(n), q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
         )
         rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
     return tuple(rows)

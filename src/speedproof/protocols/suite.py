@@ -8,6 +8,7 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
+from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 
@@ -82,7 +83,7 @@ class SuiteComparison(Struct, frozen=True, dict=True):
     # Two speeds of processes that most benchmarks of both versions share
     machine: MachineSpeeds | None = None
 
-    @property
+    @cached_property
     def headlines(self) -> tuple[Comparison, ...]:
         """The answers to the headline question, one a benchmark; of the first protocol when it was not asked."""
         name = headline_of(self.protocols)

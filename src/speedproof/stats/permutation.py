@@ -50,6 +50,7 @@ PROVING = 4
 """Runs of each side from which on more than complete separation is proof."""
 
 
+@lru_cache
 def one_order(n: int, m: int) -> float:
     """The probability of one order of n + m values, the least p-value; 0 below the smallest double."""
     return 1 / math.comb(n + m, n) if min(n, m) < _MANY else 0.0
