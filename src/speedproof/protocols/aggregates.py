@@ -59,6 +59,16 @@ class MeanLogRatio(Struct, frozen=True):
         z = distance / self.error
         return float(t_sf(z, self.df)) if _may_be(most, z) else 1.0
 
+    def pvalue_of_means(self, margin: float = 0.0, *, less: bool = False, most: float = 1.0) -> float:
+        """The same of the ratio, which one far run does not prove as it makes the logarithm of a mean large.
+
+        Its statistic is no more than Welch's, whose standard error is no larger than that of the logarithm.
+        """
+        p, distance = self.pvalue(margin, less=less, most=most), abs(self.centre - margin)
+        if not (p <= min(most, 0.5) and self.error):
+            return p
+        return max(p, float(t_sf(-math.expm1(-distance) / self.error, self.df)))
+
     def apart(self, alpha: float) -> bool:
         """Whether either sign may be proven at a risk."""
         return _may_be(alpha, abs(self.centre) / self.error if self.error else math.inf)

@@ -19,7 +19,6 @@ from speedproof.options import WORTH_KNOWING, BenchmarkSettings, Multiplicity, P
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
-    from speedproof.protocols.aggregates import MeanLogRatio
     from speedproof.protocols.results import Comparison
 
 
@@ -106,14 +105,14 @@ EVIDENCE: dict[str, Callable[[Comparison], float]] = {
 """P-values against the nulls of what may be claimed of a speedup, of a comparison at a margin."""
 
 
-def evidence_of_mean(mean: MeanLogRatio, denies: str, margin: float, alpha: float) -> float:
-    """The p-value against the null of what contradicts a policy, from the logarithm of a ratio of means.
+def evidence_of_mean(pvalue: Callable[..., float], denies: str, margin: float, alpha: float) -> float:
+    """The p-value against the null of what contradicts a policy, by one of those of a :class:`MeanLogRatio`.
 
     Of some over alpha, 1.
     """
     edge = 0.0 if denies == "slowdown" else math.log1p(margin)
-    worse = mean.pvalue(-edge, less=True, most=alpha)
-    return min(1.0, 2 * min(worse, mean.pvalue(edge, most=alpha))) if denies == "difference" else worse
+    worse = pvalue(-edge, less=True, most=alpha)
+    return min(1.0, 2 * min(worse, pvalue(edge, most=alpha))) if denies == "difference" else worse
 
 
 def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
