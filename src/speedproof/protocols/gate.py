@@ -76,7 +76,6 @@ from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
-from speedproof.stats.ratio import ratio_of_means
 
 _NEAR = 0.02  # of a threshold, as a logarithm
 _NEAR_IT = "the speedup is so near the threshold"
@@ -292,13 +291,6 @@ class _Case(Struct, eq=False):
         least = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
         return least if least <= alpha else 1.0
 
-    def of_means(self, average: MeanLogRatio, alpha: float) -> Estimate:
-        """The ratio of means with the bounds that the logarithm and Welch's test prove, each at the risk."""
-        of_log = average.estimate(2 * alpha)
-        welch = ratio_of_means(self.sides.slow, self.sides.fast, alpha, False)
-        low, high = float(np.fmin(of_log.low, welch.low)), float(np.fmax(of_log.high, welch.high))
-        return Estimate(of_log.value, low, high, of_log.confidence)
-
     def opposite(self, alpha: float) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
         average, typical = self.average, self.comparison.speedup.value
@@ -306,7 +298,7 @@ class _Case(Struct, eq=False):
             return None
         if alpha < 0.5 and not (average.centre < 0.0 if typical > 1.0 else average.centre > 0.0):
             return None  # as most: the interval, which takes long, holds the centre
-        mean = self.of_means(average, alpha)
+        mean = average.estimate_of_means(alpha)
         return mean if mean.high < 1.0 < typical or typical < 1.0 < mean.low else None
 
 
@@ -402,7 +394,7 @@ def _rows(
         if case.in_mean is not None and case.average is not None:
             if contradicted.proven and fails_by_mean[i]:
                 comparison, average = case.in_mean, None
-                changes = {"speedup": case.of_means(case.average, alpha)}
+                changes = {"speedup": case.average.estimate_of_means(alpha)}
             elif withheld:
                 average = case.in_mean.speedup
             if average is not None:
