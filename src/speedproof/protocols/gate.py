@@ -118,7 +118,7 @@ class GateRow(Struct, frozen=True):
     required: Claim
     contradicted: Claim
     # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
-    # over all benchmarks: what may be said of this one, whatever the policy; none where they were asked in brief
+    # over all benchmarks: what may be said of this one, whatever the policy
     claims: tuple[Claim, ...]
     # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run, or
     # withholds a pass

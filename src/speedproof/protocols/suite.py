@@ -49,7 +49,7 @@ _AT_A_TIME, _FEW_VALUES = 1 << 9, 1 << 6  # pairs; values of one of which more a
 
 
 class SuiteComparison(Struct, frozen=True, dict=True):
-    """Every answer about two versions on one metric of a suite; of many in brief those that verdicts need."""
+    """Every answer about two versions on one metric of a suite."""
 
     # The versions
     reference: str
