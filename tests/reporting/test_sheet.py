@@ -124,7 +124,7 @@ def test_rows_hold_median_mean_spread_and_ends(make_suite: Callable[..., Made]) 
 
 @pytest.mark.parametrize("slow", [0.0, 0.3])
 def test_a_sheet_of_what_was_asked_in_brief_is_the_same(slow: float) -> None:
-    """Of hundreds it shows a dozen benchmarks, with what their means say against these and what a lone one needs."""
+    """Of hundreds it shows a dozen, with what the means say against these and what a lone undecided one needs."""
     rng = np.random.default_rng(5)
     samples = {}
     for i in range(700):
