@@ -67,9 +67,8 @@ class Rules(Struct, frozen=True):
     # How much sessions of identical code differ: what sides of few sessions are held against
     floor: NoiseFloor | None = None
     forecast: bool = True  # whether to tell how many runs would decide of the typical run
-    brief: bool = (
-        False  # whether a sheet of many rows is all that is made of it: what that does not show may lack
-    )
+    # Whether a printed sheet is all that is made of the answers: what that does not show of many may lack
+    brief: bool = False
 
     def __post_init__(self) -> None:
         if not LEAST_RISK <= self.alpha < 1:
