@@ -59,6 +59,24 @@ def test_what_is_not_apart_is_proven_by_neither_tail(t: float, df: float, alpha:
     assert not replace(mean, error=math.nan).apart(alpha)
 
 
+@given(st.floats(1e-6, 0.5), st.floats(0.5, 1.9), st.floats(2, 1e6), st.floats(0.001, 0.4))
+def test_a_ratio_of_means_against_one_that_is_known(
+    error: float, ratio: float, df: float, alpha: float
+) -> None:
+    """Where the smaller one is exact it is SciPy's t test of one mean; the bounds are where that has the risk."""
+    mean = MeanLogRatio(math.log(ratio), math.log(ratio), error, df)
+    for margin, less in ((math.log(0.9 * ratio), False), (math.log(1.1 * ratio), True)):
+        share = 1.0 - 0.9 if not less else 1.0 - 1.0 / 1.1
+        expected = stats.t.sf(share / error, df)
+        assert mean.pvalue_of_means(margin, less=less) == pytest.approx(expected, rel=1e-6, abs=1e-300)
+        assert expected >= mean.pvalue(margin, less=less) * (1.0 - 1e-9)
+    found = mean.estimate_of_means(alpha)
+    for bound, less in ((found.low, False), (found.high, True)):
+        if 0.0 < bound < math.inf:
+            assert mean.pvalue_of_means(math.log(bound), less=less) == pytest.approx(alpha, rel=1e-5)
+    assert (found.low > 0.0) == (stats.t.sf(1.0 / error, df) < alpha), "nothing is too small to be shown"
+
+
 class TestWithoutSpread:
     """Clocks that are too coarse: no error, so any difference is proven, and none is not."""
 

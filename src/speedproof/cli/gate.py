@@ -286,6 +286,7 @@ def _decided(
             multiplicity=settings.multiplicity,
             protocol=None if settings.quantile else settings.protocol,
             quantile=settings.quantile,
+            brief=not (asked.output.json or asked.look or outputs_wanted(asked.output)),
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
     report_no_floor(asked.store, suite.keys, console, counted=counted)

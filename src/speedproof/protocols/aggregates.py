@@ -59,6 +59,22 @@ class MeanLogRatio(Struct, frozen=True):
         z = distance / self.error
         return float(t_sf(z, self.df)) if _may_be(most, z) else 1.0
 
+    def pvalue_of_means(self, margin: float = 0.0, *, less: bool = False, most: float = 1.0) -> float:
+        """The same of means, where one far run is no proof: it makes the logarithm of their ratio large.
+
+        Tested is by what share the smaller of ratio and margin falls short; the statistic is no more than Welch's.
+        """
+        p, distance = self.pvalue(margin, less=less, most=most), abs(self.centre - margin)
+        if not (p <= min(most, 0.5) and self.error):
+            return p
+        return float(t_sf(-math.expm1(-distance) / self.error, self.df))
+
+    def estimate_of_means(self, alpha: float) -> Estimate:
+        """The ratio with the bounds that this test proves, each at the risk."""
+        share = 0.0 if self.error == 0.0 else t_quantile(1 - alpha, self.df) * self.error
+        reach = -math.log1p(-share) if share < 1.0 else math.inf
+        return Estimate(_exp(self.value), _exp(self.centre - reach), _exp(self.centre + reach), 1 - 2 * alpha)
+
     def apart(self, alpha: float) -> bool:
         """Whether either sign may be proven at a risk."""
         return _may_be(alpha, abs(self.centre) / self.error if self.error else math.inf)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -82,7 +83,7 @@ _UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Sample]) -> list[Note]:
     """Failed checks of one sample beside others that make the true risk another one than stated."""
-    (neighbours,), _ = order_tests([measured], [used])
+    (neighbours,) = order_tests(in_order([measured], [used]), 1)
     (within,) = steadiness([measured])
     nested = any(other.nested for other in others)
     order = of_order(measured, side, neighbours, within)
@@ -191,7 +192,7 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
     if measured is used and measured.processes is None and not (alone or other_nested):
         return []
     if alone and measured.n > 1:
-        return [Note(Assumption.SEVERAL_PROCESSES, _ONE_PROCESS, (side,))]
+        return [_alone(side)]
     if not measured.nested and used.n == measured.n:
         if other_nested and measured.processes is None and measured.n > 1:
             return [Note(Assumption.NESTING, _UNKNOWN_PROCESSES, (side,))]
@@ -209,16 +210,20 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
     return [Note(Assumption.NESTING, message, (side,), held=reduced)]
 
 
+@cache
+def _alone(side: str) -> Note:
+    return Note(Assumption.SEVERAL_PROCESSES, _ONE_PROCESS, (side,))
+
+
 def _has_order(measured: Sample) -> bool:
     return Trait.ORDER_KNOWN in measured.traits and Trait.SORTED not in measured.traits
 
 
-def order_tests(
+def in_order(
     measured: Sequence[Sample], used: Sequence[Sample]
-) -> tuple[list[tuple[Tested, Tested] | None], list[FloatArray | None]]:
-    """Of every sample that is long enough and whose order is known: serial dependence and drift; its ranks."""
-    tests: list[tuple[Tested, Tested] | None] = [None] * len(used)
-    all_ranks: list[FloatArray | None] = [None] * len(used)
+) -> list[tuple[list[int], FloatArray, FloatArray]]:
+    """Of the samples that are long enough and whose order is known places, values and ranks, some at a time."""
+    found = []
     for members in batches(
         (row.n,) if row.n >= _FEW_FOR_ORDER and _has_order(sample) else None
         for sample, row in zip(measured, used, strict=True)
@@ -229,11 +234,21 @@ def order_tests(
             ordered.flags.writeable = False
             for i, row in zip(members, ordered, strict=True):
                 used[i].__dict__["ascending"] = row
+        found.append((members, values, ranks))
+    return found
+
+
+def order_tests(
+    samples: Iterable[tuple[list[int], FloatArray, FloatArray]], count: int
+) -> list[tuple[Tested, Tested] | None]:
+    """Serial dependence and drift of those of so many samples that are :func:`in_order`."""
+    tests: list[tuple[Tested, Tested] | None] = [None] * count
+    for members, values, ranks in samples:
         serial, trend = lag1(values, ranks), drift(values, ranks)
         columns = (serial.statistic, serial.pvalue, trend.statistic, trend.pvalue)
-        for i, row, a, b, c, d in zip(members, ranks, *(column.tolist() for column in columns), strict=True):
-            tests[i], all_ranks[i] = ((a, b), (c, d)), row
-    return tests, all_ranks
+        for i, a, b, c, d in zip(members, *(column.tolist() for column in columns), strict=True):
+            tests[i] = ((a, b), (c, d))
+    return tests
 
 
 def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:

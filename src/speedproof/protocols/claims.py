@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,6 @@ from speedproof.options import WORTH_KNOWING, BenchmarkSettings, Multiplicity, P
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
-    from speedproof.protocols.aggregates import MeanLogRatio
     from speedproof.protocols.results import Comparison
 
 
@@ -67,7 +67,7 @@ class Demand(Struct, frozen=True):
 
     @property
     def asks(self) -> str:
-        """The claim that meets the policy: a key of :func:`evidence`."""
+        """The claim that meets the policy: a key of :data:`EVIDENCE`."""
         return ASKS[self.policy][0]
 
     @property
@@ -94,29 +94,25 @@ _SAYS = {
 }
 
 
-def evidence(comparison: Comparison) -> dict[str, float]:
-    """P-values against the nulls of what may be claimed of a speedup, from one comparison at a margin."""
-    at = comparison.at_margin
-    assert at is not None
-    pvalues = (
-        at.not_worse,
-        at.worse,
-        comparison.pvalue,
-        comparison.pvalue_slower,
-        at.equivalent,
-        at.different,
-    )
-    return dict(zip(_SAYS, pvalues, strict=True))
+EVIDENCE: dict[str, Callable[[Comparison], float]] = {
+    "not_worse": attrgetter("at_margin.not_worse"),
+    "regression": attrgetter("at_margin.worse"),
+    "improvement": attrgetter("pvalue"),
+    "slowdown": attrgetter("pvalue_slower"),
+    "equivalence": attrgetter("at_margin.equivalent"),
+    "difference": attrgetter("at_margin.different"),
+}
+"""P-values against the nulls of what may be claimed of a speedup, of a comparison at a margin."""
 
 
-def evidence_of_mean(mean: MeanLogRatio, denies: str, margin: float, alpha: float) -> float:
-    """The p-value against the null of what contradicts a policy, from the logarithm of a ratio of means.
+def evidence_of_mean(pvalue: Callable[..., float], denies: str, margin: float, alpha: float) -> float:
+    """The p-value against the null of what contradicts a policy, by one of those of a :class:`MeanLogRatio`.
 
     Of some over alpha, 1.
     """
     edge = 0.0 if denies == "slowdown" else math.log1p(margin)
-    worse = mean.pvalue(-edge, less=True, most=alpha)
-    return min(1.0, 2 * min(worse, mean.pvalue(edge, most=alpha))) if denies == "difference" else worse
+    worse = pvalue(-edge, less=True, most=alpha)
+    return min(1.0, 2 * min(worse, pvalue(edge, most=alpha))) if denies == "difference" else worse
 
 
 def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
@@ -130,7 +126,7 @@ def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome
 class Claim(Struct, frozen=True):
     """One statement on a benchmark's speedup and whether it is proven."""
 
-    name: str  # a key of :func:`evidence` in words: ``"not worse"``, ``"regression"``, ...
+    name: str  # a key of :data:`EVIDENCE` in words: ``"not worse"``, ``"regression"``, ...
     hypothesis: str  # what it says of the speedup
     pvalue: float  # of the test of its opposite; NaN where the protocol stopped before a test
     # What is compared with alpha: corrected over all benchmarks, or the p-value itself for a requirement
@@ -150,7 +146,7 @@ ASKS = {
     Policy.PROVEN_IMPROVEMENT: ("improvement", "slowdown"),
     Policy.EQUIVALENCE: ("equivalence", "difference"),
 }
-"""What each policy asks, and what contradicts it: keys of :func:`evidence`."""
+"""What each policy asks, and what contradicts it: keys of :data:`EVIDENCE`."""
 
 CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 """The claims that are made of every benchmark, whatever the policy."""
@@ -159,7 +155,7 @@ CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
 def claim(
     name: str, margin: float, pvalue: float, adjusted: float, alpha: float, *, withheld: bool = False
 ) -> Claim:
-    """A claim by its key of :func:`evidence`."""
+    """A claim by its key of :data:`EVIDENCE`."""
     return Claim(*_named(name, margin), pvalue, adjusted, adjusted <= alpha and not withheld)
 
 

@@ -201,10 +201,10 @@ def compared(
     alpha = rules.alpha
     verdicts = [verdict_of(p, less, at, alpha) for p, less, at in zip(*pvalues, margins, strict=True)]
     undecided = [i for i, verdict in enumerate(verdicts) if verdict is Verdict.UNDECIDED]
-    once = [i for i in undecided if any(check.kind is _ONCE for check in sides[i].checks)]
+    once = [i for i in undecided if any(check.kind is _ONCE for check in sides[i].known)]
     would_decide = {**needed(undecided), **dict.fromkeys(once, TWO_FILES)}
     states = [state_of(min(both), alpha, ()) for both in zip(*pvalues, strict=True)]
-    given: dict[str, Iterable[Any]] = {"state": states, "checks": [side.checks for side in sides], **columns}
+    given: dict[str, Iterable[Any]] = {"state": states, **columns}
     given |= {"pvalue": pvalues[0], "pvalue_slower": pvalues[1], "verdict": verdicts, "at_margin": margins}
     given["speedup"] = map(Estimate, *ratios, repeat(1 - alpha))
     given["needed"] = map(would_decide.get, range(len(sides)))

@@ -53,20 +53,20 @@ from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, ma
 from speedproof.protocols.claims import (
     ASKS,
     CLAIMED,
+    EVIDENCE,
     MULTIPLICITIES,
     Claim,
     Demand,
     Outcome,
     claim,
-    evidence,
     evidence_of_mean,
     judge,
     overall,
 )
 from speedproof.protocols.figures import MOST_FORECAST, TWO_FILES, in_runs, no_spread_of
 from speedproof.protocols.in_blocks import sequence_of
-from speedproof.protocols.mean import apart, means
-from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides, over_the_floor
+from speedproof.protocols.mean import apart
+from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
 from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
@@ -76,7 +76,6 @@ from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
-from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test
 
 _NEAR = 0.02  # of a threshold, as a logarithm
 _NEAR_IT = "the speedup is so near the threshold"
@@ -171,8 +170,10 @@ def gate(
     rules: GateRules = DEFAULT,
     done: Callable[[], None] = lambda: None,
     floor: NoiseFloor | None = None,
+    *,
+    brief: bool = False,
 ) -> GateDecision:
-    """Hold a candidate to a policy, benchmark by benchmark."""
+    """Hold a candidate to a policy, benchmark by benchmark; in brief without what no sheet shows."""
     pairing = suite.pair(*versions)
     keys = [key for key, version in suite.samples if version == versions[0]]
     demands = {key: demand for key in keys if (demand := demand_of(key.benchmark)) is not None}
@@ -187,11 +188,11 @@ def gate(
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
     machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
-    cases = _cases(pairs, demands, rules, floor, done)
+    cases = _cases(pairs, demands, rules, floor, done, brief=brief)
     # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
     unprovable = [_faults(c) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)]
-    rows = _rows(cases, rules, unprovable)
+    rows = _rows(cases, rules, unprovable, CLAIMED if not brief else ())
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions, keys).items()
@@ -248,13 +249,16 @@ class _Case(Struct, eq=False):
 
     demand: Demand
     comparison: Comparison
-    p: Mapping[str, float]  # its evidence
     sides: Sides
     average: MeanLogRatio | None  # the ratio of means; None where it shows nothing
     blocks: tuple[FloatArray, FloatArray] | None  # of either version, where it was looked at after each
     by_mean: float = 1.0
     other_way: Estimate | None = None
     in_mean: Comparison | None = None  # where one of the two before says something
+
+    def p(self, claim: str) -> float:
+        """Its evidence against the null of what may be claimed."""
+        return EVIDENCE[claim](self.comparison)
 
     @property
     def within(self) -> bool:
@@ -271,36 +275,21 @@ class _Case(Struct, eq=False):
         """The p-value of the mean against what typical runs do not contradict; 1 if over alpha.
 
         Three times that of its test where they do not meet it either: policy, or no regression. The logarithm of a
-        ratio of means takes one far run for proof. That withholds a pass; Welch's test has to prove a fail, too.
+        ratio of means takes one far run for proof. That withholds a pass; a fail needs one of the ratio, too.
         """
-        average, p = self.average, self.p
-        if average is None or not average.error or p[self.demand.denies] <= alpha:
+        average = self.average
+        if average is None or not average.error or self.p(self.demand.denies) <= alpha:
             return 1.0
 
+        pvalue = average.pvalue_of_means if proven else average.pvalue
+
         def of_mean(denies: str) -> float:
-            of_log = evidence_of_mean(average, denies, self.demand.margin, alpha)
-            return max(of_log, self._of_welch(denies)) if proven and of_log <= alpha else of_log
+            return evidence_of_mean(pvalue, denies, self.demand.margin, alpha)
 
         met = {ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION]}
-        pvalues = (of_mean(denies) for asks, denies in met if p[asks] <= alpha)
-        pvalue = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
-        return pvalue if pvalue <= alpha else 1.0
-
-    def _of_welch(self, denies: str) -> float:
-        """The p-value of Welch's test against the null of what contradicts a policy."""
-        means, margin = (self.sides.slow, self.sides.fast), self.demand.margin
-        low = 1.0 if denies == "slowdown" else 1.0 / (1.0 + margin)
-        worse = float(ratio_of_means_test(*means, low, False).pvalue_less)
-        if denies != "difference":
-            return worse
-        return min(1.0, 2.0 * min(worse, float(ratio_of_means_test(*means, 1.0 + margin, False).pvalue)))
-
-    def of_means(self, average: MeanLogRatio, alpha: float) -> Estimate:
-        """The ratio of means with the bounds that the logarithm and Welch's test prove, each at the risk."""
-        of_log = average.estimate(2 * alpha)
-        welch = ratio_of_means(self.sides.slow, self.sides.fast, alpha, False)
-        low, high = float(np.fmin(of_log.low, welch.low)), float(np.fmax(of_log.high, welch.high))
-        return Estimate(of_log.value, low, high, of_log.confidence)
+        pvalues = (of_mean(denies) for asks, denies in met if self.p(asks) <= alpha)
+        least = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
+        return least if least <= alpha else 1.0
 
     def opposite(self, alpha: float) -> Estimate | None:
         """The ratio of means, where it is proven to go the other way than the typical run."""
@@ -309,7 +298,7 @@ class _Case(Struct, eq=False):
             return None
         if alpha < 0.5 and not (average.centre < 0.0 if typical > 1.0 else average.centre > 0.0):
             return None  # as most: the interval, which takes long, holds the centre
-        mean = self.of_means(average, alpha)
+        mean = average.estimate_of_means(alpha)
         return mean if mean.high < 1.0 < typical or typical < 1.0 < mean.low else None
 
 
@@ -319,12 +308,16 @@ def _cases(
     rules: GateRules,
     floor: NoiseFloor | None,
     done: Callable[[], None],
+    *,
+    brief: bool,
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
     cases: dict[Key, _Case] = {}
     for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
-        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
+        prepared = PreparedPairs(
+            alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False, brief=brief)
+        )
         asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
         ratios = apart(prepared) if rules.protocol == "typical" else [None] * len(alike)
         some = []
@@ -336,12 +329,12 @@ def _cases(
                 average = mean_of_blocks(np.log(x) - np.log(y))
             elif ratio is not None:
                 average = LogRatios.of(*ratio, between_sessions(pair, floor)).mean(like_these=False)
-            case = _Case(demands[pair.key], comparison, evidence(comparison), side, average, blocks)
-            case.by_mean, case.other_way = case.against(rules.alpha), case.opposite(rules.alpha)
-            some.append(case)
+            some.append(case := _Case(demands[pair.key], comparison, side, average, blocks))
+            if average is not None:
+                case.by_mean, case.other_way = case.against(rules.alpha), case.opposite(rules.alpha)
             done()
         of_mean = [i for i, case in enumerate(some) if case.by_mean <= rules.alpha or case.other_way]
-        in_mean = over_the_floor(means(prepared, of_mean), [alike[i] for i in of_mean], floor)
+        in_mean = answers("mean", PreparedPairs([alike[i] for i in of_mean], prepared.rules))
         for i, comparison in zip(of_mean, in_mean, strict=True):
             some[i].in_mean = comparison
         cases.update(zip((pair.key for pair in alike), some, strict=True))
@@ -354,26 +347,31 @@ def _faults(comparison: Comparison) -> str:
     return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
 
-def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
-    """Correct over the benchmarks, then decide each of them."""
+def _rows(
+    cases: list[_Case], rules: GateRules, unprovable: Sequence[str], claimed: Sequence[str]
+) -> tuple[GateRow, ...]:
+    """Correct over the benchmarks, then decide each of them; what is claimed besides."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
+    against = [case.p(case.demand.denies) for case in cases]
     fails_by_mean = [
-        p < case.p[case.demand.denies] and not case.withholds for case, p in zip(cases, proven, strict=True)
+        p < of_typical and not case.withholds
+        for case, p, of_typical in zip(cases, proven, against, strict=True)
     ]
     against = [
-        p if decides else case.p[case.demand.denies]
-        for case, p, decides in zip(cases, proven, fails_by_mean, strict=True)
+        p if by_mean else of_typical
+        for p, by_mean, of_typical in zip(proven, fails_by_mean, against, strict=True)
     ]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
     corrected = correct(against + decided).tolist()
-    adjusted = {name: correct([case.p[name] for case in cases]).tolist() for name in CLAIMED}
+    comparisons = [case.comparison for case in cases]
+    adjusted = {name: correct([*map(EVIDENCE[name], comparisons)]).tolist() for name in claimed}
     family = sum(not math.isnan(p) for p in against) + len(decided)
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
         demand, nothing = case.demand, bool(why) or case.comparison.by_few_runs
-        p, asks = case.p[demand.asks], demand.asks
+        p = case.p(asks := demand.asks)
         withheld = case.by_mean <= alpha and p <= alpha and (case.withholds or proven[i] > alpha)
         required = claim(asks, demand.margin, p, p, alpha, withheld=nothing or withheld)
         contradicted = claim(demand.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing)
@@ -396,7 +394,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         if case.in_mean is not None and case.average is not None:
             if contradicted.proven and fails_by_mean[i]:
                 comparison, average = case.in_mean, None
-                changes = {"speedup": case.of_means(case.average, alpha)}
+                changes = {"speedup": case.average.estimate_of_means(alpha)}
             elif withheld:
                 average = case.in_mean.speedup
             if average is not None:
@@ -406,7 +404,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
         if any(getattr(comparison, name) is not value for name, value in changes.items()):
             comparison = replace(comparison, **changes)
         claims = tuple(
-            [claim(n, margin, case.p[n], q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
+            [claim(n, margin, case.p(n), q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
         )
         rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
     return tuple(rows)

@@ -110,11 +110,9 @@ def decide_mean(
     return Decision(lacking_x, lacking_y, pvalue, slower, (normal_x, normal_y, pooled))
 
 
-def means(prepared: PreparedPairs, some: Sequence[int] | None = None) -> list[Comparison]:
-    """Compare the means of several pairs, or of some of them, by the protocol of figure 1."""
-    sides = prepared.sides("mean")
-    asked = sides if some is None else [sides[i] for i in some]
-    return in_batches(asked, partial(_answers, rules=prepared.rules))
+def means(prepared: PreparedPairs) -> list[Comparison]:
+    """Compare the means of several pairs, by the protocol of figure 1."""
+    return in_batches(prepared.sides("mean"), partial(_answers, rules=prepared.rules))
 
 
 def apart(prepared: PreparedPairs) -> list[tuple[float, LogSpeedup] | None]:

@@ -7,8 +7,8 @@ speaks against the runs. Many pairs are prepared together, and those of equal si
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
-from itertools import repeat
+from functools import cache, cached_property
+from itertools import chain, cycle, repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import (
     Tested,
     coarse_values,
+    in_order,
     of_order,
     of_runs,
     order_tests,
@@ -66,6 +67,8 @@ class Rules(Struct, frozen=True):
     # How much sessions of identical code differ: what sides of few sessions are held against
     floor: NoiseFloor | None = None
     forecast: bool = True  # whether to tell how many runs would decide of the typical run
+    # Whether a printed sheet is all that is made of the answers: what that does not show of many may lack
+    brief: bool = False
 
     def __post_init__(self) -> None:
         if not LEAST_RISK <= self.alpha < 1:
@@ -89,10 +92,19 @@ class Sides(Struct, frozen=True, eq=False):
     fast: FloatArray
     turned: bool  # whether they are exchanged
     summaries: tuple[Summary, Summary]  # of reference and candidate
-    checks: tuple[Note, ...]  # of both samples, whatever the protocol
+    # Checks of both samples, whatever the protocol: those of the order of the runs and of coarse readings, which
+    # the headline allows for by itself, are made for all pairs when somebody asks for those of one
+    known: tuple[Note, ...]
+    all_checks: Callable[[], Sequence[tuple[Note, ...]]]
+    place: int
     # Of slow and fast, each among its own, where they were needed for the checks
     ranks: tuple[FloatArray, FloatArray] | None = None
     paired: bool = False  # whether the i-th values of both sides are of one session
+
+    @property
+    def checks(self) -> tuple[Note, ...]:
+        """All checks of both samples, whatever the protocol."""
+        return self.all_checks()[self.place]
 
     def answer(self, protocol: str, question: str, rules: Rules, **values: Any) -> Comparison:
         """The comparison of this pair alone."""
@@ -185,8 +197,6 @@ class PreparedPairs:
         self.matched = tuple(map(matched_pair, self.pairs)) if self.reduced else self.pairs
         self._sides: dict[StandsForAProcess, AllSides] = {}
         self._summaries: dict[StandsForAProcess, list[Summary]] = {}
-        # What does not depend on what stands for a process: checks of each pair and its sides, and steadiness.
-        self._lasting: tuple[list[tuple[list[Note], ...]], list[Tested | None]] | None = None
 
     def sides(self, location: StandsForAProcess) -> AllSides:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
@@ -216,57 +226,60 @@ class PreparedPairs:
         reduce_together([side for sides in matched for side in sides], location)
         return [sample for sides in matched for sample in units_of(sides, location)]
 
+    @cached_property
+    def _lasting(self) -> tuple[list[list[Note]], list[Tested | None]]:
+        """What does not depend on what stands for a process: whether values are coarse, and processes steady."""
+        return coarse_values(self.pairs), steadiness(self._measured)
+
     def _prepare(self, location: StandsForAProcess) -> AllSides:
-        measured, used = self._measured, self._used(location)
-        tests, ranks = order_tests(measured, used)  # which puts large samples in order
-        summaries = self.summaries(location)
-        if self._lasting is None:
-            checks: list[tuple[list[Note], ...]] = [
-                (
-                    [
-                        *same_values(pair.reference, pair.candidate),
-                        *coarse,
-                        *([_MATCHED] if cut is not pair else []),
-                    ],
-                    of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested, least=of_x),
-                    of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested, least=of_y),
-                )
-                for pair, cut, x, y, coarse, of_x, of_y in zip(
-                    self.pairs,
-                    self.matched,
-                    used[::2],
-                    used[1::2],
-                    coarse_values(self.pairs),
-                    self.least[::2],
-                    self.least[1::2],
-                    strict=True,
+        used, summaries = self._used(location), self.summaries(location)
+        ordered = in_order(self._measured, used)  # which puts large samples in order
+        ranks: list[FloatArray | None] = [None] * len(used)
+        for members, _, of_members in ordered:
+            for i, row in zip(members, of_members, strict=True):
+                ranks[i] = row
+        parts = [
+            (
+                same_values(pair.reference, pair.candidate),
+                [_MATCHED] if cut is not pair else [],
+                of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested, least=of_x),
+                of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested, least=of_y),
+            )
+            for pair, cut, x, y, of_x, of_y in zip(
+                self.pairs,
+                self.matched,
+                used[::2],
+                used[1::2],
+                self.least[::2],
+                self.least[1::2],
+                strict=True,
+            )
+        ]
+
+        @cache
+        def checks() -> list[tuple[Note, ...]]:
+            tests, (coarse, steady) = order_tests(ordered, len(used)), self._lasting
+            said = [*map(of_order, self._measured, cycle("XY"), tests, steady)]
+            return [
+                (*same, *read, *cut, *of_x, *order_of_x, *of_y, *order_of_y)
+                for (same, cut, of_x, of_y), read, order_of_x, order_of_y in zip(
+                    parts, coarse, said[::2], said[1::2], strict=True
                 )
             ]
-            self._lasting = checks, steadiness(measured)
-        lasting, steady = self._lasting
+
         sides = []
         for i, pair in enumerate(self.pairs):
             at_x, at_y = 2 * i, 2 * i + 1
             turned = pair.reference.higher_is_better
             at_slow, at_fast = (at_y, at_x) if turned else (at_x, at_y)
             slow, fast = used[at_slow].values, used[at_fast].values
-            both_sides = summaries[at_x], summaries[at_y]
-            of_x, of_y = both_sides
+            both_sides = of_x, of_y = summaries[at_x], summaries[at_y]
             if max(of_x.maximum, of_y.maximum, -of_x.minimum, -of_y.minimum) >= _LARGE:
                 slow, fast = with_headroom(slow, fast)
-            of_both, of_one, of_other = lasting[i]
-            checks_of_both = (
-                *of_both,
-                *of_one,
-                *of_order(pair.reference, "X", tests[at_x], steady[at_x]),
-                *of_other,
-                *of_order(pair.candidate, "Y", tests[at_y], steady[at_y]),
-            )
             of_slow, of_fast = ranks[at_slow], ranks[at_fast]
             both = None if of_slow is None or of_fast is None else (of_slow, of_fast)
-            sides.append(
-                Sides(pair.key, used[at_x], used[at_y], slow, fast, turned, both_sides, checks_of_both, both)
-            )
+            known, x, y = tuple(chain.from_iterable(parts[i])), used[at_x], used[at_y]
+            sides.append(Sides(pair.key, x, y, slow, fast, turned, both_sides, known, checks, i, both))
         return AllSides(sides)
 
 

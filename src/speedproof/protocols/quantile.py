@@ -63,6 +63,7 @@ def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
         margins,
         needed,
         test=["order statistics of both, combined by MOVER"] * len(sides),
+        checks=[side.checks for side in sides],
         quantiles=[_as_measured(*of_pair) for of_pair in observed],
     )
 

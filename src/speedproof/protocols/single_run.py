@@ -47,6 +47,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         [None] * rows,
         needed,
         test=["Brunner-Munzel test on log odds"] * rows,
+        checks=[side.checks for side in sides],
         quantity=["probability"] * rows,
         ties=sides.pooled.tied_share.tolist(),
     )

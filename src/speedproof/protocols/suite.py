@@ -7,9 +7,13 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.data.notes import Note
 from speedproof.data.suite import Pair, Pairing
@@ -44,7 +48,7 @@ LEAST_FOR_HPT = 5
 _AT_A_TIME, _FEW_VALUES = 1 << 9, 1 << 6  # pairs; values of one of which more are taken
 
 
-class SuiteComparison(Struct, frozen=True):
+class SuiteComparison(Struct, frozen=True, dict=True):
     """Every answer about two versions on one metric of a suite."""
 
     # The versions
@@ -79,7 +83,7 @@ class SuiteComparison(Struct, frozen=True):
     # Two speeds of processes that most benchmarks of both versions share
     machine: MachineSpeeds | None = None
 
-    @property
+    @cached_property
     def headlines(self) -> tuple[Comparison, ...]:
         """The answers to the headline question, one a benchmark; of the first protocol when it was not asked."""
         name = headline_of(self.protocols)
@@ -97,6 +101,12 @@ class SuiteComparison(Struct, frozen=True):
         for comparison in self.comparisons:
             answers.setdefault(comparison.benchmark, []).append(comparison)
         return answers
+
+    def in_full(self, benchmarks: Container[str]) -> dict[str, list[Comparison]]:
+        """All answers about some of them, the headline first, where they were asked in brief; else nothing."""
+        ask: Callable[[Container[str]], tuple[Comparison, ...]] | None = self.__dict__.get("ask")
+        by_name = groupby(ask(benchmarks) if ask else (), attrgetter("benchmark"))
+        return {name: list(answers) for name, answers in by_name}
 
     @property
     def protocols(self) -> tuple[str, ...]:
@@ -117,6 +127,8 @@ def compare_suite(
     # Some pairs at a time, so that a progress bar moves; more where they are of few values.
     each = sum(pair.reference.n + pair.candidate.n for pair in pairs) // max(len(pairs), 1)
     some = _AT_A_TIME * (4 if each <= _FEW_VALUES else 1)
+    brief, every, full = rules.brief and len(pairs) > some, protocols, replace(rules, brief=False)
+    protocols, rules = (protocols[:1], replace(full, forecast=False)) if brief else (protocols, full)
     prepared = [PreparedPairs(pairs[at : at + some], rules) for at in range(0, len(pairs), some)]
     machine = machine_speeds(pairing.read_of(metric), rules.alpha)
     comparisons = at_two_speeds(list(_answers(prepared, protocols, done)), machine)
@@ -128,7 +140,7 @@ def compare_suite(
         if protocol != "single run"
     }
     faster = [(name, sum(c.verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
-    return SuiteComparison(
+    result = SuiteComparison(
         *versions,
         metric=metric,
         alpha=alpha,
@@ -151,6 +163,14 @@ def compare_suite(
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
     )
+    if brief:
+
+        def ask(benchmarks: Container[str]) -> tuple[Comparison, ...]:
+            chosen = PreparedPairs([pair for pair in pairs if pair.key.benchmark in benchmarks], full)
+            return at_two_speeds(list(_answers([chosen], every, lambda: None)), machine)
+
+        result.__dict__["ask"] = ask
+    return result
 
 
 def all_caveats(

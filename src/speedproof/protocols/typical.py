@@ -29,6 +29,7 @@ from speedproof.stats.dependence import drifting, variance_inflation, walk_infla
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
+from speedproof.stats.ratio import LogErrors
 from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
 
@@ -81,13 +82,13 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
         if same[i]:
             within = "block" if Trait.BUILDS in x.traits else "session"
-            checks = [*side.checks, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
+            known = [*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
             of_side = {"X": (pairs[i].reference, x), "Y": (pairs[i].candidate, y)}
-            checks = [
+            known = [
                 _as_used(c, *of_side[c.versions[0]]) if c.kind is Assumption.NESTING and c.versions else c
-                for c in side.checks
+                for c in side.known
                 if c.kind is not Assumption.SEVERAL_RUNS or not several
             ]
         sides[i] = replace(
@@ -97,7 +98,7 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
             slow=slow,
             fast=fast,
             summaries=(next(summaries), next(summaries)),
-            checks=tuple(checks),
+            known=tuple(known),
             ranks=None,
             paired=bool(same[i]),
         )
@@ -157,7 +158,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
 
         factors, slowly = np.ones(len(sides)), np.zeros(len(sides), dtype=np.bool_)
         bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
-        errors = paired_error(slow, fast)
+        errors: LogErrors | None = paired_error(slow, fast)
         tests = partial(map, partial(paired_ratio_test, slow, fast, steps=steps))
         test_name, runs_needed = "signed-rank and t test of session ratios", runs_needed_pairs
     else:
@@ -165,8 +166,11 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         slow, fast = ordered  # the order of measuring tells no more
         inflation = np.repeat(factors[:, None], 2, axis=1)
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation, order=sides.pooled)
-        errors = typical_error(slow, fast, factors, steps)
-        tests = partial(typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
+        errors = None if rules.brief else typical_error(slow, fast, factors, steps)
+        most = rules.alpha if rules.brief else 1.0
+        tests = partial(
+            typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds, most=most
+        )
         test_name, runs_needed = "studentised rank test", runs_needed_ranks
     pvalues = lists(bounds.pvalue, bounds.pvalue_less)
     meant = ~np.isnan(bounds.low)
@@ -204,12 +208,12 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         needed,
         test=[test_name] * len(sides),
         checks=[
-            (*(check for check in side.checks if check.kind not in ADJUSTED), *order.get(i, ()))
+            (*(check for check in side.known if check.kind not in ADJUSTED), *order.get(i, ()))
             for i, side in enumerate(sides)
         ],
         chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
         ties=sides.pooled.tied_share.tolist(),
-        log=log_speedups(ratios[0], errors),
+        log=log_speedups(ratios[0], errors) if errors else [None] * len(sides),
     )
 
 

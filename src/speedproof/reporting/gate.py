@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -121,7 +121,7 @@ class _Line:
     @property
     def alone_at_least(self) -> float:
         """The bound that an undecided one proves by itself where no number of runs is told; else 0."""
-        if self.row.outcome is not Outcome.UNDECIDED or words.few(self.of) or self.alone not in words.CHANGED:
+        if self.row.outcome is not Outcome.UNDECIDED or self.alone not in words.CHANGED or words.few(self.of):
             return 0.0
         low, high = self.of.certified.low, self.of.certified.high
         bound = max(low, 1 / high if high > 0 else math.nan)
@@ -148,12 +148,12 @@ class _Line:
             return _least(low) if low < math.inf else None
         return _most(factor(1 / low, 1, 3), f" {self.words['worse']}") if low > 0 else None
 
-    def shown(self, name: Cell, *, limits: bool, folded: bool) -> Row:
+    def shown(self, named: Callable[[Comparison], Cell], *, limits: bool, folded: bool) -> Row:
         """The row."""
         outcome, style, meaning = _ROWS[self.row.outcome]
 
         def cells() -> Iterator[Cell]:
-            yield from (Cell(outcome, style), name, *times(self.of))
+            yield from (Cell(outcome, style), named(self.of), *times(self.of))
             style_of_change: Style = "" if self.row.outcome is Outcome.PASS else style
             yield Cell(self.change, style_of_change, speedup=self.of.certified)
             yield self.proof or Cell("-", "dim")
@@ -270,7 +270,7 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
     reasons: dict[str, list[str]] = {}
     for line in lines:
         needed = line.of.needed
-        if line.row.outcome is Outcome.UNDECIDED and needed and not words.few(line.of):
+        if line.row.outcome is Outcome.UNDECIDED and needed and needed.reference is needed.candidate is None:
             reasons.setdefault(needed.reason, []).append(named(_qualified(line.of, several)).text)
     for reason, names in reasons.items():
         if reason:
@@ -339,7 +339,7 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         if not folded or not held:
             needs = line.row.outcome is Outcome.UNDECIDED and words.few(line.of)
             held.add("needed" if needs else "proven")
-        rows.append(line.shown(named(_qualified(line.of, several)), limits=limits, folded=folded))
+        rows.append(line.shown(lambda of: named(_qualified(of, several)), limits=limits, folded=folded))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
     sides = {(line.of.reference.label, line.of.candidate.label) for line in lines}

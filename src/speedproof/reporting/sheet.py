@@ -24,6 +24,7 @@ from speedproof.reporting.model import (
     Table,
     Text,
     folded,
+    grouped,
     hint_of_all,
     right,
 )
@@ -221,14 +222,21 @@ def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voi
     answers, kinds, called = result.by_benchmark, voice.kinds, spoken([result.reference, result.candidate])
     clear = words.CHANGED[:: -1 if folds else 1]
     order = [*clear, Verdict.EQUIVALENT, Verdict.UNDECIDED]
+
+    def row(c: Comparison, answers: Sequence[Comparison]) -> Row:
+        return voice.row(words.named(c, *called), (named(c.benchmark),), answers)
+
+    ordered = sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
+    made = [row(c, answers[c.benchmark]) for c in ordered]
+    rows = folded(made, *(kinds[v] for v in clear), everything=not folds)
+    shown = {row.name for _, hidden, some in grouped(rows) if not hidden for row in some}
+    full = result.in_full(shown)
     rows = [
-        voice.row(words.named(c, *called), (named(c.benchmark),), answers[c.benchmark])
-        for c in sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
+        replace(row(full[old.name][0], full[old.name]), folded=old.folded) if old.name in full else old
+        for old in rows
     ]
-    return Table.of(
-        (column, *version_columns(result.reference, result.candidate), *voice.columns),
-        folded(rows, *(kinds[v] for v in clear), everything=not folds),
-    )
+    columns = (column, *version_columns(result.reference, result.candidate), *voice.columns)
+    return Table.of(columns, rows)
 
 
 def _clearness(c: Comparison) -> float:

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -58,6 +59,7 @@ def of_metric(metric: str) -> tuple[str, str]:
     return ("faster", "slower") if clock_of(metric) else ("better", "worse")
 
 
+@cache
 def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
     """What a row of each verdict is counted as."""
     return {
@@ -392,10 +394,11 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
 
 def few(result: Comparison) -> str:
     """The same for a narrow cell: the larger number alone."""
-    needed, runs = result.needed, several(result.repeated)
-    counts = [n for n in (needed.reference, needed.candidate) if n is not None] if needed else []
-    if not needed or not counts:
+    needed = result.needed
+    if not needed or needed.reference is needed.candidate is None:
         return ""
+    counts = [n for n in (needed.reference, needed.candidate) if n is not None]
+    runs = several(result.repeated)
     return f"≥ {max(counts)} {runs}" if needed.least else f"~{rough(max(counts))} {runs}"
 
 

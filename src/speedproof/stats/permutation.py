@@ -50,6 +50,7 @@ PROVING = 4
 """Runs of each side from which on more than complete separation is proof."""
 
 
+@lru_cache
 def one_order(n: int, m: int) -> float:
     """The probability of one order of n + m values, the least p-value; 0 below the smallest double."""
     return 1 / math.comb(n + m, n) if min(n, m) < _MANY else 0.0
@@ -130,14 +131,24 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
 
 
 def extremes(
-    x: FloatArray, y: FloatArray, constants: ArrayPair, gamma: float, slack: float, *, least: bool
+    x: FloatArray,
+    y: FloatArray,
+    constants: ArrayPair,
+    gamma: float,
+    slack: float,
+    critical: FloatArray,
+    *,
+    least: bool,
 ) -> FloatArray | None:
-    """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on."""
+    """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on.
+
+    Where that at gamma is not as extreme as the critical one, that: the others only lessen it.
+    """
     if COMPILED is None:
         return None
     n, m, found = x.shape[1], y.shape[1], np.empty(len(x))
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, found)
+    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, critical, found)
     return found
 
 

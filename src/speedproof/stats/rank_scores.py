@@ -93,6 +93,10 @@ class Score(Struct, frozen=True, eq=False):
         """P[a score at least as large], at least that of one order."""
         return np.maximum(self.null.pvalue(score), self.least)
 
+    def critical(self, alpha: float) -> FloatArray:
+        """The least score that is rejected; NaN where none is."""
+        return np.where(self.least <= alpha, self.null.critical(alpha), np.nan)
+
     def rejects(self, score: FloatArray, alpha: float) -> BoolArray:
         """Whether the p-value of a score, shape (rows, ...), is at most alpha."""
         critical = self.null.critical(alpha)

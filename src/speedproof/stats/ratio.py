@@ -16,6 +16,7 @@ neither within the margin nor beyond it. At gamma = 1 nothing is multiplied, and
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -148,6 +149,7 @@ class LogErrors(Struct, frozen=True):
     bias: FloatArray  # by how much the logarithm is too large on average
 
 
+@lru_cache
 def edges(gamma: float) -> tuple[float, float]:
     """What a ratio has to lie below, and above, to differ from gamma by more than rounding."""
     if not 0 < gamma < math.inf:

@@ -112,8 +112,12 @@ def typical_ratio_tests(
     steps: ArrayLike = (0.0, 0.0),
     inflation: ArrayLike = (1.0, 1.0),
     at_one: OneSided | None = None,
+    most: float = 1.0,
 ) -> list[OneSided]:
-    """The same against several: all ratios are put in order once."""
+    """The same against several: all ratios are put in order once.
+
+    Of p-values over the `most` that matters it is enough that they are.
+    """
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
     pvalues = np.full((len(gammas), 2, pairs.x.shape[0]), np.nan)
@@ -123,7 +127,7 @@ def typical_ratio_tests(
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
         unshifted = _at_one(rows)[0] if known is None else OneSided(known[0][which], known[1][which])
-        shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0])
+        shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0], most)
         for k, gamma in enumerate(gammas):
             part = unshifted if gamma == 1.0 else monotone(gamma, next(shifted), unshifted, _meant(rows))
             pvalues[k, :, which] = part.pvalue, part.pvalue_less
@@ -187,7 +191,7 @@ def _meant(pairs: Pairs) -> BoolArray:
     return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
 
 
-def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
+def _shifted(pairs: Pairs, gammas: Sequence[float], most: float) -> Iterator[OneSided]:
     n, m = pairs.sizes
     above, below = np.ones((2, len(gammas), pairs.x.shape[0]))
     for rows, score in scores_of(pairs) if gammas else ():
@@ -195,7 +199,7 @@ def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
         if n * m > _MOST_RATIOS:
             large = Search(part, score)
         else:
-            of_states = _extremes(part, score, gammas)
+            of_states = _extremes(part, score, gammas, most)
         for k, gamma in enumerate(gammas):
             if n * m > _MOST_RATIOS:
                 just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
@@ -207,13 +211,14 @@ def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
         yield _beyond_drift(gamma, OneSided(*pvalues), beyond_drift(pairs))
 
 
-def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[ArrayPair]:
+def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float], most: float) -> list[ArrayPair]:
     """By gamma the least score of states that begin there or below, and the greatest that end there or above."""
     low, high, constants = _values(pairs, -1.0), _values(pairs, 1.0), (score.inflation, score.effective)
+    critical = score.critical(most) if most < 1.0 else np.full(len(pairs.x), -np.inf)
     of_gammas = []
     for below, above in map(edges, gammas):
-        least = extremes(*low, constants, above, ROUNDING, least=True)
-        greatest = extremes(*high, constants, math.nextafter(below, 0.0), ROUNDING, least=False)
+        least = extremes(*low, constants, above, ROUNDING, critical, least=True)
+        greatest = extremes(*high, constants, math.nextafter(below, 0.0), ROUNDING, critical, least=False)
         if least is None or greatest is None:
             of_low, of_high = both_states(pairs, score)
             return [(of_low.least_upto(gamma), of_high.greatest_from(gamma)) for gamma in gammas]
@@ -273,7 +278,7 @@ def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArra
 def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The same of few ratios; no estimate where it takes other ratios than the bounds, or is not at hand."""
     unknown = np.full(len(pairs.x), np.nan)
-    critical = np.where(score.least <= alpha, score.null.critical(alpha), np.nan)
+    critical = score.critical(alpha)
     sides = []
     for sign in (-1.0, 1.0) if pairs.step.any() else (0.0,):
         x, y = _values(pairs, sign)
