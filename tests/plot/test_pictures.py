@@ -379,7 +379,7 @@ def test_a_forest_draws_no_time_at_all() -> None:
         {"zero": {"old": np.zeros(20), **times}, "one": {"old": np.ones(20), **times}, "gone": gone}
     )
     ax = sp.compare_suite(suite).plot.forest(ax=axes())
-    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero", "one", "gone"}
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero !", "one !", "gone"}
     assert not any("x" in text.get_text() for text in ax.texts)
 
 
@@ -387,5 +387,16 @@ def test_a_forest_tells_versions_apart() -> None:
     """Long names that differ in the middle are cut so that they still differ."""
     old, new = (f"results-of-the-nightly-run-{side}-2026-06-02-3.16.0a0-29805f0" for side in ("jit", "plain"))
     suite = sp.Suite.of_samples({"sort": {old: np.linspace(1.0, 1.2, 20), new: np.linspace(0.9, 1.0, 20)}})
-    above, below, _ = sp.compare_suite(suite).plot.forest(ax=axes()).get_xlabel().split("\n")
-    assert ("plain" in above, "jit" in below) == (True, True)
+    label = sp.compare_suite(suite).plot.forest(ax=axes()).get_xlabel()
+    assert ("plain" in label, "jit" in label) == (True, True)
+
+
+def test_a_forest_fills_what_is_proven() -> None:
+    """What is only shown, of three runs a side, is open and grey as what is undecided is, and has its mark."""
+    few = {"old": [9.0, 9.2, 9.1], "new": [8.0, 8.2, 8.1]}
+    samples = {"proven": {"old": X, "new": X / 2}, "shown": few, "open": {"old": X, "new": X}}
+    ax = sp.compare_suite(sp.Suite.of_samples(samples)).plot.forest(ax=axes())
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"proven", "shown !", "open"}
+    faces = {str(line.get_label()): line.get_markerfacecolor() for line in ax.lines}
+    looks = {name: faces[name] == "white" for name in faces if not name.startswith("_")}
+    assert looks == {"1 faster": False, "1 faster, not proven (!)": True, "1 undecided": True}

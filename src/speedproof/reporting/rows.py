@@ -100,9 +100,7 @@ class Voice(Struct, frozen=True):
 
     def bands(self, counts: Mapping[Verdict, Sequence[int]]) -> Table:
         """How many are proven to have changed by how much."""
-        rows = (
-            Row.of(Cell(self.kinds[v], words.STYLES[v]), *map(str, numbers)) for v, numbers in counts.items()
-        )
+        rows = (Row.of(self.kinds[v], *map(str, numbers)) for v, numbers in counts.items())
         return Table.of((Column(f"{self.shown} by"), *right(*_BANDS)), rows)
 
     @staticmethod
@@ -145,7 +143,7 @@ class Voice(Struct, frozen=True):
         )
 
     def _change(self, head: Comparison) -> tuple[Cell, Cell]:
-        style, certified = words.STYLES[head.verdict], head.certified
+        style, certified = words.style(head), head.certified
         if head.quantity == "probability":
             return Cell(words.wins(head), style, spans=True), Cell("")
         if head.verdict in words.CHANGED:

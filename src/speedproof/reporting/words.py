@@ -31,8 +31,9 @@ STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
     Verdict.SLOWER: "bad",
     Verdict.EQUIVALENT: "",
-    Verdict.UNDECIDED: "warning",
+    Verdict.UNDECIDED: "dim",
 }
+"""Of what is proven: what is only shown is as grey as what is undecided."""
 
 
 PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
@@ -119,6 +120,11 @@ def change(result: Comparison) -> str:
 def marked(result: Comparison) -> str:
     """``"!"`` where a verdict is shown, not proven."""
     return "" if result.verdict is result.proven_verdict else "!"
+
+
+def style(result: Comparison) -> Style:
+    """How a verdict is coloured: green and red are proven."""
+    return STYLES[result.proven_verdict]
 
 
 def at_least(bound: float) -> str:

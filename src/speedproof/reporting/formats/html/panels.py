@@ -64,7 +64,11 @@ def _panel(
     shifts = len(result.benchmarks) <= _MOST_SHIFTS
     return {
         "said": [
-            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " (")]
+            [
+                c.verdict.value,
+                c.proven_verdict.value,
+                "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " ("),
+            ]
             for c in comparisons
         ],
         "labels": [old, new],
