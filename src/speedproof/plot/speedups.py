@@ -87,10 +87,7 @@ def forest(
     ax.set(ylim=(-0.8, len(rows) - 0.2), xscale="log", xlim=(low, high))
     _ticks(ax, low, high)
     first = rows[0]
-    confidence = f"{100 * (1 - first.alpha):.10g}"
-    new, old = (plain(side.label, _LONGEST) for side in (first.candidate, first.reference))
-    of_what = f"({QUESTIONS[first.protocol].title.lower()}; each bound holds at {confidence} %)"
-    ax.set_xlabel(f"{fill(f'speedup of {new} over {old}, right is faster', _LINE)}\n{of_what}")
+    ax.set_xlabel(_axis(first.candidate.label, first, "right"))
     lay_grid(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -101,6 +98,13 @@ def forest(
         label = f"{len(group)} {verdict.value}{', not proven (!)' * mark}"
         ax.plot([], [], markersize=5, label=label, linestyle="none", **_look(group[0]))
     return finished(ax, title, (), {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 3})
+
+
+def _axis(new: str, c: Comparison, way: str) -> str:
+    """What a ratio is of, which way is faster, and how sure the bounds are."""
+    versions = f"{plain(new, _LONGEST)} over {plain(c.reference.label, _LONGEST)}"
+    sure = f"({QUESTIONS[c.protocol].title.lower()}; each bound holds at {100 * (1 - c.alpha):.10g} %)"
+    return f"{fill(f'speedup of {versions}, {way} is faster', _LINE)}\n{sure}"
 
 
 def forest_size(rows: int) -> tuple[float, float]:
@@ -256,14 +260,9 @@ def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = 
         if trend.ends is not None:
             ax.plot([sizes[0], sizes[-1]], trend.ends, "--", color=marks[0].get_color(), linewidth=1)
     first = drawn[0][0]
-    asked = QUESTIONS[first.inputs[0].comparison.protocol].title.lower()
+    candidate = "the candidates" if several else first.candidate
     ax.set(xscale="log", yscale="log")
     plain_log_ticks(ax.yaxis, "x")
     legend = beside(ax) if len(drawn) > 1 or first.benchmark else None
-    return finished(
-        ax,
-        title,
-        legend=legend,
-        xlabel=first.parameter,
-        ylabel=f"speedup ({asked}), each bound at {100 * (1 - first.alpha):.10g} %",
-    )
+    ylabel = _axis(candidate, first.inputs[0].comparison, "up")
+    return finished(ax, title, legend=legend, xlabel=first.parameter, ylabel=ylabel)
