@@ -56,7 +56,7 @@ class ResultPlots:
 
 
 class SuitePlots:
-    """Pictures of samples: ``suite["sort"].plot.ecdf()``; each draws all versions of one benchmark.
+    """Pictures of samples: ``suite["sort"].plot.cdf()``; each draws all versions of one benchmark.
 
     ``suite.plot()`` draws the forest of all benchmarks.
     """
@@ -79,15 +79,15 @@ class SuitePlots:
         axis, shown = _shown(key, samples, processes=processes)
         return {"samples": shown, "axis": axis, "title": key.benchmark}
 
-    def ecdf(self, *, ax: Axes | None = None) -> Axes:
+    def cdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
-        return plot.ecdfs(**self._drawn(), ax=ax)
+        return plot.cdfs(**self._drawn(), ax=ax)
 
     def density(self, *, ax: Axes | None = None) -> Axes:
         """The kernel density of every version, and dashed its normal fit."""
         return plot.density(**self._drawn(), ax=ax)
 
-    def run_order(self, *, ax: Axes | None = None) -> Axes:
+    def order(self, *, ax: Axes | None = None) -> Axes:
         """The values of every version in the order of the runs."""
         drawn, ax, left_out = self._drawn(), axes_or_new(ax), []
         versions, seen = on_one_axis(drawn["samples"])
@@ -220,10 +220,10 @@ def _picture(
         ax = new_figure(max(4.4, 1.6 + len(shown)), 4.2).add_subplot()
         return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
     if len(shown) > 1 and kind == "cdf":
-        return plot.ecdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
+        return plot.cdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
     if len(shown) > 1:
         return plot.histograms(shown, models, axis=axis, title=key.benchmark)
-    draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[kind]
+    draw = {"histogram": plot.histogram, "cdf": plot.cdf, "order": plot.order}[kind]
     return draw(of_first, models[0], ax=new_figure().add_subplot(), axis=axis, title=title)
 
 

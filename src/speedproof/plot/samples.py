@@ -301,7 +301,7 @@ def _violin(ax: Axes, place: int, x: FloatArray, model: Model, wide: Window, lea
     ax.plot([place], [middle], "o", markerfacecolor="white", markeredgecolor=ACCENT, markersize=5.5)
 
 
-def ecdf(
+def cdf(
     values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Empirical distribution function; with a mixture its own beside it, and their largest distance.
@@ -319,7 +319,7 @@ def ecdf(
     Examples
     --------
     >>> import speedproof as sp
-    >>> sp.plot.ecdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
+    >>> sp.plot.cdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
     [0.0, 0.25, 0.75, 1.0, 1.0]
     """
     x = np.asarray(values, dtype=np.float64)
@@ -338,10 +338,10 @@ def ecdf(
         step = float(above[at] - (counts[at] / x.size if side else 0.0))
         label = f"largest distance {gaps.max():.3f}"
         ax.plot([steps[at]] * 2, [step, float(fitted[at])], color=ACCENT, linewidth=3, label=label)
-    return _finished_ecdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
+    return _finished_cdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
 
 
-def ecdfs(
+def cdfs(
     samples: Samples, models: Models = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Empirical distribution functions of many versions; dashed those of their mixtures.
@@ -358,7 +358,7 @@ def ecdfs(
 
     Examples
     --------
-    >>> ax = ecdfs({"old": [10.1, 10.3, 9.9, 10.0], "new": [9.1, 9.0, 9.3, 9.2]})
+    >>> ax = cdfs({"old": [10.1, 10.3, 9.9, 10.0], "new": [9.1, 9.0, 9.3, 9.2]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['old (4 runs)', 'new (4 runs)']
     """
@@ -375,7 +375,7 @@ def ecdfs(
         left_out += [f"{name}: {text}" for text in beyond(x, seen)]
     if any(model is not None for _, _, model in versions):
         ax.plot([], [], color="black", label="mixture", **dashed)
-    return _finished_ecdf(ax, title, left_out, beside(ax), axis, wide)
+    return _finished_cdf(ax, title, left_out, beside(ax), axis, wide)
 
 
 def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
@@ -386,7 +386,7 @@ def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
     ax.plot(values, shares, drawstyle="steps-post", linewidth=1.4, **style)
 
 
-def _finished_ecdf(
+def _finished_cdf(
     ax: Axes, title: str, left_out: Sequence[str], legend: dict[str, Any], axis: str, wide: Window
 ) -> Axes:
     lay_grid(ax)
@@ -394,7 +394,7 @@ def _finished_ecdf(
     return finished(ax, title, left_out, legend, **shown)
 
 
-def run_order(
+def order(
     values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Values in run order, each in the colour and shape of its most probable component.
@@ -412,7 +412,7 @@ def run_order(
     Examples
     --------
     >>> import speedproof as sp
-    >>> sp.plot.run_order([3.0, 1.0, 2.0]).get_lines()[0].get_xydata().tolist()
+    >>> sp.plot.order([3.0, 1.0, 2.0]).get_lines()[0].get_xydata().tolist()
     [[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]]
     """
     x = np.asarray(values, dtype=np.float64)
