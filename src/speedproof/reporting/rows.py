@@ -117,7 +117,7 @@ class Voice(Struct, frozen=True):
     @property
     def columns(self) -> tuple[Column, ...]:
         """After the times: what changed, by how much at least, and what speaks against it."""
-        return Column("change"), Column(f"{self.shown} at least", brief=self.shown), Column("")
+        return Column("change"), Column(self.shown), Column("")
 
     def row(self, head: Comparison, names: Sequence[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
         """An answer, with the other answers about the same benchmark that may contradict it."""
