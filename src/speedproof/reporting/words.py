@@ -197,9 +197,9 @@ def proof(result: Comparison) -> str:
     confidence = f"{level(1 - result.alpha)} confidence"
     if result.verdict is Verdict.UNDECIDED:
         return needs(result)
-    if result.quantity == "probability":
-        return confidence
     shown = "proven" if result.proven else "shown, not proven"
+    if result.quantity == "probability":
+        return f"{shown} ({confidence})"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     size = effect(result)
