@@ -220,16 +220,16 @@ def test_pictures_are_a_word_away() -> None:
     pytest.importorskip("matplotlib")
     suite = sp.read(f"O2={O2}", f"O3={O3}")
     one = suite["matmul"]
-    axes = one.plot.ecdf()
+    axes = one.plot.cdf()
     assert axes.get_legend_handles_labels()[1] == ["O2 (40 runs)", "O3 (40 runs)"]
-    assert one.plot.run_order(ax=axes) is axes
-    drawn = [np.asarray(line.get_ydata()) for line in one.plot.run_order().lines]
+    assert one.plot.order(ax=axes) is axes
+    drawn = [np.asarray(line.get_ydata()) for line in one.plot.order().lines]
     for values, sample in zip(drawn, one.samples.values(), strict=True):
         assert values / values[0] == pytest.approx(sample.values / sample.values[0])
     assert one.plot.violins() is not None
     assert sp.compare_suite(suite).plot.forest(ax=axes) is axes
     with pytest.raises(sp.SpeedproofError, match="choose one"):
-        suite.plot.ecdf()
+        suite.plot.cdf()
 
 
 def test_violins_draw_processes() -> None:

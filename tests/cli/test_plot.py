@@ -40,7 +40,7 @@ def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
 def test_speedups_over_a_parameter(tmp_path: Path) -> None:
     target = tmp_path / "over.svg"
     assert speedproof("plot", "examples/sizes/session.jsonl", "--over", "n", "-o", str(target))[0] == 0
-    assert "speedup (typical run)" in target.read_text(encoding="utf-8")
+    assert "speedup of python over awk, up is faster" in target.read_text(encoding="utf-8")
     (of_n,) = sp.compare_suite(sp.read("examples/sizes/session.jsonl", metric="time")).over("n").found
     trends = [line.get_xdata() for line in over([of_n]).lines if line.get_linestyle() == "--"]
     assert np.array(trends).tolist() == [[of_n.inputs[0].size, of_n.inputs[-1].size]]
@@ -61,6 +61,8 @@ def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> No
     code, _, err = speedproof("plot", files[1], "--kind", "qq", "-o", str(target))
     assert code == 2
     assert "a probability plot needs four values or more that are not all equal" in err
+    code, _, err = speedproof("plot", *files, "--kind", "qq", "-o", str(target))
+    assert (code, "note: values flat: a probability plot needs four" in err) == (0, True)
 
 
 def test_speedups_share_a_picture_by_candidate(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
         "2 of 123 values, up to 140, lie beyond the axis and are not drawn",
     }
     assert set(texts(ax)) == said
-    assert set(texts(plot.ecdf(x, MODEL, ax=axes()))) == said
+    assert set(texts(plot.cdf(x, MODEL, ax=axes()))) == said
     assert texts(plot.histogram(X, MODEL, ax=axes())) == []
 
 
@@ -129,11 +129,11 @@ def test_a_legend_covers_no_curve() -> None:
     """It stands beside the axes, of one panel and of many, whatever the number of components."""
     many = MixtureModel(np.full(9, 1 / 9), np.arange(9.0), np.full(9, 0.1))
     x = many.rvs(200, seed=2)
-    for draw in (plot.histogram, plot.run_order):
+    for draw in (plot.histogram, plot.order):
         ax = draw(x, many, ax=axes())
         assert legends_apart(ax.figure)  # type: ignore[arg-type]
     assert legends_apart(plot.histograms({f"v{k}": x for k in range(4)}, [many] * 4))
-    for ax in (plot.density({"a": x, "b": x + 1}, ax=axes()), plot.ecdfs({"a": x, "b": x + 1}, ax=axes())):
+    for ax in (plot.density({"a": x, "b": x + 1}, ax=axes()), plot.cdfs({"a": x, "b": x + 1}, ax=axes())):
         assert legends_apart(ax.figure)  # type: ignore[arg-type]
     alone = Figure().add_subplot()
     plot.histogram(X, MODEL, ax=alone)
@@ -163,7 +163,7 @@ def test_densities_of_versions_and_their_normal_fits() -> None:
 
 def test_distribution_functions_of_versions_share_axes() -> None:
     samples = {"old": X, "new": X[:60] + 1.0}
-    ax = plot.ecdfs(samples, [MODEL, None], ax=axes(), axis="time (ms)")
+    ax = plot.cdfs(samples, [MODEL, None], ax=axes(), axis="time (ms)")
     for name, x in samples.items():
         (line,) = curves(ax, f"{name} ({x.size} runs)")
         np.testing.assert_allclose(line[1:-1, 1], stats.ecdf(x).cdf.evaluate(line[1:-1, 0]))
@@ -183,12 +183,12 @@ def test_large_samples_are_thinned_in_the_rug_only() -> None:
 
 
 def test_the_marked_distance_is_that_of_the_goodness_of_fit() -> None:
-    (mark,) = curves(plot.ecdf(X, MODEL, ax=axes()), f"largest distance {ks_distance(X, MODEL):.3f}")
+    (mark,) = curves(plot.cdf(X, MODEL, ax=axes()), f"largest distance {ks_distance(X, MODEL):.3f}")
     assert abs(mark[0, 1] - mark[1, 1]) == pytest.approx(ks_distance(X, MODEL))
 
 
 def test_run_order_keeps_the_order_and_marks_components() -> None:
-    ax = plot.run_order(X, MODEL, ax=axes())
+    ax = plot.order(X, MODEL, ax=axes())
     points = np.concatenate([line.get_xydata() for line in ax.lines if "component" in str(line.get_label())])
     points = points[np.argsort(points[:, 0])]
     assert points[:, 1].tolist() == X.tolist()
@@ -197,7 +197,7 @@ def test_run_order_keeps_the_order_and_marks_components() -> None:
         (line,) = curves(ax, f"component {k + 1}: {np.sum(MODEL.labels(X) == k)} runs")
         assert set(line[:, 1]) == set(X[MODEL.labels(X) == k])
     for n in (1, 2, 5, 40):
-        ax = plot.run_order(np.arange(1.0, n + 1), ax=axes())
+        ax = plot.order(np.arange(1.0, n + 1), ax=axes())
         assert {float(t) % 1 for t in ax.get_xticks()} == {0.0}
 
 
@@ -310,7 +310,7 @@ def test_forest_of_many_and_of_one_far_out() -> None:
 
 def test_pictures_of_one_value_and_of_equal_values() -> None:
     for values in ([2.0], [2.0] * 5, [0.0, 0.0], [1e300, 1e300, 3e299], [1e-300, 0.0]):
-        for draw in (plot.histogram, plot.ecdf, plot.run_order):
+        for draw in (plot.histogram, plot.cdf, plot.order):
             picture = draw(values, ax=axes())
             assert all(math.isfinite(limit) for limit in (*picture.get_xlim(), *picture.get_ylim()))
 
@@ -333,7 +333,7 @@ def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str,
 
 def test_unknown_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"x\.bmp: a picture is written as \.svg, \.png, \.pdf, \.html"):
-        plot.save(plot.run_order(X, ax=axes()), tmp_path / "x.bmp")
+        plot.save(plot.order(X, ax=axes()), tmp_path / "x.bmp")
 
 
 def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,7 +356,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
     two, models = {"old": X, "new": 0.9 * X}, [MODEL, MODEL]
     drawn = [
         plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
-        plot.ecdf(X, MODEL, ax=axes()), plot.ecdfs(two, ax=axes()), plot.run_order(X, MODEL, ax=axes()),
+        plot.cdf(X, MODEL, ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
         plot.qq(X, ax=axes()), *plot.histograms(two, models).axes,
     ]  # fmt: skip
     for ax in drawn:
@@ -367,7 +367,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
 
 def test_lines_of_many_versions_differ() -> None:
     """More versions than colours: no two lines look alike."""
-    ax = plot.ecdfs({str(k): [1.0, 2.0 + k] for k in range(20)}, ax=axes())
+    ax = plot.cdfs({str(k): [1.0, 2.0 + k] for k in range(20)}, ax=axes())
     assert len({(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}) == 20
 
 
@@ -379,7 +379,7 @@ def test_a_forest_draws_no_time_at_all() -> None:
         {"zero": {"old": np.zeros(20), **times}, "one": {"old": np.ones(20), **times}, "gone": gone}
     )
     ax = sp.compare_suite(suite).plot.forest(ax=axes())
-    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero", "one", "gone"}
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"zero !", "one !", "gone"}
     assert not any("x" in text.get_text() for text in ax.texts)
 
 
@@ -387,5 +387,16 @@ def test_a_forest_tells_versions_apart() -> None:
     """Long names that differ in the middle are cut so that they still differ."""
     old, new = (f"results-of-the-nightly-run-{side}-2026-06-02-3.16.0a0-29805f0" for side in ("jit", "plain"))
     suite = sp.Suite.of_samples({"sort": {old: np.linspace(1.0, 1.2, 20), new: np.linspace(0.9, 1.0, 20)}})
-    above, below, _ = sp.compare_suite(suite).plot.forest(ax=axes()).get_xlabel().split("\n")
-    assert ("plain" in above, "jit" in below) == (True, True)
+    label = sp.compare_suite(suite).plot.forest(ax=axes()).get_xlabel()
+    assert ("plain" in label, "jit" in label) == (True, True)
+
+
+def test_a_forest_fills_what_is_proven() -> None:
+    """What is only shown, of three runs a side, is open and grey as what is undecided is, and has its mark."""
+    few = {"old": [9.0, 9.2, 9.1], "new": [8.0, 8.2, 8.1]}
+    samples = {"proven": {"old": X, "new": X / 2}, "shown": few, "open": {"old": X, "new": X}}
+    ax = sp.compare_suite(sp.Suite.of_samples(samples)).plot.forest(ax=axes())
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"proven", "shown !", "open"}
+    faces = {str(line.get_label()): line.get_markerfacecolor() for line in ax.lines}
+    looks = {name: faces[name] == "white" for name in faces if not name.startswith("_")}
+    assert looks == {"1 faster": False, "1 faster, not proven (!)": True, "1 undecided": True}

@@ -13,7 +13,7 @@ from speedproof.data.suite import Key, Pair
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.units import independent_units, matched_pair, paired_units, typical_units
+from speedproof.protocols.units import compared, independent_units, matched_pair, paired_units, typical_units
 
 
 def measured(seed: int, sessions: int, label: str) -> Sample:
@@ -67,6 +67,12 @@ def test_the_last_places_that_every_process_has(
         expected.append([v for k in range(len(counts)) for v in values[processes == k][first:last].tolist()])
     found = matched_pair(Pair(Key("b"), sides[0], sides[1]))
     assert [found.reference.values.tolist(), found.candidate.values.tolist()] == expected
+    told = {word for word in compared(Pair(Key("b"), sides[0], sides[1])).split() if word.isdigit()}
+    assert (
+        told == {str(first + 1), str(last)}
+        if found.reference.n + found.candidate.n < sum(map(sum, sizes))
+        else not told
+    )
 
 
 def warming(counts: tuple[int, ...], level: float, seed: int, sessions: int = 1) -> Sample:

@@ -26,6 +26,7 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.formats.html import panels, render
+from speedproof.reporting.model import Column, Report, Row, Table, Text
 from speedproof.reporting.stored import Context
 
 Made = tuple[SuiteComparison, Suite]
@@ -395,3 +396,30 @@ def test_a_row_without_a_panel_stops_no_chart(
     chromium.get(page.as_uri())
     drawn = "return [...document.querySelectorAll('tr:has(.c-strip svg)')].map(r => r.dataset.name)"
     WebDriverWait(chromium, 20).until(lambda driver: set(driver.execute_script(drawn)) == set(others))
+
+
+@pytest.mark.slow
+def test_a_table_without_drawings_fits_a_phone(chromium: webdriver.Chrome, tmp_path: Path) -> None:
+    """Nothing in it scrolls sideways, however many columns and whatever long words it has."""
+    columns = (
+        Column("place"),
+        Column("version", names=True),
+        *map(Column, ("modes", "fit", "order", "quantile")),
+    )
+    cells = (
+        "1-2",
+        "a_name_of_a_benchmark" * 3,
+        "9.995 ms 48 %, " * 4,
+        "not rejected",
+        "mixed",
+        "13.37 ms, " * 9,
+    )
+    page = tmp_path / "report.html"
+    made = Report("models", (Text("2 samples"),), (Table.of(columns, [Row.of(*cells)] * 2),))
+    page.write_text(render(made), encoding="utf-8")
+    with window(chromium, 400):
+        chromium.get(page.as_uri())
+        overflow = (
+            "return [...document.querySelectorAll('html, .wide')].map(e => e.scrollWidth - e.clientWidth)"
+        )
+        assert max(chromium.execute_script(overflow)) <= 0

@@ -244,7 +244,7 @@ def test_only_words_that_are_used_are_explained(make_suite: Callable[..., Made])
     assert "dt" not in dict(Page(render(Report("", (Text("2 modes"),), (table,)))).elements)
     x, y = np.random.default_rng(0).normal([[20.0], [10.0]], 1.0, (2, 30))
     page = Page(html_report(make_suite({"a": (x, y)})))
-    assert page.text_of("dt") == ["Change", "Proven at least"]
+    assert page.text_of("dt") == ["Change", "Proven"]
     assert "On a typical run" not in page.text_of("summary")
 
 

@@ -66,6 +66,28 @@ def test_colour_changes_no_column(mixed: Made) -> None:
     assert [line.rstrip() for line in coloured.splitlines()] == render(report).splitlines()
 
 
+def test_only_what_is_proven_is_coloured(make_suite: Callable[..., Made]) -> None:
+    """Of three runs a side a verdict is shown, not proven: no green or red on any screen."""
+    few, many = (
+        ([3.0, 3.2, 3.1], [2.0, 2.2, 2.1]),
+        np.random.default_rng(0).normal([[3.0], [2.0]], 0.1, (2, 30)),
+    )
+    for values, coloured in (
+        ({"a": few}, 0),
+        ({"a": few, "b": few}, 0),
+        ({"a": many}, 1),
+        ({"a": few, "b": many}, 1),
+    ):
+        result, suite = make_suite(values)
+        reported = Reported([sheet.report(result)], suite, results=[result])
+        assert render(sheet.report(result), colour=True).count("\x1b[32m") == coloured
+        page = FORMATS["html"].write(reported, "x.html")
+        assert len(re.findall('class="(good|cell-good)"', page)) == coloured
+        assert page.count('<g class="faster">') == (coloured if len(values) > 1 else 0)
+        if len(values) == 1:
+            assert ("🟢" in FORMATS["markdown"].write(reported, "x.md")) is bool(coloured)
+
+
 def test_one_run_a_side(make_suite: Callable[..., Made]) -> None:
     """One sentence, ratios, and the command that repeats."""
     result, _ = make_suite({name: ([1.0 + i], [2.0]) for i, name in enumerate("abc")})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
@@ -27,9 +27,6 @@ from speedproof.reporting.mixtures import states
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.shown import Shown
 from speedproof.values import share
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class ModelResult(Shown, Struct, frozen=True, dict=True):
@@ -275,23 +272,27 @@ class JointResult(Shown, Struct, frozen=True):
         """What ``speedproof model --joint --json`` writes."""
         return to_json("model", self.models)
 
-    def pictures(self) -> list[tuple[str, Axes]]:
-        """The runs of each version by the first two metrics, and an ellipse for each state."""
+    def pictures(self) -> list[tuple[str, Any]]:
+        """The runs of each benchmark's versions by the first two metrics, and an ellipse for each state."""
         from speedproof.plot.samples import ellipses
 
         drawn = []
-        for m in self.models:
-            samples = [self.suite.samples[Key(m.benchmark, name), m.version] for name in self.metrics]
-            scales = [scale_of(float(abs(s.values).max()), s.unit) for s in samples[:2]]
-            axes = [
+        for benchmark in dict.fromkeys(m.benchmark for m in self.models):
+            versions = [m.version for m in self.models if m.benchmark == benchmark]
+            samples = {
+                v: [self.suite.samples[Key(benchmark, name), v] for name in self.metrics] for v in versions
+            }
+            both = list(zip(*samples.values(), strict=True))[:2]
+            scales = [scale_of(max(float(abs(s.values).max()) for s in of), of[0].unit) for of in both]
+            first, second = (
                 f"{name} ({unit})" if unit else name
-                for name, (_, unit) in zip(m.metrics, scales, strict=False)
-            ]
-            x, y = (s.values / factor for s, (factor, _) in zip(samples, scales, strict=False))
-            title = f"{m.benchmark} ({m.version})"
-            drawn.append(
-                (title, ellipses(x, y, states_of_runs(samples), axes=(axes[0], axes[1]), title=title))
+                for name, (_, unit) in zip(self.metrics, scales, strict=False)
             )
+            runs = {}
+            for v, of in samples.items():
+                x, y = (s.values / factor for s, (factor, _) in zip(of, scales, strict=False))
+                runs[v] = x, y, states_of_runs(of)
+            drawn.append((benchmark, ellipses(runs, axes=(first, second), title=benchmark)))
         return drawn
 
     def __repr__(self) -> str:

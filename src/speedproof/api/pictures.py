@@ -19,7 +19,16 @@ from speedproof.mixture.analysis import independent
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.options import HEADLINE
-from speedproof.plot.canvas import OF_RUNS, axes_or_new, finished, new_figure, plain
+from speedproof.plot.canvas import (
+    OF_RUNS,
+    axes_or_new,
+    beyond,
+    finished,
+    new_figure,
+    on_one_axis,
+    plain,
+    widened,
+)
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting.names import spoken
@@ -47,7 +56,7 @@ class ResultPlots:
 
 
 class SuitePlots:
-    """Pictures of samples: ``suite["sort"].plot.ecdf()``; each draws all versions of one benchmark.
+    """Pictures of samples: ``suite["sort"].plot.cdf()``; each draws all versions of one benchmark.
 
     ``suite.plot()`` draws the forest of all benchmarks.
     """
@@ -70,21 +79,24 @@ class SuitePlots:
         axis, shown = _shown(key, samples, processes=processes)
         return {"samples": shown, "axis": axis, "title": key.benchmark}
 
-    def ecdf(self, *, ax: Axes | None = None) -> Axes:
+    def cdf(self, *, ax: Axes | None = None) -> Axes:
         """The empirical distribution function of every version."""
-        return plot.ecdfs(**self._drawn(), ax=ax)
+        return plot.cdfs(**self._drawn(), ax=ax)
 
     def density(self, *, ax: Axes | None = None) -> Axes:
         """The kernel density of every version, and dashed its normal fit."""
         return plot.density(**self._drawn(), ax=ax)
 
-    def run_order(self, *, ax: Axes | None = None) -> Axes:
+    def order(self, *, ax: Axes | None = None) -> Axes:
         """The values of every version in the order of the runs."""
-        drawn, ax = self._drawn(), axes_or_new(ax)
-        for version, values in drawn["samples"].items():
+        drawn, ax, left_out = self._drawn(), axes_or_new(ax), []
+        versions, seen = on_one_axis(drawn["samples"])
+        for version, values, _ in versions:
             ax.plot(range(1, values.size + 1), values, ".", label=plain(version))
+            left_out += [f"{version}: {text}" for text in beyond(values, seen)]
         ax.locator_params(axis="x", **OF_RUNS)
-        return finished(ax, drawn["title"], (), {}, xlabel="run", ylabel=drawn["axis"])
+        shown = {"ylim": widened(seen, 0.05), "xlabel": "run", "ylabel": drawn["axis"]}
+        return finished(ax, drawn["title"], left_out, {}, **shown)
 
     def violins(self, *, ax: Axes | None = None) -> Axes:
         """The densities of the versions side by side."""
@@ -117,7 +129,7 @@ def pictures(
     max_components : int
         Largest number of components of the mixtures.
     remark : callable
-        Told why a sample has no mixture.
+        Told why a sample has no mixture, or no picture.
 
     Returns
     -------
@@ -144,13 +156,19 @@ def pictures(
     else:
         pictures = [(key, version, {version: sample}) for (key, version), sample in suite.samples.items()]
     metrics = {key.metric for key, _, _ in pictures}
-    return [
-        (
-            " ".join(part for part in (key.benchmark, key.metric * (len(metrics) > 1), version) if part),
-            _picture(key, samples, kind, max_components, remark),
-        )
-        for key, version, samples in pictures
-    ]
+    drawn: list[tuple[str, Any]] = []
+    problems: list[str] = []
+    for key, version, samples in pictures:
+        name = " ".join(part for part in (key.benchmark, key.metric * (len(metrics) > 1), version) if part)
+        try:
+            drawn.append((name, _picture(key, samples, kind, max_components, remark)))
+        except DataError as error:
+            problems.append(f"{name}: {error}")
+    if not drawn:
+        raise UsageError(f"{problems[0]}; try ", Parameter("kind", "order"))
+    for problem in problems:
+        remark(f"note: {problem}")
+    return drawn
 
 
 def _forests(suite: Suite, reference: str | None) -> list[tuple[str, Any]]:
@@ -202,10 +220,10 @@ def _picture(
         ax = new_figure(max(4.4, 1.6 + len(shown)), 4.2).add_subplot()
         return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
     if len(shown) > 1 and kind == "cdf":
-        return plot.ecdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
+        return plot.cdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
     if len(shown) > 1:
         return plot.histograms(shown, models, axis=axis, title=key.benchmark)
-    draw = {"histogram": plot.histogram, "cdf": plot.ecdf, "order": plot.run_order}[kind]
+    draw = {"histogram": plot.histogram, "cdf": plot.cdf, "order": plot.order}[kind]
     return draw(of_first, models[0], ax=new_figure().add_subplot(), axis=axis, title=title)
 
 
@@ -227,14 +245,11 @@ def _shown(key: Key, samples: dict[str, Sample], *, processes: bool) -> tuple[st
 def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:
     """Normal and log-normal side by side; the second only where all values are positive."""
     figure = new_figure(8.4, 4.0)
-    try:
-        if values.min() <= 0.0:
-            return plot.qq(values, ax=figure.add_subplot(), axis=axis, title=title)
-        left, right = figure.subplots(1, 2)
-        plot.qq(values, ax=left, axis=axis, title=title)
-        return plot.qq(values, "log-normal", ax=right, axis=axis)
-    except DataError as error:
-        raise UsageError(f"{title}: {error}; try ", Parameter("kind", "order")) from None
+    if values.min() <= 0.0:
+        return plot.qq(values, ax=figure.add_subplot(), axis=axis, title=title)
+    left, right = figure.subplots(1, 2)
+    plot.qq(values, ax=left, axis=axis, title=title)
+    return plot.qq(values, "log-normal", ax=right, axis=axis)
 
 
 def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, FloatArray], str]:

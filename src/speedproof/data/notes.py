@@ -59,7 +59,7 @@ class Assumption(Enum):
         "rely on the typical run, which needs no common shape", "bounds", "no common factor")
     TIES = ("ties", "are most values distinct?",
         "if they are times, use a finer clock or longer runs", "power", "many equal values")
-    NESTING = ("nesting", "does every value come from its own process?",
+    NESTING = ("nesting", "is one value a process compared?",
         "repeat whole processes, and record which value comes from which", "risk", "several values a process")
     SEVERAL_PROCESSES = ("several processes", "are there several processes, so that their spread can be seen?",
         "repeat the whole program and give the files of one version as a folder", "risk", "one process only")

@@ -206,7 +206,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
 
     @property
     def plot(self) -> SuitePlots:
-        """Pictures of these samples: ``suite["sort"].plot.ecdf()``; needs matplotlib."""
+        """Pictures of these samples: ``suite["sort"].plot.cdf()``; needs matplotlib."""
         from speedproof.api.pictures import SuitePlots  # the one arrow upwards, for users' sake
 
         return SuitePlots(self)

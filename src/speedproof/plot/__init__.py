@@ -6,19 +6,32 @@ is the optional extra ``plot`` and imported when the first picture is drawn.
 
 from speedproof.plot.canvas import check_output, save, window
 from speedproof.plot.samples import (
+    cdf,
+    cdfs,
     density,
-    ecdf,
-    ecdfs,
     ellipses,
     histogram,
     histograms,
+    order,
     qq,
-    run_order,
     violins,
 )
 from speedproof.plot.speedups import forest, forest_size, over
 
 __all__ = [
-    "check_output", "density", "ecdf", "ecdfs", "ellipses", "forest", "forest_size", "histogram",
-    "histograms", "over", "qq", "run_order", "save", "violins", "window",
+    "cdf",
+    "cdfs",
+    "check_output",
+    "density",
+    "ellipses",
+    "forest",
+    "forest_size",
+    "histogram",
+    "histograms",
+    "order",
+    "over",
+    "qq",
+    "save",
+    "violins",
+    "window",
 ]  # fmt: skip

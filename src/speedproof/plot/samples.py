@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -132,13 +132,15 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
         _bars_and_curves(ax, x, model, seen)
         median = float(np.median(x))
         ax.axvline(first, color="black", linestyle=DASHES, linewidth=0.9)
-        ax.plot([median], [1.0], "v", color="black", clip_on=False, transform=ax.get_xaxis_transform())
+        ax.plot(
+            [median], [0.95], "v", color="black", markeredgecolor="white", transform=ax.get_xaxis_transform()
+        )
         ax.spines["left"].set_visible(False)
         several = model is not None and model.components > 1
         legend = {"fontsize": 7, **beside(ax)} if several else None
         finished(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen), legend, yticks=[])
     panels[-1].set_xlabel(plain(axis))
-    note = f"triangles: medians; dashed: the median of {versions[0][0]}"
+    note = f"triangles: medians; dashed: that of {versions[0][0]}; each panel is as high as its highest place"
     figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
     return figure
 
@@ -193,7 +195,7 @@ def _normal(grid: FloatArray, mean: float, deviation: float) -> FloatArray:
 
 
 def density(samples: Samples, *, ax: Axes | None = None, axis: str = "value", title: str = "") -> Axes:
-    """Kernel density of all runs of each version, and dashed the normal distribution of their mean and deviation.
+    """Kernel density of each version, and dashed the normal distribution of mean and deviation of the runs drawn.
 
     Parameters
     ----------
@@ -203,13 +205,13 @@ def density(samples: Samples, *, ax: Axes | None = None, axis: str = "value", ti
     Returns
     -------
     matplotlib Axes
-        A few values far out are not drawn but counted, see :func:`window`; the normal fit is that of all.
+        A few values far out are not drawn but counted, see :func:`window`.
 
     Examples
     --------
     >>> ax = density({"old": [10.1, 10.3, 9.9, 10.0], "new": [9.1, 9.0, 9.3, 9.2]}, axis="time in ms")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['old (4 runs)', 'new (4 runs)', 'normal fit of all runs']
+    ['old (4 runs)', 'new (4 runs)', 'normal fit of the runs drawn']
     """
     versions, seen = on_one_axis(samples)
     wide = widened(seen, 0.2)
@@ -219,10 +221,13 @@ def density(samples: Samples, *, ax: Axes | None = None, axis: str = "value", ti
     for k, (name, x, _) in enumerate(versions):
         look, label = line_of(k), f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
         ax.plot(grid, kernel_density(x, grid, least=least), linewidth=1.6, label=label, **look)
-        normal = _normal(grid, x.mean(), max(float(x.std(ddof=1)) if x.size > 1 else 0.0, least))
+        inside = x[(x >= seen[0]) & (x <= seen[1])]
+        normal = _normal(
+            grid, inside.mean(), max(float(inside.std(ddof=1)) if inside.size > 1 else 0.0, least)
+        )
         ax.plot(grid, normal, color=look["color"], linewidth=1.1, linestyle=DASHES, label="_normal")
         left_out += [f"{name}: {text}" if len(versions) > 1 else text for text in beyond(x, seen)]
-    ax.plot([], [], color="black", linewidth=1.1, linestyle=DASHES, label="normal fit of all runs")
+    ax.plot([], [], color="black", linewidth=1.1, linestyle=DASHES, label="normal fit of the runs drawn")
     limits = {"xlim": wide, "ylim": (0.0, None)}
     return finished(ax, title, left_out, beside(ax), xlabel=axis, ylabel="density", **limits)
 
@@ -258,7 +263,7 @@ def violins(
     ['old', 'new']
     """
     versions, seen = on_one_axis(samples, models)
-    wide = widened(seen, 0.05)
+    wide = widened(seen, 0.2)
     ax = axes_or_new(ax, max(4.4, 1.6 + 1.0 * len(versions)), 4.2)
     least = (wide[1] - wide[0]) / _SHARPEST_VIOLIN
     labels = []
@@ -296,7 +301,7 @@ def _violin(ax: Axes, place: int, x: FloatArray, model: Model, wide: Window, lea
     ax.plot([place], [middle], "o", markerfacecolor="white", markeredgecolor=ACCENT, markersize=5.5)
 
 
-def ecdf(
+def cdf(
     values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Empirical distribution function; with a mixture its own beside it, and their largest distance.
@@ -314,7 +319,7 @@ def ecdf(
     Examples
     --------
     >>> import speedproof as sp
-    >>> sp.plot.ecdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
+    >>> sp.plot.cdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
     [0.0, 0.25, 0.75, 1.0, 1.0]
     """
     x = np.asarray(values, dtype=np.float64)
@@ -333,10 +338,10 @@ def ecdf(
         step = float(above[at] - (counts[at] / x.size if side else 0.0))
         label = f"largest distance {gaps.max():.3f}"
         ax.plot([steps[at]] * 2, [step, float(fitted[at])], color=ACCENT, linewidth=3, label=label)
-    return _finished_ecdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
+    return _finished_cdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
 
 
-def ecdfs(
+def cdfs(
     samples: Samples, models: Models = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Empirical distribution functions of many versions; dashed those of their mixtures.
@@ -353,7 +358,7 @@ def ecdfs(
 
     Examples
     --------
-    >>> ax = ecdfs({"old": [10.1, 10.3, 9.9, 10.0], "new": [9.1, 9.0, 9.3, 9.2]})
+    >>> ax = cdfs({"old": [10.1, 10.3, 9.9, 10.0], "new": [9.1, 9.0, 9.3, 9.2]})
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['old (4 runs)', 'new (4 runs)']
     """
@@ -370,7 +375,7 @@ def ecdfs(
         left_out += [f"{name}: {text}" for text in beyond(x, seen)]
     if any(model is not None for _, _, model in versions):
         ax.plot([], [], color="black", label="mixture", **dashed)
-    return _finished_ecdf(ax, title, left_out, beside(ax), axis, wide)
+    return _finished_cdf(ax, title, left_out, beside(ax), axis, wide)
 
 
 def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
@@ -381,7 +386,7 @@ def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
     ax.plot(values, shares, drawstyle="steps-post", linewidth=1.4, **style)
 
 
-def _finished_ecdf(
+def _finished_cdf(
     ax: Axes, title: str, left_out: Sequence[str], legend: dict[str, Any], axis: str, wide: Window
 ) -> Axes:
     lay_grid(ax)
@@ -389,7 +394,7 @@ def _finished_ecdf(
     return finished(ax, title, left_out, legend, **shown)
 
 
-def run_order(
+def order(
     values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
     """Values in run order, each in the colour and shape of its most probable component.
@@ -402,16 +407,16 @@ def run_order(
     Returns
     -------
     matplotlib Axes
-        All values are drawn: in run order, one far out is news.
+        A few values far out are not drawn but counted, see :func:`window`.
 
     Examples
     --------
     >>> import speedproof as sp
-    >>> sp.plot.run_order([3.0, 1.0, 2.0]).get_lines()[0].get_xydata().tolist()
+    >>> sp.plot.order([3.0, 1.0, 2.0]).get_lines()[0].get_xydata().tolist()
     [[1.0, 3.0], [2.0, 1.0], [3.0, 2.0]]
     """
     x = np.asarray(values, dtype=np.float64)
-    run = np.arange(1, x.size + 1)
+    run, seen = np.arange(1, x.size + 1), window(x)
     ax = axes_or_new(ax)
     size = 4.0 if x.size <= 500 else 2.0
     label = np.zeros(x.size, dtype=np.int64) if model is None else model.labels(x)
@@ -431,7 +436,8 @@ def run_order(
     ax.axhline(float(np.median(x)), color=GREY, linewidth=0.9, linestyle=DASHES, label="median")
     several = model is not None and model.components > 1
     ax.locator_params(axis="x", **OF_RUNS)
-    return finished(ax, title, (), beside(ax) if several else None, xlabel="run", ylabel=axis)
+    shown = {"ylim": widened(seen, 0.05), "xlabel": "run", "ylabel": axis}
+    return finished(ax, title, beyond(x, seen), beside(ax) if several else None, **shown)
 
 
 def qq(
@@ -508,26 +514,19 @@ def qq(
 
 
 def ellipses(
-    x: ArrayLike,
-    y: ArrayLike,
-    states: ArrayLike,
+    runs: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]],
     *,
-    ax: Axes | None = None,
     axes: tuple[str, str] = ("", ""),
     title: str = "",
-) -> Axes:
-    """Every run by two metrics, coloured by its state; ellipses reach two deviations.
+) -> Figure:
+    """Every run by two metrics, coloured by its state, the versions under each other on the same axes.
 
     The axis of a metric whose values are all above zero is logarithmic, as states are seen.
 
     Parameters
     ----------
-    x, y : array_like, shape (n,)
-        Two metrics of the same runs.
-    states : array_like of int, shape (n,)
-        The state of each.
-    ax : matplotlib Axes, optional
-        Where to draw.
+    runs : mapping of str to (array_like, array_like, array_like of int)
+        Of each version two metrics of the same runs, and the state of each run.
     axes : (str, str)
         What the two metrics are.
     title : str
@@ -535,30 +534,36 @@ def ellipses(
 
     Returns
     -------
-    matplotlib Axes
-        The picture.
+    matplotlib Figure
+        One panel a version. Ellipses reach two deviations.
 
     Examples
     --------
-    >>> ax = ellipses([1.0, 1.1, 2.0, 2.1], [10, 11, 90, 92], [0, 0, 1, 1], axes=("time (s)", "faults"))
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    >>> figure = ellipses({"old": ([1.0, 1.1, 2.0, 2.1], [10, 11, 90, 92], [0, 0, 1, 1])}, axes=("time", "faults"))
+    >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
     ['50 % of runs', '50 % of runs']
     """
-    ax = axes_or_new(ax)
-    metrics, labels = [np.asarray(values, dtype=np.float64) for values in (x, y)], np.asarray(states)
-    logs = [bool((values > 0.0).all()) for values in metrics]
-    seen = [np.log(values) if log else values for values, log in zip(metrics, logs, strict=True)]
-    for k in np.unique(labels):
-        runs = labels == k
-        colour, share = COLOURS[k % len(COLOURS)], f"{100 * runs.mean():.0f} % of runs"
-        ax.plot(
-            *(values[runs] for values in metrics), ".", color=colour, markersize=4, alpha=0.7, label=share
-        )
-        edge = (v[runs].mean() + _REACH * v[runs].std() * c for v, c in zip(seen, _CIRCLE, strict=True))
-        edge = (np.exp(points) if log else points for points, log in zip(edge, logs, strict=True))
-        ax.plot(*edge, color=colour, linewidth=1.4, label=f"_{share}")
-    ax.set(**{f"{axis}scale": "log" for axis, log in zip("xy", logs, strict=True) if log})
-    for axis, log in zip((ax.xaxis, ax.yaxis), logs, strict=True):
+    versions = {name: [np.asarray(of, dtype=np.float64) for of in given[:2]] for name, given in runs.items()}
+    logs = [all(bool((metrics[i] > 0.0).all()) for metrics in versions.values()) for i in (0, 1)]
+    figure = new_figure(WIDTH, 0.8 + 2.6 * len(versions))
+    panels = figure.subplots(len(versions), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for ax, (name, metrics) in zip(panels, versions.items(), strict=True):
+        axes_or_new(ax).set(**{f"{axis}scale": "log" for axis, log in zip("xy", logs, strict=True) if log})
+        seen = [np.log(values) if log else values for values, log in zip(metrics, logs, strict=True)]
+        labels = np.asarray(runs[name][2])
+        for k in np.unique(labels):
+            of_it = labels == k
+            colour, share = COLOURS[k % len(COLOURS)], f"{100 * of_it.mean():.0f} % of runs"
+            points = (values[of_it] for values in metrics)
+            ax.plot(*points, ".", color=colour, markersize=4, alpha=0.7, label=share)
+            edge = (v[of_it].mean() + _REACH * v[of_it].std() * c for v, c in zip(seen, _CIRCLE, strict=True))
+            edge = (np.exp(along) if log else along for along, log in zip(edge, logs, strict=True))
+            ax.plot(*edge, color=colour, linewidth=1.4, label=f"_{share}")
+        finished(ax, name, (), beside(ax), ylabel=axes[1])
+    panels[-1].set_xlabel(plain(axes[0]))
+    for axis, log in zip((panels[-1].xaxis, panels[-1].yaxis), logs, strict=True):
         if log:
             plain_log_ticks(axis)
-    return finished(ax, title, (), beside(ax), xlabel=axes[0], ylabel=axes[1])
+    note = "colours: states of runs; ellipses: two deviations around each"
+    figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
+    return figure

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 # Blue and vermilion differ for colour-blind readers, circle and square in black and white.
 _LOOKS = {
-    Verdict.FASTER: ("#0072b2", "o", "faster"),
-    Verdict.SLOWER: ("#d55e00", "s", "slower"),
-    Verdict.EQUIVALENT: ("#228833", "D", "equivalent"),
-    Verdict.UNDECIDED: (GREY, "o", "undecided"),
+    Verdict.FASTER: ("#0072b2", "o"),
+    Verdict.SLOWER: ("#d55e00", "s"),
+    Verdict.EQUIVALENT: ("#228833", "D"),
+    Verdict.UNDECIDED: (GREY, "o"),
 }
 # The logarithm of what an axis can hold.
 _WIDEST = 700.0
@@ -30,6 +31,7 @@ _FAR = 4.0  # times the usual distance from 1: farther out, a speedup is an arro
 # Times the largest speedup (or the smallest, down): a bound farther out is not drawn in full
 _FAR_BOUND = 10.0
 _LONGEST = 40
+_LINE = 64
 _MANY = 40
 
 
@@ -52,8 +54,9 @@ def forest(
     Returns
     -------
     matplotlib Axes
-        Sorted by the bound nearer to 1 of what is decided, undecided ones between by their estimate. Open markers
-        are undecided. A few speedups far from all others are drawn as arrows at the edge, with their value.
+        Sorted by the bound nearer to 1 of what is decided, undecided ones between by their estimate. Open grey
+        markers are not proven; a verdict that is shown all the same has a "!". A few speedups far from all others
+        are drawn as arrows at the edge, with their value.
 
     Raises
     ------
@@ -79,26 +82,29 @@ def forest(
     small = len(rows) > _MANY
     for place, row in enumerate(rows):
         _row(ax, place, row, (low, high), 3.5 if small else 5.0)
-    names = [plain(row.benchmark, _LONGEST) for row in rows]
+    names = [plain(row.benchmark, _LONGEST) + " !" * _only_shown(row) for row in rows]
     ax.set_yticks(range(len(rows)), names, fontsize=6.5 if small else 8.5)
     ax.set(ylim=(-0.8, len(rows) - 0.2), xscale="log", xlim=(low, high))
     _ticks(ax, low, high)
     first = rows[0]
-    confidence = f"{100 * (1 - first.alpha):.10g}"
-    ax.set_xlabel(
-        f"speedup of {plain(first.candidate.label, _LONGEST)}\n"
-        f"over {plain(first.reference.label, _LONGEST)}, right is faster\n"
-        f"({QUESTIONS[first.protocol].title.lower()}; each bound holds at {confidence} %)"
-    )
+    ax.set_xlabel(_axis(first.candidate.label, first, "right"))
     lay_grid(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    for verdict in (v for v in _LOOKS if any(r.verdict is v for r in rows)):
-        colour, marker, word = _LOOKS[verdict]
-        count = sum(r.verdict is verdict for r in rows)
-        face = "white" if verdict is Verdict.UNDECIDED else colour
-        ax.plot([], [], marker, color=colour, markerfacecolor=face, markersize=5, label=f"{count} {word}")
-    return finished(ax, title, (), {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 4})
+    alike: dict[tuple[bool, Verdict], list[Comparison]] = {}
+    for row in sorted(rows, key=lambda row: ([*_LOOKS].index(row.verdict), _only_shown(row))):
+        alike.setdefault((_only_shown(row), row.verdict), []).append(row)
+    for (mark, verdict), group in alike.items():
+        label = f"{len(group)} {verdict.value}{', not proven (!)' * mark}"
+        ax.plot([], [], markersize=5, label=label, linestyle="none", **_look(group[0]))
+    return finished(ax, title, (), {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 3})
+
+
+def _axis(new: str, c: Comparison, way: str) -> str:
+    """What a ratio is of, which way is faster, and how sure the bounds are."""
+    versions = f"{plain(new, _LONGEST)} over {plain(c.reference.label, _LONGEST)}"
+    sure = f"({QUESTIONS[c.protocol].title.lower()}; each bound holds at {100 * (1 - c.alpha):.10g} %)"
+    return f"{fill(f'speedup of {versions}, {way} is faster', _LINE)}\n{sure}"
 
 
 def forest_size(rows: int) -> tuple[float, float]:
@@ -145,15 +151,25 @@ def _limits(rows: Sequence[Comparison]) -> tuple[float, float]:
     return math.exp(max(low - room, -_WIDEST)), math.exp(min(high + room, _WIDEST))
 
 
+def _only_shown(row: Comparison) -> bool:
+    return row.verdict is not row.proven_verdict
+
+
+def _look(row: Comparison) -> dict[str, Any]:
+    """Of a row's marker: filled and coloured where its verdict is proven."""
+    colour, marker = _LOOKS[row.proven_verdict][0], _LOOKS[row.verdict][1]
+    return {"color": colour, "marker": marker, "markerfacecolor": colour if row.proven else "white"}
+
+
 def _row(ax: Axes, place: int, row: Comparison, limits: tuple[float, float], size: float) -> None:
-    colour, marker, _ = _LOOKS[row.verdict]
+    look = _look(row)
+    colour = look["color"]
     low, value, high = row.speedup.low, row.speedup.value, row.speedup.high
     ends = [v if 0 < v < math.inf else limit for v, limit in zip((low, high), limits, strict=True)]
     if math.isfinite(low) or math.isfinite(high):
         ax.plot(np.clip(ends, *limits), [place, place], color=colour, linewidth=1.3, solid_capstyle="butt")
     if limits[0] <= value <= limits[1]:
-        face = "white" if row.verdict is Verdict.UNDECIDED else colour
-        ax.plot([value], [place], marker, color=colour, markerfacecolor=face, markersize=size)
+        ax.plot([value], [place], markersize=size, **look)
         return
     right = value > limits[1]
     ax.plot([limits[right]], [place], ">" if right else "<", color=colour, markersize=size + 1, clip_on=False)
@@ -244,14 +260,9 @@ def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = 
         if trend.ends is not None:
             ax.plot([sizes[0], sizes[-1]], trend.ends, "--", color=marks[0].get_color(), linewidth=1)
     first = drawn[0][0]
-    asked = QUESTIONS[first.inputs[0].comparison.protocol].title.lower()
+    candidate = "the candidates" if several else first.candidate
     ax.set(xscale="log", yscale="log")
     plain_log_ticks(ax.yaxis, "x")
     legend = beside(ax) if len(drawn) > 1 or first.benchmark else None
-    return finished(
-        ax,
-        title,
-        legend=legend,
-        xlabel=first.parameter,
-        ylabel=f"speedup ({asked}), each bound at {100 * (1 - first.alpha):.10g} %",
-    )
+    ylabel = _axis(candidate, first.inputs[0].comparison, "up")
+    return finished(ax, title, legend=legend, xlabel=first.parameter, ylabel=ylabel)

@@ -28,7 +28,14 @@ from speedproof.protocols.checks import (
     steadiness,
 )
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.units import LEAST_SESSIONS, Summary, matched_pair, summarise_all, units_of
+from speedproof.protocols.units import (
+    LEAST_SESSIONS,
+    Summary,
+    compared,
+    matched_pair,
+    summarise_all,
+    units_of,
+)
 from speedproof.stats.ranks import PooledOrder, ascending, pooled_order
 from speedproof.stats.scaling import with_headroom
 
@@ -42,11 +49,6 @@ UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
 _LARGE = 1e307
 _FEW_VALUES = 1 << 17  # which pairs may keep twice more while they are asked
-_MATCHED = Note(
-    Assumption.NESTING,
-    "processes give different numbers of values: those at the last places that all have were compared",
-    held=True,
-)
 
 
 class Rules(Struct, frozen=True):
@@ -241,7 +243,7 @@ class PreparedPairs:
         parts = [
             (
                 same_values(pair.reference, pair.candidate),
-                [_MATCHED] if cut is not pair else [],
+                [Note(Assumption.NESTING, compared(pair), held=True)] if cut is not pair else [],
                 of_runs(pair.reference, x, "X", other_nested=pair.candidate.nested, least=of_x),
                 of_runs(pair.candidate, y, "Y", other_nested=pair.reference.nested, least=of_y),
             )

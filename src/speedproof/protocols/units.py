@@ -40,14 +40,31 @@ def matched(samples: Sequence[Sample]) -> Sequence[Sample]:
     nobody can show. An even number of them, as values may alternate between two states. Values of which no process
     is known have no places and stay, as do those of one process a side, each of which is a unit.
     """
-    if not any(sample.nested and sample.process_count > 1 for sample in samples):
+    places = _last_of_all(samples)
+    if places is None:
         return samples
+    return [s if s.groups is None else _at(s, s.groups.between(*places)) for s in samples]
+
+
+def _last_of_all(samples: Sequence[Sample]) -> tuple[int, int] | None:
+    """From which place to which :func:`matched` takes values; None where it takes all."""
+    if not any(sample.nested and sample.process_count > 1 for sample in samples):
+        return None
     extents = [sample.groups.extent for sample in samples if sample.groups is not None]
     few = min(least for least, _ in extents)
     if max(most for _, most in extents) == few:
-        return samples
-    begin = few % 2 if few > 1 else 0
-    return [s if s.groups is None else _at(s, s.groups.between(begin, few)) for s in samples]
+        return None
+    return few % 2 if few > 1 else 0, few
+
+
+def compared(pair: Pair) -> str:
+    """Which values of each process are compared, in a clause; empty where all are."""
+    places = _last_of_all((pair.reference, pair.candidate))
+    if places is None:
+        return ""
+    begin, end = places[0] + 1, places[1]
+    which = f"values {begin} to {end}" if end > begin else f"value {end}"
+    return f"{which} of each process {'were' if end > begin else 'was'} compared, as some have only {end}"
 
 
 def matched_pair(pair: Pair) -> Pair:

@@ -81,7 +81,7 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
 
 def _change(c: Comparison) -> Cell:
     flag = " !" if c.undermining or words.marked(c) else ""
-    style, change = words.STYLES[c.verdict], words.change(c)
+    style, change = words.style(c), words.change(c)
     if c.quantity == "probability":
         return Cell(f"{words.wins(c)}{flag}", style)
     if not c.test:
@@ -224,4 +224,4 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
         # Another test than the headline's, so another bound of the same chance
         if c.quantity == "probability":
             sentence = f"By this test {sentence[0].lower()}{sentence[1:]}"
-        yield Text(f"  {sentence}.", words.STYLES[c.verdict])
+        yield Text(f"  {sentence}.", words.style(c))

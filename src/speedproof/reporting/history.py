@@ -197,6 +197,7 @@ def _next_step(result: AlarmAnswer) -> Iterator[str]:
 def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> Row:
     key = result.known[alarm.track.series].key
     times, word, style = size_of(alarm, key.metric, result.slower(alarm))
+    style = style if alarm.confirmed else "dim"
     name = of_what(key.benchmark, key.metric)
     return Row.of(
         brief_commit(alarm.bad.sha),

@@ -41,7 +41,7 @@ from speedproof.stats.scaling import median
 if TYPE_CHECKING:
     from speedproof.corpus.hpt import OverBenchmarks
 
-_STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "warning"}
+_STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "strong"}
 _TITLE, _NAME = 14, 24
 _TOGETHER = 2048  # comparisons
 _SURE = 0.95  # the confidence that is usually asked
@@ -163,7 +163,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
                 f" Confidence that {new} is better: {_floored(1 - result.pvalue_candidate)}; "
                 f"that {old} is better: {_floored(1 - result.pvalue_reference)}."
             )
-        style: Style = "warning" if shaken or result.confidence < _SURE else _STYLES[result.winner]
+        style: Style = "strong" if shaken or result.confidence < _SURE else _STYLES[result.winner]
         first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
         tests = f" Tests: {result.method}." if details else ""
         notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
@@ -219,9 +219,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             better, kind = ("tie", "ties") if b.winner is Winner.TIE else (f"{winner} {by}", winner)
             sides = values([median(x.values), median(y.values)], x.unit)
             p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
-            best = Cell(better, _STYLES[b.winner])
             rows.append(
-                Row.of(named(b.benchmark), *sides, best, p, name=b.benchmark, message=better, kind=kind)
+                Row.of(named(b.benchmark), *sides, better, p, name=b.benchmark, message=better, kind=kind)
             )
         columns = (column, *right(*names), Column("better score"), *right("p", drop=1))
         return Table.of(

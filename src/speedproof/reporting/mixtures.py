@@ -368,7 +368,7 @@ def _change(c: ModeComparison) -> str:
     """What became of the modes, in a few words."""
     if c.undermining:
         return f"no claim: {c.undermining[0].violated}"
-    counts = (("went", len(c.vanished)), ("came", len(c.appeared)))
+    counts = (("vanished", len(c.vanished)), ("appeared", len(c.appeared)))
     parts = [f"{n} {what}" for what, n in counts if n]
     parts += ["moved"] if c.moved and not parts else []
     parts += ["other shares"] if c.reweighted else []

@@ -53,6 +53,11 @@ class BenchmarkRanking(Struct, frozen=True):
         """Which version to run, in a sentence."""
         return advice(self.ranking, shaken=self.machine is not None)
 
+    @property
+    def proven(self) -> bool:
+        """Whether the first place on a single run is."""
+        return bool(self.ranking.winner) and not self.ranking.undermined and self.machine is None
+
     def as_record(self) -> dict[str, object]:
         """As in JSON."""
         return {
@@ -101,10 +106,9 @@ def report(
 
 
 def _benchmark(one: BenchmarkRanking) -> Report:
-    sure = one.ranking.winner and not one.ranking.undermined and one.machine is None
     return Report(
         f"{one.key.benchmark}: {one.key.metric}",
-        (Text(one.advice, "good" if sure else "warning"),),
+        (Text(one.advice, "good" if one.proven else "strong"),),
         (_places(one, one.key.benchmark),),
         tuple(_separation(one.ranking)),
     )
@@ -197,7 +201,7 @@ def _matrix(
         if first:
             brief, kind = f"{names[first]} wins {case_share(best.chance.value)}", f"with {names[first]} first"
             least = f"{brief} (at least {case_share(best.chance.low, -1)}){mark}"
-            wins = Cell(least, "good", (f"{brief}{mark}",))
+            wins = Cell(least, "good" if one.proven else "dim", (f"{brief}{mark}",))
         shown = values([medians.get(v, math.nan) for v in versions], one.unit)
         rows.append(Row.of(named(name), *shown, wins, name=name, message=wins.text, kind=kind))
     columns = (

@@ -99,9 +99,7 @@ class Voice(Struct, frozen=True):
 
     def bands(self, counts: Mapping[Verdict, Sequence[int]]) -> Table:
         """How many are proven to have changed by how much."""
-        rows = (
-            Row.of(Cell(self.kinds[v], words.STYLES[v]), *map(str, numbers)) for v, numbers in counts.items()
-        )
+        rows = (Row.of(self.kinds[v], *map(str, numbers)) for v, numbers in counts.items())
         return Table.of((Column(f"{self.shown} by"), *right(*_BANDS)), rows)
 
     @staticmethod
@@ -118,7 +116,7 @@ class Voice(Struct, frozen=True):
     @property
     def columns(self) -> tuple[Column, ...]:
         """After the times: what changed, by how much at least, and what speaks against it."""
-        return Column("change"), Column(f"{self.shown} at least", brief=self.shown), Column("")
+        return Column("change"), Column(self.shown), Column("")
 
     def row(self, head: Comparison, names: Sequence[Cell | str], answers: Sequence[Comparison] = ()) -> Row:
         """An answer, with the other answers about the same benchmark that may contradict it."""
@@ -144,7 +142,7 @@ class Voice(Struct, frozen=True):
         )
 
     def _change(self, head: Comparison) -> tuple[Cell, Cell]:
-        style, certified = words.STYLES[head.verdict], head.certified
+        style, certified = words.style(head), head.certified
         if head.quantity == "probability":
             return Cell(words.wins(head), style, spans=True), Cell("")
         if head.verdict in words.CHANGED:

@@ -116,9 +116,10 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
     """One benchmark: a sentence, both sides in numbers, the chance of a faster run."""
     called = words.named(head, *spoken([result.reference, result.candidate]))
     answer = f"{words.metric_first(result.metric)}{words.verdict(called, result.margin)}"
+    style = words.style(head)
     return Report(
         "",
-        (Text(answer, words.STYLES[head.verdict] or "strong", words.proof(called)),),
+        (Text(answer, style if style in ("good", "bad") else "strong", words.proof(called)),),
         (_sides(called, voice, result.comparisons),),
         tuple(_beside(result, called)),
         ("Why: --explain", "Page: --html report.html"),

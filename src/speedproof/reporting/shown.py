@@ -92,7 +92,7 @@ def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | No
     if write is not None:
         from speedproof.reporting.stored import Context
 
-        return write(replace(result.written(), context=Context.of("import speedproof")), ending)
+        return write(replace(result.written(), context=Context.of("")), ending)
     if ending == ".json" and hasattr(result, "to_json"):
         return str(result.to_json())
     return f"{result}\n"

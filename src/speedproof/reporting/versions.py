@@ -250,7 +250,7 @@ def _of_one(of: _Versions) -> Table:
 
 def _change(head: Comparison) -> tuple[Cell, str]:
     if head.verdict in words.CHANGED:
-        change = Cell(words.change(head), words.STYLES[head.verdict], speedup=head.certified)
+        change = Cell(words.change(head), words.style(head), speedup=head.certified)
         return change, f"{words.at_least(words.effect(head).bound)} {words.marked(head)}".rstrip()
     brief = words.whys(head)[1] if head.verdict is Verdict.UNDECIDED else ""
     return Cell(words.change(head), "dim"), f"({brief})" if brief else ""
@@ -277,7 +277,7 @@ def _cell(c: Comparison | None, median: str) -> Cell:
         return Cell(brief, shorter=(brief,))
     effect = words.effect(c)
     full = f"{brief} {factor(effect.ratio) if effect.ratio >= 1 else effect.word}"
-    return Cell(full, words.STYLES[c.verdict], (brief,))
+    return Cell(full, words.style(c), (brief,))
 
 
 def _said(answers: Mapping[str, Comparison]) -> dict[str, Any]:

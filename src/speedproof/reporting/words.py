@@ -32,8 +32,9 @@ STYLES: dict[Verdict, Style] = {
     Verdict.FASTER: "good",
     Verdict.SLOWER: "bad",
     Verdict.EQUIVALENT: "",
-    Verdict.UNDECIDED: "warning",
+    Verdict.UNDECIDED: "dim",
 }
+"""Of what is proven: what is only shown is as grey as what is undecided."""
 
 
 PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
@@ -123,6 +124,11 @@ def marked(result: Comparison) -> str:
     return "" if result.verdict is result.proven_verdict else "!"
 
 
+def style(result: Comparison) -> Style:
+    """How a verdict is coloured: green and red are proven."""
+    return STYLES[result.proven_verdict]
+
+
 def at_least(bound: float) -> str:
     """A proven factor, rounded down: ``"1.13x"``; words where it is no more than 1, or none is known."""
     return factor(bound, -1) if bound > ONE else "size not proven"
@@ -193,9 +199,9 @@ def proof(result: Comparison) -> str:
     confidence = f"{level(1 - result.alpha)} confidence"
     if result.verdict is Verdict.UNDECIDED:
         return needs(result)
-    if result.quantity == "probability":
-        return confidence
     shown = "proven" if result.proven else "shown, not proven"
+    if result.quantity == "probability":
+        return f"{shown} ({confidence})"
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     size = effect(result)

@@ -21,7 +21,7 @@ def write(reported: Reported, target: str) -> str:
     context = reported.context
     made = ", ".join(f"{name} {version}" for name, version in context.versions.items()) if context else ""
     return render(
-        *reported.reports, marker="speedproof", made=f"{context.command} ({made})" if context else ""
+        *reported.reports, marker="speedproof", made=f"{context.command} ({made})".strip() if context else ""
     )
 
 

@@ -131,12 +131,13 @@ def _anchor(name: str, taken: set[str], escape: Callable[[str], str]) -> str:
 
 
 def _said(reports: Sequence[Report]) -> Iterator[str]:
-    """What may need to be explained: titles, cells and the answers, unless these deny that it is proven."""
+    """What may need to be explained: answers, titles in brackets, and the marks of cells."""
     for report in reports:
-        yield from (f"{t.text} {t.aside}".replace("not proven", "") for t in report.headline[:1])
+        yield from (f"{t.text} {t.aside}" for t in report.headline[:1])
         for table in report.tables:
-            yield from (column.title for column in table.columns)
-            yield from (cell.text for row in table.rows for cell in row.cells)
+            yield from (f"[{column.title}]" for column in table.columns)
+            texts = [cell.text for row in table.rows for cell in row.cells]
+            yield from (mark for mark in ("undecided", "!") if any(mark in text for text in texts))
 
 
 def _hash(text: str) -> str:

@@ -19,7 +19,7 @@
     element.append(...children);
     return element;
   }
-  const badge = (verdict) => html("span", { class: "badge " + verdict }, verdict);
+  const badge = (verdict, proven) => html("span", { class: "badge " + proven }, verdict);
   const scale = (low, high, from, to) => (value) => // what lies beyond an end is drawn at it
     high > low ? from + (Math.min(Math.max(value - low, 0), high - low) / (high - low)) * (to - from) : (from + to) / 2;
   const SIDES = ["x", "y"];
@@ -199,7 +199,7 @@
       table("Tests", ["Protocol", "Test", "p, faster", "p, slower"], tests.map(line)),
       table("Both sides in numbers", ["", "Version", "Values", "Median", "Mean", "Minimum", "Maximum", "Standard deviation", "MAD"], found.summary.map(line))]);
     const cell = html("td", {}, html("ul", { class: "verdicts" },
-      ...found.said.map(([verdict, text]) => html("li", {}, badge(verdict), " ", text))), holder);
+      ...found.said.map(([verdict, proven, text]) => html("li", {}, badge(verdict, proven), " ", text))), holder);
     return html("tr", { class: "panel" }, cell);
   }
 

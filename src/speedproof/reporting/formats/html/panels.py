@@ -18,7 +18,7 @@ from speedproof.data.suite import Pair, Suite
 from speedproof.data.units import Direction, format_value, format_values
 from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.units import Summary, typical_units
+from speedproof.protocols.units import Summary, compared, typical_units
 from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import plural, pvalue, values
 from speedproof.reporting.words import named, proof, verdict
@@ -64,7 +64,11 @@ def _panel(
     shifts = len(result.benchmarks) <= _MOST_SHIFTS
     return {
         "said": [
-            [c.verdict.value, "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " (")]
+            [
+                c.verdict.value,
+                c.proven_verdict.value,
+                "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " ("),
+            ]
             for c in comparisons
         ],
         "labels": [old, new],
@@ -155,7 +159,9 @@ def _independent(pair: Pair, nested: str) -> tuple[Pair, str, str]:
         else "process"
     )
     counts = " and ".join(f"{m.n} values in {u.n}" for u, m in zip(used, measured, strict=True))
-    return replace(pair, reference=x, candidate=y), unit, f"Each point is the median of a {unit} ({counts})."
+    which = f"; {kept}" if (kept := compared(pair)) else ""
+    pooled_as = f"Each point is the median of a {unit} ({counts}{which})."
+    return replace(pair, reference=x, candidate=y), unit, pooled_as
 
 
 def _drawn(pair: Pair, unit: str, pooled_as: str, most: int) -> dict[str, Any]:
