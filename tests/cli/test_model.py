@@ -160,7 +160,7 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     assert found["observations"] is None
     code, _, err = speedproof("model", *files, "--unit", "s", "--below", "11MB", "--bootstrap", "0")
     assert code == 2
-    assert "not in B" in err
+    assert "in B, and the values of old are in s" in err
 
 
 def test_observations_of_each_component(tmp_path: Path) -> None:

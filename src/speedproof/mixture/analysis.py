@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
-from speedproof.errors import UsageError
 from speedproof.mixture.fitting import MixtureFit, fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
@@ -183,21 +182,20 @@ def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:
     return Answered(
         [(p, float(model.ppf(p))) for p in asked.quantiles],
         [quantile_limits(units.values, p, LIMITS_RISK) for p in asked.quantiles],
-        [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
+        [(v, float(model.cdf(v))) for v, _ in asked.below],
         [part.tolist() for part in model.clusters(sample.values)] if asked.observations else None,
     )
 
 
 def indices(asked: Questions, models: Models) -> list[Indices | None]:
     """I1 to I4 of each version of each benchmark, where they are asked for."""
-    delta, unit = asked.delta
-    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
+    if not asked.metrics:
         return [None] * len(models)
     of: dict[tuple[Key, str], Indices] = {}
     for key in dict.fromkeys(key for key, *_ in models):
         group = [m for m in models if m[0] == key]
         values, mixtures = [s.values for _, _, s, _ in group], [_model_of(a) for *_, a in group]
-        both = compare(values, delta=delta), compare(mixtures, delta=delta)
+        both = tuple(compare(forms, delta=asked.delta[0]) for forms in (values, mixtures))
         gaps, below, least = (
             np.stack(forms, axis=-1).tolist()
             for forms in zip(*((form.gaps, form.below, form.least) for form in both), strict=True)
@@ -214,14 +212,6 @@ def indices(asked: Questions, models: Models) -> list[Indices | None]:
 
 def _model_of(a: Analysis) -> MixtureModel:
     return MixtureModel(*zip(*((c.weight, c.mean, c.sd) for c in a.components), strict=True))
-
-
-def _fits(unit: str, sample: Sample) -> bool:
-    if unit in ("", sample.unit):
-        return True
-    raise UsageError(
-        f"the values of {sample.label or 'a sample'} are in {sample.unit or 'no unit'}, not in {unit}"
-    )
 
 
 _STEPS = 60
