@@ -160,7 +160,9 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         tests = f" Tests: {result.method}." if details else ""
         notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
         notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
-        sections = [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
+        sections = (
+            [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
+        )
         if details or self.speedups:
             sections.append(_claims(self.claims, old, new, shaken=shaken))
         table = self._benchmarks(everything=everything)
