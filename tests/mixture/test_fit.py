@@ -130,7 +130,7 @@ def test_true_parameters_are_found() -> None:
 
 @pytest.mark.parametrize(("values", "message"), [
     ([], "at least two values, not 0"), ([1.0], "at least two values, not 1"),
-    ([2.5] * 40, "all 40 values equal 2.5"), ([1.0, np.nan, 2.0], "finite"), ([1.0, np.inf], "finite"),
+    ([2.5] * 40, "all 40 values are equal"), ([1.0, np.nan, 2.0], "finite"), ([1.0, np.inf], "finite"),
     ([-1.7e308, 1.7e308], "range of floating-point"),
 ])  # fmt: skip
 def test_what_cannot_be_fitted_says_why(values: list[float], message: str) -> None:

@@ -130,7 +130,7 @@ def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[st
 
 
 def test_versions_come_in_the_order_of_the_ranking_with_what_it_leaves_open() -> None:
-    """Drifting runs prove a difference at 5 %, which no joint risk of many claims allows: the sheet says of which."""
+    """Drifting runs prove a difference at 5 %, too little for many claims together: the sheet says which."""
     compared = sp.compare_suite(sp.read(GCC[0]))
     (ranking,) = compared.rankings.values()
     (report,) = compared.reports()

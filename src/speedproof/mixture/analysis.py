@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
-from speedproof.mixture.fitting import MixtureFit, fit
+from speedproof.mixture.fitting import LEAST, MixtureFit, fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.metrics import compare
@@ -79,7 +79,9 @@ def analyse(
     brief = fast and not compatible
     fitted = fit(x, components=components, K_max=K_max, compatible=compatible, fast=brief)
     test = None
-    if N > 0 and components is None and not used.nested:
+    # Any two values lie equally far from their normal distribution.
+    tests = N if components is None and not used.nested and x.size >= LEAST else 0
+    if tests:
         drawn, some, of_some = None, x, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
@@ -112,7 +114,7 @@ def analyse(
     )  # fmt: skip
     analysis = _in_unit(analysis, shift) if shift else analysis
     if others:
-        tests, some = (N if components is None and not used.nested else 0), used.values
+        some = used.values
         if tests and some.size > MOST_TESTED:
             some = np.random.default_rng(seed).choice(some, MOST_TESTED, replace=False)
         analysis = replace(analysis, families=families(used.values, N=tests, seed=seed, tested=some))

@@ -240,7 +240,7 @@ def standardise(values: ArrayLike) -> tuple[FloatArray, float, float]:
         raise DataError("a mixture needs finite values")
     spread = float(x[-1]) - float(x[0])
     if spread == 0.0:
-        raise DataError(f"all {x.size} values equal {x[0]:g}: a constant sample has no mixture")
+        raise DataError(f"all {x.size} values are equal: a constant sample has no mixture")
     if not isfinite(spread):
         raise DataError("the values span more than the range of floating-point numbers")
     # Differences from the smallest value, over the range: exact where a mean of large values is not.

@@ -150,10 +150,11 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE)
         )
         shaken = machine is not None
+        confident = [_floored(1 - p) for p in (result.pvalue_candidate, result.pvalue_reference)]
         counted = (
             f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
-            f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. Confidence that {new} is better: "
-            f"{_floored(1 - result.pvalue_candidate)}; that {old} is better: {_floored(1 - result.pvalue_reference)}."
+            f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. "
+            f"Confidence that {new} is better: {confident[0]}; that {old} is better: {confident[1]}."
         )
         style: Style = "warning" if shaken or result.confidence < _SURE else _STYLES[result.winner]
         first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
