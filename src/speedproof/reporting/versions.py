@@ -171,7 +171,8 @@ def _answer(of: _Versions) -> Text:
     metric = words.metric_first(of.first.metric)
     if of.ranking is None:
         asked = voice.asked(of.first.protocol, of.first.alpha)
-        return Text(f"{metric}{plural(len(of.results), 'candidate')} against {reference}", "strong", asked)
+        counted = words.counted(words.counts_of(of.heads.values()), voice.kinds)
+        return Text(f"{metric}{counted} comparisons with {reference}", "strong", asked)
     ranking, over = of.ranking, len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
     what = f"places at a joint risk of {percent(ranking.alpha)}"
