@@ -125,7 +125,7 @@ def suite() -> sp.Suite:
         (lambda s: sp_.hpt(s, speedups=[0.0]), "speedups=0.0: expected factors"),
         (lambda s: sp_.hpt(s, speedups=[math.inf]), "speedups=inf: expected factors"),
         (lambda s: sp_.hpt(s, speedups=[math.nan]), "speedups=nan: expected factors"),
-        (lambda s: sp_.model(s, below="12ms"), "below='12ms': expected a list of texts"),
+        (lambda s: sp_.model(s, below="12ms"), "below='12ms': expected a list"),
         (lambda s: sp_.model(s, quantiles=[2]), "do you mean 2%"),
         (lambda s: sp_.model(s, bootstrap=-1), "bootstrap=-1"),
         (lambda s: sp_.remarks(3), "expected a suite"),

@@ -116,9 +116,9 @@ def model(
     seed: int = 0,
     jobs: int = 1,
     quantiles: Sequence[float] = (),
-    below: Sequence[str] = (),
+    below: Sequence[str | float] = (),
     metrics: bool = False,
-    delta: str = "0",
+    delta: str | float = 0.0,
     observations: bool = False,
     done: Callable[[], None] = no_step,
 ) -> ModelResult:
@@ -159,11 +159,11 @@ def model(
         Threads; the answer does not depend on them.
     quantiles : sequence of float
         Probabilities whose quantiles are wanted.
-    below : sequence of str
+    below : sequence of str or float
         Values in the unit of the samples, such as "12ms", whose P[X <= value] is wanted.
     metrics : bool
         Compare the versions of each benchmark by I1 to I4, of the samples and of the mixtures.
-    delta : str
+    delta : str or float
         Head start in I2 = P[X < Y + delta], in the unit of the samples.
     observations : bool
         List the values of each component.
@@ -200,7 +200,7 @@ def model(
         undersampling = proportion_given("undersampling", undersampling, "0.9", share)
     quantiles = [proportion_given("quantiles", p, "0.99") for p in quantiles]
     samples = list(suite.samples.items())
-    values = [_in_unit(text, [sample for _, sample in samples]) for text in (delta, *below)]
+    values = [_in_unit(text, [sample for _, sample in samples]) for text in map(str, (delta, *below))]
     asked = Questions(tuple(quantiles), tuple(values[1:]), metrics, values[0], observations)
     inner = jobs if len(samples) == 1 else 1
 

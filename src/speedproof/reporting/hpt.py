@@ -198,8 +198,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             x, y = medians[b.benchmark] = [median(side.values) for side in units]
             # The ratio of the medians that stand beside it, the winner's over the other's
             candidate_first = pair.reference.higher_is_better == (b.winner is Winner.CANDIDATE)
-            given = result.scores == AS_GIVEN
-            sizes[b.benchmark] = abs(b.difference) if given else y / x if candidate_first else x / y
+            scores = result.scores == AS_GIVEN or b.winner is Winner.TIE
+            sizes[b.benchmark] = abs(b.difference) if scores else y / x if candidate_first else x / y
         for b in sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -sizes[b.benchmark])):
             winner, size = shown[b.winner], sizes[b.benchmark]
             by = f"by {size:.3g}" if result.scores == AS_GIVEN else factor(size)

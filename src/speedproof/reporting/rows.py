@@ -103,7 +103,7 @@ class Voice(Struct, frozen=True):
         rows = (
             Row.of(Cell(self.kinds[v], words.STYLES[v]), *map(str, numbers)) for v, numbers in counts.items()
         )
-        return Table.of((Column(f"{self.shown} by"), *right(*_BANDS)), rows)
+        return Table.of((Column(f"{self.shown} change"), *right(*_BANDS)), rows)
 
     @staticmethod
     def banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
