@@ -47,7 +47,7 @@ class Racer:
         confidence: float | str = 0.99,
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
-        max_time: float | None = None,
+        max_time: float | str | None = None,
         seed: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> RaceResult:

@@ -1,6 +1,7 @@
 """``import speedproof as sp``: what a user of Python meets."""
 
 import contextlib
+import csv
 import inspect
 import itertools
 import json
@@ -9,6 +10,7 @@ import pydoc
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from enum import Enum
 from importlib import import_module
 from pathlib import Path
@@ -160,7 +162,7 @@ def test_files_may_be_a_list_and_a_risk_is_told_as_its_complement() -> None:
     files = ["O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json"]
     assert sp.read(files) == sp.read(*files)
     untyped: Any = sp.compare
-    with pytest.raises(sp.SpeedproofError, match=r"alpha=0\.1: give its complement, confidence=0\.95"):
+    with pytest.raises(sp.SpeedproofError, match=r"alpha=0\.1: give its complement, confidence=1 - 0\.1$"):
         untyped(*pair(), alpha=0.1)
 
 
@@ -374,3 +376,25 @@ def test_every_result_is_told_in_full(tmp_path: Path) -> None:
     for result in (sp.hpt(suite), race):
         sp.report(result, tmp_path / "out.json")
         jsonschema.validate(json.loads((tmp_path / "out.json").read_text(encoding="utf-8")), schema)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        pytest.param(lambda suite: sp.compare(*pair()), id="compare"),
+        pytest.param(lambda suite: sp.compare_suite(suite), id="suite"),
+        pytest.param(lambda suite: sp.hpt(suite), id="hpt"),
+        pytest.param(lambda suite: sp.model(suite, bootstrap=0), id="model"),
+        pytest.param(
+            lambda suite: sp.speedup_test("tests/data/speedup_test_tool/plain.csv"), id="speedup test"
+        ),
+    ],
+)
+def test_a_frame_holds_what_a_csv_holds(result: Callable[[sp.Suite], Any], tmp_path: Path) -> None:
+    made = result(sp.read(O2, O3))
+    sp.report(made, tmp_path / "out.csv")
+    header, *rows = csv.reader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines())
+    frame = made.to_frame("pyarrow")
+    assert [*dict.fromkeys(header)] == [name for name in frame.column_names if name in header]
+    assert (frame.num_columns, frame.num_rows) == (len(header), len(rows))
+    assert [str(v) for v in frame.column(0).to_pylist()] == [row[0] for row in rows]

@@ -113,7 +113,7 @@ def test_cells_are_raced() -> None:
         ("", "a", "separate"),
         ("speed=1", "a\n---\nb", "options are"),
         ("margin=x", "1\n---\n2", "margin='x' is not a number"),
-        ("max_time=x", "1\n---\n2", "a number of seconds"),
+        ("max_time=x", "1\n---\n2", "give seconds"),
     ):
         with pytest.raises(sp.SpeedproofError, match=message):
             race_cell(line, cell, {})

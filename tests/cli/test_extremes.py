@@ -226,17 +226,21 @@ def test_no_picture_shows_what_is_no_number(
     assert answered > 2
 
 
-@pytest.mark.parametrize("given", ["5e-324", "1e-308"])
-def test_a_level_or_precision_of_nothing(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("given", "why"), [("5e-324", "below 1e-09"), ("1e-308", "below 1e-09"), ("95", "mean 95%?")]
+)
+def test_a_level_or_precision_that_is_none(
+    given: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What no test supports is refused once, where it is read, on the command line as in a configuration."""
     monkeypatch.chdir(tmp_path)
     write_odd(tmp_path)
     Path("c.csv").write_text(f"Name,Sample1,Sample2,ConfLevel,Coef\na,plain.txt,zeros.txt,{given},1\n")
     for option in ("--confidence", "--precision"):
         code, _, err = speedproof("suite", "c.csv", option, given)
-        assert (code, "below 1e-09" in err) == (2, True)
-    code, out, _ = speedproof("suite", "c.csv", "--details")
-    assert (code, f"ConfLevel '{given}' lies below 1e-09" in out) == (0, True)
+        assert (code, why in err) == (2, True)
+    code, _, err = speedproof("suite", "c.csv")
+    assert (code, f"a: ConfLevel '{given}' " in err, why in err) == (2, True, True)
 
 
 def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -160,7 +160,7 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     assert found["observations"] is None
     code, _, err = speedproof("model", *files, "--unit", "s", "--below", "11MB", "--bootstrap", "0")
     assert code == 2
-    assert "not in B" in err
+    assert "in B, and the values of old are in s" in err
 
 
 def test_observations_of_each_component(tmp_path: Path) -> None:
@@ -210,3 +210,15 @@ def test_samples_of_a_file_are_chosen_and_told_together(bimodal: str) -> None:
     assert "every peak of the density (VARCORE's I4)." in speedproof(*words, "--compatible")[1]
     code, _, err = speedproof(*words, "--only", "d")
     assert (code, "no benchmark matches" in err) == (2, True)
+
+
+def test_the_parameters_of_families_are_told(tmp_path: Path) -> None:
+    """Those of the log-normal are the moments of the logarithms; of two values nothing can be tested."""
+    x = np.random.default_rng(2).lognormal(2.0, 0.4, 80)
+    asked = ("--unit", "ms", "--family", "auto")
+    _, out, _ = speedproof("model", write(tmp_path / "times.txt", x), *asked, "--bootstrap", "0")
+    logs = np.log(x)
+    assert f"median {np.exp(logs.mean()):.3g} ms, sigma {logs.std():.3g}" in out
+    _, out, _ = speedproof("model", write(tmp_path / "two.txt", np.array([1.0, 1.1])), *asked)
+    assert "fit not tested" in out
+    assert "p =" not in out

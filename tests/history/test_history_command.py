@@ -1040,7 +1040,7 @@ def test_author_and_subject_go_before_what_is_unsure(repository: Path) -> None:
     anonymous = replace(unsure, commit=replace(unsure.commit, author="", subject=""))
     full, brief = (overview(replace(found, changes=(change,))) for change in (unsure, anonymous))
     enough = next(width for width in range(60, 200) if "no room" not in render(brief, width))
-    assert "(no room for: subject, author)" in render(full, enough)
+    assert "(no room for: subject, author;" in render(full, enough)
 
 
 def test_what_left_the_branch_is_told(tmp_path: Path) -> None:

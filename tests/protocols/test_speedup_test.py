@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
 from speedproof.protocols.aggregates import LOCATIONS, locate
@@ -145,6 +146,25 @@ def test_without_weights_of_all_benchmarks_they_weigh_the_same(weights: list[flo
     assert found.weighting == "equal"
     assert found.overall["mean"].speedup == pytest.approx(4 / 3)
     assert bool(found.remarks) == (weights != [None, None])
+
+
+def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Oracle) -> None:
+    """One rule withholds the bounds of samples that differ by more than a shift, in both."""
+    withheld = 0
+    for case in oracle("pairs")["cases"]:
+        both = arrays(case)
+        if min(values.min() for values in both) <= 0.0:
+            continue
+        x, y = (Sample(values, "s") for values in both)
+        row = report_suite([Entry("f", x, y)], Rules(), alpha=0.05, precision=0.05, original=False).rows[0]
+        compared = sp.compare(x, y).median
+        bounds = row.median.bounds
+        assert (bounds is None) == (not compared.test)
+        if bounds is not None:
+            proven = compared.certified
+            assert (bounds.low, bounds.high) == pytest.approx((proven.low, proven.high), nan_ok=True)
+            withheld += math.isnan(bounds.low)
+    assert withheld
 
 
 def test_no_speedup_over_zero() -> None:

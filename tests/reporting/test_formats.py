@@ -250,7 +250,7 @@ def test_hostile_names_are_text(hostile: Made) -> None:
             assert t.type not in ("link_open", "image")
             if t.type in ("html_inline", "html_block"):
                 found.add(t.content.strip())
-    allowed = r"<details><summary>[\w ]+</summary>|</details>|<sub>|</sub>|<!-- [\w. -]*-->"
+    allowed = r"<details><summary>[\w ()'-]+</summary>|</details>|<sub>|</sub>|<!-- [\w. -]*-->"
     assert all(re.fullmatch(allowed, tag) for tag in found), found
     outside = re.sub(r"(`+).*?\1", "", text)
     assert re.search(r"[@#](?!<!-- -->)[\w]", outside) is None

@@ -114,7 +114,7 @@ def test_hpt_tells_of_the_drift_that_a_comparison_tells_of() -> None:
 def test_a_column_without_title_is_not_named() -> None:
     columns = (Column("a"), Column("", drop=2), Column("b", drop=1))
     table = Table.of(columns, iter([(Cell("x" * 30), Cell("y" * 30), Cell("z" * 30))]))
-    assert "(no room for: b)" in render(Sheet("", (), (table,)), 40)
+    assert "(no room for: b; COLUMNS=80 makes room)" in render(Sheet("", (), (table,)), 40)
 
 
 def test_all_medians_have_as_many_digits(tmp_path: Path) -> None:

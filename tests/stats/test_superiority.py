@@ -359,6 +359,19 @@ def test_steps_of_few_runs_count_at_their_own_side(n: int, m: int, steps: tuple[
             assert float(found.pvalue_less) == pytest.approx(smaller(below, one[1]), rel=1e-9)
 
 
+@pytest.mark.parametrize(("n", "m"), [(4, 4), (4, 9), (5, 6), (12, 12)])
+def test_what_proves_the_ratio_proves_the_chance(n: int, m: int) -> None:
+    """A typical ratio is above 1 where the chance of X > Y is above one half: one null hypothesis, one answer."""
+    rng = np.random.default_rng([3, n, m])
+    x, y = rng.normal(11.0, 1.0, (500, n)), rng.normal(10.0, 1.0, (500, m))
+    for alpha in (0.1, 0.05, 0.02):
+        for found in (typical_ratio(x, y, alpha), typical_ratio(y, x, alpha)):
+            faster, slower = found.pvalue <= alpha, found.pvalue_less <= alpha
+            assert (faster | slower).any()
+            assert ((found.chance_low > 0.5) == faster).all()
+            assert ((found.chance_high < 0.5) == slower).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("factors", [(1.0, 1.0), (2.0, 1.5), (1.0, 3.0)])
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (5, 5), (4, 8), (9, 14), (11, 12)])
@@ -375,7 +388,7 @@ def test_the_chance_takes_the_quantile_of_the_test(n: int, m: int, factors: tupl
         for row, (a, b) in enumerate(draws):
             sums = sums_of(a, b)
             _, se, df, _ = naive(sums, n, m, exactly, Fraction(0))
-            chance, enough = float(sums[0]) / (n * m), 0.5 ** min(n, m) <= alpha
+            chance, enough = float(sums[0]) / (n * m), min(n, m) >= 4 or 0.5 ** min(n, m) <= alpha
             verdicts = [
                 np.array([bool(p[row] <= alpha) and enough]) for p in (found.pvalue, found.pvalue_less)
             ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -178,19 +177,6 @@ def floor_of(store: str | os.PathLike[str] | None) -> NoiseFloor | None:
             "known; measure one again and add it with 'speedproof history add FILE --commit REV'"
         )
     return floor
-
-
-def callable_given(given: Any) -> None:
-    """Refuse what cannot be called, or runs nothing when it is."""
-    if not callable(given):
-        raise UsageError(
-            f"a race is between functions, not {given!r}: sp.race(old, new); commands are sp.measure's"
-        )
-    if any(never(given) for never in (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)):
-        raise UsageError(
-            f"{getattr(given, '__name__', given)}: a call of it runs nothing yet; race functions that run it to "
-            "its end"
-        )
 
 
 _SHOWN = 5

@@ -178,7 +178,8 @@ class History:
         Raises
         ------
         SpeedproofError
-            A file that cannot be read, a commit that cannot be named, a unit that differs from the store's.
+            A file that cannot be read, a commit that cannot be named, a metric of a benchmark
+            that the store holds in another unit.
         """
         commit, path, version = named_commit(os.fspath(path), commit)
         asked: dict[str, Any] = {

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
@@ -112,9 +113,9 @@ def model(
     seed: int = 0,
     jobs: int = 1,
     quantiles: Sequence[float] = (),
-    below: Sequence[str] = (),
+    below: Sequence[str | float] = (),
     metrics: bool = False,
-    delta: str = "0",
+    delta: str | float = 0.0,
     observations: bool = False,
     done: Callable[[], None] = no_step,
 ) -> ModelResult:
@@ -155,12 +156,12 @@ def model(
         Threads; the answer does not depend on them.
     quantiles : sequence of float
         Probabilities whose quantiles are wanted.
-    below : sequence of str
-        Values with unit, such as "12ms", whose P[X <= value] is wanted.
+    below : sequence of str or float
+        Values in the unit of the samples, such as "12ms", whose P[X <= value] is wanted.
     metrics : bool
         Compare the versions of each benchmark by I1 to I4, of the samples and of the mixtures.
-    delta : str
-        Head start in I2 = P[X < Y + delta], with unit.
+    delta : str or float
+        Head start in I2 = P[X < Y + delta], in the unit of the samples.
     observations : bool
         List the values of each component.
     done : callable
@@ -174,7 +175,7 @@ def model(
     Raises
     ------
     SpeedproofError
-        No sample could be modelled.
+        No sample could be modelled; a value in another unit than the samples.
 
     Examples
     --------
@@ -195,10 +196,9 @@ def model(
     if undersampling is not None:
         undersampling = proportion_given("undersampling", undersampling, "0.9", share)
     quantiles = [proportion_given("quantiles", p, "0.99") for p in quantiles]
-    asked = Questions(
-        tuple(quantiles), tuple(map(parse_quantity, below)), metrics, parse_quantity(delta), observations
-    )
     samples = list(suite.samples.items())
+    values = [_in_unit(text, [sample for _, sample in samples]) for text in map(str, (delta, *below))]
+    asked = Questions(tuple(quantiles), tuple(values[1:]), metrics, values[0], observations)
     inner = jobs if len(samples) == 1 else 1
 
     def one(sample: Sample) -> Analysis | DataError:
@@ -225,6 +225,20 @@ def model(
     if not models:
         raise UsageError("\n  ".join(["no sample could be modelled", *problems]))
     return ModelResult(tuple(models), tuple(problems), suite, asked)
+
+
+def _in_unit(text: str, samples: Iterable[Sample]) -> tuple[float, str]:
+    """A value in the base unit of the samples; 0 needs none."""
+    value, unit = parse_quantity(text)
+    for sample in samples:
+        if value and unit != sample.unit:
+            _, symbol = scale_of(float(np.abs(sample.values).max()), sample.unit)
+            theirs = f"in {sample.unit}: write a unit, such as {symbol}" if sample.unit else "plain numbers"
+            given = f"in {unit}" if unit else "a plain number"
+            raise UsageError(
+                f"{text!r} is {given}, and the values of {sample.label or 'a sample'} are {theirs}"
+            )
+    return value, unit
 
 
 def _shared_out(

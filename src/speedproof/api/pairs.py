@@ -180,9 +180,9 @@ class PairResult(Shown, Struct, frozen=True):
         more = {} if self.explained is None else {"why": [self.explained]}
         return to_json("compare", (self.result,), rankings={}, **more)
 
-    def reports(self) -> Iterable[Report]:
-        """The result in words, for every format."""
-        made = sheet.report(self.result)
+    def reports(self, *, details: bool = False, explain: bool = False) -> Iterable[Report]:
+        """The result in words, for every format: with all protocols, with every check."""
+        made = sheet.report(self.result, details=details, explain=explain)
         if self.explained is None:
             return [made]
         from speedproof.reporting.why import beside

@@ -10,23 +10,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from speedproof.api.given import callable_given, options_of
+from speedproof.api.given import options_of
 from speedproof.api.measurement import Measurement
 from speedproof.api.run_plan import Request, plan_of
 from speedproof.api.run_start import begun, question_of
 from speedproof.api.session_results import RaceResult
 from speedproof.data.checked import checked
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
+from speedproof.declaring import read_given
 from speedproof.errors import UsageError
 from speedproof.measuring.drivers import CallableExecutor, calls_needed
 from speedproof.measuring.store import new_head
 from speedproof.measuring_options import Measuring
+from speedproof.values import positive_seconds
 
 _SEPARATOR = re.compile(r"^(?:#[ \t]*)?---+[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 _OPTIONS = ("confidence", "margin", "max_time", "precision")
@@ -41,7 +42,7 @@ def measure(
     confidence: float | str = 0.95,
     margin: float | str | None = None,
     precision: float | str | None = None,
-    max_time: float | None = 60.0,
+    max_time: float | str | None = 60.0,
     min_runs: int | None = None,
     max_runs: int | None = None,
     warmup: int | None = 1,
@@ -67,8 +68,8 @@ def measure(
         no difference is proven.
     precision : float or str, optional
         Stop when both bounds are this close, instead of at a proof of half the observed effect.
-    max_time : float or None
-        After which it ends undecided.
+    max_time : float, str or None
+        Seconds, or with a unit as ``"2m"``, after which it ends undecided.
     min_runs, max_runs : int, optional
         Of each version: at least 10 by default, or ``max_runs`` where that is less.
     warmup : int or None
@@ -146,16 +147,14 @@ def measure(
     return Measurement(head, executor, question, path=save, warmup=warmup, ignore_failure=ignore_failure)
 
 
-def _asked(max_time: float | None, **given: Any) -> Request:
+def _asked(max_time: float | str | None, **given: Any) -> Request:
     """What arguments ask, as options of the command line do."""
     return Request(replace(options_of(Measuring, **given), max_time=seconds_given(max_time)))
 
 
 def seconds_given(given: object) -> float:
     """How long may be measured; None is without end."""
-    if given is not None and not (isinstance(given, Real) and float(given) > 0):
-        raise UsageError(f"max_time={given!r}: expected a positive number of seconds, or None for no limit")
-    return math.inf if given is None else float(given)
+    return math.inf if given is None else read_given("max_time", given, "", positive_seconds)
 
 
 @checked("args", "kwargs", "reference", "candidates")
@@ -168,7 +167,7 @@ def race(
     confidence: float | str = 0.95,
     margin: float | str | None = None,
     precision: float | str | None = None,
-    max_time: float | None = 10.0,
+    max_time: float | str | None = 10.0,
     min_runs: int | None = None,
     max_runs: int | None = None,
     seed: int | None = None,
@@ -232,7 +231,10 @@ def raced(
     if len(functions) < 2:
         raise UsageError("a race needs two functions or more: race(old, new)")
     for function in functions:
-        callable_given(function)
+        if not callable(function):
+            raise UsageError(
+                f"a race is between functions, not {function!r}: sp.race(old, new); commands are sp.measure's"
+            )
     if isinstance(args, str) or not isinstance(args, Sequence):
         raise UsageError(f"args={args!r}: expected a list of the arguments to call the functions with")
     if kwargs is not None and not isinstance(kwargs, Mapping):
@@ -280,7 +282,7 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
         if not equals or name not in _OPTIONS:
             known = ", ".join(f"{n}=..." for n in _OPTIONS)
             raise UsageError(f"%%speedproof {word}: the options are {known}")
-        options[name] = _seconds(word, value) if name == "max_time" else value
+        options[name] = value
     first, *rest = _SEPARATOR.split(cell)
     named = [("reference", first), *zip(rest[::2], rest[1::2], strict=True)]
     pieces = [(name or f"candidate {i}" if i > 1 or len(named) > 2 else name or "candidate", code)
@@ -290,13 +292,6 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
         raise UsageError("%%speedproof races pieces of code: separate them by a line '---'")
     functions = [_function(name, code, namespace) for name, code in pieces]
     return race(functions[0], *functions[1:], names=[name for name, _ in pieces], **options)
-
-
-def _seconds(word: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise UsageError(f"%%speedproof {word}: expected a number of seconds") from None
 
 
 def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], object]:

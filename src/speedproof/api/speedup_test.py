@@ -63,7 +63,7 @@ def speedup_test(
     Raises
     ------
     SpeedproofError
-        A configuration or a file that cannot be read.
+        A configuration or a file that cannot be read, a ConfLevel that is none.
 
     Examples
     --------
@@ -108,11 +108,11 @@ def speedup_test(
 def _entry(key: Key, x: Sample, y: Sample, fields: dict[str, str]) -> Entry:
     remarks = []
     level, weight = None, _number(fields.get("Coef"))
-    if fields.get("ConfLevel"):
+    if (given := fields.get("ConfLevel", "NA")) != "NA":
         try:
-            level = any_level(fields["ConfLevel"])
+            level = any_level(given)
         except ValueError as error:
-            remarks.append(f"ConfLevel {error}; taken as missing")
+            raise UsageError(f"{key.benchmark}: ConfLevel {error}") from None
     if fields.get("Coef") and weight is None:
         remarks.append(f"Coef {fields['Coef']!r} is no number; taken as missing")
     return Entry(key.benchmark, x, y, level, weight, tuple(remarks))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -36,7 +34,6 @@ from speedproof.protocols.results import Comparison, SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.model import Report, Reported, to_json
-from speedproof.reporting.rows import records
 from speedproof.reporting.sheet import reports
 from speedproof.reporting.shown import Shown
 
@@ -46,8 +43,6 @@ if TYPE_CHECKING:
     from speedproof.api.whys import OverResult
     from speedproof.protocols.modes import ModeComparison
     from speedproof.reporting.hpt import HptResult
-
-_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
 class SuiteResult(Shown, Struct, frozen=True):
@@ -197,24 +192,6 @@ class SuiteResult(Shown, Struct, frozen=True):
         raise UsageError("a single benchmark has no joint risk: its own verdict stands")
 
     @checked()
-    def to_frame(self, library: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
-        """A row for each benchmark and protocol, as a data frame.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            By default that of the frame which the suite was made of, else the first that is installed.
-        """
-        name = library or self.suite.frames or next(filter(find_spec, _FRAMES), "pandas")
-        try:
-            module = import_module(name)
-        except ImportError:
-            raise UsageError(f"to_frame() makes a data frame of {name}: pip install {name}") from None
-        names, rows = records(*self.results)
-        columns = map(list, zip(*rows, strict=True))
-        return getattr(module, _FRAMES[name])(dict(zip(names, columns, strict=True)))
-
-    @checked()
     def over(self, parameter: str) -> OverResult:
         """How the speedups change with a parameter of the benchmarks.
 
@@ -343,12 +320,13 @@ def compare_suite(
     suite = of_metric(suite, metric)
     if protocols is None:
         protocols = quantile_measured(suite) or "all"
-    chosen = DETAILS if protocols == "all" else protocols
+    chosen: Any = DETAILS if protocols == "all" else protocols
     asked = (
         (chosen,)
         if isinstance(chosen, str) or not isinstance(chosen, Iterable)
         else tuple(dict.fromkeys(chosen))
     )
+    asked = tuple(name.replace("-", " ") if isinstance(name, str) else name for name in asked)
     if not asked:
         raise UsageError("protocols=[]: name one at least, or leave it out")
     for name in asked:

@@ -55,7 +55,7 @@ def _formats(asked: CommandOptions, console: Console) -> int:
 
     rows = ((Cell(f.name, "strong"), f.title, f.description) for f in sp.formats.FORMATS)
     columns = (Column("--format"), Column("tool"), Column("what is read"))
-    note = Text("Each may be compressed with gzip; - reads standard input.")
+    note = Text("Each may be compressed with gzip or bzip2; - reads standard input.")
     console.write(Report("", (), (Table.of(columns, rows),), (note,)))
     return 0
 

@@ -437,7 +437,7 @@ def said(error: click.UsageError) -> str:
         known = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
         text = f"unknown option {error.option_name}{_near(error.option_name, known)}"
     else:
-        text = error.format_message().rstrip(".")
+        text = " ".join(error.format_message().split()).rstrip(".")
         text = text[:1].lower() + text[1:]
         if (
             isinstance(error, click.BadOptionUsage)

@@ -49,9 +49,8 @@ def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 bound = signature.bind(*args, **kwargs)
             except TypeError:  # which the call itself says better
                 if "alpha" in kwargs and "confidence" in signature.parameters:
-                    raise UsageError(
-                        f"alpha={kwargs['alpha']!r}: give its complement, confidence=0.95 for a risk of 0.05"
-                    ) from None
+                    risk = repr(kwargs["alpha"])
+                    raise UsageError(f"alpha={risk}: give its complement, confidence=1 - {risk}") from None
                 return function(*args, **kwargs)
             given = bound.arguments
             for name, hint in hints.items():

@@ -330,7 +330,9 @@ def _of_source(source: Source, format: Format | None, options: ReadOptions) -> I
         if isinstance(error, OSError) and error.errno != errno.ENOMEM:
             raise
         raise MemoryError(f"for {source.name}") from None
-    raise source.error("", "the file holds no results; did the benchmark run end before it measured?")
+    raise source.error(
+        "", "the file holds no results; is it a header only, or did the run end before it measured?"
+    )
 
 
 def _of_folder(folder: Path, format: Format | None, options: ReadOptions) -> Iterator[Item]:

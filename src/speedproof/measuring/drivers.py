@@ -12,7 +12,9 @@ import gc
 import math
 import re
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from inspect import isasyncgen, iscoroutine, isgenerator
 from itertools import repeat
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -263,19 +265,25 @@ _STILL_SECONDS = 1.0  # of a run that a clock must have seen
 _ALIKE = 4.0  # functions whose costs differ by less have the same number of calls
 
 
-def _once(function: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:
-    """Seconds that so many calls take, with the loop's own work, which is the same a call for all."""
-    counter = repeat(None, calls)
+@contextmanager
+def _garbage_rests() -> Iterator[None]:
     collecting = gc.isenabled()
     gc.disable()
     try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _once(function: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:
+    """Seconds that so many calls take, with the loop's own work, which is the same a call for all."""
+    counter = repeat(None, calls)
+    with _garbage_rests():
         start = clock()
         for _ in counter:
             function()
         return clock() - start
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def calls_needed(
@@ -290,7 +298,7 @@ def calls_needed(
     the same number, and the cost of each is its least in several tries, made in turns: one that was interrupted
     would be called too seldom.
     """
-    costs = {name: _cost(function, least, clock) for name, function in functions.items()}
+    costs = {name: _cost(name, function, least, clock) for name, function in functions.items()}
     for _ in range(_ROUNDS):
         for name, function in functions.items():
             if costs[name] < _SLOW * least:
@@ -307,20 +315,31 @@ def calls_needed(
     return {name: calls[name] for name in functions}
 
 
-def _cost(function: Callable[[], object], least: float, clock: Callable[[], float]) -> float:
+def _cost(name: str, function: Callable[[], object], least: float, clock: Callable[[], float]) -> float:
     """Seconds of a call, by a loop that fills the time in each of several tries; of slow ones one is enough."""
     calls, tries = 1, 0
     best = math.inf
-    while tries == 0 or (tries < _TRIES and best < _SLOW * least):
-        began = monotonic()
-        taken = _once(function, calls, clock)
+    began = monotonic()
+    with _garbage_rests():
+        start = clock()
+        result = function()
+        taken = clock() - start
+    if any(unfinished(result) for unfinished in (iscoroutine, isgenerator, isasyncgen)):
+        getattr(result, "close", int)()
+        raise UsageError(
+            f"{name}: a call of it runs nothing yet; race functions that run it to its end: "
+            "lambda: asyncio.run(f()), or lambda: list(f())"
+        )
+    while True:
         if taken <= 0 and monotonic() - began >= _STILL_SECONDS:
             raise _still(calls)
         if taken < least:
             calls, tries, best = 2 * calls, 0, math.inf
         else:
             tries, best = tries + 1, min(best, taken)
-    return best / calls
+        if tries and (tries == _TRIES or best >= _SLOW * least):
+            return best / calls
+        began, taken = monotonic(), _once(function, calls, clock)
 
 
 def _still(calls: int) -> UsageError:

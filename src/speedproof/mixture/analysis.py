@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
-from speedproof.errors import UsageError
-from speedproof.mixture.fitting import MixtureFit, fit
+from speedproof.mixture.fitting import LEAST, MixtureFit, fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.metrics import compare
@@ -80,7 +79,9 @@ def analyse(
     brief = fast and not compatible
     fitted = fit(x, components=components, K_max=K_max, compatible=compatible, fast=brief)
     test = None
-    if N > 0 and components is None and not used.nested:
+    # Any two values lie equally far from their normal distribution.
+    tests = N if components is None and not used.nested and x.size >= LEAST else 0
+    if tests:
         drawn, some, of_some = None, x, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
@@ -113,7 +114,7 @@ def analyse(
     )  # fmt: skip
     analysis = _in_unit(analysis, shift) if shift else analysis
     if others:
-        tests, some = (N if components is None and not used.nested else 0), used.values
+        some = used.values
         if tests and some.size > MOST_TESTED:
             some = np.random.default_rng(seed).choice(some, MOST_TESTED, replace=False)
         analysis = replace(analysis, families=families(used.values, N=tests, seed=seed, tested=some))
@@ -183,21 +184,20 @@ def answers(asked: Questions, sample: Sample, a: Analysis) -> Answered:
     return Answered(
         [(p, float(model.ppf(p))) for p in asked.quantiles],
         [quantile_limits(units.values, p, LIMITS_RISK) for p in asked.quantiles],
-        [(v, float(model.cdf(v))) for v, unit in asked.below if _fits(unit, sample)],
+        [(v, float(model.cdf(v))) for v, _ in asked.below],
         [part.tolist() for part in model.clusters(sample.values)] if asked.observations else None,
     )
 
 
 def indices(asked: Questions, models: Models) -> list[Indices | None]:
     """I1 to I4 of each version of each benchmark, where they are asked for."""
-    delta, unit = asked.delta
-    if not asked.metrics or (delta and not all(_fits(unit, sample) for _, _, sample, _ in models)):
+    if not asked.metrics:
         return [None] * len(models)
     of: dict[tuple[Key, str], Indices] = {}
     for key in dict.fromkeys(key for key, *_ in models):
         group = [m for m in models if m[0] == key]
         values, mixtures = [s.values for _, _, s, _ in group], [_model_of(a) for *_, a in group]
-        both = compare(values, delta=delta), compare(mixtures, delta=delta)
+        both = tuple(compare(forms, delta=asked.delta[0]) for forms in (values, mixtures))
         gaps, below, least = (
             np.stack(forms, axis=-1).tolist()
             for forms in zip(*((form.gaps, form.below, form.least) for form in both), strict=True)
@@ -214,14 +214,6 @@ def indices(asked: Questions, models: Models) -> list[Indices | None]:
 
 def _model_of(a: Analysis) -> MixtureModel:
     return MixtureModel(*zip(*((c.weight, c.mean, c.sd) for c in a.components), strict=True))
-
-
-def _fits(unit: str, sample: Sample) -> bool:
-    if unit in ("", sample.unit):
-        return True
-    raise UsageError(
-        f"the values of {sample.label or 'a sample'} are in {sample.unit or 'no unit'}, not in {unit}"
-    )
 
 
 _STEPS = 60

@@ -118,15 +118,13 @@ def caveats_of(
 
 
 def _units_apart(pairs: Sequence[Pair]) -> float:
-    """The power of 1,000 by which all pairs differ, as far as their first values tell; else 1."""
+    """The power of 1,000 by which the medians of all pairs differ, of numbers that somebody wrote down; else 1."""
     powers = set[int]()
     for x, y in ((pair.reference, pair.candidate) for pair in pairs):
-        ratio = float(y.values[0]) / float(x.values[0]) if x.values[0] > 0.0 else 0.0
-        power = (
-            log(ratio) / log(1000.0)
-            if 0.0 < ratio < inf and (x.tool in NO_TOOL or y.tool in NO_TOOL)
-            else 0.0
-        )
+        written = (x.tool in NO_TOOL or y.tool in NO_TOOL) and Trait.RANDOM_ORDER not in x.traits
+        before, after = (float(middle(side.values)) if written else 0.0 for side in (x, y))
+        ratio = after / before if before > 0.0 else 0.0
+        power = log(ratio) / log(1000.0) if 0.0 < ratio < inf else 0.0
         powers.add(round(power) if abs(power - round(power)) < _UNIT_ALIKE else 0)
         if len(powers) > 1 or 0 in powers:
             return 1.0

@@ -56,7 +56,7 @@ _UNKNOWN_PROCESSES = (
     "the other side's values are nested in processes, of these the processes are unknown: if several come from "
     "one process, the risk is far larger than stated"
 )
-_SERIAL = "neighbouring runs are neither alike nor opposed"
+_SERIAL = "independence of neighbouring runs is not rejected"
 _ALIKE = (
     "neighbouring runs are alike: there is less information than the number of runs suggests; "
     "measure both versions in a random order"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.protocols.units import Summary, outermost
@@ -260,14 +260,10 @@ class Comparison(Struct, frozen=True):
 
     @property
     def certified(self) -> Estimate:
-        """The speedup with the bounds that certify it.
-
-        They are NaN for medians of samples that differ by more than a shift: the rank-sum test then says which
-        side tends to be larger, and its inversion is no bound of the ratio of medians.
-        """
+        """The speedup with its bounds; without them for medians of samples that differ by more than a shift."""
         for check in self.checks:
             if not check.held and check.kind is Assumption.SHIFT:
-                return replace(self.speedup, low=math.nan, high=math.nan)
+                return self.speedup.without_bounds
         return self.speedup
 
     @property

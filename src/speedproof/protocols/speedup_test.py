@@ -206,7 +206,8 @@ def finding(
         pvalues, bounds, observed = medians.pvalues, ratio_of_medians(x, y, at), location_ratio(median, x, y)
     speedup = Estimate(observed, float(bounds.low), float(bounds.high), alpha_at(at))
     decision = decide(at)
-    proven = None if math.isnan(float(decision.pvalue)) else speedup
+    shifted = location == "mean" or bool(decision.holds[0])
+    proven = None if math.isnan(float(decision.pvalue)) else speedup if shifted else speedup.without_bounds
     slower = bool(decision.pvalue_slower <= at)
     if alpha is not None:
         return RowFinding(

@@ -238,7 +238,7 @@ def _of_order(
     loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
     notes: dict[int, tuple[Note, ...]] = {}
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
-        seen = "the runs drift slowly" if slowly[i] else "neighbouring runs are alike"
+        seen = "the runs drift slowly" if slowly[i] else "neighbouring runs look alike"
         factor = float(factors[i])
         runs = f"{sides[i].x.n} and {sides[i].y.n} runs"
         sizes = " and ".join(f"{side.n / factor:.3g}" for side in (sides[i].x, sides[i].y))

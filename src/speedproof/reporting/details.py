@@ -43,9 +43,11 @@ def sections(result: SuiteComparison, *, details: bool, explain: bool) -> Iterat
 def _details(result: SuiteComparison, voice: Voice) -> Iterator[Report]:
     """The answers of every protocol, then those about the whole suite."""
     reports = [_protocol(result, protocol) for protocol in result.protocols]
+    sure = level(1 - result.alpha)
+    notes = [Text(f"Of two bounds of a change each holds with {sure} confidence by itself.", "dim")]
     if any(c.undermining for c in result.comparisons if c.test or c.quantity == "probability"):
-        warning = Text("! An assumption was not met: the true risk may be larger.", "warning")
-        reports[-1] = replace(reports[-1], notes=(warning,))
+        notes.append(Text("! An assumption was not met: the true risk may be larger.", "warning"))
+    reports[-1] = replace(reports[-1], notes=tuple(notes))
     yield from reports
     if len(result.benchmarks) > 1:
         yield Report("The whole suite", tuple(_whole(result, voice)))
@@ -75,8 +77,11 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
         p, n, m = pvalue(min(c.pvalue, c.pvalue_slower)), c.reference.n, c.candidate.n
         cells = (*(times(c) if titles else ()), _change(c), p, str(n) if n == m else f"{n}, {m}")
         rows.append(Row.of(named(c.benchmark), *cells, name=c.benchmark, kind=c.verdict.value))
-    where = QUESTIONS[protocol].where
-    return Report(f"{where[0].upper()}{where[1:]}", (Text(f"{counts}{rest}"),), (Table.of(columns, rows),))
+    where, tests = QUESTIONS[protocol].where, {c.test for c in comparisons if c.test}
+    by = f" ({tests.pop()})" if len(tests) == 1 else ""
+    return Report(
+        f"{where[0].upper()}{where[1:]}{by}", (Text(f"{counts}{rest}"),), (Table.of(columns, rows),)
+    )
 
 
 def _change(c: Comparison) -> Cell:

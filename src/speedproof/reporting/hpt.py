@@ -45,16 +45,15 @@ _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad
 _TITLE, _NAME = 14, 24
 _TOGETHER = 2048  # comparisons
 _SURE = 0.95  # the confidence that is usually asked
+_STEADY = ", were the machine steady"
 
 
 def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, shaken: bool = False) -> str:
-    """The answer in one sentence; no confidence where two speeds of the machine have ``shaken`` the suite."""
+    """The answer in one sentence, which is no proof where two speeds of the machine have ``shaken`` the suite."""
     reference, candidate = spoken([reference, candidate])
     if result.winner is Winner.TIE or result.confidence <= 0.5:
         return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
-    if shaken:
-        return f"HPT: {ahead} outperforms {behind}: shown, not proven."
     confidence = _floored(result.confidence)
     text = f"HPT: {ahead} outperforms {behind} with confidence {confidence}"
     if result.confidence < _SURE:
@@ -64,7 +63,7 @@ def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, 
         by_factor.setdefault(_speedup(s), []).append(percent(s.confidence, 4))
     by_factor.pop("none", None)
     factors = [f"by a factor of {f} with confidence {' and '.join(c)}" for f, c in by_factor.items()]
-    return f"{', '.join([text, *factors])}."
+    return f"{', '.join([text, *factors])}{f'{_STEADY}: shown, not proven' if shaken else ''}."
 
 
 class HptResult(Shown, Struct, frozen=True, dict=True):
@@ -154,15 +153,12 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             result.count(winner) for winner in (Winner.CANDIDATE, Winner.REFERENCE, Winner.TIE)
         )
         shaken = machine is not None
+        confident = [_floored(1 - p) for p in (result.pvalue_candidate, result.pvalue_reference)]
         counted = (
             f"{new} wins {wins} and loses {losses} of {plural(len(result.benchmarks), 'benchmark')}; "
-            f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}."
+            f"{'1 is a tie' if ties == 1 else f'{ties} are ties'}. "
+            f"Confidence that {new} is better: {confident[0]}; that {old} is better: {confident[1]}."
         )
-        if not shaken:
-            counted += (
-                f" Confidence that {new} is better: {_floored(1 - result.pvalue_candidate)}; "
-                f"that {old} is better: {_floored(1 - result.pvalue_reference)}."
-            )
         style: Style = "strong" if shaken or result.confidence < _SURE else _STYLES[result.winner]
         first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
         tests = f" Tests: {result.method}." if details else ""
@@ -171,9 +167,10 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         if drifting := list(self._drifting()):
             names = enumerate_names(shortened(drifting, _NAME), 3)
             notes.append(Text(f"{names}: {DRIFT.reason}; HPT takes them for independent.", "warning"))
-        sure = details and not shaken
-        sections = [_bounds(result)] if sure and result.speedups and result.winner is not Winner.TIE else []
-        if sure or self.speedups:
+        sections = (
+            [_bounds(result)] if details and result.speedups and result.winner is not Winner.TIE else []
+        )
+        if details or self.speedups:
             sections.append(_claims(self.claims, old, new, shaken=shaken))
         table = self._benchmarks(everything=everything)
         yield Report(
@@ -209,20 +206,25 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             order[:2] = order[1::-1]
         column, named = benchmark_column([b.benchmark for b in result.benchmarks])
         pairs, rows = {pair.key.benchmark: pair for pair in self.pairs}, []
-        for b in sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -abs(b.difference))):
-            pair, winner = pairs[b.benchmark], shown[b.winner]
-            x, y = independent_units((pair.reference, pair.candidate), "median")
-            ratio = 1 + b.difference  # to the reference's median
-            by = factor(ratio if ratio >= 1 else 1 / ratio if ratio > 0 else math.inf)
-            if result.scores == AS_GIVEN:
-                by = f"by {abs(b.difference):.3g}"
+        medians, sizes = {}, {}
+        for b in result.benchmarks:
+            pair = pairs[b.benchmark]
+            units = independent_units((pair.reference, pair.candidate), "median")
+            x, y = medians[b.benchmark] = [median(side.values) for side in units]
+            # The ratio of the medians that stand beside it, the winner's over the other's
+            candidate_first = pair.reference.higher_is_better == (b.winner is Winner.CANDIDATE)
+            scores = result.scores == AS_GIVEN or b.winner is Winner.TIE
+            sizes[b.benchmark] = abs(b.difference) if scores else y / x if candidate_first else x / y
+        for b in sorted(result.benchmarks, key=lambda b: (order.index(b.winner), -sizes[b.benchmark])):
+            winner, size = shown[b.winner], sizes[b.benchmark]
+            by = f"by {size:.3g}" if result.scores == AS_GIVEN else factor(size)
             better, kind = ("tie", "ties") if b.winner is Winner.TIE else (f"{winner} {by}", winner)
-            sides = values([median(x.values), median(y.values)], x.unit)
+            sides = values(medians[b.benchmark], pairs[b.benchmark].reference.unit)
             p = pvalue(min(b.pvalue_candidate, b.pvalue_reference)) if b.level is not None else "-"
             rows.append(
                 Row.of(named(b.benchmark), *sides, better, p, name=b.benchmark, message=better, kind=kind)
             )
-        columns = (column, *right(*names), Column("better score"), *right("p", drop=1))
+        columns = (column, *right(*names), Column("better"), *right("p", drop=1))
         return Table.of(
             columns, folded(rows, *(shown[winner] for winner in order[:2]), everything=everything)
         )
@@ -271,9 +273,8 @@ def _claims(claims: HptClaims, old: str, new: str, *, shaken: bool) -> Report:
         t = f"Paired t test: confidence {_floored(claims.t_confidence)} that {ahead} is better"
         if claims.certified is not None:
             t += f", {_floored(claims.t_certified)} that it is so by a factor of {claims.certified:.4g}"
-    steady = ", were the machine steady" if shaken else ""
     return Report(
-        f"How sure HPT is of other speedups of {ahead} over {behind}{steady}",
+        f"How sure HPT is of other speedups of {ahead} over {behind}{_STEADY if shaken else ''}",
         (),
         (Table.of((Column("speedup by"), *columns), map(_claim, claims.claims)),),
         (Text(f"Error: against the speedup that HPT certifies. {t}.", "dim"),),

@@ -47,6 +47,7 @@ from speedproof.stats.scaling import usual
 _BARS = " ▁▂▃▄▅▆▇█"
 _BINS = 44
 _REJECTED, _SEVERAL, _ONE = "without a fit", "with several modes", "with one mode"
+_SIZES = ("median", "scale", "start")  # parameters in the unit of the values
 _ORDERS = {
     "blocks": "in blocks: drift, frequency or neighbours",
     "alternating": "alternating",
@@ -201,7 +202,8 @@ def _one(
     places = _shown([mode.place for mode in modes], sample)
     name = f"{key.benchmark} ({version})" if version != key.benchmark else version
     if len(modes) > 1:
-        at = ", ".join(f"{case_share(m.share)} at {p}" for p, m in zip(places, modes, strict=True))
+        first, *rest = (f"{case_share(m.share)} at {p}" for p, m in zip(places, modes, strict=True))
+        at = ", ".join((first.replace(" at ", " of runs at "), *rest))
         order = _ORDERS.get(a.order.kind)
         line = f"{name}: {len(modes)} modes, {at}{f'; {order}' if order else ''}"
     else:
@@ -231,22 +233,27 @@ def _one(
     if too_few(a.n, len(a.components)):
         notes.append(Text(f"Fewer than {FEW_RUNS} values a component, which may be chance.", "warning"))
     fit = f"fit {_fit(a).text}"
-    tables = (*((_families(a),) if a.families else ()), _components(sample, a))
+    tables = (*((_families(a, sample.unit),) if a.families else ()), _components(sample, a))
     return Report(name, (Text(line, "strong", fit),), tables, tuple(notes))
 
 
-def _families(a: Analysis) -> Table:
-    """The mixture among the families, the best first, by how much BIC falls short."""
+def _families(a: Analysis, unit: str) -> Table:
+    """The mixture among the families, the best first, by how much BIC falls short; their parameters."""
     mixture = f"mixture ({plural(len(a.components), 'component')})"
     rows = [
-        (f.bic, f.name, "" if f.pvalue is None or a.test is None else _judged(f.pvalue, a.test.bootstraps))
+        (
+            f.bic,
+            f.name,
+            "" if f.pvalue is None or a.test is None else _judged(f.pvalue, a.test.bootstraps),
+            ", ".join(f"{of} {format_value(v, unit if of in _SIZES else '', 3)}" for of, v in f.parameters),
+        )
         for f in a.families
     ]
-    rows.append((a.bic, mixture, "" if a.test is None else _fit(a)))
+    rows.append((a.bic, mixture, "" if a.test is None else _fit(a), ""))
     rows.sort(key=lambda row: -row[0])
     return Table.of(
-        (Column("family"), *right("BIC"), Column("fit")),
-        [(name, f"{bic - rows[0][0]:.1f}" if k else "best", fit) for k, (bic, name, fit) in enumerate(rows)],
+        (Column("family"), *right("BIC"), Column("fit"), Column("parameters")),
+        [(name, f"{bic - rows[0][0]:.1f}" if k else "best", *of) for k, (bic, name, *of) in enumerate(rows)],
     )
 
 

@@ -237,8 +237,9 @@ def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
 
 def _separation(ranking: RunRanking) -> Iterator[Text]:
     """What is not told apart, and what undermines the places."""
-    alone = "; each limit holds alone" if len(ranking.versions) == 2 else ""
-    risk = f"joint risk {percent(ranking.alpha)}{alone}"
+    of_two = len(ranking.versions) == 2
+    chances = "each limit holds alone" if of_two else "chances are drawn towards their mean"
+    risk = f"joint risk {percent(ranking.alpha)}; {chances}"
     if ranking.groups:
         names = _names(ranking)
         groups = [[names[name] for name in group] for group in ranking.groups]

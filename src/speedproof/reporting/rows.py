@@ -100,7 +100,7 @@ class Voice(Struct, frozen=True):
     def bands(self, counts: Mapping[Verdict, Sequence[int]]) -> Table:
         """How many are proven to have changed by how much."""
         rows = (Row.of(self.kinds[v], *map(str, numbers)) for v, numbers in counts.items())
-        return Table.of((Column(f"{self.shown} by"), *right(*_BANDS)), rows)
+        return Table.of((Column(f"{self.shown} change"), *right(*_BANDS)), rows)
 
     @staticmethod
     def banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:

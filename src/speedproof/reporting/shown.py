@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -14,6 +17,8 @@ from speedproof.data.sample import Alike
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.reporting.model import FORMATS, Report, Reported, Text
+
+_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 
 class Shown(Alike):
@@ -28,6 +33,29 @@ class Shown(Alike):
     def written(self) -> Reported:
         """The result for a file, with the samples that a page draws."""
         return Reported(tuple(self.reports()))
+
+    @checked()
+    def to_frame(self, library: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
+        """What a CSV of it holds, as a data frame: its numbers where it has a table of them, else the cells.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            By default that of the frame which the suite was made of, else the first that is installed.
+        """
+        from speedproof.reporting.formats.csv import records
+
+        of_suite = getattr(getattr(self, "suite", None), "frames", "")
+        name = library or of_suite or next(filter(find_spec, _FRAMES), "pandas")
+        try:
+            module = import_module(name)
+        except ImportError:
+            raise UsageError(f"to_frame() makes a data frame of {name}: pip install {name}") from None
+        (names, rows), *others = map(records, self.written().reports)
+        rows = [*rows, *(row for other, more in others if other == names for row in more)]
+        titles = [f"{n} {k}" if (k := 1 + [*names[:i]].count(n)) > 1 else n for i, n in enumerate(names)]
+        columns = zip(*rows, strict=True) if rows else ([] for _ in titles)
+        return getattr(module, _FRAMES[name])(dict(zip(titles, map(list, columns), strict=True)))
 
     def _remarked(self) -> Iterable[Report]:
         """With what the command line says beside the result: what was left out or pooled of its suite."""

@@ -108,7 +108,7 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         at = (
             f"at {level(suite.confidence)}"
             if suite.confidence is not None
-            else "each at its own level, or its highest"
+            else "each at its ConfLevel; without one, at the highest level that shows it"
         )
         faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
         known = {location: a.proportion for location, a in suite.accelerated.items()}
@@ -163,8 +163,8 @@ def _notes(suite: SuiteReport) -> Iterator[Text]:
         yield Text(f"{name} alone makes up {percent(part)} of the weighted total of the means.", "warning")
     if any(at is None for at in suite.levels):
         yield Text(
-            "A benchmark for which no level was chosen counts as faster from 50 % confidence on: about half of "
-            "those that did not change would.",
+            "Without a ConfLevel a benchmark counts as faster from 50 % confidence on: so do about half of those "
+            "that did not change.",
             "warning",
         )
     if any(at is not None and at <= 0.5 for at in suite.levels):

@@ -143,7 +143,12 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
         below = replace(table.of_columns([*range(table.repeats), *gone]), title="")
         yield from _table(below, width, paint=paint)
     elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
-        yield from (paint(*run) for run in _wrapped(Text(f"(no room for: {dropped})", "dim"), width))
+        yield from (
+            paint(*run)
+            for run in _wrapped(
+                Text(f"(no room for: {dropped}; COLUMNS={2 * width} makes room)", "dim"), width
+            )
+        )
 
 
 def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[str, Style]]]:

@@ -99,7 +99,7 @@ def report(
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
     if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
-    notes += _contradicted(of)
+    notes += [*_open_places(of), *_contradicted(of)]
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
@@ -132,6 +132,18 @@ def _line(of: _Versions) -> Iterator[Text]:
         yield Text(f"In this order{which}: {sparkline([side.median for side in sides])}")
 
 
+def _open_places(of: _Versions) -> Iterator[Text]:
+    """Changes of one benchmark that are proven, each by itself, and not where all claims share the risk."""
+    first, benchmark = of.names[0], of.first.benchmark
+    pairs = of.ranking.pairs if of.ranking is not None and len(of.benchmarks) == 1 else ()
+    undecided = [p.candidate for p in pairs if p.reference == first and p.verdict is Verdict.UNDECIDED]
+    heads = ((name, of.heads[benchmark, name]) for name in undecided)
+    alone = [of.called[name] for name, c in heads if c.proven and c.verdict in words.CHANGED]
+    if alone:
+        against = f"{enumerate_names(alone, 4)} against {of.called[first]}"
+        yield Text(f"Proven alone, but not at the joint risk: {against} (--explain).", "dim")
+
+
 def _contradicted(of: _Versions) -> list[Text]:
     """What proves the opposite of rows, in a line each; of many the first ones."""
     several, old, lines = len(of.benchmarks) > 1, of.called[of.names[0]], []
@@ -160,7 +172,8 @@ def _answer(of: _Versions) -> Text:
     metric = words.metric_first(of.first.metric)
     if of.ranking is None:
         asked = voice.asked(of.first.protocol, of.first.alpha)
-        return Text(f"{metric}{plural(len(of.results), 'candidate')} against {reference}", "strong", asked)
+        counted = words.counted(words.counts_of(of.heads.values()), voice.kinds)
+        return Text(f"{metric}{counted} comparisons with {reference}", "strong", asked)
     ranking, over = of.ranking, len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
     what = f"places at a joint risk of {percent(ranking.alpha)}"
@@ -212,12 +225,12 @@ def _of_one(of: _Versions) -> Table:
     heads, medians = of.answers[of.first.benchmark], of.medians(of.first.benchmark)
     places = {v.version: v for v in of.ranking.versions} if of.ranking else {}
 
-    def order(name: str) -> tuple[float, ...]:
+    def gain(name: str) -> float:
         value = heads[name].speedup.value if name in heads else 1.0
-        speedup = 1.0 if math.isnan(value) else value
-        return (places[name].best_rank, places[name].worst_rank, -speedup) if places else (-speedup,)
+        return 1.0 if math.isnan(value) else value
 
-    names = sorted(of.names, key=order) if places or not _dated(of.names) else of.names
+    fastest_first = [*places] or sorted(of.names, key=gain, reverse=True)
+    names = fastest_first if places or not _dated(of.names) else of.names
     beside = {r.candidate: r.comparisons for r in of.results}
     rows = []
     for name in names:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:  # NumPy, which a command's help does without
     from speedproof.arrays import FloatArray
@@ -42,6 +44,14 @@ class Estimate(Struct, frozen=True):
     def ends(self) -> tuple[float, float]:
         """The bounds in order: at a risk above one half each of two one-sided ones lies beyond the value."""
         return (self.high, self.low) if self.low > self.high else (self.low, self.high)
+
+    @property
+    def without_bounds(self) -> Estimate:
+        """The value alone: of medians of samples that differ by more than a shift.
+
+        The rank-sum test then says which side tends to be larger, and its inversion is no bound of their ratio.
+        """
+        return replace(self, low=math.nan, high=math.nan)
 
 
 def alpha_at(confidence: float) -> float:

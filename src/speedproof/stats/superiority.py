@@ -65,7 +65,9 @@ class TypicalRatio(Bounded, frozen=True):
     there is none (or the ratio is that). All three are NaN where a value is negative.
     """
 
-    chance: FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds: of enough runs on the p-values' side of 1/2
+    chance: (
+        FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds: on the p-values' side of 1/2 from four runs on
+    )
     chance_low: FloatArray
     chance_high: FloatArray
 
@@ -249,8 +251,8 @@ def _solve(pairs: Pairs, alpha: float, order: PooledOrder | None) -> tuple[Float
     meant = _meant(pairs)
     estimate, low, high = (np.where(meant, v, np.nan) for v in (estimate, held.low, held.high))
     separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
-    # Whatever they prove of the ratio.
-    enough = min(n, m) >= fewest_for_chance(alpha)
+    # A typical ratio above 1 is a chance above one half: what proves the one proves the other.
+    enough = min(n, m) >= min(PROVING, fewest_for_chance(alpha))
     chances = chance_bounds(*of_chance, separation, faster & enough, slower & enough)
     return pvalue, pvalue_less, estimate, low, high, of_chance[0], chances.low, chances.high
 

@@ -22,7 +22,7 @@ def write(reported: Reported, target: str) -> str:
     columns: Sequence[str] = ()
     parts = []
     for report in reported.reports:
-        names, rows = report.records() if report.records else _shown(report)
+        names, rows = records(report)
         parts.append(separated(() if names == columns else names, rows, delimiter))
         columns = names
     return "".join(parts)
@@ -50,8 +50,10 @@ def _text(value: object) -> str:
     return f"'{visible(value)}" if formula else visible(value)
 
 
-def _shown(report: Report) -> Records:
-    """The cells of the main table, with the names as they are in the files."""
+def records(report: Report) -> Records:
+    """Its numbers, or the cells of the main table, with the names as they are in the files."""
+    if report.records:
+        return report.records()
     if not report.tables:
         return (), ()
     table = report.tables[-1]
