@@ -179,13 +179,14 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     lines = [_Line(result, row) for row in result.rows]
     asked = words.asked(result.rules.protocol, result.rules.alpha)
     made = _table(result, lines, everything=everything, undecided_fails=undecided_fails)
+    old, new = spoken([result.reference, result.candidate])
     return Report(
-        f"Gate: {result.candidate} against {result.reference}",
+        f"Gate: {new} against {old}",
         (
             Text(_conclusion(result, lines), _ROWS[result.outcome][1], asked),
             *caveats(result.caveats),
             *held_against([line.of for line in lines]),
-            *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
+            *two_speeds(result.machine, old, new),
         ),
         (made,) if made.rows else (),
         tuple(_notes(result, lines)),
