@@ -1148,7 +1148,7 @@ def test_a_commit_that_was_mistyped_is_refused(repository: Path, tmp_path: Path,
 
 
 def test_zeros_are_stored_with_a_word(tmp_path: Path) -> None:
-    """Changes are ratios, so a median of 0 is not followed, which is said when it is added, and when it is asked for."""
+    """Changes are ratios, so a median of 0 is not followed: that is said when it is added, and asked for."""
     results = [
         {"command": name, "times": times} for name, times in (("idle", [0.0] * 3), ("busy", [1.0, 2.0, 3.0]))
     ]

@@ -503,7 +503,8 @@ def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) ->
     """A word where a median has no logarithm."""
     names = dict.fromkeys(key.benchmark for key, at in zip(keys, locations, strict=True) if not at > 0.0)
     if names:
-        yield f"{path}: {enumerate_names(names, 3)}: stored, but not followed: changes are ratios, and its median is not above 0"
+        of = f"{path}: {enumerate_names(names, 3)}"
+        yield f"{of}: stored, but not followed: changes are ratios, and its median is not above 0"
 
 
 def _digest(command: str) -> str:

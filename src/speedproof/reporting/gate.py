@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, shortened, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import times, version_columns
