@@ -283,7 +283,8 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
     if rules.looks > 1 and result.outcome is Outcome.UNDECIDED and rules.look < rules.looks:
         yield Text(f"Look {rules.look} of {rules.looks}: measure what is open again, with more runs.", "dim")
     if any(line.alone_at_least for line in lines):
-        yield Text(f"alone: at a risk of {percent(lines[0].of.alpha)} in each such row by itself.", "dim")
+        risk = percent(lines[0].of.alpha)
+        yield Text(f"alone: proven for that row only, at a risk of {risk}, not for all rows together.", "dim")
     if lines or rules.anytime:
         yield Text(_risks(result, lines), "dim")
 

@@ -70,6 +70,12 @@ def at_least(change: Change | CorpusChange) -> str:
     return factor(least, -1) if least > 1.0 else ""
 
 
+def _risk(confidence: float, of: str) -> Text:
+    return Text(
+        f"Risk of showing a change where there is none: at most {percent(1 - confidence)}{of}.", "dim"
+    )
+
+
 def _bounds(unsure: bool) -> Iterator[Column]:
     """The columns that say how sure size and commit are: they stay beside short names and texts."""
     yield from right("at least", drop=-1)
@@ -88,7 +94,7 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
     many = plural(len(changes.changes), "change")
     headline = [
         Text(f"{many} in {of}" if changes.changes else f"No change is shown in {of}", "strong"),
-        Text(f"Of corpora without a change at most {percent(1 - changes.confidence)} would show one.", "dim"),
+        _risk(changes.confidence, " over all series" * (changes.series > 1)),
         *(Text(f"Left out: {reason}", "bad") for reason in changes.failures[:3]),
     ]
     notes = []
@@ -372,9 +378,7 @@ def headline_of(result: HistoryResult, of: int | None = None) -> Iterator[Text]:
         at = f" at {plural(commits, 'commit')}" if commits < count else ""
         yield Text(f"{plural(count, 'change')}{at} in {share}{many}{watched}", "strong")
     if result.tracks:
-        of_what = "histories" if len(series) > 1 else "single benchmarks"
-        at_most = percent(1 - result.confidence)
-        yield Text(f"Of {of_what} without a change at most {at_most} would show one.", "dim")
+        yield _risk(result.confidence, " over all benchmarks" * (len(series) > 1))
 
 
 def _said(result: HistoryResult, group: CommitChanges) -> Iterator[Text]:
@@ -416,9 +420,9 @@ def _too_few(result: HistoryResult) -> Iterator[Text]:
         if longest < LEAST:
             yield from too_few(LEAST)
         else:
-            step, typical = result.least_step, " in a typical benchmark" * (len(lengths) > 1)
-            size = f"a step of {percent(step)} or more" if step else "not even a step of 100 %"
-            yield Text(f"Halfway through, {size}{typical} would be shown.")
+            step, typical = result.least_step, " of a typical benchmark" * (len(lengths) > 1)
+            size = f"A step of {percent(step)} or more" if step else "Not even a step of 100 %"
+            yield Text(f"{size} in the middle third{typical} would be shown.")
             yield from too_few(_FEW, "More commits show more") if longest < _FEW else ()
     if 0 < short < len(lengths):
         lacking = f"{short} of {len(lengths)} benchmarks show nothing"
