@@ -187,7 +187,7 @@ def test_an_outlier_hides_no_step(step: int, raised: int, height: float) -> None
 
 @pytest.mark.parametrize(("step", "outliers"), [(20, 2), (30, 3), (50, 5), (50, 6), (80, 10), (100, 12)])
 def test_several_outliers_hide_no_step(step: int, outliers: int) -> None:
-    """In 84 to 90 %, by so many new values, five at most, that as many may lie beyond by the chance of their ranks."""
+    """In 84 to 90 %, by so many new values, five at most, that as many may lie beyond by chance."""
     raised = next(new for new in range(2, 6) if naive_left(new, step, 8000 / 2000**1.8) >= outliers)
     found = 0
     for seed in range(100):
