@@ -161,7 +161,8 @@ def test_the_commits_that_are_possible_stay_in_80_columns() -> None:
         alarms, _ = find_alarms(tracks, known, (), every=1000.0, last=40, shown=changes)
         history = HistoryResult("s.db", 0.95, tuple(commits), known, tracks, changes, (), None)
         watched = AlarmAnswer("s.db", 1000.0, 40, 80, 1, known, alarms)
-        for report in (overview(history), alarm_report(watched)):
+        grown = replace(history, changes=(replace(change, today=1.3),))
+        for report in (overview(history), overview(grown), alarm_report(watched)):
             told = render(replace(report, hints=()), 80)
             short = re.sub(r"\b(\w{7})\w\w to (\w{7})\w\w\b", r"\1–\2", told)
             assert (ends in short) == (change.earliest != change.latest), told

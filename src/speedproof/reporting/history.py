@@ -478,13 +478,14 @@ def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: boo
         word = f"{word}, {'to ' * (len(better) > 1)}{least} {other}"
     subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
     today = _states(result, group)
+    brief = today.partition(" at ")[0] if today.startswith("undone") else today.removesuffix(f" {word}")
     return Row.of(
         brief_commit(group.commit.sha),
         name,
         Cell(times, style),
         Cell(word, style),
         machine_of(first.track) if apart and not several else "",
-        Cell(today, "" if group.stands else "dim", ("undone",) if today.startswith("undone at ") else ()),
+        Cell(today, "" if group.stands else "dim", (brief,)),
         "" if several else at_least(first) or "-",
         "" if several else _possible(first.earliest.sha, first.latest.sha),
         "" if several else sparkline(first.track.level.tolist(), _WIDTH),
