@@ -72,7 +72,7 @@ def at_least(change: Change | CorpusChange) -> str:
 
 def _risk(confidence: float, of: str) -> Text:
     return Text(
-        f"Risk of showing a change where there is none: at most {percent(1 - confidence)}{of}.", "dim"
+        f"Risk of showing a change if nothing changed: at most {percent(1 - confidence)}{of}.", "dim"
     )
 
 
