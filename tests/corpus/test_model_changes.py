@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from speedproof.corpus.read import query
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
+from speedproof.reporting.history import changed
 
 Results = list[tuple[str, FileResults]]
 Put = Callable[[Results, Path], Path]
@@ -106,6 +109,29 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
         assert few == ["A change shows from 8 versions on one machine on; no series here has over 7."] * (
             8 - versions
         )
+
+
+def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path, put: Put) -> None:
+    """In 80 columns, commits by nine digits; a repository that knows none of the versions is refused."""
+    result = sp.Corpus(put(stepped(80, at=50, by=1.01), tmp_path / "c")).changes(workers=1)
+    (change,) = result.changes.changes
+    shas = {
+        name: 5 * sha256(name.encode()).hexdigest()[:8]
+        for name in (change.version, change.earliest, change.latest)
+    }
+    assert len(shas) > 1
+    version, earliest, latest = (shas[name] for name in (change.version, change.earliest, change.latest))
+    named = replace(change, version=version, earliest=earliest, latest=latest)
+    shown = str(changed(replace(result.changes, changes=(named,)), [version], everything=False))
+    assert f"  {earliest[:9]} to {latest[:9]}" in shown
+    assert f"\n{version[:9]}  b0" in shown
+    assert "at least" in shown
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    words = "-c user.name=n -c user.email=e@x commit -q --allow-empty -m m"
+    git = ["git", "-C", str(tmp_path), *words.split()]
+    subprocess.run(git, check=True)
+    with pytest.raises(sp.SpeedproofError, match="its branch has none of the versions as commits"):
+        sp.Corpus(tmp_path / "c").changes(workers=1, repository=str(tmp_path))
 
 
 @pytest.mark.slow

@@ -1129,15 +1129,45 @@ def test_versions_that_begin_with_a_commit(repository: Path, tmp_path: Path) -> 
     assert known[sha].subject == git(repository, "show", "-s", "--format=%s", sha)
 
 
+@pytest.mark.parametrize("given", [["--commit", "tpyo", "FILE"], ["tpyo=FILE"]])
+def test_a_commit_that_was_mistyped_is_refused(repository: Path, tmp_path: Path, given: list[str]) -> None:
+    """Where git knows commits, what was named has to be one of them; nothing is stored. Elsewhere it is a name."""
+    (tmp_path / "t.txt").write_text("1\n2\n3\n")
+    words = [word.replace("FILE", str(tmp_path / "t.txt")) for word in given]
+    code, _, err = run(tmp_path, "add", *words, "--unit", "s", repository=repository)
+    assert code == 2
+    assert "tpyo: git knows no such commit here; give a hash, a tag or a branch" in err
+    assert "--repository" in err
+    assert not (tmp_path / "s.db").exists()
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    git(empty, "init", "-q")
+    for folder in (tmp_path, empty):
+        code, _, err = run(tmp_path, "add", *words, "--unit", "s", repository=folder)
+        assert (code, err) == (0, "")
+
+
+def test_zeros_are_stored_with_a_word(tmp_path: Path) -> None:
+    """Changes are ratios, so a median of 0 is not followed: that is said when it is added, and asked for."""
+    results = [
+        {"command": name, "times": times} for name, times in (("idle", [0.0] * 3), ("busy", [1.0, 2.0, 3.0]))
+    ]
+    (tmp_path / "r.json").write_text(json.dumps({"results": results}))
+    code, _, err = run(tmp_path, "add", f"one={tmp_path / 'r.json'}")
+    assert (code, err.count("idle: stored, but not followed"), err.count("\n")) == (0, 1, 1)
+    code, _, err = run(tmp_path, "show", "idle")
+    assert (code, "no median is above 0" in err) == (2, True)
+
+
 def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Path, tmp_path: Path) -> None:
     """Releases may be measured where no tag names them; beside commits, only those are drawn."""
     known = git(repository, "rev-list", "HEAD").split()[3]
-    for name in ("v1.2", known[:10]):
-        (tmp_path / f"{name}.txt").write_text("1\n2\n3\n")
-    given = [f"{name}={tmp_path / name}.txt" for name in ("v1.2", known[:10])]
+    file = tmp_path / "v.csv"
+    rows = [f"b,{name},{v}" for name in ("v1.2", known[:10]) for v in (1, 2, 3)]
+    file.write_text("\n".join(["benchmark,version,value", *rows, ""]))
     for folder, remarks in ((repository, 1), (tmp_path, 0)):
         (tmp_path / f"{remarks}").mkdir()
-        code, _, err = run(tmp_path / f"{remarks}", "add", *given, "--unit", "s", repository=folder)
+        code, _, err = run(tmp_path / f"{remarks}", "add", str(file), "--unit", "s", repository=folder)
         assert code == 0
         assert err.count("git knows no commit v1.2 here: stored, but not shown") == remarks
         assert err.count("\n") == remarks

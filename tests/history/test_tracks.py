@@ -399,13 +399,13 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     (expected,) = alarms(tracks[0].level, 200.0)
     assert expected.since == 25
     for last in (1, 40 - expected.raised - 1, 40 - expected.raised, 40):
-        found, older = find_alarms(tracks, known, (), every=200.0, last=last, line=[c.sha for c in COMMITS])
+        found, older = find_alarms(tracks, known, (), every=200.0, last=last)
         assert len(found) == (last >= 40 - expected.raised)
         assert [alarm.bad for alarm in older] == [COMMITS[25]] * (not found)  # it is one or the other
     (alarm,) = found
     assert (alarm.good, alarm.bad, alarm.raised) == (COMMITS[24], COMMITS[25], COMMITS[expected.raised])
     assert alarm.factor == pytest.approx(np.median(level[25:]) / np.median(level[:25]))
-    assert (alarm.between, alarm.decision) == (1, None)
+    assert alarm.decision is None
     said = [
         Triage(COMMITS[k].sha, of, "fixed", "", "", "")
         for k, of in ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
@@ -414,8 +414,6 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     better = {0: StoredSeries(0, Key("sort"), "1/s", True)}
     assert find_alarms(tracks, known, said, every=200.0, last=1) == ((), ())  # decided
     assert find_alarms(tracks, better, (), every=200.0, last=1) == ((), ())
-    gaps = [c.sha for c in COMMITS[:25]] + ["unmeasured"] + [c.sha for c in COMMITS[25:]]
-    assert find_alarms(tracks, known, (), every=200.0, last=40, line=gaps)[0][0].between == 2
     for every, last in ((0.0, 1), (math.inf, 1), (200.0, 0)):
         with pytest.raises(UsageError, match="expected a"):
             find_alarms(tracks, known, (), every=every, last=last)

@@ -51,8 +51,8 @@ def test_the_chance_of_ranks_against_all_of_them(new: int, before: int) -> None:
 
 
 def naive_left(new: int, before: int, most: float) -> int:
-    """How many of those before may lie beyond: none if one is new, else one of twenty; -1 if they are too few."""
-    allowed = range(1 + (math.ceil(before / 20) if new > 1 else 0))
+    """How many of those before may lie beyond: none if one is new, else one in 40 each; -1 if too few."""
+    allowed = range(1 + (math.ceil(before * new / 40) if new > 1 else 0))
     return max((k for k in allowed if before >= 10 and chance(new, before, k) <= most), default=-1)
 
 
@@ -183,6 +183,22 @@ def test_an_outlier_hides_no_step(step: int, raised: int, height: float) -> None
         x = sign * after_an_outlier(5, height, step)
         assert alarms(x, 1000.0) == (Alarm(step + raised - 1, step, sign > 0),)
         assert newest_jump(x[: step + 2], 50.0) == step
+
+
+@pytest.mark.parametrize(("step", "outliers"), [(20, 2), (30, 3), (50, 5), (50, 6), (80, 10), (100, 12)])
+def test_several_outliers_hide_no_step(step: int, outliers: int) -> None:
+    """In 84 to 90 %, by so many new values, five at most, that as many may lie beyond by chance."""
+    raised = next(new for new in range(2, 6) if naive_left(new, step, 8000 / 2000**1.8) >= outliers)
+    found = 0
+    for seed in range(100):
+        rng = np.random.default_rng([9, seed])
+        x = rng.standard_normal(step + 5)
+        x[rng.choice(step, outliers, replace=False)] += rng.uniform(50.0, 90.0, outliers)
+        x[step:] += 10.0
+        found += any(
+            a.up and abs(a.since - step) <= 1 and a.raised < step + raised for a in alarms(x, 1000.0)
+        )
+    assert found >= stats.binom.ppf(1e-6, 100, 0.84)
 
 
 @pytest.mark.parametrize("height", [18.0, 20.0, 22.0])

@@ -141,44 +141,61 @@ def naive_changes(x: Series, alpha: float) -> list[ChangePoint]:
 
 
 def directions(x: Series, splits: list[int]) -> list[tuple[int, int, bool]]:
-    """First and last of the steps in one direction, and whether a line through the values leaves less."""
+    """First and last of the steps in one direction, and whether a line through the values leaves less.
+
+    Where none does, the largest step stands alone, and those before and after it are asked.
+    """
     ends = [0, *splits, x.size]
-    medians = [np.median(x[ends[k] : ends[k + 1]]) for k in range(len(ends) - 1)]
+    medians = [float(np.median(x[ends[k] : ends[k + 1]])) for k in range(len(ends) - 1)]
+    sizes = np.diff(medians)
     found: list[tuple[int, int, bool]] = []
+
+    def ask(first: int, last: int, apart: int) -> None:
+        line = is_line(x, ends, medians, first, last, apart)
+        if line or first == last:
+            found.append((first, last, line))
+            return
+        largest = first + int(np.abs(sizes[first : last + 1]).argmax())
+        if largest > first:
+            ask(first, largest - 1, apart + 1)
+        ask(largest, largest, apart + 1)
+        if largest < last:
+            ask(largest + 1, last, apart + 1)
+
     first = 0
     for k in range(1, len(splits) + 1):
-        if k < len(splits) and (medians[k + 1] > medians[k]) == (medians[first + 1] > medians[first]):
-            continue
-        levels = np.concatenate([np.full(ends[j + 1] - ends[j], medians[j]) for j in range(first, k + 1)])
-        part = x[ends[first] : ends[k + 1]]
-        far = 3 * 1.4826 * np.median(np.abs(part - levels))
-        drawn = levels + np.minimum(np.maximum(part - levels, -far), far)
-        line = np.polyval(np.polyfit(np.arange(part.size), drawn, 1), np.arange(part.size))
-        means = np.concatenate(
-            [
-                np.full(own.size, own.mean())
-                for own in np.split(drawn, np.array(ends[first + 1 : k + 1]) - ends[first])
-            ]
-        )
-        steps, left = k - first, ((drawn - means) ** 2).sum()
-        straight = part.size * math.log(((drawn - line) ** 2).sum() / left)
-        is_line = straight < 2 * (steps - 1) * math.log(part.size)
-        # Level, a rise, level: it begins and ends within one level of the outer steps.
-        at = np.array(ends[first : k + 2]) - ends[first]
-        before, after = (at[2] - at[1]) // 2, (at[-2] - at[-3]) // 2
-        for begin, end in itertools.product(
-            (at[1], at[1] - before, 2 * at[1] - at[2]), (at[-2], at[-2] + after, 2 * at[-2] - at[-3])
-        ):
-            begin, end = max(begin, 0), min(end, part.size)
-            if end - begin < 2:
-                continue
-            rise = np.array([min(max((t - begin) / (end - begin), 0.0), 1.0) for t in range(part.size)])
-            rest = drawn - np.polyval(np.polyfit(rise, drawn, 1), rise)
-            gain = part.size * math.log((rest**2).sum() / left)
-            is_line |= bool(gain < (2 * steps - 3) * math.log(part.size))
-        found.append((first, k - 1, is_line))
-        first = k
+        if k == len(splits) or (sizes[k] > 0) != (sizes[first] > 0):
+            ask(first, k - 1, 0)
+            first = k
     return found
+
+
+def is_line(x: Series, ends: list[int], medians: list[float], first: int, last: int, apart: int) -> bool:
+    """Whether a line, maybe between two levels, leaves less than the steps, each at its price."""
+    levels = np.concatenate([np.full(ends[j + 1] - ends[j], medians[j]) for j in range(first, last + 2)])
+    part = x[ends[first] : ends[last + 2]]
+    far = 3 * 1.4826 * np.median(np.abs(part - levels))
+    drawn = levels + np.minimum(np.maximum(part - levels, -far), far)
+    line = np.polyval(np.polyfit(np.arange(part.size), drawn, 1), np.arange(part.size))
+    own = np.split(drawn, np.array(ends[first + 1 : last + 2]) - ends[first])
+    means = np.concatenate([np.full(level.size, level.mean()) for level in own])
+    steps, left = last - first + 1, ((drawn - means) ** 2).sum()
+    straight = part.size * math.log(((drawn - line) ** 2).sum() / left)
+    shown = straight < (2 * (steps - 1) - apart) * math.log(part.size)
+    # Level, a rise, level: it begins and ends within one level of the outer steps.
+    at = np.array(ends[first : last + 3]) - ends[first]
+    before, after = (at[2] - at[1]) // 2, (at[-2] - at[-3]) // 2
+    for begin, end in itertools.product(
+        (at[1], at[1] - before, 2 * at[1] - at[2]), (at[-2], at[-2] + after, 2 * at[-2] - at[-3])
+    ):
+        begin, end = max(begin, 0), min(end, part.size)
+        if end - begin < 2:
+            continue
+        rise = np.array([min(max((t - begin) / (end - begin), 0.0), 1.0) for t in range(part.size)])
+        rest = drawn - np.polyval(np.polyfit(rise, drawn, 1), rise)
+        gain = part.size * math.log((rest**2).sum() / left)
+        shown |= bool(gain < (2 * steps - 3 - apart) * math.log(part.size))
+    return bool(shown)
 
 
 def drifting(x: Series, changes: list[ChangePoint]) -> list[ChangePoint]:

@@ -397,9 +397,7 @@ class History:
         )
         followed = self._followed(line, commits, branch, benchmark, tracks, every)
         said = self.store.decisions()
-        alarms, older = (
-            find_alarms(tracks, series, said, every=every, last=last, line=line) if tracks else ((), ())
-        )
+        alarms, older = find_alarms(tracks, series, said, every=every, last=last) if tracks else ((), ())
         many = measured_commits(tracks), len({track.series for track in tracks})
         return AlarmResult(self.store.where, every, last, *many, series, alarms, followed, older)
 

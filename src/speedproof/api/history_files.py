@@ -144,7 +144,7 @@ def commit_of(
     fields = suite.fields.get(version, {})
     date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
     if commit is not None:
-        return resolve(commit, repository, date=date)
+        return resolve(commit, repository, date=date, asked=True)
     if named:
         return resolve_label(version, repository, date=date)
     commits = [
@@ -367,9 +367,10 @@ def tracks_in(
         names = enumerate_names(map(short_name, stored), 3)
         raise UsageError(f"{store.where}: none of its commits ({names}) is on {branch} in this repository")
     if not tracks:
-        raise UsageError(
-            f"{store.where}: nothing to show; fill it with 'speedproof history add FILE{spelt(store=store.where)}'"
-        )
+        why = f"fill it with 'speedproof history add FILE{spelt(store=store.where)}'"
+        if len(measured) and not (measured.location > 0.0).any():
+            why = "changes are ratios, and no median is above 0"
+        raise UsageError(f"{store.where}: nothing to show; {why}")
     return series, measured, commits, tracks
 
 

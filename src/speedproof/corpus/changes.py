@@ -19,7 +19,7 @@ from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.errors import UsageError
 from speedproof.history.changes import Change, Correction, find_history_changes
-from speedproof.history.commits import Commit, ordered
+from speedproof.history.commits import Commit, first_parent_order, ordered
 from speedproof.history.tracks import Track
 
 if TYPE_CHECKING:
@@ -149,8 +149,9 @@ def _order(connection: Any, versions: dict[str, int], repository: str | None) ->
     """Versions in the order of git's first parents, else of their measuring, else of their appearance."""
     began = dict(fetched(connection, "SELECT version, min(began) FROM answers GROUP BY version"))
     if repository is not None:
-        commits = ordered([Commit(version) for version in began], folder=repository)
-        if len(commits) < 2:
+        line = first_parent_order("HEAD", repository)
+        commits = ordered([Commit(version) for version in began], folder=repository, line=line)
+        if len(commits) < 2 or commits[0].sha not in line:
             raise UsageError(f"{repository}: its branch has none of the versions as commits")
         return commits
     names = [version for version in versions if version in began]

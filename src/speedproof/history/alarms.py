@@ -36,9 +36,8 @@ class HistoryAlarm(Struct, frozen=True):
     """An alarm on a track.
 
     ``good`` is the last commit of the old level and ``bad`` the first one of the new by the best estimate,
-    ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known, ``between``
-    the number of commits after ``good`` up to ``bad``: of several, most were not measured; ``ends`` those of a
-    drift. It is ``confirmed`` by enough commits, or by measuring again; else it asks for that.
+    ``raised`` the commit that raised it, ``factor`` the new level over the old as far as it is known, ``ends``
+    those of a drift. It is ``confirmed`` by enough commits, or by measuring again; else it asks for that.
     """
 
     track: Track
@@ -47,7 +46,6 @@ class HistoryAlarm(Struct, frozen=True):
     raised: Commit
     factor: float
     decision: Triage | None
-    between: int = 1
     confirmed: bool = False
     undone: Commit | None = None  # as of a change, by what is confirmed
     # Its point, and the first and the last that the history leaves possible
@@ -58,6 +56,21 @@ class HistoryAlarm(Struct, frozen=True):
     def drift(self) -> bool:
         """As of a change."""
         return self.ends is not None
+
+    @property
+    def possible(self) -> tuple[int, int]:
+        """The first and the last point that the history leaves possible."""
+        return self.places[1]
+
+    @property
+    def earliest(self) -> Commit:
+        """The first commit that the history leaves possible; of a drift its beginning."""
+        return self.ends[0] if self.ends else self.track.commit(self.possible[0])
+
+    @property
+    def latest(self) -> Commit:
+        """The last one, or its end."""
+        return self.ends[1] if self.ends else self.track.commit(self.possible[1])
 
     @property
     def compared(self) -> tuple[Commit, Commit]:
@@ -86,13 +99,6 @@ class HistoryAlarm(Struct, frozen=True):
     def slower(self, series: StoredSeries) -> bool:
         """Whether it is for the worse, of its series."""
         return (self.factor > 1.0) != series.higher_is_better
-
-    def confirmed_by(self, digits: int = 40, metric: str = "time") -> str:
-        """The command that confirms it, or that finds the commit to blame where several may be."""
-        good, bad = (short_name(commit.sha, digits) for commit in self.compared)
-        if self.between > 1 and not self.drift:
-            return f"speedproof bisect {good}..{bad}{deciding(metric)}"
-        return f"speedproof run --revisions {good} {bad}{deciding(metric)}"
 
     def again(self, series: StoredSeries, followed: Followed, digits: int = 40, *, named: bool = True) -> str:
         """The command that measures it again and files that, but for ``-- COMMAND``."""
@@ -195,7 +201,6 @@ def find_alarms(
     *,
     every: float,
     last: int,
-    line: Sequence[str] = (),
     shown: Sequence[Change] | None = None,
 ) -> tuple[tuple[HistoryAlarm, ...], tuple[HistoryAlarm, ...]]:
     """Alarms of the last commits, and older slowdowns that stand undecided.
@@ -205,7 +210,7 @@ def find_alarms(
     Of S tracks each may raise a false alarm every S times as many commits, so that all together keep the mean.
     What the history shows is an alarm, confirmed where its own p-value is small enough for a look at every commit;
     so are the newest one or two values where they jump, at a higher rate. What old alarms explain is not searched
-    again. ``line`` are all commits of the branch, measured or not; ``shown`` the changes, where they are known.
+    again. ``shown`` are the changes, where they are known.
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
@@ -214,7 +219,6 @@ def find_alarms(
     mean = every * len(tracks)
     placed: list[tuple[int, HistoryAlarm]] = []
     older: list[HistoryAlarm] = []
-    place = {sha: i for i, sha in enumerate(line)}
     fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
     stretches = [_Stretch(track, last) for track in fresh]
     watched = all_alarms([stretch.level for stretch in stretches], mean)
@@ -274,11 +278,8 @@ def find_alarms(
             back = (back - unsure) | ({returns[since]} if since in returns else set())
             undone = track.commit(start + min(back)) if back else None
             ends = (drift.earliest, drift.latest) if drift else None
-            between = place[bad.sha] - place[good.sha] if {bad.sha, good.sha} <= place.keys() else 1
             decision = settled[-1] if settled else None
-            alarm = HistoryAlarm(
-                track, good, bad, raiser, factor, decision, between, sure, undone, places, ends
-            )
+            alarm = HistoryAlarm(track, good, bad, raiser, factor, decision, sure, undone, places, ends)
             if news:
                 placed.append((at, alarm))
             elif alarm.slower(known[track.series]) and decision is None and undone is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
@@ -145,20 +144,24 @@ def find_history_changes(
 
 
 def least_step(tracks: Sequence[Track], alpha: float = RISK) -> float | None:
-    """The least step, up or down, that a track of middling noise would show halfway; None if over a doubling."""
+    """The least step from which on all are shown, up and down, in the middle third of a track of middling noise.
+
+    None if it is over a doubling.
+    """
     stretches = [track.level[start:end] for track in tracks for start, end in track.stretches()]
     each = alpha / (2 * len(stretches) - len(tracks))  # as the first of all, with the joints between them
     long = sorted((x for x in stretches if x.size >= LEAST), key=lambda x: median(np.abs(np.diff(x))))
     if not long:
         return None
     x = long[len(long) // 2]
-    after = np.arange(x.size) >= x.size // 2
-
-    def shown(step: float) -> bool:
-        both = x + np.outer([1.0, -1.0], after * math.log1p(step))
-        return bool(change_pvalues(both, enough=each).max() <= each)
-
-    return next(iter(_STEPS[bisect_left(_STEPS, True, key=shown) :]), None)
+    ways = [
+        sign * np.outer(np.log1p(_STEPS), np.arange(x.size) >= x.size * sixths // 6)
+        for sixths in (2, 3, 4)
+        for sign in (1.0, -1.0)
+    ]
+    pvalues = change_pvalues(x + np.concatenate(ways), enough=each).reshape(len(ways), -1).max(axis=0)
+    unshown = np.flatnonzero(pvalues > each)
+    return next(iter(_STEPS[int(unshown[-1]) + 1 if unshown.size else 0 :]), None)
 
 
 def shown_by_sessions(track: Track, borders: Sequence[int], mean: float = math.inf) -> set[int]:

@@ -83,8 +83,8 @@ def short_name(sha: str, digits: int = 9) -> str:
     return sha[:digits] if _HASH.fullmatch(sha) else sha
 
 
-def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
-    """The commit that a revision names."""
+def resolve(revision: str, folder: str = ".", *, date: str = "", asked: bool = False) -> Commit:
+    """The commit that a revision names; one that was ``asked`` for is one that git knows, where it knows any."""
     if revision.startswith("-") or not revision.strip():
         raise UsageError(f"{revision!r} names no commit")
     line = _git(folder, "show", "-s", f"--format={_FORMAT}", f"{revision}^{{commit}}", "--")
@@ -96,11 +96,16 @@ def resolve(revision: str, folder: str = ".", *, date: str = "") -> Commit:
             raise UsageError(f"{revision} names {len(commits) or 'no'} commits; name one")
         sha, subject, moment = commits[0]
         return Commit(sha, subject, in_utc(moment))
-    if revision.startswith("HEAD") or "~" in revision or "^" in revision:
+    relative = revision.startswith("HEAD") or "~" in revision or "^" in revision
+    if (asked or relative) and _git(folder, "rev-parse", "--verify", "HEAD") is not None:
+        raise UsageError(
+            f"{revision}: git knows no such commit here; give a hash, a tag or a branch, fetch what is missing "
+            "(git fetch), or name the commit's repository with ",
+            Parameter("repository"),
+        )
+    if relative:
         there = _git(folder, "rev-parse", "--git-dir") is not None
-        why = "git knows no such commit here" if there else "no git repository is here"
-        if there and _git(folder, "rev-parse", "--verify", "HEAD") is None:
-            why = "the git repository here has no commit yet"
+        why = "the git repository here has no commit yet" if there else "no git repository is here"
         raise UsageError(f"{revision}: {why}")
     return Commit(revision, "", in_utc(date))
 

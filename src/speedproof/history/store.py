@@ -170,11 +170,12 @@ class HistoryStore:
                     for name, column in columns.items()
                 }
             stale = () if first or session else self._stale(connection, columns, path)
+            said = (*stale, *_not_followed(keys, columns["location"], path))
             if keys:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
         names = tuple(dict.fromkeys(key.benchmark for key in keys))
-        return Added(path, len(keys), shas, not keys, stale, names, there=len(again))
+        return Added(path, len(keys), shas, not keys, said, names, there=len(again))
 
     def _there(
         self, connection: Connection, source: int, identity: str, path: str
@@ -496,6 +497,14 @@ class HistoryStore:
                 row = {"command": _digest(command), **asdict(alarm)}
                 row["commit"] = self._commit(connection, alarm.commit)
                 connection.insert("announced", {name: [value] for name, value in row.items()})
+
+
+def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) -> Iterator[str]:
+    """A word where a median has no logarithm."""
+    names = dict.fromkeys(key.benchmark for key, at in zip(keys, locations, strict=True) if not at > 0.0)
+    if names:
+        of = f"{path}: {enumerate_names(names, 3)}"
+        yield f"{of}: stored, but not followed: changes are ratios, and its median is not above 0"
 
 
 def _digest(command: str) -> str:

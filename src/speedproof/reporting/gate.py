@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, labels, shortened, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, shortened, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import times, version_columns
@@ -179,13 +179,14 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
     lines = [_Line(result, row) for row in result.rows]
     asked = words.asked(result.rules.protocol, result.rules.alpha)
     made = _table(result, lines, everything=everything, undecided_fails=undecided_fails)
+    old, new = spoken([result.reference, result.candidate])
     return Report(
-        f"Gate: {result.candidate} against {result.reference}",
+        f"Gate: {new} against {old}",
         (
             Text(_conclusion(result, lines), _ROWS[result.outcome][1], asked),
             *caveats(result.caveats),
             *held_against([line.of for line in lines]),
-            *two_speeds(result.machine, *labels([result.reference, result.candidate], _LABEL)),
+            *two_speeds(result.machine, old, new),
         ),
         (made,) if made.rows else (),
         tuple(_notes(result, lines)),
@@ -285,7 +286,8 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
         then = again if is_open else " decided"
         yield Text(f"Look {rules.look} of {rules.looks}{then}.", "dim")
     if any(line.alone_at_least for line in lines):
-        yield Text(f"alone: at a risk of {percent(lines[0].of.alpha)} in each such row by itself.", "dim")
+        risk = percent(lines[0].of.alpha)
+        yield Text(f"alone: proven for that row only, at a risk of {risk}, not for all rows together.", "dim")
     if lines or rules.anytime:
         yield Text(_risks(result, lines), "dim")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from speedproof.data.units import format_value
 from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
 from speedproof.history.changes import Change
-from speedproof.history.commits import Commit, short_name
-from speedproof.history.rows import QueriedSample, Triage
+from speedproof.history.commits import Commit, Followed, short_name
+from speedproof.history.rows import QueriedSample, StoredSeries, Triage
 from speedproof.history.tracks import Track
+from speedproof.options import deciding
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.history_results import STANDS, CommitChanges, HistoryResult, by_commit
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 _SHOWN = 7
 LEAST_WATCHED = 11  # commits, of which only the last may raise an alarm
-_COMMIT = 28
+_COMMIT, _WHOLE = 28, 40
 LISTED = 25
 """Samples that a query shows."""
-_SHA = 9
+_SHA, _BRIEF = 9, 7
 _OF_WHAT = "-- COMMAND"
 
 
@@ -69,13 +70,29 @@ def at_least(change: Change | CorpusChange) -> str:
     return factor(least, -1) if least > 1.0 else ""
 
 
+def _risk(confidence: float, of: str) -> Text:
+    return Text(f"Risk of showing a change if nothing changed: at most {percent(1 - confidence)}{of}.", "dim")
+
+
+def _bounds(unsure: bool) -> Iterator[Column]:
+    """The columns that say how sure size and commit are: they stay beside short names and texts."""
+    yield from right("at least", drop=-1)
+    yield Column("possible since" if unsure else "", drop=-2)
+
+
+def _possible(earliest: str, latest: str) -> Cell:
+    """The first and the last commit that may have made a change, or the ends of a drift; empty if they are one."""
+    ends, brief = ([short_name(end, digits) for end in (earliest, latest)] for digits in (_SHA, _BRIEF))
+    return Cell("") if earliest == latest else Cell(" to ".join(ends), shorter=("–".join(brief),))
+
+
 def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:
     """What ``speedproof corpus changes`` shows, the latest changes first."""
     of = f"{changes.series} series of {plural(changes.versions, 'version')}"
     many = plural(len(changes.changes), "change")
     headline = [
         Text(f"{many} in {of}" if changes.changes else f"No change is shown in {of}", "strong"),
-        Text(f"Of corpora without a change at most {percent(1 - changes.confidence)} would show one.", "dim"),
+        _risk(changes.confidence, " over all series" * (changes.series > 1)),
         *(Text(f"Left out: {reason}", "bad") for reason in changes.failures[:3]),
     ]
     notes = []
@@ -83,19 +100,29 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
         needed = f"A change shows from {LEAST} versions on one machine on"
         notes.append(Text(f"{needed}; no series here has over {changes.longest}."))
     shown = changes.changes if everything else changes.changes[:_SHOWN]
-    short = short_names([*versions, *(c.version for c in shown)])
+    # A commit's name is cut as in a history
+    named = (*versions, *(end for c in shown for end in (c.version, c.earliest, c.latest)))
+    cut = {version: short_name(version) if len(version) == _WHOLE else version for version in named}
+    short = short_names(cut.values())
     rows = []
     for c in shown:
         times, word, style = size_of(c, changes.metric, c.slower)
-        size = Cell(f"{times} {word}", style)
-        cells = (short[c.version], Cell(c.benchmark, "strong"), size, at_least(c) or "-", c.machine)
+        size, ends = Cell(f"{times} {word}", style), (short[cut[end]] for end in (c.earliest, c.latest))
+        cells = (
+            short[cut[c.version]],
+            Cell(c.benchmark, "strong"),
+            size,
+            c.machine,
+            at_least(c) or "-",
+            _possible(*ends),
+        )
         rows.append(Row.of(*cells, name=c.benchmark, kind=style))
     columns = (
         Column("version"),
         Column("benchmark", names=True),
         Column("change"),
-        *right("at least", drop=1),
-        Column("machine", drop=2),
+        Column("machine", drop=1),
+        *_bounds(any(c.earliest != c.latest for c in shown)),
     )
     if len(changes.changes) > len(shown):
         notes.append(Text(f"... {plural(len(changes.changes) - len(shown), 'earlier change')}: --all"))
@@ -149,6 +176,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
         Column("raised at", drop=1),
         Column("state"),
         Column("today" if any(a.decision or a.undone for a in result.alarms) else "", drop=2),
+        Column("possible since" if any(a.earliest != a.latest for a in shown) else "", drop=-1),
     )
     rows = [_row_of_alarm(result, alarm, apart=several) for alarm in shown]
     return Report(
@@ -177,7 +205,7 @@ def too_few(
 
 
 def _next_step(result: AlarmAnswer) -> Iterator[str]:
-    """What measures an unconfirmed alarm again, a slowdown first; else what finds a commit of several."""
+    """What measures an unconfirmed alarm again, a slowdown first; what finds a commit of several."""
     named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
     line = set(result.followed.line)
     unconfirmed = [
@@ -186,12 +214,7 @@ def _next_step(result: AlarmAnswer) -> Iterator[str]:
     for alarm in sorted(unconfirmed, key=result.slower, reverse=True)[:1]:
         again = alarm.again(result.known[alarm.track.series], result.followed, _SHA, named=named)
         yield f"Measure again: {again} {_OF_WHAT}"
-        return
-    for alarm in result.undecided:
-        if alarm.between > 1:
-            metric = result.known[alarm.track.series].key.metric
-            yield f"Which commit: {result.followed.there}{alarm.confirmed_by(_SHA, metric)} {_OF_WHAT}"
-            return
+    yield from _culprit(result.followed, result.known, result.undecided)
 
 
 def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> Row:
@@ -208,6 +231,7 @@ def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> R
         brief_commit(alarm.raised.sha),
         "confirmed" if alarm.confirmed else "unconfirmed",
         Cell(alarm.decision.state if alarm.decision else "undone" if alarm.undone else "", "dim"),
+        _possible(alarm.earliest.sha, alarm.latest.sha),
         name=name,
         kind=word,
         message=f"{name}: about {times} {word} since {short_name(alarm.bad.sha)}",
@@ -303,13 +327,12 @@ def overview(
         Column("benchmark", names=True),
         *right("change"),
         Column(""),
-        Column("machine" if several else "", names=True, drop=0 if differ else 6),
+        Column("machine" if several else "", names=True, drop=0 if differ else 5),
         Column("today"),
-        *right("at least", drop=1),
-        Column("trend", drop=3),
-        Column("possible since" if unsure else "", drop=2),
-        Column("subject" if not one and any(c.subject for c in commits.values()) else "", drop=4),
-        Column("author" if not one and any(c.author for c in commits.values()) else "", drop=5),
+        *_bounds(unsure),
+        Column("trend", drop=2),
+        Column("subject" if not one and any(c.subject for c in commits.values()) else "", drop=3),
+        Column("author" if not one and any(c.author for c in commits.values()) else "", drop=4),
     )
     rows = [_row(result, group, alone=one, apart=several) for group in groups]
     shown = rows if everything else rows[:_SHOWN]
@@ -317,7 +340,10 @@ def overview(
         stand = sum(group.stands for group in more)
         still = f", {stand} of them stand" if stand else ""
         notes.append(Text(f"... {plural(len(more), 'more change' if each else 'more commit')}{still}"))
-    hints, options = [*_culprit(result, changes)], result.followed.options
+    standing = (change for change in changes if result.slower(change) and result.state(change) == STANDS)
+    alarms = filter(result.slower, result.alarms)
+    hints = [*_culprit(result.followed, result.series, (*standing, *alarms))]
+    options = result.followed.options
     if any(len(group.changes) > 1 for group in groups):
         hints.append(f"One commit: speedproof history --commit COMMIT{options}")
     hints += [f"One benchmark: speedproof history show NAME{options}", *(["All: --all"] if more else [])]
@@ -351,9 +377,7 @@ def headline_of(result: HistoryResult, of: int | None = None) -> Iterator[Text]:
         at = f" at {plural(commits, 'commit')}" if commits < count else ""
         yield Text(f"{plural(count, 'change')}{at} in {share}{many}{watched}", "strong")
     if result.tracks:
-        of_what = "histories" if len(series) > 1 else "single benchmarks"
-        at_most = percent(1 - result.confidence)
-        yield Text(f"Of {of_what} without a change at most {at_most} would show one.", "dim")
+        yield _risk(result.confidence, " over all benchmarks" * (len(series) > 1))
 
 
 def _said(result: HistoryResult, group: CommitChanges) -> Iterator[Text]:
@@ -395,31 +419,40 @@ def _too_few(result: HistoryResult) -> Iterator[Text]:
         if longest < LEAST:
             yield from too_few(LEAST)
         else:
-            step, typical = result.least_step, " in a typical benchmark" * (len(lengths) > 1)
-            size = f"a step of {percent(step)} or more" if step else "not even a step of 100 %"
-            yield Text(f"Halfway through, {size}{typical} would be shown.")
+            step, typical = result.least_step, " of a typical benchmark" * (len(lengths) > 1)
+            size = f"A step of {percent(step)} or more" if step else "Not even a step of 100 %"
+            yield Text(f"{size} in the middle third{typical} would be shown.")
             yield from too_few(_FEW, "More commits show more") if longest < _FEW else ()
     if 0 < short < len(lengths):
         lacking = f"{short} of {len(lengths)} benchmarks show nothing"
         yield Text(f"{lacking}: fewer than {LEAST} commits on a machine.")
 
 
-def _culprit(result: HistoryResult, changes: Sequence[Change]) -> Iterator[str]:
-    """How to find the commit of the first slowdown that several may have made, or how to see it, if a drift."""
-    place = {sha: i for i, sha in enumerate(result.followed.line)}
-    for change in changes:
-        first, last = change.earliest.sha, change.latest.sha
-        if last not in place or not result.slower(change) or result.state(change) != STANDS:
+def _culprit(
+    followed: Followed, series: Mapping[int, StoredSeries], open_ones: Iterable[Change | HistoryAlarm]
+) -> Iterator[str]:
+    """How to find the commit of the newest slowdown that several may have made, or how to see it, if a drift."""
+    place = {sha: i for i, sha in enumerate(followed.line)}
+    known = (one for one in open_ones if one.latest.sha in place)
+    for one in sorted(
+        known, key=lambda one: (place[one.latest.sha], abs(math.log(one.factor))), reverse=True
+    ):
+        key = series[one.track.series].key
+        name = of_what(key.benchmark, key.metric) if len(series) > 1 else ""
+        good = one.earliest if one.drift else one.track.commit(one.possible[0] - 1)
+        ends = [short_name(end.sha, _SHA) for end in (good, one.latest)]
+        if one.drift:
+            what, command = (
+                f"Measure the drift{f' of {name}' * bool(name)}",
+                f"run --revisions {' '.join(ends)}",
+            )
+        elif place[one.latest.sha] - place[good.sha] > 1:  # what was not measured may be to blame, too
+            worse = f" made {name} {of_metric(key.metric)[True]}" * bool(name)
+            what, command = f"Which commit{worse}", f"bisect {'..'.join(ends)}"
+        else:
             continue
-        if change.drift:
-            ends = f"{short_name(first)} {short_name(last)}"
-            yield f"Measure the drift: {result.followed.there}speedproof run --revisions {ends} {_OF_WHAT}"
-            return
-        good = change.track.commit(change.possible[0] - 1).sha
-        if place[last] - place[good] > 1:  # what was not measured may be to blame, too
-            ends = f"{short_name(good)}..{short_name(last)}"
-            yield f"Which commit: {result.followed.there}speedproof bisect {ends} {_OF_WHAT}"
-            return
+        yield f"{what}: {followed.there}speedproof {command}{deciding(key.metric)} {_OF_WHAT}"
+        return
 
 
 def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: bool) -> Row:
@@ -443,17 +476,18 @@ def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: boo
         least, other, _ = size_of(replace(better[0], rise=None), series.key.metric, slower=False)
         word = f"{word}, {'to ' * (len(better) > 1)}{least} {other}"
     subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
-    ends = [short_name(end.sha) for end in (first.earliest, first.latest)]
+    today = _states(result, group)
+    brief = today.partition(" at ")[0] if today.startswith("undone") else today.removesuffix(f" {word}")
     return Row.of(
         brief_commit(group.commit.sha),
         name,
         Cell(times, style),
         Cell(word, style),
         machine_of(first.track) if apart and not several else "",
-        Cell(_states(result, group), "" if group.stands else "dim"),
+        Cell(today, "" if group.stands else "dim", (brief,)),
         "" if several else at_least(first) or "-",
+        "" if several else _possible(first.earliest.sha, first.latest.sha),
         "" if several else sparkline(first.track.level.tolist(), _WIDTH),
-        " to ".join(ends) if not several and first.earliest != first.latest else "",
         subject if len(subject) <= _SUBJECT else f"{subject[: _SUBJECT - 1]}…",
         author,
         name=name,

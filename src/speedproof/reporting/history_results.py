@@ -133,7 +133,7 @@ class HistoryResult(Shown, Struct, frozen=True):
 
     @property
     def least_step(self) -> float | None:
-        """The least step halfway that would have been shown of a typical benchmark; None if over a doubling."""
+        """The least step that a typical benchmark would show in its middle third; None if over a doubling."""
         return least_step(self.tracks, 1.0 - self.confidence)
 
     def told(self, group: CommitChanges) -> list[Triage]:

@@ -50,7 +50,8 @@ def report(
 ) -> Report:
     """A comparison of two versions on one metric."""
     heads, versions = result.headlines, (result.reference, result.candidate)
-    about = Report(f"{result.candidate} against {result.reference}: {result.metric}", ())
+    old, new = spoken(versions)
+    about = Report(f"{new} against {old}: {result.metric}", ())
     if not heads:
         nothing = Text("No benchmark was measured with both versions.", "bad")
         return replace(about, headline=(nothing,), notes=tuple(leftovers(result)))
@@ -66,7 +67,7 @@ def report(
             *made.headline,
             *caveats(result.caveats),
             *(() if one and says_sessions(heads[0]) else held_against(heads)),
-            *two_speeds(result.machine, *spoken(versions)),
+            *two_speeds(result.machine, old, new),
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),

@@ -43,7 +43,7 @@ _ROWS = 256  # series at a time
 _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
 _OWN = 4  # values without which a level is not left
 _BEFORE = 100
-_OUTLIERS = 20  # one in so many of those before may be one
+_OUTLIERS = 40  # for each new value one in so many of those before may be one
 _VISITED = 0.85  # from such a share of the way on, up to as far behind it, a value was at the new level
 _AT_ONCE = 4096  # p-values
 # By simulation (studies/history_alarms.py): of the p-value of so many new values, for looks at all lengths and
@@ -250,7 +250,7 @@ def _left_out(new: int, most: float) -> tuple[int, ...]:
     """
     left = [-1] * (_BEFORE + 1)
     for before in range(_FIRST, _BEFORE + 1):
-        for beyond in range(1 + (new > 1) * math.ceil(before / _OUTLIERS)):
+        for beyond in range(1 + (new > 1) * math.ceil(before * new / _OUTLIERS)):
             if 2.0 * math.comb(beyond + new, new) / math.comb(before + new, new) <= most:
                 left[before] = beyond
     return tuple(left)

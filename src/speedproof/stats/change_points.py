@@ -35,7 +35,7 @@ class Levelled:
     def __init__(self, values: FloatArray, few: Sequence[list[int]] = ()) -> None:
         self.values, self._known = values, few
         self._heights: dict[tuple[int, int], float] = {}
-        self._lines: dict[tuple[int, ...], bool] = {}
+        self._lines: dict[tuple[tuple[int, ...], int], bool] = {}
 
     def upto(self, steps: int) -> Sequence[list[int]]:
         """Of one step and more, as many as there are."""
@@ -62,17 +62,36 @@ class Levelled:
         return flat
 
     def directions(self, splits: list[int]) -> Iterator[tuple[int, int, bool]]:
-        """Of steps in one direction the first and the last, and whether a line explains the values better."""
-        ends, heights = [0, *splits, self.values.size], self.heights(splits)
-        ups = [after > before for before, after in pairwise(heights)]
-        for _, group in groupby(range(len(splits)), key=ups.__getitem__):
-            run = list(group)
-            part = tuple(ends[run[0] : run[-1] + 3])
-            if part not in self._lines:
-                rest = [self.values[slice(*level)] - self._heights[level] for level in pairwise(part)]
-                values, left = in_common_unit(self.values[part[0] : part[-1]], np.concatenate(rest))
-                self._lines[part] = _is_line(values, left, [b - a for a, b in pairwise(part)])
-            yield run[0], run[-1], self._lines[part]
+        """Of steps in one direction the first and the last, and whether a line explains the values better.
+
+        Where none does, the largest of them may stand beside a drift: what is on each side of it is asked again.
+        """
+        heights = self.heights(splits)
+        sizes = [after - before for before, after in pairwise(heights)]
+        runs = [list(run) for _, run in groupby(range(len(splits)), key=lambda k: sizes[k] > 0.0)]
+        for run in runs:
+            yield from self._lines_of(splits, sizes, run, 0)
+
+    def _lines_of(
+        self, splits: list[int], sizes: list[float], run: list[int], apart: int
+    ) -> Iterator[tuple[int, int, bool]]:
+        """The same of some of them, where so many stand apart already."""
+        line = self._line(tuple([0, *splits, self.values.size][run[0] : run[-1] + 3]), apart)
+        if line or len(run) == 1:
+            yield run[0], run[-1], line
+            return
+        largest = max(run, key=lambda k: abs(sizes[k]))
+        for part in (range(run[0], largest), range(largest, largest + 1), range(largest + 1, run[-1] + 1)):
+            if part:
+                yield from self._lines_of(splits, sizes, [*part], apart + 1)
+
+    def _line(self, part: tuple[int, ...], apart: int) -> bool:
+        """Whether a line explains the values between these places better than levels."""
+        if (part, apart) not in self._lines:
+            rest = [self.values[slice(*level)] - self._heights[level] for level in pairwise(part)]
+            values, left = in_common_unit(self.values[part[0] : part[-1]], np.concatenate(rest))
+            self._lines[part, apart] = _is_line(values, left, [b - a for a, b in pairwise(part)], apart)
+        return self._lines[part, apart]
 
     def left_in(self, splits: list[int]) -> FloatArray:
         """A row a step: levels brought to one, but for the shorter one beside the step.
@@ -211,11 +230,12 @@ def _times(n: int) -> tuple[FloatArray, float]:
     return times, float(times @ times)
 
 
-def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int]) -> bool:
+def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int], apart: int) -> bool:
     """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
 
     Outliers are drawn to three deviations. The line may be level before and after. A step costs a place and a
-    height, as in the Bayesian information criterion, such a line a place more than one over all.
+    height, as in the Bayesian information criterion, such a line a place more than one over all, and so does each
+    step that stands apart from it.
     """
     n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + np.minimum(np.maximum(rest, -far), far)
@@ -225,10 +245,10 @@ def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int]) -> bool:
     levels_apart = power - (np.add.reduceat(x, starts) ** 2 / lengths).sum()
     line_apart = power - (times @ x) ** 2 / of_times
     price = math.log(n) / n
-    if line_apart < levels_apart * math.exp(2.0 * (steps - 1) * price):
+    if line_apart < levels_apart * math.exp((2.0 * (steps - 1) - apart) * price):
         return True
     explained = _rise(x, starts, lengths)
-    return bool(power - explained < levels_apart * math.exp((2.0 * steps - 3.0) * price))
+    return bool(power - explained < levels_apart * math.exp((2.0 * steps - 3.0 - apart) * price))
 
 
 def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:

@@ -86,7 +86,9 @@ const speedproof = (() => {
   }
   function commitRows(g) { // a commit and, once it is opened, its benchmarks
     const [sha, subject, date, author] = index.commits[g[0].k], open = view.o === sha, many = g.length > 1;
-    const worse = g.filter(c => c.slower), led = worse.length ? worse : g, first = led[0], s = index.series[first.s];
+    const worse = g.filter(c => c.slower), better = g.filter(c => !c.slower), led = worse.length ? worse : g, first = led[0];
+    const wordOf = c => word(index.series[c.s], many ? { ...c, drift: false } : c);
+    const other = worse.length && better.length ? `, ${better.length > 1 ? "to " : ""}${better[0].times} ${wordOf(better[0])}` : "";
     const states = g.map(c => c.state), best = states.includes("stands") ? "stands" : states[0], n = states.filter(x => x === best).length;
     const owners = [...new Set(g.map(c => c.who).filter(Boolean))].join(" and ");
     const today = !many ? first.today : n < g.length ? `${n} of ${g.length} ${best === "stands" ? "stand" : best}` : best === "decided" ? first.today : best;
@@ -96,7 +98,7 @@ const speedproof = (() => {
         ...said.flatMap(([, name, text]) => [el("br"), el("span", { class: "dim" }, (name ? name + " " : "") + text)])),
       el("td", { class: "name" }, many ? el("button", { type: "button", "aria-expanded": String(open), onclick: () => { go({ o: open ? null : sha }, true); overview(); } }, `${g.length} benchmarks`) : benchmarkLink(first), many ? "" : machineOf(first)),
       el("td", { class: `right ${tone(first)}` }, (led.length > 1 ? "to " : "") + first.times),
-      el("td", { class: `keep ${tone(first)}` }, (worse.length && worse.length < g.length ? worse.length + " " : "") + word(s, first)),
+      el("td", { class: `${many ? "" : "keep "}${tone(first)}` }, wordOf(first) + other),
       el("td", {}, badge(best, today + (owners && best === "stands" && !today.includes(owners) ? `, ${owners} on it` : ""), tone(first))))];
     if (open && many) rows.push(...g.map(c => el("tr", { class: "sub" },
       el("td", { class: "name" }, benchmarkLink(c), machineOf(c)), el("td", { class: "dim" }, c.least ? `at least ${c.least}` : ""),
@@ -179,7 +181,7 @@ const speedproof = (() => {
     $("main").replaceChildren(
       el("h1", {}, title(s)), el("ul", { class: "legend" }), box, el("p", { id: "at", class: "dim", "aria-live": "polite" }, "A click or the arrow keys choose a commit; drag to zoom, double click for everything."),
       ...(changes.length ? table([...(s.tracks.length > 1 ? [[""]] : []), ["change", "right"], [""], ["at least", "right opt"], ["first commit"], ["", "opt"], ["", "opt"], [""]], changes.map(c => () => changeRow(c)), "changes") : [el("p", { class: "dim" }, "No change is shown in this benchmark.")]),
-      el("p", { class: "dim" }, "Bars are intervals of the median at 95 % within a session, or all sessions of the commit; bands are the commits that are possible for a change."));
+      el("p", { class: "dim" }, "Bars are intervals of the median at 95 % within a session, or all sessions of the commit; bands are the commits that may have made a change, or a whole drift."));
     load(i, tracks => draw(i, tracks, changes));
   }
   function draw(i, tracks, changes) {
