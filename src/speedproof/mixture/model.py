@@ -283,7 +283,7 @@ class MixtureModel(Alike):
         return Modes(places, peaks, valleys, dips)
 
     def _turn(self, low: float, high: float, before: float, after: float) -> float:
-        """Where the score changes its sign, from what it is at both ends: regula falsi (Illinois), one number at a time."""
+        """Where the score changes its sign, given it at both ends: regula falsi (Illinois) on plain numbers."""
         w, mu, sd = self.weights.tolist(), self.means.tolist(), self.sds.tolist()
         parts = [(log(w) - log(s), mu, s) for w, mu, s in zip(w, mu, sd, strict=True)]
         least, rises, last = ulp(max(abs(low), abs(high))), before > 0.0, 0
