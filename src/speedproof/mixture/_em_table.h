@@ -5,7 +5,7 @@
 #define FEW 128 /* points, of which scouts go side by side, and whose climbs miss nothing */
 #define SCOUT_STEPS 20
 #define BRIEF_STEPS 30
-#define CELL_STEPS 16 /* of both kinds on cells */
+#define CELL_STEPS 12 /* of both kinds on cells */
 #define LONG_STEPS 3000
 #define FINE_STEPS 30000
 #define MARGIN 10.0
