@@ -28,7 +28,8 @@ def _optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
 
 @pytest.mark.parametrize(("kind", "values"), [
     (pa.string(), _optional(TEXTS)), (pa.float64(), _optional(FLOATS)), (pa.int32(), _optional(WHOLE)),
-    (pa.int64(), _optional(WHOLE)), (pa.list_(pa.string()), _optional(st.lists(TEXTS, max_size=3))),
+    (pa.int64(), _optional(WHOLE)), (pa.bool_(), _optional(st.booleans())),
+    (pa.list_(pa.string()), _optional(st.lists(TEXTS, max_size=3))),
     (pa.list_(pa.float64()), _optional(st.lists(FLOATS, max_size=3))),
     (pa.map_(pa.string(), pa.string()), st.lists(st.lists(st.tuples(TEXTS, TEXTS), max_size=3), max_size=5)),
 ], ids=str)  # fmt: skip
@@ -61,7 +62,7 @@ def test_lists_and_what_is_missing() -> None:
     assert filled({}, table.schema).num_rows == 0
 
 
-def test_a_corpus_is_compared_without_pandas(tmp_path: Path) -> None:
+def test_a_corpus_is_asked_without_pandas(tmp_path: Path) -> None:
     """Its import takes as long as comparing thousands of pairs."""
     records = tuple(
         Record(f"b{k}", np.arange(1.0 + k, 9.0 + k), version=v, path="a")
@@ -70,8 +71,8 @@ def test_a_corpus_is_compared_without_pandas(tmp_path: Path) -> None:
     )
     build(Place.of(tmp_path / "c"), lambda _: [("", FileResults("a", records))])
     code = (
-        "import sys, speedproof as sp; sp.Corpus(sys.argv[1]).compare(workers=1); "
-        "print('pandas' in sys.modules)"
+        "import sys, speedproof as sp; c = sp.Corpus(sys.argv[1]); c.compare('x', 'y', workers=1); "
+        "c.model(workers=1, where='values[1] > 1'); c.changes(workers=1); print('pandas' in sys.modules)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "c"], capture_output=True, text=True, check=True

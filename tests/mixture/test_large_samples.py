@@ -167,7 +167,7 @@ def test_cells_choose_no_worse_than_all_values() -> None:
 
 @pytest.mark.slow
 def test_the_compiled_search_on_cells_against_its_twin(kernels: list[str]) -> None:
-    """They scout otherwise; the best is the same to the last digits."""
+    """They scout otherwise; the best is the twin's to the last digits, or higher."""
     for name, x in large(3200, 20):
         if name not in ("three states", "few far away", "a narrow state", "tied"):
             continue
@@ -178,8 +178,9 @@ def test_the_compiled_search_on_cells_against_its_twin(kernels: list[str]) -> No
         sizes = np.stack([2 * K, 3 * K - 1], axis=1)
         bics = [2 * t.loglik - sizes * log(u.size) for t in tables]
         for bic in bics[1:]:
-            assert np.nanargmax(bic) == np.nanargmax(bics[0])
-            assert np.nanmax(bic) == pytest.approx(np.nanmax(bics[0]), abs=1e-6), name
+            more = float(np.nanmax(bic) - np.nanmax(bics[0]))
+            assert more > -1e-6, name
+            assert more > 1.0 or np.nanargmax(bic) == np.nanargmax(bics[0])
 
 
 def test_instruction_sets_search_cells_alike_to_the_last_bit(kernels: list[str]) -> None:

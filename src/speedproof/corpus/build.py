@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from speedproof.corpus.place import Place, arrow, column, of_texts, parquet, storage_errors
+from speedproof.corpus.place import Place, arrow, column, of_rows, parquet, storage_errors
 from speedproof.corpus.schema import File, Manifest, clean, columns, digest, merged, reject_columns, table
 from speedproof.data.names import MANIFEST
 from speedproof.data.record import FileResults, Record
@@ -198,7 +198,7 @@ class Builder:
         if self._ledger:
             self.manifest.serial += 1
             self.place.write(
-                f"{_INPUTS}/{self.manifest.serial:06d}.parquet", parquet(of_texts(self._ledger, _ledger()))
+                f"{_INPUTS}/{self.manifest.serial:06d}.parquet", parquet(of_rows(self._ledger, _ledger()))
             )
             self._ledger = []
         self._commit()
@@ -216,7 +216,7 @@ class Builder:
         rejects = [row for rows in self._rejects.values() for row in rows]
         self.manifest.rejects = len(rejects)
         if rejects or self.place.has(REJECTS):
-            self.place.write(REJECTS, parquet(of_texts(rejects, reject_columns())))
+            self.place.write(REJECTS, parquet(of_rows(rejects, reject_columns())))
         self.manifest.files = [file for prefix in sorted(self._nodes) for file in self._nodes[prefix]]
         self.manifest.write(self.place)
         for file in self._gone:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.corpus.answers import How, Task, answered
-from speedproof.corpus.place import arrow
+from speedproof.corpus.place import arrow, of_rows
 from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.errors import UsageError
@@ -86,7 +86,7 @@ def reduce_part(task: Task) -> int:
         }
         for (key, version), sample in suite.samples.items()
     ]
-    task.keep(arrow().Table.from_pylist(answers, schema=_columns()))
+    task.keep(of_rows(answers, _columns()))
     return len(answers)
 
 

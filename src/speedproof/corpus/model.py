@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from speedproof.corpus.answers import Answers, How, Task, answered
-from speedproof.corpus.place import arrow
+from speedproof.corpus.place import arrow, of_rows
 from speedproof.corpus.read import fetched, rows_of, within
 from speedproof.corpus.schema import digest, suite_of
 from speedproof.errors import DataError, UsageError
@@ -96,13 +96,15 @@ def model_part(task: Task) -> int:
         if fitted.test is not None:
             row |= {"distance": fitted.test.distance, "pvalue": fitted.test.pvalue}
         modelled.append(row | {"note": fitted.note})
-    task.keep(arrow().Table.from_pylist(modelled, schema=_columns()))
+    task.keep(of_rows(modelled, _columns()))
     return len(modelled)
 
 
 def _own(rows: pa.Table, share: tuple[int, int]) -> pa.Table:
     """The rows whose benchmarks are this task's share."""
     number, of = share
+    if of == 1:
+        return rows
     names = rows["benchmark"].unique().to_pylist()
     # Not the digits that the part itself was chosen by.
     return within(rows, "benchmark", [name for name in names if int(digest(name)[::-1], 16) % of == number])

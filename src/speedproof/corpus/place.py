@@ -244,9 +244,9 @@ def filled(columns: Mapping[str, pa.Array], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(whole, schema=schema)
 
 
-def of_texts(rows: Sequence[Mapping[str, str]], schema: pa.Schema) -> pa.Table:
-    """A table of texts by row."""
-    return filled(arrays({name: [row[name] for row in rows] for name in schema.names}, schema), schema)
+def of_rows(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """A table by row, null where one lacks a name."""
+    return filled(arrays({name: [row.get(name) for row in rows] for name in schema.names}, schema), schema)
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:

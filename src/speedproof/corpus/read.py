@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from speedproof.corpus.build import REJECTS
 from speedproof.corpus.place import Place, arrow, filled
+from speedproof.corpus.place import column as column_of
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
 from speedproof.errors import Parameter, SpeedproofError, UsageError
@@ -78,7 +79,7 @@ def within(rows: pa.Table, column: str, names: Collection[str]) -> pa.Table:
     """The rows whose text in a column is one of these."""
     chosen = set(names)
     mask = [name in chosen for name in rows[column].to_pylist()]
-    return rows if all(mask) else rows.filter(arrow().array(mask))  # which copies all values
+    return rows if all(mask) else rows.filter(column_of(mask, arrow().bool_()))  # which copies all values
 
 
 def read_records(name: str, where: str | None = None) -> Iterator[Record]:

@@ -5,7 +5,7 @@
 #define FEW 128 /* points, of which scouts go side by side, and whose climbs miss nothing */
 #define SCOUT_STEPS 20
 #define BRIEF_STEPS 30
-#define CELL_STEPS 16 /* of both kinds on cells */
+#define CELL_STEPS 12 /* of both kinds on cells */
 #define LONG_STEPS 3000
 #define FINE_STEPS 30000
 #define MARGIN 10.0
@@ -14,9 +14,11 @@
 #define SEVERAL 3
 #define ROUNDS 3
 #define REACH 30.0
+#define UP 1
+#define DOWN 2
 
 typedef struct {
-    int there, converged, finished, moved; /* moved: its neighbours were scouted */
+    int there, converged, finished, moved; /* moved: bits, UP and DOWN, of the neighbours in K that were scouted from it */
     double loglik, bic, scouted; /* scouted: the height from which it climbed on */
     Mixture mixture;
 } Found;
@@ -229,7 +231,7 @@ static void climb_on(Table *t, int K, int model, const Mixture *from, double sco
     if (model == MODEL_V && !table_sound(t, K, &m)) return;
     old->there = 1;
     old->finished = 0;
-    old->moved &= o.loglik <= before + 1e-3;
+    if (o.loglik > before + 1e-3) old->moved = 0;
     old->converged = o.state == RUN_OK;
     old->loglik = o.loglik;
     old->scouted = t->on->values == t->all.values ? o.loglik : scouted;
@@ -260,6 +262,20 @@ static void follow(Table *t, int K, int model, int count, double reach) {
 
 /* ---- The search ------------------------------------------------------------------------------------ */
 
+/* Scout from a mixture its neighbours in K, once. */
+static void scout_neighbours(Table *t, int K, int model, int ways) {
+    Found *one = &t->found[K][model];
+    if (!one->there) return;
+    ways &= ~one->moved;
+    one->moved |= ways;
+    for (int to = MODEL_E; ways & UP && K < t->K_max && to <= MODEL_V; to++) {
+        if (K > 1 && to != model) continue;
+        scout_splits(t, &one->mixture, K, to);
+        scout_insertions(t, &one->mixture, K, to);
+    }
+    if (ways & DOWN && K > 2) scout_merges(t, &one->mixture, K, model);
+}
+
 /* Scout from the best mixtures of each model that may win, and from their neighbours in K. */
 static void move(Table *t, double margin) {
     const double bar = best_bic(t) - margin;
@@ -272,20 +288,10 @@ static void move(Table *t, double margin) {
                 tops[model] = K;
             }
     for (int K = 1; K <= t->K_max; K++)
-        for (int model = MODEL_E; model <= MODEL_V; model++) {
-            Found *one = &t->found[K][model];
-            int wanted = 0;
+        for (int model = MODEL_E; model <= MODEL_V; model++)
             for (int of = MODEL_E; of <= MODEL_V; of++)
-                wanted |= bics[of] >= bar && abs(K - tops[of]) <= 1 && (of == model || K == 1);
-            if (!one->there || !wanted || one->moved) continue;
-            one->moved = 1;
-            for (int to = MODEL_E; K < t->K_max && to <= MODEL_V; to++) {
-                if (K > 1 && to != model) continue;
-                scout_splits(t, &one->mixture, K, to);
-                scout_insertions(t, &one->mixture, K, to);
-            }
-            if (K > 2) scout_merges(t, &one->mixture, K, model);
-        }
+                if (bics[of] >= bar && abs(K - tops[of]) <= 1 && (of == model || K == 1))
+                    scout_neighbours(t, K, model, UP | DOWN);
     climb_briefly(t);
 }
 
@@ -324,23 +330,25 @@ static void finish(Table *t, int K, int model) {
     one->finished = 1;
 }
 
-/* Climbs to one place from all values and from the mixtures of one component fewer and of one more. */
+/* Climbs to one place from all values and from the mixtures of one component fewer and of one more. On cells, which are too
+ * few to tell where values crowd, what an earlier move scouted there climbs on. */
 static void climb_anew(Table *t, int K, int model) {
-    Found *one = &t->found[K][model];
+    Found *one = &t->found[K][model], *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
     if (model == MODEL_V) finish(t, K, model); /* many tops of nearly one height: no choice before convergence */
-    const Found old = *one, *fewer = &t->found[K - 1][K > 2 ? model : MODEL_E];
-    t->K = K;
-    t->model = model;
-    forget_scouts(t);
-    if (t->all.single) scout_values(t);
-    if (fewer->there) {
-        scout_splits(t, &fewer->mixture, K - 1, model);
-        scout_insertions(t, &fewer->mixture, K - 1, model);
+    const Found old = *one;
+    if (t->all.single) {
+        t->K = K;
+        t->model = model;
+        forget_scouts(t);
+        scout_values(t);
+        fewer->moved = 0;
+        if (K < t->K_max) one[2].moved = 0;
     }
-    if (old.there && K < t->K_max && one[2].there) scout_merges(t, &one[2].mixture, K + 1, model);
+    scout_neighbours(t, K - 1, K > 2 ? model : MODEL_E, UP);
+    if (old.there && K < t->K_max) scout_neighbours(t, K + 1, model, DOWN);
     climb_briefly(t);
     one->there = 0;
-    follow(t, K, model, TOPS, INFINITY);
+    follow(t, K, model, t->all.single ? TOPS : TOPS + TRIES, INFINITY);
     if (old.finished && !(one->loglik <= old.loglik && one->loglik > old.loglik - 1e-3)) finish(t, K, model);
     if (old.there && !(one->there && one->loglik > old.loglik)) *one = old;
 }
@@ -375,7 +383,7 @@ static void search_places(Table *t) {
     scout_values(t);
     for (int round = 0; round < ROUNDS && gain >= 1e-3; round++) {
         gain = -best_bic(t);
-        move(t, round ? MARGIN : INFINITY);
+        move(t, round ? MARGIN : t->all.single ? INFINITY : 10.0 * REACH);
         follow_all(t, -INFINITY, 1, REACH);
         follow_all(t, best_bic(t) - MARGIN, TRIES, REACH);
         gain += best_bic(t);

@@ -19,7 +19,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.mixture.fitting import LEAST, MixtureFit, fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
-from speedproof.mixture.grid import detect_resolution
+from speedproof.mixture.grid import detect_resolution, in_order
 from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.modes import clear_modes, mode_order, runs_in
@@ -76,13 +76,14 @@ def analyse(
     used, note = independent(sample)
     shift = exponent(used.values)  # to a unit in which densities and squares are doubles, and back
     x = np.ldexp(used.values, shift)
+    ordered = in_order(x)
     brief = fast and not compatible
-    fitted = fit(x, components=components, K_max=K_max, compatible=compatible, fast=brief)
+    fitted = fit(ordered, components=components, K_max=K_max, compatible=compatible, fast=brief)
     test = None
     # Any two values lie equally far from their normal distribution.
     tests = N if components is None and not used.nested and x.size >= LEAST else 0
     if tests:
-        drawn, some, of_some = None, x, fitted
+        drawn, some, of_some = None, ordered, fitted
         if x.size > MOST_TESTED:
             drawn = MOST_TESTED
             some = np.random.default_rng(seed).choice(x, drawn, replace=False)
@@ -106,7 +107,7 @@ def analyse(
         Component(*map(float, row)) for row in zip(model.weights, model.means, model.sds, strict=True)
     )
     clear = fitted.modes() if compatible else clear_modes(fitted)
-    modes = _peaks(clear, x) if compatible else _modes(fitted, clear, x)
+    modes = _peaks(clear, ordered) if compatible else _modes(fitted, clear, ordered)
     analysis = Analysis(
         x.size, fitted.kind, parts, modes, fitted.loglik, fitted.bic, fitted.converged,
         fitted.resolution, test, mode_order(x, clear, seed=seed), note, compatible,
@@ -151,10 +152,10 @@ def _peaks(modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
 def _modes(fitted: MixtureFit, modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
     """Those of five runs or more; others belong to the mode on their side of the valley."""
     shown = modes.among(np.flatnonzero(runs_in(modes, x) >= FEW_RUNS))
-    label = np.searchsorted(shown.valleys, x)
+    parts = np.split(x, np.searchsorted(x, shown.valleys, side="right"))
     return tuple(
-        replace(mode, place=_place(fitted.model, mode.place, mode.share, x[label == k]))
-        for k, mode in enumerate(_peaks(shown, x))
+        replace(mode, place=_place(fitted.model, mode.place, mode.share, part))
+        for mode, part in zip(_peaks(shown, x), parts, strict=True)
     )
 
 

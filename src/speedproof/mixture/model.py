@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, isfinite, log
+from math import exp, isfinite, log, ulp
 from operator import itemgetter
 from reprlib import repr as shortened
 from typing import overload
@@ -274,24 +274,30 @@ class MixtureModel(Alike):
         score = self.score(grid)
         grid, rising = grid[score != 0], score[score != 0] > 0
         at = np.flatnonzero(rising[:-1] != rising[1:])
-        up = rising[at]
-        brackets = zip(grid[at].tolist(), grid[at + 1].tolist(), up.tolist(), strict=True)
+        up, score = rising[at], score[score != 0]
+        brackets = np.stack([grid[at], grid[at + 1], score[at], score[at + 1]], axis=1).tolist()
         roots = np.array([self._turn(*bracket) for bracket in brackets])
         places, valleys = roots[up], roots[~up]
         peaks = self.logpdf(places)
         dips = np.minimum(peaks[:-1], peaks[1:]) - self.logpdf(valleys)
         return Modes(places, peaks, valleys, dips)
 
-    def _turn(self, low: float, high: float, up: bool) -> float:
-        """Where the score, positive at ``low`` if ``up``, changes its sign: bisection, one number at a time."""
+    def _turn(self, low: float, high: float, before: float, after: float) -> float:
+        """Where the score changes its sign, given it at both ends: regula falsi (Illinois) on plain numbers."""
         w, mu, sd = self.weights.tolist(), self.means.tolist(), self.sds.tolist()
         parts = [(log(w) - log(s), mu, s) for w, mu, s in zip(w, mu, sd, strict=True)]
-        while low < (x := low + 0.5 * (high - low)) < high:
+        least, rises, last = ulp(max(abs(low), abs(high))), before > 0.0, 0
+        while high - low > 2.0 * least:
+            x = min(max(high - after * (high - low) / (after - before), low + least), high - least)
             pulls = [(z / s, c - 0.5 * z * z) for c, z, s in [(c, (mu - x) / s, s) for c, mu, s in parts]]
             top = max(height for _, height in pulls)
-            positive = sum(exp(height - top) * pull for pull, height in pulls) > 0.0
-            low, high = (x, high) if positive == up else (low, x)
-        return x
+            shares = [exp(height - top) for _, height in pulls]
+            score = sum(share * pull for share, (pull, _) in zip(shares, pulls, strict=True)) / sum(shares)
+            if (score > 0.0) == rises:
+                low, before, after, last = x, score, after * (0.5 if last > 0 else 1.0), 1
+            else:
+                high, after, before, last = x, score, before * (0.5 if last < 0 else 1.0), -1
+        return low + 0.5 * (high - low)
 
 
 def _numbers(x: ArrayLike) -> FloatArray:

@@ -23,7 +23,7 @@ from speedproof.arrays import ArrayLike, FloatArray, IntArray
 from speedproof.mixture import em
 from speedproof.mixture.em import condensed
 from speedproof.mixture.fitting import MixtureFit, standardise
-from speedproof.mixture.grid import without_ties
+from speedproof.mixture.grid import in_order, without_ties
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.results import FEW_RUNS, ModeOrder
 from speedproof.mixture.search import table
@@ -51,7 +51,7 @@ def clear_modes(fitted: MixtureFit) -> Modes:
     modes = fitted.model.modes().deeper_than(DIP)
     if fitted.components == 1:
         return modes
-    x = condensed(without_ties(np.sort(fitted.values), fitted.resolution), MANY_RUNS)
+    x = condensed(without_ties(in_order(fitted.values), fitted.resolution), MANY_RUNS)
     joined: Modes | None = modes
     known: tuple[float, float] | None = None  # where one mode is
     while joined is not None:
@@ -85,7 +85,8 @@ def mode_order(
 ) -> ModeOrder:
     """Tell whether the modes of a sample alternate, come in blocks, or are a warm-up."""
     x = np.asarray(values, dtype=np.float64)
-    label, counts, n = np.searchsorted(modes.valleys, x), runs_in(modes, x), x.size
+    label, n = np.searchsorted(modes.valleys, x), x.size
+    counts = np.bincount(label, minlength=modes.count)
     stretches = int(count_stretches(label))
     # By chance neighbours differ with probability 1 - sum of c (c - 1) / n (n - 1).
     expected = 1.0 + (n - 1) * (1.0 - float((counts * (counts - 1)).sum()) / (n * (n - 1))) if n > 1 else 1.0
@@ -132,8 +133,10 @@ def one_mode(x: FloatArray) -> tuple[float, float]:
     First of the symmetric, no more peaked than the normal, with three parameters; then of any shape, with four.
     """
     n, span = x.size, float(x[-1] - x[0])
-    modes = np.concatenate([np.quantile(x, np.linspace(0.0, 1.0, _PLACES)), [x.mean(), 0.5 * (x[0] + x[-1])]])
-    off = np.abs((x - modes[:, None]) / span)
+    quantiles = np.interp(np.linspace(0.0, n - 1.0, _PLACES), np.arange(n), x)
+    modes = np.append(quantiles, [x.mean(), 0.5 * (x[0] + x[-1])])
+    off = x - modes[:, None]
+    np.abs(np.divide(off, span, out=off), out=off)
     below = np.searchsorted(x, modes)  # so many, which come first
     parts = np.ravel(np.arange(modes.size) * n + np.array([np.zeros_like(below), below]), order="F")
     symmetric, skewed = [], []
@@ -150,14 +153,13 @@ def one_mode(x: FloatArray) -> tuple[float, float]:
 
 def _powers(off: FloatArray) -> Iterator[FloatArray]:
     """Numbers to the power of each shape, by products but for one."""
-    far = np.sqrt(off)
-    yield far
-    yield off**0.7
+    far, square = np.empty((2, *off.shape))  # no new memory for each
+    yield np.sqrt(off, out=far)
+    yield np.power(off, 0.7, out=square)
     yield off
     yield np.multiply(far, off, out=far)
-    square = np.multiply(off, off, out=far)
-    yield square
-    yield square * off
+    yield np.multiply(off, off, out=square)
+    yield np.multiply(square, off, out=far)
     for times in (1, 1, 1, 2):  # 4, 8, 16, 64
         for _ in range(times):
             np.multiply(square, square, out=square)
