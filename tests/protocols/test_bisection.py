@@ -121,14 +121,6 @@ def test_right_in_most_histories() -> None:
     assert np.mean([row.runs for row in rows]) <= 1.3 * 59
 
 
-@pytest.mark.slow
-def test_two_changes_are_found_and_noticed() -> None:
-    """3 % each, and a run in ten with a spike: one is named, and it is said that another remains."""
-    rows = [bisected(seed, "spikes", 0.03, second=0.03) for seed in range(40)]
-    assert stats.binomtest(sum(row.right for row in rows), 40, 0.95).pvalue > 0.001
-    assert stats.binomtest(sum(row.more for row in rows), 40, 0.95).pvalue > 0.001
-
-
 def test_what_is_likely_is_not_called_proven() -> None:
     """A second change by the posterior, or by the interval of the rest; none of a commit that is not confirmed."""
     found = replace(searched([1.0] * 6 + [1.2] * 6, 0.002), second=0.83)

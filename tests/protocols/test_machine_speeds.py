@@ -1,7 +1,6 @@
 """Two speeds of a machine, in data made with and without them."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +11,10 @@ import speedproof as sp
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.caveats import common_speeds, machine_speeds, slower_processes, two_speeds_of
 from speedproof.reporting.model import FORMATS, Reported
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
-
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 
 
 def pairs(
@@ -95,30 +91,6 @@ def test_benchmarks_with_modes_of_their_own_are_not_the_machine() -> None:
     rng = np.random.default_rng(3)
     mixed = [pair for factor in (1.2, 1.5, 2.0, 3.0) for pair in pairs(rng, 3, factor=factor)]
     assert machine_speeds(mixed) is None
-
-
-@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [3.0] * 8, [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]])
-def test_little_constant_and_zero(values: list[float]) -> None:
-    """Nothing is said of what cannot show it."""
-    sample = Sample(np.array(values))
-    assert machine_speeds([Pair(Key(str(i)), sample, sample) for i in range(5)]) is None
-    assert machine_speeds([]) is None
-
-
-@pytest.mark.parametrize(
-    ("build", "two"), [("20260507-3.16.0a0-49918f5", True), ("20260514-3.16.0a0-461b1d9", False)]
-)
-def test_builds_of_cpython(build: str, two: bool) -> None:
-    """One pair of builds was measured on a machine that ran at two speeds, the next one a week later was not."""
-    folders = [SHARED / f"bm-{build}{ending}" for ending in ("", "-JIT")]
-    if not folders[0].is_dir():
-        pytest.skip("the shared files are not here")
-    suite = read_suite(*folders)
-    found = machine_speeds(suite.pair(*suite.versions).pairs)
-    assert (found is not None) == two
-    if found is not None:
-        assert found.factor == pytest.approx(2.0, abs=0.05)
-        assert found.benchmarks > 0.6 * found.of
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.0])

@@ -74,23 +74,6 @@ def test_the_parts_make_the_whole() -> None:
     assert log(known(m.weights).value) == pytest.approx(0.5 * (one_way + other))
 
 
-def test_code_that_is_faster_in_every_state() -> None:
-    """Equal weights share nothing out to the metric, though it goes with time from run to run."""
-    times, faults = sides((0.3, 0.3), (1.2, 1.0))
-    m = first(why("f", "time", times, {"faults": faults}))
-    assert m.pvalue <= 0.05
-    assert known(m.share).value == pytest.approx(0.0, abs=1e-12)
-    assert known(m.within).value == pytest.approx(1.2)
-
-
-def test_a_state_that_is_gone() -> None:
-    """A version that is never slow: all of the speedup goes with it."""
-    times, faults = sides((0.3, 0.0), (1.0, 1.0))
-    m = first(why("f", "time", times, {"faults": faults}))
-    assert known(m.share).value == pytest.approx(1.0)
-    assert np.isnan(m.states[1].means[1])
-
-
 def test_what_differs_between_versions_only_is_not_named() -> None:
     """Instructions fell by a fifth, as time did: within a version they have nothing to do with it."""
     rng = np.random.default_rng(3)
@@ -99,25 +82,6 @@ def test_what_differs_between_versions_only_is_not_named() -> None:
     ]
     counts = [Sample(level * rng.lognormal(0, 0.02, 60), "") for level in (1.2e9, 1e9)]
     assert why("f", "time", times, {"instructions": counts}).goes_with == ()
-
-
-def test_the_process_is_the_unit() -> None:
-    """Of values nested in processes one mean a process is used, of time and of every metric."""
-    times, faults = sides((0.3, 0.1), (1.03, 1.0))
-    numbers = np.repeat(np.arange(100), 4)
-    rng = np.random.default_rng(1)
-
-    def nested(sample: Sample, noise: float) -> Sample:
-        off = noise * rng.normal(size=(100, 4))
-        off -= off.mean(axis=1, keepdims=True)
-        return Sample(
-            (sample.values[:, None] + off).ravel(), sample.unit, processes=numbers, label=sample.label
-        )
-
-    found = why("f", "time", [nested(t, 0.02) for t in times], {"faults": [nested(f, 3.0) for f in faults]})
-    plain = why("f", "time", times, {"faults": faults})
-    assert found.sizes == (100, 100)
-    assert known(first(found).share).value == pytest.approx(known(first(plain).share).value)
 
 
 def test_sessions_that_differ_count_for_nothing() -> None:
