@@ -18,7 +18,7 @@ from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
 from speedproof.stats import ratio, ratio_medians, superiority
-from speedproof.stats.ranks import brunner_munzel, rank_sum
+from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ratio import Interval, ratio_of_means, student, welch
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import decreasing_roots
@@ -88,82 +88,23 @@ def pairs(n: int, m: int, rows: int = 40) -> tuple[Array, Array]:
     return x, y
 
 
-def check_crossing(of: Bounds, test: Test, n: int, m: int, alpha: float) -> None:
-    """A billionth below the lower root the test of X > gamma Y rejects, a billionth above it does not."""
-    x, y = pairs(n, m)
-    found = roots(of, x, y, alpha)
-    for gamma, side, inner in ((found.low, 0, -1.0), (found.high, 1, 1.0)):
-        at = (gamma > 0.0) & np.isfinite(gamma)
-        rejects = test(x[at], y[at], gamma[at] * (1 + inner * TOLERANCE))[side]
-        accepts = test(x[at], y[at], gamma[at] * (1 - inner * TOLERANCE))[side]
-        assert (rejects <= alpha).all()
-        assert (accepts > alpha).all()
-
-
-def check_hardly_held(of: Bounds, test: Test, n: int, m: int, alpha: float) -> None:
-    """Without ties across the samples, holding the bounds moves them by rounding at most."""
-    x, y = pairs(n, m)
-    before, after = roots(of, x, y, alpha), of(x, y, alpha)
-    np.testing.assert_allclose(after.low, before.low, rtol=1e-13)
-    np.testing.assert_allclose(after.high, before.high, rtol=1e-13)
-
-
-CHECKS = [check_crossing, check_hardly_held]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize(("of", "test"), RATIOS, ids=RATIO_NAMES)
 @pytest.mark.parametrize(("n", "m"), SIZES)
-def test_roots_against_the_test_itself(
-    check: Callable[..., None], of: Bounds, test: Test, n: int, m: int
-) -> None:
+def test_roots_against_the_test_itself(of: Bounds, test: Test, n: int, m: int) -> None:
+    """A billionth below the lower root the test of X > gamma Y rejects, a billionth above it does not."""
+    x, y = pairs(n, m)
     for alpha in ALPHAS:
-        check(of, test, n, m, alpha)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("of", "test"), RATIOS[:2], ids=RATIO_NAMES[:2])
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 3), (3, 2), (2, 30), (4, 4), (6, 3)])
-def test_roots_of_samples_as_wide_as_their_means(of: Bounds, test: Test, n: int, m: int) -> None:
-    """Where the p-value may fall and rise again: each bound is a crossing, beyond 1 exactly if the verdict is."""
-    rng = np.random.default_rng([n, m])
-    level = rng.normal(0.0, 1.0, (80, 1))
-    x, y = rng.lognormal(level, rng.uniform(0.1, 1.2, (80, 1)), (80, n)), rng.lognormal(0.0, 0.7, (80, m))
-    for alpha in (1e-3, 0.05, 0.2, 0.5, 0.7):
         found = roots(of, x, y, alpha)
         for gamma, side, inner in ((found.low, 0, -1.0), (found.high, 1, 1.0)):
             at = (gamma > 0.0) & np.isfinite(gamma)
             rejects = test(x[at], y[at], gamma[at] * (1 + inner * TOLERANCE))[side]
             accepts = test(x[at], y[at], gamma[at] * (1 - inner * TOLERANCE))[side]
-            assert ((rejects - alpha) * (accepts - alpha) <= 0.0).all()
-            assert ((gamma * inner < inner) == (test(x, y, 1.0)[side] <= alpha))[at].all()
-            never = gamma == (0.0 if side == 0 else np.inf)
-            assert (never | at | (alpha > 0.5)).all()
-            assert (test(x[never], y[never], 1e-12 if side == 0 else 1e12)[side] > alpha * (1 - 1e-6)).all()
+            assert (rejects <= alpha).all()
+            assert (accepts > alpha).all()
 
 
 COUNTS = st.integers(1, 12).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 6).map(float)))
-
-
-@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from(ALPHAS))
-def test_ties_move_a_median_bound_only_next_to_1(x: Any, y: Any, alpha: float) -> None:
-    """The documented exception: where values of X and Y coincide the verdict decides the side of 1."""
-    before, after = roots(ratio_of_medians, x, y, alpha), ratio_of_medians(x, y, alpha)
-    for root, held in ((before.low, after.low), (before.high, after.high)):
-        if not np.intersect1d(x, y).size:
-            assert held == root
-        else:
-            assert held == root or abs(float(held) - 1.0) <= 2.3e-16
-
-
-@pytest.mark.slow
-@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from(ALPHAS), pooled=st.booleans())
-def test_ties_and_zeros_do_not_move_bounds_of_the_mean(x: Any, y: Any, alpha: float, pooled: bool) -> None:
-    """A t test knows no ties; a mean of zero has its bounds at 0 or infinity with or without the verdict."""
-    of = mean_pooled if pooled else mean_separate
-    before, after = roots(of, x, y, alpha), of(x, y, alpha)
-    np.testing.assert_allclose([after.low, after.high], [before.low, before.high], rtol=1e-9)
 
 
 class NaiveSuperiority:
@@ -212,25 +153,6 @@ def test_probability_pvalue_against_bisection_of_alpha(n: int, m: int) -> None:
     assert seen >= 4
 
 
-@pytest.mark.slow
-@given(x=COUNTS, y=COUNTS)
-def test_probability_pvalue_is_the_smallest_alpha(x: Any, y: Any) -> None:
-    """At alpha = pvalue the held bound passes 1/2, at the float below it does not; so do the roots nearby."""
-    r = probability_greater(x, y, 0.05)
-    for pvalue, bound, sign in ((r.pvalue, "low", 1.0), (r.pvalue_less, "high", -1.0)):
-        if np.isnan(pvalue) or pvalue == 1.0:
-            for alpha in (0.05, 0.999):
-                assert sign * (float(getattr(probability_greater(x, y, alpha), bound)) - 0.5) <= 0.0
-            continue
-        at, under = float(pvalue), float(np.nextafter(pvalue, 0.0))
-        assert sign * (float(getattr(probability_greater(x, y, at), bound)) - 0.5) > 0.0
-        assert sign * (float(getattr(probability_greater(x, y, under), bound)) - 0.5) <= 0.0
-        # 1e-9 in alpha moves the root by no less than rounding of the quantile
-        above, below = at + TOLERANCE * (1.0 - at), at * (1.0 - TOLERANCE)
-        assert sign * (float(getattr(roots(probability_greater, x, y, above), bound)) - 0.5) > 0.0
-        assert sign * (float(getattr(roots(probability_greater, x, y, below), bound)) - 0.5) < 0.0
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 10, 31])
 def test_probability_pvalue_of_separated_samples(n: int) -> None:
     """n pairs all won: 2^-n, the sign test's p-value, and the bound exceeds 1/2 from there on, itself included."""
@@ -269,23 +191,6 @@ def test_bounds_exceed_1_exactly_when_the_test_rejects(
     for bounds, test in ((ratio_of_medians(x, y, alpha), rank_sum(x, y)), means):
         assert (bounds.low > 1.0) == (test.pvalue <= alpha)
         assert (bounds.high < 1.0) == (test.pvalue_less <= alpha)
-
-
-@pytest.mark.slow
-@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
-def test_probability_bounds_hold_the_estimate_and_mirror(x: Any, y: Any, alpha: float) -> None:
-    r, back = probability_greater(x, y, alpha), probability_greater(y, x, alpha)
-    assert 0.0 <= r.low <= r.estimate <= r.high <= 1.0
-    np.testing.assert_allclose([r.low, r.high], [1.0 - back.high, 1.0 - back.low], atol=1e-12)
-
-
-@pytest.mark.slow
-@given(x=COUNTS, y=COUNTS, alpha=st.sampled_from([0.01, 0.05, 0.2]))
-def test_probability_above_one_half_implies_the_test_rejects(x: Any, y: Any, alpha: float) -> None:
-    """The log odds p (1 - p) log(p / (1 - p)) never exceed p - 1/2: the bound is the stricter of the two."""
-    bounds, test = probability_greater(x, y, alpha), brunner_munzel(x, y)
-    assert not bounds.low > 0.5 + 1e-12 or test.pvalue <= alpha * (1 + 1e-9)
-    assert not bounds.high < 0.5 - 1e-12 or test.pvalue_less <= alpha * (1 + 1e-9)
 
 
 ROOTS = np.array([-40.0, -1.5, 0.0, 1e-7, 0.3, 2.0, 55.0])

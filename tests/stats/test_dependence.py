@@ -22,8 +22,6 @@ from speedproof.stats.dependence import (
 )
 from speedproof.stats.ranks import midranks
 
-LABELS = np.repeat(np.arange(6), 4)
-
 
 def test_hurst_against_r(oracle: Any) -> None:
     for case in oracle("protocol2009")["cases"]:
@@ -31,25 +29,6 @@ def test_hurst_against_r(oracle: Any) -> None:
             np.testing.assert_allclose(
                 hurst_factor(case[side]), case[f"hurst_{side}"], atol=1e-10, err_msg=case["id"]
             )
-
-
-@pytest.mark.parametrize("n", [6, 8])
-def test_lag1_pvalue_against_all_permutations(n: int) -> None:
-    """The beta approximation is within 0.035 of the exact two-sided p-value even for a handful of runs."""
-    ratios = lag1(np.array(list(itertools.permutations(np.arange(float(n)))))).statistic
-    for ratio in np.unique(ratios.round(10)):
-        exact = 2.0 * min((ratios <= ratio + 1e-9).mean(), (ratios >= ratio - 1e-9).mean())
-        row = int(np.argmin(np.abs(ratios - ratio)))
-        order = next(itertools.islice(itertools.permutations(np.arange(float(n))), row, None))
-        assert float(lag1(order).pvalue) == pytest.approx(min(exact, 1.0), abs=0.035 if n == 8 else 0.08)
-
-
-def test_independence_tests_keep_their_size() -> None:
-    """At alpha = 0.05 the rejections among 4000 independent samples stay inside a 1e-4 binomial band."""
-    x = np.random.default_rng(3).lognormal(size=(4000, 31))
-    low, high = scipy_stats.binom.ppf([5e-5, 1 - 5e-5], 4000, 0.05)
-    assert low <= (lag1(x).pvalue <= 0.05).sum() <= high
-    assert low <= (drift(x).pvalue <= 0.05).sum() <= high
 
 
 def test_edges_of_run_order() -> None:
@@ -75,28 +54,6 @@ def test_lag1_pvalue_is_of_the_beta_distribution_with_the_moments(n: int) -> Non
     np.testing.assert_allclose(found.pvalue, expected, rtol=1e-9)
 
 
-def test_values_far_from_zero_lose_no_digits() -> None:
-    """Whole numbers about 2^52 differ exactly, and by what they differ the answer is told."""
-    x = np.random.default_rng(3).integers(0, 9, LABELS.size).astype(np.float64)
-    assert float(hurst_factor(x + 2.0**52)) == pytest.approx(float(hurst_factor(x)), rel=1e-12)
-
-
-def test_slopes_of_processes_that_are_alike() -> None:
-    """Of processes that never vary nothing is told; those that all rise, or fall, alike leave no doubt.
-
-    A process of far smaller values counts as much; a constant one among others has no correlation.
-    """
-    for slope, pvalue in ((0.0, np.nan), (1.0, 0.0), (-1.0, 0.0), (0.5, 0.0)):
-        found = drift_within(slope * (np.arange(LABELS.size) % 4) + 3.0, LABELS)
-        assert float(found.pvalue) == pytest.approx(pvalue, nan_ok=True)
-        assert float(found.statistic) == pytest.approx(np.sign(slope))
-    x = np.tile([1.0, 2.0, 3.0, 5.0], 6)
-    x[4:8] *= 1e-200
-    x[8:12] = 7.0
-    expected = 5 / 6 * np.corrcoef([0, 1, 2, 3], [1, 2, 3, 5])[0, 1]
-    assert float(drift_within(x, LABELS).statistic) == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.parametrize("n", [4, 5, 8, 31])
 @pytest.mark.parametrize("high", [2, 3, 50])
 def test_run_order_written_out(n: int, high: int) -> None:
@@ -116,34 +73,6 @@ def test_run_order_written_out(n: int, high: int) -> None:
         expected = scipy_stats.spearmanr(range(n), values)
         assert found[1].statistic[row] == pytest.approx(expected.statistic, rel=1e-12, abs=1e-15)
         assert found[1].pvalue[row] == pytest.approx(expected.pvalue, rel=1e-9)
-
-
-def test_ranks_that_are_given_are_taken() -> None:
-    """The ranks alone tell the order; the values tell no more than which runs are equal."""
-    x, other = np.array([3.0, 1.0, 2.0, 5.0, 4.0, 0.5]), np.array([1.0, 2.0, 3.0, 4.0, 6.0, 5.0])
-    assert lag1(x, other).pvalue == lag1(other).pvalue != lag1(x).pvalue
-    assert drift(x, other) == drift(other)
-
-
-@pytest.mark.parametrize("n", [5, 9])
-def test_inflation_broadcasts(n: int) -> None:
-    """Every series of one side with every one of the other, also where too few runs tell nothing."""
-    rng = np.random.default_rng(n)
-    x, y = rng.standard_normal((3, 1, n)).cumsum(axis=-1), rng.standard_normal((4, n))
-    whole = variance_inflation(x, y)
-    assert whole.shape == variance_inflation(y, x).shape == (3, 4)
-    assert variance_inflation(x[0, 0], y).shape == variance_inflation(y, x[0, 0]).shape == (4,)
-    for i, j in np.ndindex(3, 4):
-        assert whole[i, j] == variance_inflation(x[i, 0], y[j]) == variance_inflation(y[j], x[i, 0])
-
-
-def test_a_likeness_that_just_does_not_stand_out() -> None:
-    """Four changes among twelve: r = (12 / 4 + 1 + 1) / 100, half a standard error of 1 / 10 and no more."""
-    x, y = np.repeat([1.0, 2.0, 1.0, 2.0, 1.0], [2, 3, 3, 3, 1]), np.ones(88)
-    assert (x == 2.0).sum() == 6
-    assert variance_inflation(x, y) == variance_inflation(y, x) == 1.0
-    assert variance_inflation(x, np.ones(89)) == 1.0 < variance_inflation(x, y[1:])
-    assert variance_inflation(np.repeat([1.0, 2.0, 1.0, 2.0], [3, 3, 3, 3]), y) > 1.0
 
 
 @pytest.mark.parametrize("n", [4, 7, 20, 33, 100, 177, 1000, 600_000, 700_010, 1_000_003])
@@ -235,17 +164,6 @@ def test_walk_inflation_is_that_of_the_likeliest_walk(n: int, m: int) -> None:
             assert factor == pytest.approx(min(level * (1 + walk / 2), min(n, m) / 2), rel=0.35)
 
 
-def test_walk_inflation_of_little() -> None:
-    rng = np.random.default_rng(4)
-    x = np.linspace(1.0, 2.0, 60) + rng.normal(0, 0.01, 60)
-    assert walk_inflation(x, x) > 1.0
-    assert walk_inflation(x[:19], x) == walk_inflation(x, x[:19]) == 1.0
-    assert walk_inflation(np.ones(60), np.full(80, 3.0)) == 1.0
-    assert np.isfinite(walk_inflation(x, np.ones(60)))
-    noise = rng.normal(size=(2, 2000, 60))
-    assert np.mean(walk_inflation(*noise) > 1.0) < 0.035
-
-
 def test_what_may_be_a_random_walk() -> None:
     """An effective size below 4, below 3 up to 15 runs, a fifth of the smaller size between."""
     for n, m in itertools.product((8, 12, 15, 16, 18, 20, 21, 40), repeat=2):
@@ -274,6 +192,8 @@ def test_drift_within_processes(sizes: tuple[int, ...], shuffled: bool) -> None:
     assert float(found.pvalue) == pytest.approx(stats.ttest_1samp(slopes, 0.0).pvalue, rel=1e-9)
     correlations = [np.corrcoef(np.arange(part.size), part)[0, 1] for part in parts]
     assert float(found.statistic) == pytest.approx(np.mean(correlations), rel=1e-9)
+    small = np.where(labels == labels[-1], 1e-200 * x, x)  # a process of far smaller values counts as much
+    assert float(drift_within(small[order], labels[order]).statistic) == pytest.approx(np.mean(correlations))
     one, many = drift_within(x[order], labels[order]), drift_within(np.stack([x[order]] * 3), labels[order])
     assert many.pvalue.tolist() == pytest.approx([float(one.pvalue)] * 3)
 

@@ -20,8 +20,8 @@ from speedproof.stats.levels import (
     levels_pvalue,
     places_of_step,
 )
-from speedproof.stats.normal_scores import normal_scores, power
-from speedproof.stats.two_levels import MARGIN, chance_of_runs
+from speedproof.stats.normal_scores import normal_scores
+from speedproof.stats.two_levels import MARGIN
 
 Series = npt.NDArray[np.float64]
 COEFFICIENTS = np.array([0.0, 0.3, 0.7])
@@ -168,60 +168,6 @@ def test_rises_against_generalised_least_squares(n: int) -> None:
             assert ours[row, g, k] == pytest.approx(rest @ weight @ rest, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("n", "begin", "least"), [(20, 0, 0.95), (50, 0, 0.95), (30, 15, 0.8), (50, 25, 0.95)]
-)
-def test_a_rise_is_no_dependence(n: int, begin: int, least: float) -> None:
-    """Of 13 deviations in a short series: shown, though steps explain it worse than dependence."""
-    rise = np.clip((np.arange(n) - begin) / (n - begin), 0.0, 1.0)
-    x = np.random.default_rng(n).standard_normal((100, n)) + 13.0 * rise
-    assert (levels(x).pvalue <= 0.05).mean() >= least
-
-
-@pytest.mark.parametrize(
-    ("n", "steps", "least"), [(45, (10, -10, 10), 0.5), (50, (10, -10, 10), 0.7), (29, (10, -6, 9), 0.7)]
-)
-def test_more_steps_than_few_values_have_room_for(n: int, steps: tuple[int, ...], least: float) -> None:
-    """A third change, or a second in a short series, does not hide them all as dependence."""
-    x = np.random.default_rng(n).standard_normal((100, n))
-    for k, height in enumerate(steps, 1):
-        x[:, n * k // (len(steps) + 1) :] += height
-    assert (levels(x).pvalue <= 0.05).mean() >= least
-
-
-def test_large_innovations_keep_the_risk() -> None:
-    """Dependent noise that jumps up and dies away shows a step in at most 5 % (4 standard errors)."""
-    runs = 400
-    x = np.random.default_rng(3).standard_exponential((runs, 250))
-    for t in range(1, 250):
-        x[:, t] += 0.6 * x[:, t - 1]
-    assert float((levels(x[:, 50:]).pvalue <= 0.05).mean()) <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / runs)
-
-
-def test_equal_values_lack_variance() -> None:
-    """What equal scores lack is noise, so a constant series has no steps and a two-valued one no infinite gain."""
-    x = np.repeat([[0.0, 1.0], [0.0, 0.0]], [20, 4], axis=1)
-    found = levels(x)
-    assert found.statistic[1] <= 0.0
-    assert found.pvalue[1] == 1.0
-    scores = normal_scores(x)
-    lack = power(24) - float(np.square(scores[0]).sum())
-    sums, _ = least_squares(scores, np.array([[20], [20]]), np.zeros(1), 1)
-    gain = 24 * (math.log(float(sums[0, 0, 0]) + lack) - math.log(float(sums[0, 0, 1]) + lack))
-    assert 0.0 < found.statistic[0] <= gain  # dependence may explain a part
-
-
-@pytest.mark.parametrize(("n", "k"), [(8, 3), (9, 4), (10, 5)])
-def test_the_chance_of_few_runs_against_counting(n: int, k: int) -> None:
-    """Of all orders of k ones among n."""
-    counts = [
-        1 + sum(a != b for a, b in itertools.pairwise(i in chosen for i in range(n)))
-        for chosen in itertools.combinations(range(n), k)
-    ]
-    for runs in range(2, 8):
-        assert chance_of_runs(n, k, runs) == pytest.approx(counts.count(runs) / len(counts))
-
-
 def naive_places(x: Series, most: int) -> list[int]:
     """The places of the largest contrasts of 3, 6, 12 ... values on each side; those beside larger ones last."""
     n = x.size
@@ -303,13 +249,3 @@ def test_where_a_step_may_be(n: int, rho: float) -> None:
             limit = -2 * math.log(1 - math.sqrt(1 - alpha))
             kept = [k for k, own in left.items() if (own - left[split]) / (left[split] / (n - 2)) <= limit]
             assert places_of_step(x, split, rho, alpha) == (min(kept), max(kept))
-
-
-def test_where_a_step_may_be_holds_its_split() -> None:
-    """Without any noise it is the only place; at nearly no risk every place is one."""
-    x = np.repeat([1.0, 5.0], [4, 6])
-    noisy = x + 2.0 * np.random.default_rng(1).normal(size=10)
-    assert places_of_step(noisy, 4, 0.0, 1e-9) == (1, 9)
-    for unit in (2.0**-200, 1.0, 2.0**200):
-        assert places_of_step(unit * x, 4, 0.0, 0.05) == (4, 4)
-        assert places_of_step(unit * noisy, 4, 0.0, 0.3) == places_of_step(noisy, 4, 0.0, 0.3) != (1, 9)

@@ -17,7 +17,6 @@ from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversion
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
 from speedproof.stats.ranks import merged_places, pooled_order, ranked
-from speedproof.stats.ratio_medians import ratio_of_medians, ratio_order_statistics
 from speedproof.stats.superiority import both_states
 
 
@@ -194,45 +193,6 @@ def test_sizes_that_differ() -> None:
             module.COMPILED.differences(x, n, x, m, np.array([at]), one.repeat(2))
 
 
-def test_a_hundred_thousand_values_a_side() -> None:
-    """Ten thousand million ratios take neither the memory nor the time to make them."""
-    rng = np.random.default_rng(1)
-    x, y = rng.lognormal(0.0, 0.1, 100_000), rng.lognormal(-0.01, 0.1, 100_000)
-    found = ratio_of_medians(x, y, 0.05)
-    # The shift is known: log-normal samples that differ by the factor exp(0.01).
-    assert 1.0 < float(found.low) < np.exp(0.01) * 1.002
-    assert np.exp(0.01) * 0.998 < float(found.high) < 1.02
-
-
-SIDES = [
-    ([1.0, 2.0, 3.0], [2.0, 5.0]), ([0.0, 0.0, 1.0], [3.0]), ([1.0, 4.0], [0.0, 0.0, 2.0]), ([3.0], [0.0]),
-    ([0.0], [3.0]), ([], [1.0]), ([1.0, 1.0, 2.0], [1.0, 2.0, 2.0]), ([0.0, 1.0, 5.0, 5.0], [1.0, 2.5]),
-    ([1.0, 2.0, 4.0, 8.0], [1.0]), ([0.5], [0.5]), ([1.0, 3.0, 5.0], [0.0, 1.0, 2.0]),
-]  # fmt: skip
-
-
-def all_ratios(x: list[float], y: list[float]) -> list[float]:
-    """In ascending order, of samples of which one has no zeros."""
-    return sorted(a / b if b else math.inf for a in x for b in y)
-
-
-@pytest.mark.parametrize(("x", "y"), SIDES)
-def test_the_median_of_all_ratios(x: list[float], y: list[float]) -> None:
-    """Of an even number the geometric mean of the middle two; NaN without any."""
-    ratios = all_ratios(x, y)
-    found = ratio_medians.median_ratio(np.array(x), np.array(y))
-    if not ratios:
-        assert math.isnan(found)
-        return
-    middle = ratios[(len(ratios) - 1) // 2], ratios[len(ratios) // 2]
-    assert found == (
-        middle[0] if middle[0] == middle[1] else pytest.approx(math.sqrt(middle[0]) * math.sqrt(middle[1]))
-    )
-    every = ratio_order_statistics(np.array(x), np.array(y), range(len(ratios)))
-    assert every == pytest.approx(ratios)
-    assert all(value >= 0.0 for value in every)
-
-
 def test_ratios_between_two_numbers() -> None:
     """Their places, of y first, and how many are beyond; none where the second is not above the first."""
     x, y = np.array([1.0, 2.0, 3.0, 5.0]), np.array([1.0, 2.0, 4.0])
@@ -268,20 +228,6 @@ def test_ratios_that_are_equal_but_for_rounding(unit: tuple[float, float]) -> No
         low, high = Search(pairs, score).bounds(alpha)
         assert low.tolist() == below.low(score.rejects(below.scores, alpha)).tolist()
         assert high.tolist() == above.high(score.rejects(-above.scores, alpha)).tolist()
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "shift"), [(1000, 900, 0.05), (900, 1000, -0.05), (9000, 90, 0.0), (90, 9000, 0.0)]
-)
-def test_a_bound_is_one_of_the_ratios(n: int, m: int, shift: float) -> None:
-    """However wide the interval was at the beginning, and whatever the sizes: bisecting would only come near."""
-    rng = np.random.default_rng([n, m])
-    x, y = rng.lognormal(shift, 0.1, (1, n)), rng.lognormal(0.0, 0.1, (1, m))
-    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
-    search = Search(pairs, only(pairs))
-    for alpha in (0.05, 0.001):
-        for bound in search.bounds(alpha):
-            assert (x[0][:, None] / y[0] == bound).any()
 
 
 @pytest.mark.parametrize(
@@ -335,15 +281,6 @@ def test_states_are_those_between_distinct_ratios(n: int, m: int) -> None:
             assert end == pytest.approx(last, rel=1e-15)
             assert value == wanted
         assert low.edges.shape == (1, n * m + 2)
-
-
-def test_more_ratios_in_one_place_than_are_listed() -> None:
-    """160,000 ratios within a tenth of a billionth of 1: so are the bounds."""
-    rng = np.random.default_rng(8)
-    x, y = (1.0 + 1e-13 * rng.permutation(400)[None] for _ in range(2))
-    pairs = pairs_of(x, y, (0.0, 0.0), (1.0, 1.0))
-    for bound in Search(pairs, only(pairs)).bounds(0.05):
-        assert bound == pytest.approx(np.ones(1), abs=1e-9)
 
 
 def lines(seed: int) -> tuple[list[int], list[int]]:

@@ -8,17 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
-from tests.protocols.asking import stop_rules
 
 from speedproof.arrays import FloatArray
-from speedproof.protocols.sequential import SequentialComparison
-from speedproof.stats.dependence import drift, drift_within, hurst_factor, lag1
-from speedproof.stats.normality import shapiro_wilk
 from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
-from speedproof.stats.ratio import variance_ratio, welch
 from speedproof.stats.scaling import (
     Resolution,
     coarse_step,
@@ -28,8 +22,6 @@ from speedproof.stats.scaling import (
     mean,
     median,
 )
-from speedproof.stats.sequential import PairedSequence
-from speedproof.stats.smirnov import ks_location
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 
@@ -61,73 +53,6 @@ def test_one_value_tells_its_last_decimal_place(value: float, place: float) -> N
 
 def test_values_of_full_precision_have_no_step() -> None:
     assert watched(np.random.default_rng(1).random(1000).tolist()) == 0.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("base", "tick", "noise", "speedup"), [
-    (0.0503, 0.01, 0.03, 1.02), (0.5, 0.01, 0.005, 1.004), (0.048, 0.004, 0.03, 1.02),
-    (3.3e-5, 1e-6, 0.01, 1.01),
-])  # fmt: skip
-def test_bounds_of_rounded_values_hold_the_truth(
-    base: float, tick: float, noise: float, speedup: float
-) -> None:
-    """Coarse clocks that a program reads: the truth is lost on a side in at most 5 % of sessions (binomial)."""
-    rng = np.random.default_rng(17)
-    low = high = 0
-    sessions = 40
-    for _ in range(sessions):
-        times = np.exp(noise * rng.standard_normal((100, 2))) * (speedup * base, base)
-        race = SequentialComparison("b", ["X", "Y"], stop_rules(min_blocks=10**6), metric="printed")
-        for x, y in (np.round(times / tick) * tick).tolist():
-            race.add({"X": x, "Y": y})
-        result = race.findings()[0].result
-        low += result.low > speedup
-        high += result.high < speedup
-    for lost in (low, high):
-        assert stats.binomtest(lost, sessions, 0.05, alternative="greater").pvalue > 1e-3
-
-
-def test_equal_readings_prove_no_more_than_their_step() -> None:
-    """200 times 0.50 s twice, read in hundredths: the truth is between 0.495/0.505 and its inverse."""
-    sequence = PairedSequence()
-    for _ in range(200):
-        sequence.add(0.5, 0.5, resolution=0.01)
-    result = sequence.result()
-    assert result.low < 0.495 / 0.505 < 0.505 / 0.495 < result.high
-    assert result.pvalue_faster == result.pvalue_slower == 1.0
-
-
-@pytest.mark.slow
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6))
-def test_care_for_the_step_only_widens_and_keeps_the_verdict(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    times = np.round(50 * np.exp(0.1 * rng.standard_normal((40, 2))) * (1.1, 1.0))
-    careless, careful = PairedSequence(), PairedSequence()
-    for x, y in times.tolist():
-        careless.add(x, y)
-        careful.add(x, y, resolution=1.0)
-    a, b = careless.result(), careful.result()
-    assert (b.pvalue_faster, b.pvalue_slower) == (a.pvalue_faster, a.pvalue_slower)
-    assert b.low <= a.low + 1e-12
-    assert b.high >= a.high - 1e-12
-    assert (b.low >= 1.0) == (b.pvalue_faster <= 0.05)
-    assert (b.high <= 1.0) == (b.pvalue_slower <= 0.05)
-
-
-@pytest.mark.slow
-def test_bounds_of_skewed_ratios_pass_their_median() -> None:
-    """Six blocks of ten are 2 % faster, the others 20 %: where values have no steps a session goes on for it."""
-    rng = np.random.default_rng(5)
-    ratios = np.where(rng.random(600) < 0.4, 0.2, 0.02) + 0.001 * rng.standard_normal(600)
-    race, sequence = SequentialComparison("b", ["X", "Y"], stop_rules()), PairedSequence()
-    for ratio, base in zip(ratios.tolist(), (1 + rng.random(600)).tolist(), strict=True):
-        x = base * float(np.exp(ratio))
-        race.add({"X": x, "Y": base})
-        sequence.add(x, base)
-    # The bound is beyond the median, and still below half of the centre: there is more to be had.
-    assert sequence.middle() < race.findings()[0].result.low < sequence.centre() ** 0.5
-    assert race.open()
 
 
 def decimals(value: float) -> float:
@@ -289,17 +214,3 @@ def test_ratios_of_rows_are_those_of_samples(location: Callable[[FloatArray], fl
         one_by_one = [location_ratio(location, *rows) for rows in zip(x, y, strict=True)]
     assert np.isnan(one_by_one).any()
     np.testing.assert_array_equal(location_ratios(location, x, y), one_by_one)
-
-
-def test_whatever_the_sizes_nothing_warns() -> None:
-    """Mixed sizes have no digits to compare; the statistics are numbers or NaN, without a warning."""
-    rng = np.random.default_rng(4)
-    for _ in range(150):
-        x, y = random_sample(rng), random_sample(rng)
-        for test in (
-            shapiro_wilk(x), lag1(x), drift(x), welch(x, y), ks_location(x, y), variance_ratio(x, y),
-        ):  # fmt: skip
-            p = float(test.pvalue)
-            assert np.isnan(p) or 0 <= p <= 1 + 1e-12
-        drift_within(np.resize(x, 15), np.arange(15) // 3)
-        hurst_factor(x)

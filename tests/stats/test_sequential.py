@@ -7,8 +7,6 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.errors import DataError, UsageError
@@ -66,41 +64,6 @@ def test_against_theory_false_claims_over_all_signs(alpha: float, center: float,
     assert 0 < above <= alpha * 2**sizes.size
 
 
-@pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.floats(-3, 3) | st.sampled_from([0.0, 0.1, 0.1, -0.2]), min_size=1, max_size=25),
-    st.floats(-2, 2) | st.sampled_from([0.0, 0.1]),
-)
-def test_against_brute_force(differences: list[float], shift: float) -> None:
-    """Evidence and anytime p-values are those of the definition, on both sides."""
-    sequence = sequence_of(differences)
-    exact = sequence.differences.tolist()
-    result = sequence.result()
-    up, down = naive_wealth(exact, 0.0), naive_wealth([-d for d in exact], 0.0)
-    assert sequence.evidence(1) == pytest.approx(math.log(up[-1]), abs=1e-9)
-    assert sequence.evidence(-1) == pytest.approx(math.log(down[-1]), abs=1e-9)
-    assert result.pvalue_faster == pytest.approx(min(1.0, 1 / up[-1]), rel=1e-8)
-    assert result.pvalue_slower == pytest.approx(min(1.0, 1 / down[-1]), rel=1e-8)
-    gamma = math.exp(shift)
-    at = math.log(gamma)
-    assert sequence.log_evidence(gamma, side=1) == pytest.approx(
-        math.log(naive_wealth(exact, at)[-1]), abs=1e-9
-    )
-    mirrored = naive_wealth([-d for d in exact], -at)[-1]
-    assert sequence.log_evidence(gamma, side=-1) == pytest.approx(math.log(mirrored), abs=1e-9)
-
-
-@pytest.mark.parametrize("factor", [1e-300, 1e-9, 1.0, 1e9, 1e300])
-def test_unit_does_not_matter(factor: float) -> None:
-    rng = np.random.default_rng(8)
-    x, y = 1.1 * np.exp(0.02 * rng.standard_normal((2, 30)))
-    y /= 1.1
-    plain = PairedSequence.of(x, y).result()
-    scaled = PairedSequence.of(x * factor, y * factor).result()
-    assert (scaled.low, scaled.high) == pytest.approx((plain.low, plain.high), rel=1e-8)
-
-
 def test_no_blocks_prove_nothing() -> None:
     sequence = PairedSequence()
     result = sequence.result()
@@ -111,17 +74,6 @@ def test_no_blocks_prove_nothing() -> None:
     assert np.isnan([sequence.estimate(), sequence.middle(), sequence.centre()]).all()
     assert math.isnan(sequence.blocks_to_go(side=1))
     assert math.isinf(result.precision)
-
-
-def test_ties_bet_nothing() -> None:
-    """Equal values change neither evidence nor verdict, and are counted."""
-    sequence = PairedSequence.of([0.3] * 50, [0.3] * 50)
-    result = sequence.result()
-    assert result.ties == 50
-    assert [sequence.evidence(side) for side in (1, -1)] == pytest.approx([0.0, 0.0], abs=1e-12)
-    # That all of them tie is strong evidence against any other speedup.
-    assert result.equivalent(1e-6)
-    assert sequence.estimate() == pytest.approx(1.0)
 
 
 def test_a_proof_that_later_blocks_speak_against_is_given_up() -> None:
@@ -136,20 +88,6 @@ def test_a_proof_that_later_blocks_speak_against_is_given_up() -> None:
     assert late.low < 1 < late.high
 
 
-def test_ratios_that_no_speedup_fits_contradict() -> None:
-    """Most blocks a little faster, the others three times as slow: some bets win on either side."""
-    rng = np.random.default_rng(2)
-    differences = np.where(rng.random(400) < 0.3, -1.0, 0.01) + 0.001 * rng.standard_normal(400)
-    sequence = sequence_of(differences.tolist())
-    result = sequence.result()
-    assert result.contradictory
-    assert not result.faster
-    assert not result.slower
-    assert not result.equivalent(1.0)
-    assert math.isnan(sequence.estimate())
-    assert result.precision == math.inf
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", "bimodal", "heavy-tailed", "autocorrelated", "drifting"])
 def test_false_alarms_in_simulation(study: ModuleType, noise: str) -> None:
@@ -158,27 +96,6 @@ def test_false_alarms_in_simulation(study: ModuleType, noise: str) -> None:
     runs = [study.session(study.NOISES[noise], 1.0, 0.03, seed) for seed in range(sessions)]
     alarms = sum(study.blocks_to_faster(x[:50], y[:50], alpha) <= 50 for x, y in runs)
     assert stats.binomtest(alarms, sessions, alpha, alternative="greater").pvalue > 0.001
-
-
-@pytest.mark.slow
-def test_reference_figures_are_met(study: ModuleType) -> None:
-    """Median blocks to a claim on normal noise: within sampling error of the published prototype or below."""
-    prototype = {1.05: 9.5, 1.02: 35}
-    for speedup, sigma, _ in study.EFFECTS[:2]:
-        blocks = [
-            study.blocks_to_faster(*study.session(study.NOISES["normal"], speedup, sigma, seed))
-            for seed in range(80)
-        ]
-        # A sign test on the median: half of the sessions or more end by the prototype's figure.
-        late = sum(b > prototype[speedup] for b in blocks)
-        assert stats.binomtest(late, len(blocks), 0.5, alternative="greater").pvalue > 0.001
-
-
-@pytest.mark.slow
-def test_blocks_to_go_foresees(study: ModuleType) -> None:
-    """The forecast after 20 blocks is within a factor of 3 of what it takes, in the median session."""
-    [(forecast, took)] = study.forecasts(study.NOISES["normal"], 1.02, 0.03, [20], 25)
-    assert 1 / 3 < float(np.median(forecast / took)) < 3
 
 
 def test_from_few_blocks_nothing_is_forecast() -> None:
@@ -192,64 +109,6 @@ def test_from_few_blocks_nothing_is_forecast() -> None:
     assert proven.blocks_to_go(side=1) == 0.0
     with pytest.raises(DataError, match="at least two blocks"):
         smallest_provable([0.1], 10, alpha=0.05)
-
-
-@pytest.mark.slow
-def test_smallest_provable_is_provable(study: ModuleType) -> None:
-    """Sessions with the speedup it names: about half of them prove it in the stated number of blocks."""
-    x, y = study.session(study.NOISES["normal"], 1.0, 0.03, 77)
-    blocks = 100
-    speedup = smallest_provable(np.log(x) - np.log(y), blocks, alpha=0.05)
-    took = [
-        study.blocks_to_faster(*study.session(study.NOISES["normal"], speedup, 0.03, seed))
-        for seed in range(60)
-    ]
-    assert 0.25 < float(np.mean(np.array(took) <= blocks)) < 0.85
-
-
-@pytest.mark.slow
-def test_spikes_do_not_bankrupt_the_bets(study: ModuleType) -> None:
-    """With every fifth run hit by a spike, 5 % are proven in 30 blocks as often as by a fixed signed-rank test."""
-    ours, signed, _ = study.under_spikes(150)
-    assert ours >= 0.6 * 150
-    assert ours >= 0.9 * signed
-
-
-@pytest.mark.parametrize("gamma", [1.1, 1.02, 1.007, 0.995])
-def test_values_exactly_at_a_margin_bet_nothing(gamma: float) -> None:
-    """Decimal readings whose ratio is the margin are ties, whatever their product rounds to."""
-    y = [round(0.1 + 0.013 * i, 3) for i in range(60)]
-    sequence = PairedSequence.of([round(value * gamma, 9) for value in y], y)
-    for side in (1, -1):
-        assert sequence.log_evidence(gamma, side=side) == pytest.approx(0.0, abs=1e-12)
-
-
-def test_the_study_computes_what_the_package_does(study: ModuleType) -> None:
-    """Its tables are computed for all sessions at once; the first claims are those of the class."""
-    noise = study.NOISES["spiked"]
-    first = study.first_claims(study.many(noise, 1.05, 0.03, 5, 40))
-    one_by_one = [study.blocks_to_faster(*study.session(noise, 1.05, 0.03, seed, 40)) for seed in range(5)]
-    assert first.tolist() == one_by_one
-
-
-def test_differences_are_of_the_values_whatever_their_resolution() -> None:
-    """What a coarse clock may hide counts in the bets alone."""
-    sequence = PairedSequence(alpha=0.05)
-    for a, b in ((3.0, 2.0), (2.0, 2.0), (1.0, 4.0)):
-        sequence.add(a, b, resolution=0.5)
-    assert sequence.blocks == 3
-    np.testing.assert_allclose(sequence.differences, np.log([1.5, 1.0, 0.25]), rtol=1e-15)
-    sequence.differences[:] = 0.0  # a copy
-    assert sequence.differences[0] > 0.0
-
-
-@pytest.mark.parametrize(("noise", "speedup"), [("normal", 1.05), ("spiked", 1.1)])
-def test_a_printed_proof_is_not_contradicted(study: ModuleType, noise: str, speedup: float) -> None:
-    """By Wilcoxon's test of the same runs, as SciPy computes it: sessions as `run` ends them."""
-    blocks, pvalues = study.proofs_at_the_end(study.NOISES[noise], speedup, 8)
-    assert min(blocks) >= 10
-    assert pvalues.size >= 6
-    assert pvalues.max() <= 0.05
 
 
 BLOCKS = {
@@ -287,17 +146,6 @@ def test_bounds_by_the_definition(name: str, alpha: float) -> None:
         assert end + tolerance >= max(mirrored) or not rejected(end + 3.0 * tolerance * max(1.0, abs(end)))
         assert (end >= 0.0) == rejected(0.0) == sequence.rejects(1.0, side=side)
         assert sequence.evidence(side) == pytest.approx(math.log(naive_wealth(mirrored, 0.0)[-1]), abs=1e-9)
-
-
-def test_what_is_beyond_1_by_the_readings_is_so() -> None:
-    """Whatever their steps leave of it: the bound of the proven side is 1 at least, the other below."""
-    sequence = PairedSequence()
-    for _ in range(12):
-        sequence.add(1.02, 1.01, resolution=0.02)
-    result = sequence.result()
-    assert result.faster
-    assert result.low == 1.0
-    assert sequence.attainable(1) < 1.0
 
 
 @pytest.mark.parametrize("shift", [0.02, 0.0, -0.01])

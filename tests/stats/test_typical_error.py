@@ -49,17 +49,6 @@ def test_against_a_twin_in_loops(sizes: tuple[int, int]) -> None:
         assert error_of(x, y) == pytest.approx(naive_error(x, y), rel=1e-9, abs=1e-15)
 
 
-def test_what_must_not_matter() -> None:
-    """The unit, and which side is called X, but for the sign of the bias; their order."""
-    rng = np.random.default_rng(2)
-    x, y = 1 + 0.1 * rng.exponential(size=6), 1 + 0.1 * rng.exponential(size=30)
-    error, df, bias = error_of(x, y)
-    assert bias != 0.0
-    assert error_of(y, x) == pytest.approx((error, df, -bias), rel=1e-9)
-    assert error_of(x[::-1] * 3e-9, y * 3e-9) == pytest.approx((error, df, bias), rel=1e-6)
-    assert error_of(x, y * 7.0) == pytest.approx((error, df, bias), rel=1e-6)
-
-
 def test_what_has_no_error_and_what_readings_add() -> None:
     """One run tells none; constant sides have none but that of their steps, uniform within each: s^2 / 12."""
     one, many = np.array([2.0]), np.array([2.0, 2.1, 2.2])
@@ -70,39 +59,6 @@ def test_what_has_no_error_and_what_readings_add() -> None:
     expected = math.sqrt((0.1 / 2) ** 2 / 12 + (0.2 / 4) ** 2 / 12)
     assert error_of(flat, 2 * flat, steps=(0.1, 0.2)) == pytest.approx((expected, math.inf, 0.0))
     assert not error_of(np.array([0.0, 0.0, 0.0]), many)[0] < math.inf
-
-
-def test_dependence_counts_as_fewer_runs() -> None:
-    """Inflated four times the error is twice as large, where log ratios are as good as uniform around."""
-    rng = np.random.default_rng(3)
-    x, y = np.exp(0.01 * rng.uniform(-1, 1, (2, 400)))
-    error, df, _ = error_of(x, y)
-    inflated, fewer, _ = error_of(x, y, 4.0)
-    assert inflated == pytest.approx(2 * error, rel=0.05)
-    assert fewer == pytest.approx(df / 4, rel=0.05)
-
-
-@pytest.mark.parametrize("n", [5, 20, 300])
-def test_the_variance_of_normal_runs_is_right(n: int) -> None:
-    """Over many samples the squared error is the variance of the logarithm without its bias, to a tenth."""
-    rng = np.random.default_rng(n)
-    rows = 3000 if n < 100 else 150
-    x, y = np.exp(0.02 * rng.normal(size=(2, rows, n)))
-    found = typical_error(x, y, np.ones(rows), np.zeros((rows, 2)))
-    logs = [np.median(np.log(a[:, None] / b)) for a, b in zip(x, y, strict=True)]
-    ratio = float(np.mean(found.error**2) / np.var(logs - found.bias, ddof=1))
-    assert abs(ratio - 1) < 0.1 + 3 * math.sqrt(2 / rows)
-
-
-def test_bias_of_skewed_runs() -> None:
-    """With 4 runs against 40 the median of ratios of exponential runs is too large; what is left is a tenth."""
-    rng = np.random.default_rng(5)
-    x, y = np.exp(0.05 * rng.exponential(size=(4000, 4))), np.exp(0.05 * rng.exponential(size=(4000, 40)))
-    found = typical_error(x, y, np.ones(4000), np.zeros((4000, 2)))
-    logs = np.array([np.median(np.log(a[:, None] / b)) for a, b in zip(x, y, strict=True)])
-    error = logs.std() / math.sqrt(4000)
-    assert logs.mean() > 8 * error
-    assert abs((logs - found.bias).mean()) < 4 * error
 
 
 def test_paired_and_means_against_scipy() -> None:
@@ -152,20 +108,6 @@ def test_no_commit_with_two_sessions_tells_nothing() -> None:
     assert session_spreads(number * 0, number, number, value, value) == ({}, None)
 
 
-@pytest.mark.parametrize("shared", [0.0, 1.0])
-def test_sessions_that_move_together_tell_no_more_than_one_series(shared: float) -> None:
-    """Degrees of freedom of 40 series: those of the sessions when all move as one, more when none does."""
-    rng = np.random.default_rng(2)
-    sessions, count = 20, 40
-    common, own = rng.standard_normal((sessions, 1)), rng.standard_normal((sessions, count))
-    values = math.sqrt(shared) * common + math.sqrt(1 - shared) * own
-    row, column = (a.reshape(-1) for a in np.indices((sessions, count)))
-    found, other = session_spreads(column, row // 2, row, values.reshape(-1), np.zeros(row.size))
-    assert other is not None
-    assert other.degrees == pytest.approx(10.0, rel=0.01) if shared else other.degrees > 25
-    assert other.degrees <= found[3].degrees <= other.degrees + 10.0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("commits", [1, 3, 10])
 def test_size_against_theory(commits: int) -> None:
@@ -212,13 +154,6 @@ def test_the_error_of_a_ratio_adds_up(runs: tuple[float, float], within: float) 
         assert (found.error, found.degrees) == pytest.approx((math.sqrt(expected), 7.0), rel=1e-9)
         assert found.reach(alpha) == pytest.approx(stats.t.ppf(1 - alpha, 7.0) * found.error, rel=1e-9)
         assert found.pvalue(width) == pytest.approx(stats.t.sf(width / found.error, 7.0), rel=1e-9)
-
-
-@pytest.mark.parametrize("alpha", [0.5, 0.6, 0.7])
-def test_at_a_risk_of_one_half_or_more_the_sessions_speak_alone(alpha: float) -> None:
-    """A bound at such a risk is not beyond the ratio: its distance tells no standard error."""
-    found = widened(0.25, alpha, (10, 10), SessionSpread(4e-4, 7.0, 1e-5, 4), (1, 2))
-    assert found.error == pytest.approx(math.sqrt(1.5 * 4e-4), rel=1e-12)
 
 
 def naive_prior(variance: list[float], degrees: list[float]) -> tuple[float, float]:
