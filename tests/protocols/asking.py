@@ -10,7 +10,7 @@ from studies.scores import entries_of_scores
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.options import DETAILS
-from speedproof.protocols import aggregates, hpt, modes, planning, ranking, speedup_test
+from speedproof.protocols import aggregates, hpt, modes, planning, ranking
 from speedproof.protocols.claims import StopRules
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
@@ -25,11 +25,6 @@ compare_2009 = partial(ask, "touati2009")
 compare_modes = partial(modes.compare_modes, alpha=0.05)
 rank_runs = partial(ranking.rank_runs, alpha=0.05, K_max=9, resamples=200, seed=0, jobs=1)
 plan_runs = partial(planning.plan_runs, alpha=0.05)
-
-article_mean = partial(speedup_test.finding, "mean")
-article_median = partial(speedup_test.finding, "median")
-original_mean = partial(article_mean, original=True)
-original_median = partial(article_median, original=True)
 
 
 def geometric_means(

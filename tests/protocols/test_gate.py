@@ -7,20 +7,17 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats as scipy_stats
-from tests.protocols.asking import compare_means, compare_samples
+from tests.protocols.asking import compare_means
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import DataError
-from speedproof.options import Location, Policy
+from speedproof.options import Policy
 from speedproof.protocols.claims import Demand, Outcome, claim, judge, overall
 from speedproof.protocols.gate import GateDecision, GateRow, GateRules, gate
-from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Verdict
 
 Samples = dict[str, tuple[FloatArray, FloatArray]]
@@ -107,57 +104,6 @@ def test_pvalues_and_corrections_against_scipy() -> None:
     assert [row.contradicted.pvalue for row in rows] == pytest.approx(p("less", 1.0))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
-@settings(max_examples=40)
-@given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]))
-def test_certified_bounds_agree(protocol: Location, seed: int, margin: float) -> None:
-    """A requirement is proven exactly when the certified bound of the same protocol clears the threshold."""
-    rng = np.random.default_rng(seed)
-    samples = draws(seed, *rng.uniform(0.9, 1.1, 4), n=int(rng.integers(5, 35)), m=int(rng.integers(5, 35)))
-    suite, c = suite_of(samples), 1 / (1 + margin)
-    rules = GateRules(protocol=protocol)
-    for policy in Policy:
-        for row in hold(suite, policy, margin, rules).rows:
-            s = row.comparison.speedup
-            proven, opposed = {
-                REGRESSION: (s.low > c, s.high < c),
-                IMPROVEMENT: (s.low > 1, s.high < 1),
-                EQUIVALENCE: (s.low > c and s.high < 1 + margin and _modelled(row), None),
-            }[policy]
-            assert row.required.proven == proven
-            if opposed is not None:
-                assert (row.contradicted.pvalue <= 0.05) == opposed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["typical", "mean", "median"])
-@settings(max_examples=15)
-@given(seed=st.integers(0, 10**6), margin=st.sampled_from([0.005, 0.02, 0.1]), digits=st.integers(0, 3))
-def test_compare_and_gate_agree(protocol: Location, seed: int, margin: float, digits: int) -> None:
-    """What the gate says of a benchmark by itself is what compare says is proven of it with the same margin."""
-    rng = np.random.default_rng(seed)
-    drawn = draws(seed, *rng.uniform(0.97, 1.03, 4), n=int(rng.integers(3, 35)), m=int(rng.integers(3, 35)))
-    samples = {name: (x.round(digits), y.round(digits)) for name, (x, y) in drawn.items()}
-    rules = GateRules(multiplicity="none", protocol=protocol)
-    by_policy = {policy: hold(suite_of(samples), policy, margin, rules).rows for policy in Policy}
-    for i, (x, y) in enumerate(samples.values()):
-        plain, near = (
-            compare_samples(Sample(x), Sample(y), Rules(margin=edge), protocols=(protocol,))[0]
-            for edge in (None, margin)
-        )
-        improvement, equivalence = by_policy[IMPROVEMENT][i], by_policy[EQUIVALENCE][i]
-        assert improvement.required.proven == (plain.proven_verdict is Verdict.FASTER)
-        assert improvement.contradicted.proven == (plain.proven_verdict is Verdict.SLOWER)
-        assert equivalence.required.proven == (near.proven_verdict is Verdict.EQUIVALENT)
-        regression = by_policy[REGRESSION][i]
-        if equivalence.required.proven or improvement.required.proven:
-            assert regression.outcome is Outcome.PASS
-        assert not (
-            regression.outcome is Outcome.FAIL and near.verdict in (Verdict.FASTER, Verdict.EQUIVALENT)
-        )
-
-
 @pytest.mark.parametrize("policy", list(Policy))
 def test_constants_exactly_at_the_edge(policy: Policy) -> None:
     """200 B against 201 B at 0.5 %, and 110 against 100 at 10 %, either way: on the edge, so nothing is proven."""
@@ -174,11 +120,6 @@ def test_constants_exactly_at_the_edge(policy: Policy) -> None:
 
 def proven_claims(row: GateRow) -> set[str]:
     return {claim.name for claim in row.claims if claim.proven}
-
-
-def _modelled(row: GateRow) -> bool:
-    """Whether the samples may differ by a shift only, without which ranks prove no equivalence of medians."""
-    return all(check.held for check in row.comparison.checks if check.name == "location shift")
 
 
 def test_a_pass_needs_every_benchmark_and_no_correction() -> None:
@@ -237,33 +178,6 @@ def test_policies_and_margins_by_benchmark() -> None:
     assert [row.required.name for row in result.rows] == ["improvement", "not worse"]
     strict = {**demands, "b1": Demand(REGRESSION, 0.01)}
     assert gate(suite_of(samples), ("old", "new"), strict.get).outcome is Outcome.FAIL
-
-
-def test_claims_beyond_the_policy_are_corrected_too() -> None:
-    """An improvement is said of one benchmark only if it survives Holm over all."""
-    samples = {f"b{i}": grid(ratio, 25, 0.02) for i, ratio in enumerate([1.0003] * 9 + [1.012])}
-    result = hold(suite_of(samples), margin=0.2)
-    single = [
-        scipy_stats.mannwhitneyu(x, y, alternative="greater", method="exact").pvalue
-        for x, y in samples.values()
-    ]
-    assert 0.005 < min(single) <= 0.05
-    assert not any("improvement" in proven_claims(row) for row in result.rows)
-    assert all("equivalence" in proven_claims(row) for row in result.rows)
-
-
-@pytest.mark.parametrize(("x", "y", "protocol", "remark"), [
-    ([1.0], [1.0], "median", "1 and 1 runs are too few for a proof: measure at least 4 of each"),
-    ([1.0, 1.1], [1.0, 1.2], "median", "2 and 2 runs are too few"),
-    ([1.0] * 40, [1.0] * 40, "mean", "coarse values"),
-])  # fmt: skip
-def test_too_little_to_decide(x: list[float], y: list[float], protocol: Location, remark: str) -> None:
-    """One run, constant values: undecided, never a pass, with a reason; 1 / C(8, 4) is a p-value below 2 %."""
-    rules = GateRules(alpha=0.02, multiplicity="none", protocol=protocol)
-    (row,) = hold(suite_of({"b": (np.array(x), np.array(y))}), rules=rules).rows
-    needed = row.comparison.needed
-    assert row.outcome is Outcome.UNDECIDED
-    assert remark in (needed.reason if needed else "")
 
 
 def test_no_equivalence_of_medians_from_other_shapes() -> None:
@@ -335,23 +249,6 @@ def test_false_alarms_within_binomial_bounds(study: ModuleType) -> None:
     assert max(s.errors / s.gates for s in uncorrected) > 0.25
     assert len(study.table(shares).splitlines()) == 2 + 3 * 3 * 3 * 2
     assert len(study.summary(shares).splitlines()) == 2 + 9
-
-
-@pytest.mark.parametrize("n", [5, 6, 12])
-@pytest.mark.parametrize(("x", "y"), [(1.0, 1.1), (1.1, 1.0), (1.0, 1.5), (100.0, 101.0)])
-def test_constants_are_judged_as_compare_judges_them(n: int, x: float, y: float) -> None:
-    """Where compare certifies no bound beyond the margin, the gate says that the size of the change is hidden."""
-    pair = np.full(n, x), np.full(n, y)
-    (row,) = hold(suite_of({"b": pair}), REGRESSION, 0.02).rows
-    (plain,) = compare_samples(Sample(pair[0]), Sample(pair[1]), Rules(), protocols=("typical",))
-    bounds, c = plain.speedup, 1 / 1.02
-    assert row.comparison.verdict is plain.verdict
-    assert (row.outcome is Outcome.FAIL) == (bounds.high < c)
-    assert (row.outcome is Outcome.PASS) == (bounds.low > c)
-    if row.outcome is Outcome.UNDECIDED:
-        assert plain.verdict is Verdict.SLOWER
-        assert row.comparison.needed is not None
-        assert row.comparison.needed.reason.startswith("slower, but readings this coarse hide by how much")
 
 
 def of_sessions(medians: FloatArray, version: str) -> Sample:
@@ -429,37 +326,6 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     assert sum(f"on average {y.mean() / x.mean():.2f}x slower: {how}" in row for row in rows) == 1
 
 
-@pytest.mark.parametrize("policy", list(Policy))
-def test_what_fails_on_average_fails_by_a_stricter_policy(policy: Policy) -> None:
-    """Typically the same within 2 %, on average proven slower by Welch's test: all policies fail."""
-    rng = np.random.default_rng(1)
-    x, y = rng.normal(10, 0.2, 60), rng.normal(9.8, 0.2, 60)
-    y[rng.permutation(60)[:17]] = rng.normal(15, 0.3, 17)
-    assert scipy_stats.ttest_ind(1.02 * x, y, equal_var=False, alternative="less").pvalue < 0.01
-    (row,) = hold(suite_of({"b": (x, y)}), policy).rows
-    assert row.outcome is Outcome.FAIL
-    assert row.required.proven == (policy is not IMPROVEMENT)
-    assert row.comparison.speedup.value == pytest.approx(x.mean() / y.mean())
-    assert row.comparison.speedup.high < 1 / 1.02
-
-
-def test_a_session_is_forecast_what_the_gate_asks() -> None:
-    """To miss a margin is to be slower than what takes 1 + margin as long: compare forecasts that."""
-    rng = np.random.default_rng(4)
-    traits = frozenset({Trait.ORDER_KNOWN, Trait.RANDOM_ORDER})
-    x, y = rng.normal(10, 1, 30), rng.normal(10.8, 1, 30)
-    found = set()
-    for margin, ratio in ((0.02, 1.02), (0.04, 1.04), (0.14, 1.14)):
-        of = {v: Sample(s, traits=traits, blocks=np.arange(30)) for v, s in (("old", x), ("new", y))}
-        (row,) = hold(Suite.of_samples({"b": of}), margin=margin).rows
-        slower, new = (Sample(s, traits=traits, blocks=np.arange(30)) for s in (ratio * x, y))
-        (plain,) = compare_samples(slower, new, Rules(), protocols=("typical",))
-        assert row.outcome is Outcome.UNDECIDED
-        assert row.comparison.needed == plain.needed
-        found.add(plain.needed and plain.needed.reference)
-    assert len(found) == 3
-
-
 def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:
     """Means exactly at the margin, typical runs there or faster: at most 5 % of gates fail; beyond it they do."""
     for jump in (0.0, 0.1, 0.3):
@@ -480,37 +346,6 @@ def test_what_fails_on_average_fails_at_every_smaller_margin() -> None:
     ]
     expected = [Outcome.FAIL if 3 * p <= 0.05 else Outcome.PASS for p in worse]
     assert ([row.outcome for row in rows], {*expected}) == (expected, {Outcome.FAIL, Outcome.PASS})
-
-
-def test_a_pass_says_that_the_mean_goes_the_other_way() -> None:
-    """Typically faster, on average proven slower, though within the margin: the row says by how much."""
-    x, y = now_and_then(200, 1, 1.3)
-    found = sp.gate(suite_of({"spiky": (x, y), "steady": (x, 0.98 * x)}), margin=0.1)
-    assert found.outcome is Outcome.PASS
-    spiky, steady = found.decision.rows
-    assert steady.average is None
-    assert spiky.average is not None
-    assert spiky.average.value == pytest.approx(x.mean() / y.mean())
-    # Welch's interval of the difference, as a ratio, is this one to the first order.
-    test = scipy_stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.9)
-    ends = 1 + test.low / y.mean(), 1 + test.high / y.mean()
-    assert (spiky.average.low, spiky.average.high) == pytest.approx(ends, rel=2e-3)
-    (row,) = rows_of(str(found), "pass  spiky")
-    assert "1.02x faster" in row
-    assert "at least 1.01x" in row
-    beyond = y > x.max()
-    how = f"{100 * beyond.mean():.0f} % of runs take {np.median(y[beyond]) / np.median(y):.2f}x"
-    assert row.endswith(f"on average {y.mean() / x.mean():.2f}x slower: {how}")
-
-
-def test_few_runs_of_which_some_are_slow_fail_on_average() -> None:
-    """The mean protocol asks for more than 30 runs of them; that breaks no assumption of the ratio of means."""
-    rng = np.random.default_rng(3)
-    x = 10 + 0.05 * rng.standard_normal(20)
-    y = np.where(np.arange(20) % 5 == 2, 33.0, 9.98) + 0.05 * rng.standard_normal(20)
-    found = sp.gate(suite_of({"spiky": (x, y)}), margin=0.02)
-    assert found.outcome is Outcome.FAIL
-    assert "on average" in str(found)
 
 
 @pytest.mark.parametrize(("times", "n"), [(30.0, 10), (100.0, 20), (1000.0, 40)])

@@ -13,7 +13,6 @@ from tests.protocols.asking import claims, hpt_of_scores
 
 from speedproof.errors import DataError
 from speedproof.protocols import hpt_levels
-from speedproof.protocols.caveats import few_runs
 from speedproof.protocols.hpt import paired_t, relative
 from speedproof.protocols.hpt_levels import score_duel, within_benchmark
 
@@ -95,17 +94,6 @@ def test_what_cannot_be_claimed() -> None:
     assert math.isnan(undecided.t_certified)
     assert math.isnan(undecided.claims[0].error)
     assert undecided.claims[1].speedup is None
-
-
-BOTH = ("old", "new")
-
-
-def few(*rows: Any, of: int = 0) -> list[tuple[tuple[str, ...], tuple[str, ...], str]]:
-    found = few_runs(rows, BOTH, of or len(rows))
-    return [
-        (c.versions, c.benchmarks, f"{c.message}, {100 * c.statistic:g} %".removesuffix(", nan %"))
-        for c in found
-    ]
 
 
 @pytest.mark.parametrize(("count", "confidences", "expected"), [

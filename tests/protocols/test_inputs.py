@@ -138,21 +138,6 @@ def test_the_risk_for_inputs_like_these(k: int) -> None:
     assert held >= stats.binom.ppf(0.001, draws, 0.95)
 
 
-def test_a_parameter_that_is_none_names_those_that_differ() -> None:
-    """Not the machine's fields, which are the same everywhere."""
-    measured = sp.read(str(Path(__file__).parents[2] / "examples/sizes/session.jsonl"), metric="time")
-    with pytest.raises(sp.SpeedproofError, match=r"differ in zz: the parameters of these benchmarks are n$"):
-        sp.compare_suite(measured).over("zz")
-
-
-def test_a_suite_and_its_comparison_draw_the_forest() -> None:
-    pytest.importorskip("matplotlib")
-    drawn = [one.plot() for one in (suite(), sp.compare_suite(suite()))]
-    labels = [[text.get_text() for text in ax.get_yticklabels()] for ax in drawn]
-    assert labels[0] == labels[1]
-    assert labels[0]
-
-
 def test_words_and_two_inputs_have_no_trend() -> None:
     """They are still inputs, and the verdict is of inputs like these."""
     words = dict(zip(SIZES, ("a.txt", "b.txt", "c.txt", "d.txt"), strict=True))
@@ -171,20 +156,6 @@ def test_a_parameter_of_one_version_is_named() -> None:
     ) for n in SIZES for version in ("old", "new")]  # fmt: skip
     with pytest.raises(sp.SpeedproofError, match="n is not the same in both versions"):
         sp.compare_suite(sp.Suite.from_records(records)).over("n")
-
-
-def test_inputs_that_are_undecided_stay_so_in_the_headline() -> None:
-    """A difference that no row shows is not named above the rows; one that they show is."""
-    rng = np.random.default_rng(3)
-    for gain, shown in ((1.0, ("undecided", "undecided")), (1.5, ("faster", "faster"))):
-        samples = {
-            f"f/n={n}": {"old": rng.normal(gain, 0.1, 12), "new": rng.normal(1.0, 0.1, 12)} for n in (1, 2)
-        }
-        result = sp.compare_suite(sp.Suite.of_samples(samples))
-        assert tuple(r.verdict.value for r in result) == shown
-        (first, *_) = next(iter(result.over("n").reports())).headline
-        told = re.findall(r"(\w+) at n = (\d)", first.text)
-        assert told == [*zip(shown, "12", strict=True)]
 
 
 def test_the_command_tells_every_benchmark_and_json_every_input(tmp_path: Path) -> None:

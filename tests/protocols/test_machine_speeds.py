@@ -1,7 +1,6 @@
 """Two speeds of a machine, in data made with and without them."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +11,10 @@ import speedproof as sp
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
-from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.caveats import common_speeds, machine_speeds, slower_processes, two_speeds_of
 from speedproof.reporting.model import FORMATS, Reported
 from speedproof.reporting.notes import two_speeds
 from speedproof.reporting.text import render
-
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 
 
 def pairs(
@@ -97,50 +93,6 @@ def test_benchmarks_with_modes_of_their_own_are_not_the_machine() -> None:
     assert machine_speeds(mixed) is None
 
 
-@pytest.mark.parametrize("values", [[1.0], [1.0, 2.0], [3.0] * 8, [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]])
-def test_little_constant_and_zero(values: list[float]) -> None:
-    """Nothing is said of what cannot show it."""
-    sample = Sample(np.array(values))
-    assert machine_speeds([Pair(Key(str(i)), sample, sample) for i in range(5)]) is None
-    assert machine_speeds([]) is None
-
-
-@pytest.mark.parametrize(
-    ("build", "two"), [("20260507-3.16.0a0-49918f5", True), ("20260514-3.16.0a0-461b1d9", False)]
-)
-def test_builds_of_cpython(build: str, two: bool) -> None:
-    """One pair of builds was measured on a machine that ran at two speeds, the next one a week later was not."""
-    folders = [SHARED / f"bm-{build}{ending}" for ending in ("", "-JIT")]
-    if not folders[0].is_dir():
-        pytest.skip("the shared files are not here")
-    suite = read_suite(*folders)
-    found = machine_speeds(suite.pair(*suite.versions).pairs)
-    assert (found is not None) == two
-    if found is not None:
-        assert found.factor == pytest.approx(2.0, abs=0.05)
-        assert found.benchmarks > 0.6 * found.of
-
-
-@pytest.mark.parametrize("factor", [1.0, 2.0])
-def test_no_confidence_is_stated_of_what_the_machine_may_have_done(factor: float) -> None:
-    """What HPT says of a suite is proven where the comparison of the same suite says so, and only there."""
-    made = pairs(np.random.default_rng(8), 20, factor=factor, speedup=1.5)
-    samples = {(p.key, v): s for p in made for v, s in zip("xy", (p.reference, p.candidate), strict=True)}
-    suite = sp.Suite(("x", "y"), samples)
-    steady = factor == 1
-    for result in (sp.hpt(suite), sp.compare_suite(suite)):
-        (report,) = result.reports()
-        told = " ".join(render(report).split())
-        assert ("ran at one of two speeds" in told) == ("not proven" in told) != steady
-    (alone,) = sp.compare_suite(suite.select("b0")).reports()
-    told = " ".join(render(alone).split())
-    assert ("in 20 of 20 benchmarks" in told) == ("shown, not proven" in told) != steady
-    for details in (False, True):
-        (report,) = sp.hpt(suite).reports(details=details)
-        assert ("onfidence" in render(report)) == steady
-    assert ("confidence" in repr(sp.hpt(suite))) == steady
-
-
 @pytest.mark.parametrize(("factor", "runs"), [(1.0, 12), (2.0, 12), (1.0, 3)])
 def test_what_is_not_proven_says_so_in_every_output(factor: float, runs: int) -> None:
     """A row that is 1.5x slower at two speeds or of three runs; on a steady machine, of 12, it is a failure."""
@@ -162,20 +114,6 @@ def test_what_is_not_proven_says_so_in_every_output(factor: float, runs: int) ->
     junit = FORMATS["junit"].write(Reported((*result.reports(), *alone.reports())), "")
     assert ("<failure" in junit) == steady
     assert ("All checks" in render(next(iter(alone.reports())))) == steady
-
-
-@pytest.mark.parametrize("factor", [1.0, 2.0])
-def test_a_gate_proves_nothing_of_what_the_machine_may_have_done(factor: float) -> None:
-    """Neither a pass of what is 1.5x faster nor a fail the other way round; on a steady machine both."""
-    made = pairs(np.random.default_rng(8), 20, factor=factor, speedup=1.5)
-    samples = {(p.key, v): s for p in made for v, s in zip("xy", (p.reference, p.candidate), strict=True)}
-    suite = sp.Suite(("x", "y"), samples)
-    for sides, steady in (("xy", "pass"), ("yx", "fail")):
-        held = sp.gate(suite, reference=sides[0], candidate=sides[1])
-        assert held.outcome.value == (steady if factor == 1.0 else "undecided")
-        assert len(held.open) == (0 if factor == 1.0 else 20)
-        claims = [claim for row in held.decision.rows for claim in row.claims]
-        assert any(claim.proven for claim in claims) == (factor == 1.0)
 
 
 @pytest.mark.parametrize("turned", [False, True])

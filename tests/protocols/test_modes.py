@@ -82,17 +82,6 @@ def test_equal_versions_are_left_alone(nested: bool) -> None:
     assert stats.binomtest(claims, trials, 0.05, alternative="greater").pvalue > 1e-3
 
 
-def test_dependent_runs_support_no_claim() -> None:
-    rng = np.random.default_rng(8)
-    ordered = frozenset({Trait.ORDER_KNOWN})
-    x = Sample(np.sort(bimodal(rng, 0.5)), traits=ordered)
-    found = compare_modes(Pair(Key("b"), x, Sample(bimodal(rng, 0.1, 0.5), traits=ordered)))
-    assert found is not None
-    assert Assumption.RUN_ORDER in found.undermining
-    assert found.conclusion.startswith("no claim: ")
-    assert not any((found.moved, found.reweighted, found.vanished, found.appeared))
-
-
 def of_metric(x: FloatArray, y: FloatArray) -> Pair:
     return Pair(Key("b", "m"), Sample(x, "s"), Sample(y, "s"))
 
@@ -241,21 +230,6 @@ def test_indices_of_a_naive_twin() -> None:
         assert m.best == pytest.approx(chances.mean())
 
 
-def test_one_state_where_there_is_one() -> None:
-    """Of 40 samples of one state at most two are given two."""
-    rng = np.random.default_rng(3)
-    several = sum(
-        int(
-            states_of_runs(
-                [Sample(rng.lognormal(0, 0.1, 60)), Sample(rng.poisson(50, 60).astype(float), "")]
-            ).max()
-            > 0
-        )
-        for _ in range(40)
-    )
-    assert several <= 2
-
-
 def test_what_cannot_be_joined() -> None:
     suite = sp.read(EXAMPLE)
     for metrics, said in (
@@ -317,32 +291,3 @@ def test_several_benchmarks_are_told_apart() -> None:
             line = f"{benchmark}: a run of {one} is better than one of {other} in every metric"
             assert said.count(line) == 1
     assert re.findall(r"than one of (\w) in every metric in [^.]*; mean distance", said) == ["b", "b"]
-
-
-@pytest.mark.parametrize("x", [np.full(40, 3.0), np.arange(1.0, 6.0), np.linspace(0, 1, 40)])
-def test_samples_that_no_mixture_says_anything_of(x: FloatArray) -> None:
-    """Constants, a handful of values, and zeros give nothing rather than a crash."""
-    assert compare_modes(pair(x, np.linspace(1, 2, 40))) is None
-
-
-def test_metrics_against_all_pairs() -> None:
-    """E|X-Y| and P[Y<X] are those of the n m pairs."""
-    rng = np.random.default_rng(5)
-    x, y = rng.normal(10, 1, 50), rng.normal(9, 1, 60)
-    found = compared(x, y)
-    assert found.gap == pytest.approx(np.abs(x[:, None] - y).mean(), rel=1e-12)
-    assert found.candidate_lower == pytest.approx((y < x[:, None]).mean(), rel=1e-12)
-
-
-def test_a_picture_has_an_ellipse_a_state() -> None:
-    pytest.importorskip("matplotlib")
-    found = sp.joint(sp.read(EXAMPLE), ["time", "minor-faults"])
-    for m, (name, ax) in zip(found.models, found.pictures(), strict=True):
-        assert name == f"{m.benchmark} ({m.version})"
-        curves = [line for line in ax.lines if np.size(line.get_xdata()) == 181]
-        assert len(curves) == len(m.states)
-        for curve in curves:
-            x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
-            assert x[0] == pytest.approx(x[-1])
-            assert (x > 0).all()
-            assert (y > 0).all()

@@ -56,27 +56,6 @@ def test_a_ranking_holds_against_the_floor(benchmarks: int) -> None:
     assert "Undecided which is fastest: c, b, a" in str(held)
 
 
-def test_a_ranking_takes_values_of_processes_as_its_rows_do() -> None:
-    """`nested="pool"` is a rule for the pairs without the reference, too."""
-    rng = np.random.default_rng(5)
-    process = np.repeat(np.arange(6), 5)
-    suite = Suite.of_samples(
-        {
-            "k": {
-                v: Sample(
-                    at + 0.3 * rng.standard_normal(6)[process] + 0.01 * rng.random(30), processes=process
-                )
-                for v, at in THREE.items()
-            }
-        }
-    )
-    found = {p: sp.compare_suite(suite, rules=Rules(nested=p)) for p in ("process", "pool")}
-    for name, held in found.items():
-        direct = sp.compare_suite(suite, reference="b", rules=Rules(nested=name)).against("c")  # type: ignore[arg-type]
-        (b_c,) = (p for p in held.rankings["time"].pairs if (p.reference, p.candidate) == ("b", "c"))
-        assert b_c.estimate == direct.result.headlines[0].speedup
-
-
 def pairs_of(suite: Suite) -> list[Pair]:
     return list(suite.pair("a", "b").pairs)
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -178,65 +177,3 @@ def test_the_tools_names_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["suite", str(config), "-o", str(tmp_path / "article")], Console()) == 0
     assert (tmp_path / "article.error").read_text(encoding="utf-8") == ""
     assert "protocols of the 2013 article" in capsys.readouterr().out
-
-
-def test_what_is_slower_in_median_alone_is_slower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It stands before 13 that are alike, of which the terminal shows some and the file all."""
-    rng = np.random.default_rng(1)
-    fast, outliers = rng.normal(10, 0.1, 40), [200.0, 300.0, 400.0]
-    samples = {"x": np.append(fast, outliers), "y": np.append(fast * 1.1, rng.normal(11, 0.1, 3)), "z": fast}
-    for name, values in samples.items():
-        (tmp_path / f"{name}.txt").write_text("\n".join(map(str, values.tolist())), encoding="utf-8")
-    config = tmp_path / "bench.csv"
-    rows = ["Name,Sample1,Sample2,ConfLevel,Coef", *(f"same{i},z.txt,z.txt,0.95,1" for i in range(13))]
-    config.write_text("\n".join([*rows, "median,x.txt,y.txt,0.95,1\n"]), encoding="utf-8")
-    assert main(["suite", str(config), "-o", str(tmp_path / "out")], Console()) == 0
-    texts = capsys.readouterr().out, (tmp_path / "out.report").read_text("utf-8").partition("\nBounds")[0]
-    names = [re.findall(r"^(same\d+|median) ", text, re.MULTILINE) for text in texts]
-    assert [found[0] for found in names] == ["median"] * 2
-    assert len(names[0]) < len(names[1]) == 14
-    table = [line for line in texts[0].splitlines() if re.match(r"(same\d+|median| +mean) ", line)]
-    assert len({found.end() for line in table for found in re.finditer(r"level| %| -(?= |$)", line)}) == 2
-
-
-def stated(text: str) -> dict[str, list[tuple[str, str]]]:
-    """By row, faster or slower and the level, in mean and in median."""
-    found = {
-        line.split(" ")[0]: re.findall(r"x (faster|slower) +(\d+) %", line) for line in text.splitlines()
-    }
-    return {name: pairs for name, pairs in found.items() if len(pairs) == 2}
-
-
-@pytest.mark.parametrize("asked", ["0.01", "0.2", "0.8"])
-def test_levels_below_one_half(
-    asked: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They are taken, as the tool took them: shares are printed in order, and every row states this level.
-
-    Ratios are those of means, medians and minima by NumPy, in the table of bounds as in that of levels.
-    """
-    monkeypatch.setenv("COLUMNS", "200")
-    config = str(TOOL / "plain.csv")
-    assert main(["suite", config, "--confidence", asked, "--all", "--details"], Console()) == 0
-    printed = capsys.readouterr().out
-    text = " ".join(printed.split())
-    shares = re.findall(r"([\d.]+) % to ([\d.]+) % in", text)
-    assert len(shares) == 2
-    assert all(float(low) <= float(high) for low, high in shares)
-    said = stated(printed.partition("\nBounds")[0])
-    report = suite_json(capsys, config, "--confidence", asked)
-    assert set(said) <= {row["name"] for row in report["rows"]}
-    assert len(said) > 10
-    assert {level for pairs in said.values() for _, level in pairs} == {f"{100 * float(asked):.0f}"}
-    assert ("even a slower benchmark may count" in text) == (float(asked) <= 0.5)
-    seen = set()
-    for name, rest in re.findall(r"^(\w+)  (.*)$", printed, re.MULTILINE):
-        ratios = [
-            float(f) ** (1 if word == "faster" else -1) for f, word in re.findall(r"(\S+)x (\w+er)", rest)
-        ]
-        x, y = (np.loadtxt(TOOL / "samples" / f"{name}.{side}.txt") for side in "xy")
-        if len(ratios) > 1:
-            expected = [of(x) / of(y) for of in (np.mean, np.median, np.min)][: len(ratios)]
-            np.testing.assert_allclose(ratios, expected, rtol=0.006)
-            seen.add((name, len(ratios)))
-    assert len(seen) > 25

@@ -46,14 +46,6 @@ def test_rates_are_the_times_of_one() -> None:
     assert rates.quantiles == pytest.approx([1 / v for v in times.quantiles], rel=1e-12)
 
 
-def test_processes_are_the_unit() -> None:
-    """Forty processes of five values: a quantile of their medians, not of 200 values."""
-    x, y = draw(1, 40, 5), draw(2, 40, 5)
-    nested = sp.compare(x, y, unit="ms", quantile=0.9).headline
-    medians = sp.compare(np.median(x, axis=1), np.median(y, axis=1), unit="ms", quantile=0.9).headline
-    assert (nested.reference.n, nested.speedup) == (40, medians.speedup)
-
-
 @pytest.mark.parametrize("q", [0.5, 0.75, 0.975, 0.9999])
 def test_any_quantile(q: float) -> None:
     """By number, by percentage, or by the name of its protocol: one answer, that of order statistics."""

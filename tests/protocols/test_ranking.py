@@ -1,28 +1,23 @@
 """Rankings by single runs: brute force, the verdicts of single pairs, simulated error rates."""
 
-import itertools
 from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import trapezoid
-from tests.protocols.asking import compare_typical, rank_runs
+from tests.protocols.asking import rank_runs
 
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import probability_below, sample_intervals
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.modes import DIP
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import RunRanking, places, rank_benchmark
 from speedproof.protocols.results import PairVerdict, Verdict
 from speedproof.stats.estimate import Estimate
-
-ORDERED = frozenset({Trait.ORDER_KNOWN})
 
 
 def undecided(found: RunRanking) -> set[frozenset[str]]:
@@ -34,25 +29,6 @@ def random_versions(rng: np.random.Generator) -> dict[str, Sample]:
         name: Sample(rng.normal(10 + 0.2 * rng.integers(0, 8), 0.2, rng.integers(4, 30)), unit="s")
         for name in "abcdef"[: rng.integers(2, 7)]
     }
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-90, 1e90])
-def test_a_version_of_zeros_is_ranked(scale: float) -> None:
-    """Ranks do not change under a rising function: one more than the values, or another unit, ranks alike."""
-    values = {"none": np.zeros(8), "some": np.array([0.0, 1, 2, 3, 4, 5, 6, 7]), "more": np.arange(8.0, 16.0)}
-    for versions in (["none", "some"], ["more", "none", "some"], ["none", "more"]):
-        zeros, ones = (
-            rank_runs(
-                {name: Sample(factor * values[name] + more, unit="s") for name in versions}, resamples=0
-            )
-            for factor, more in ((scale, 0.0), (1.0, 1.0))
-        )
-        assert (zeros.pairs, zeros.groups) == (ones.pairs, ones.groups)
-        assert [(v.version, v.chance, v.ties) for v in zeros.versions] == [
-            (v.version, v.chance, v.ties) for v in ones.versions
-        ]
-    both = rank_runs({name: Sample(np.zeros(8), unit="s") for name in "ab"}, resamples=0)
-    assert both.groups == (("a", "b"),)
 
 
 @pytest.mark.slow
@@ -132,26 +108,6 @@ def test_the_least_number_of_runs_is_the_least(versions: int) -> None:
     assert not rank_runs(lone, resamples=0).enough_runs
 
 
-def test_verdicts_and_warnings_are_those_of_the_headline() -> None:
-    """What the test of a typical run takes care of is no warning; its p-value counts, doubled for both sides."""
-    rng = np.random.default_rng(5)
-    samples = {
-        "steady": Sample(rng.normal(10, 1, 40), traits=ORDERED),
-        "drifting": Sample(np.linspace(10, 12, 40) + rng.normal(0, 0.1, 40), traits=ORDERED),
-        "failing": Sample(rng.normal(9, 1, 40), traits=frozenset({Trait.FAILED_RUNS})),
-    }
-    found = {
-        p.version: {c.kind.value for c in p.undermining} for p in rank_runs(samples, resamples=0).versions
-    }
-    assert found == {"steady": set(), "drifting": set(), "failing": {"successful runs"}}
-    for x, y in combinations(samples, 2):
-        typical = compare_typical(samples[x], samples[y])
-        assert {c.kind.value for c in typical.undermining} == found[x] | found[y]
-        (pair,) = rank_runs({x: samples[x], y: samples[y]}, resamples=0).pairs
-        ours = min(typical.pvalue, typical.pvalue_slower)
-        assert pair.pvalue == pytest.approx(min(1.0, 2 * ours), rel=1e-12)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize(("n", "bound"), [(5, 0.02), (10, 0.015), (30, 0.01)])
@@ -197,26 +153,6 @@ def test_ranking_orders_by_the_single_run() -> None:
     assert (found.best_in_mean, found.best_in_median) == ("steady", "fast")
 
 
-def test_a_shallow_dip_parts_no_modes() -> None:
-    """A density of two peaks with a dip of less than a fifth has I4 = 2 and one mode, as in ``model``."""
-    x = MixtureModel([0.5, 0.5], [10.0, 12.6], [1.0, 1.0]).ppf(np.linspace(0.001, 0.999, 400))
-    fitted = fit(x).model
-    assert fitted.modes().count == 2
-    assert 0 < fitted.modes().dips[0] < DIP
-    assert rank_runs({"two": Sample(x), "slow": Sample(x + 100)}, resamples=20).versions[0].modes == 1
-
-
-def test_the_largest_wins_when_higher_is_better() -> None:
-    """Rates rank as the negated values would."""
-    values = {"a": STEADY.rvs(50, 1), "b": FAST.rvs(50, 2)}
-    rates = rank_runs({v: Sample(x, "1/s") for v, x in values.items()}, resamples=20)
-    times = rank_runs({v: Sample(-x, "J") for v, x in values.items()}, resamples=20)
-    assert [v.version for v in rates.versions] == [v.version for v in times.versions]
-    for r, t in zip(rates.versions, times.versions, strict=True):
-        assert (r.chance, r.mixture_chance) == (t.chance, t.mixture_chance)
-    assert rates.best_in_mean == max(values, key=lambda v: float(values[v].mean()))
-
-
 def test_a_constant_version_is_ranked_without_mixtures() -> None:
     rng = np.random.default_rng(9)
     found = rank_runs({"noisy": Sample(rng.normal(10, 1, 20)), "flat": Sample(np.full(20, 3.0))})
@@ -225,15 +161,6 @@ def test_a_constant_version_is_ranked_without_mixtures() -> None:
         ("noisy", 1, None),
     ]
     assert (found.versions[0].best_rank, found.error) == (1, 0.0)
-
-
-def test_of_equal_chances_the_better_median_is_first() -> None:
-    """Each wins eight of sixteen pairs; the one whose median is better has the worse mean."""
-    for a, b in itertools.permutations(("a", "b")):
-        samples = {a: Sample(np.array([2.0, 3, 5, 80])), b: Sample(np.array([1.0, 4, 6, 7]))}
-        found = rank_runs(samples, resamples=0)
-        assert [(v.version, v.chance.value) for v in found.versions] == [(a, 0.5), (b, 0.5)]
-        assert (found.best_in_mean, found.best_in_median, found.winner) == (b, a, "")
 
 
 def test_who_wins_a_ranking() -> None:
@@ -263,18 +190,6 @@ def test_how_far_apart_versions_may_be_in_size() -> None:
     for other in (Sample(one.values, "B"), Sample(one.values, "s", Direction.HIGHER)):
         with pytest.raises(DataError, match="different units or directions"):
             rank_runs({"a": one, "b": other}, resamples=0)
-
-
-def test_medians_of_nested_values_are_those_of_processes() -> None:
-    """By the naive way: the median of each process, then theirs; values of one process hold more of it."""
-    rng = np.random.default_rng(4)
-    values = {name: rng.gamma(2, 1, (9, 1)) + rng.gamma(2, 0.2, (9, 4)) for name in "ab"}
-    samples = {n: Sample(v.ravel(), processes=np.repeat(np.arange(9), 4)) for n, v in values.items()}
-    for found in rank_runs(samples, resamples=0).versions:
-        medians = np.median(values[found.version], axis=1)
-        assert found.median == np.median(medians)
-        assert found.mean == pytest.approx(medians.mean())
-        assert found.median != np.median(values[found.version])
 
 
 @pytest.mark.parametrize("drifting", ["a", "b", "c"])

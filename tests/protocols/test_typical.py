@@ -1,6 +1,5 @@
 """The typical run: units, direction, dependence, and what is said of it."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from scipy import signal
 from tests.protocols.asking import compare_typical
 
-import speedproof as sp
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.data.sample import Sample, Trait
@@ -20,52 +18,11 @@ from speedproof.protocols.units import paired_units
 from speedproof.stats.dependence import variance_inflation
 
 ORDER = frozenset({Trait.ORDER_KNOWN})
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "pyperf-jit-pairs"
 
 
 def autoregressive(rng: np.random.Generator, rows: int, n: int, r: float) -> FloatArray:
     noise = rng.normal(size=(rows, n + 60))
     return np.asarray(signal.lfilter([1.0], [1.0, -r], noise, axis=1)[:, 60:])
-
-
-def test_processes_are_compared_place_by_place() -> None:
-    """Slower at every value that both have, and three against ten values a process: proven slower, not faster.
-
-    As with a compiler that warms up while every third value pays for a collection of garbage.
-    """
-    rng = np.random.default_rng(11)
-    base, jit = [41.2, 41.3, 58.9], [44.5, 46.1, 64.4, 48.2, 48.4, 48.6, 64.4, 48.7, 48.4, 49.1]
-
-    def sample(levels: list[float], processes: int) -> Sample:
-        values = np.array(levels) * np.exp(0.002 * rng.standard_normal((processes, len(levels))))
-        return Sample(values.ravel(), processes=np.repeat(np.arange(processes), len(levels)), traits=ORDER)
-
-    x, y = sample(base, 20), sample(jit, 6)
-    matched = [b / a for a, b in zip(base, jit, strict=False)]
-    for one, other, verdict in ((x, y, Verdict.SLOWER), (y, x, Verdict.FASTER)):
-        result = compare_typical(one, other)
-        assert result.verdict is verdict
-        slower = result.speedup.value ** (-1 if verdict is Verdict.SLOWER else 1)
-        assert min(matched) - 0.01 < slower < max(matched) + 0.01
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the result files are not here")
-def test_no_proof_against_every_value_of_real_processes() -> None:
-    """Three values a process of CPython, ten of its JIT: a verdict is not the opposite of all three medians."""
-    files = sorted(SHARED.glob("bm-20260602-3.16.0a0-29805f0*/*.json"))
-    suite = sp.read(*(f"{'jit' if 'JIT' in str(file) else 'base'}={file}" for file in files))
-    names = ("xdsl_constant_fold", "async_tree_io_tg", "async_tree_none_tg", "async_tree_eager_io_tg")
-    suite = suite.select(only=names)
-    answers = sp.compare_suite(suite, reference="base")
-    for pair in suite.pair("base", "jit").pairs:
-        old, new = (
-            np.median([side.values[side.processes == k][:3] for k in set(side.processes.tolist())], axis=0)
-            for side in (pair.reference, pair.candidate)
-            if side.processes is not None
-        )
-        verdict = answers[pair.key.benchmark].verdict
-        assert (new < old).any() or verdict is not Verdict.FASTER
-        assert (new > old).any() or verdict is not Verdict.SLOWER
 
 
 @pytest.mark.slow
@@ -101,39 +58,6 @@ def test_a_gap_larger_than_the_drift_is_decided() -> None:
     assert slight.verdict is Verdict.UNDECIDED
     assert [check.kind for check in slight.failed_checks] == [Assumption.EFFECTIVE_RUNS]
     assert compare_typical(Sample(1.15 * rising), Sample(rising)).verdict is Verdict.FASTER
-
-
-@pytest.mark.slow
-def test_a_gap_beyond_what_order_explains_is_decided() -> None:
-    """Separated runs that are alike by chance: with a run more what seven of them prove is proven, too."""
-    x = np.array([1.09, 1.09, 1.10, 1.12, 1.09, 1.12, 1.14, 1.14])
-    y = np.array([1.01, 0.99, 0.98, 1.03, 1.03, 1.00, 0.96, 0.98])
-    for n in (7, 8):
-        for swapped in (False, True):
-            one, other = (Sample(side[:n], traits=ORDER) for side in ((y, x) if swapped else (x, y)))
-            found = compare_typical(one, other)
-            assert found.verdict is (Verdict.SLOWER if swapped else Verdict.FASTER)
-    rng = np.random.default_rng(8)
-    refused = {}
-    for gap in (0.0, 5.0):
-        pairs = [
-            Pair(
-                Key(""), *(Sample(np.round(2 * rng.normal(50 + g, 1, 8)) / 2, traits=ORDER) for g in (gap, 0))
-            )
-            for _ in range(2000)
-        ]
-        results = typical_runs(PreparedPairs(pairs, Rules()))
-        refused[gap] = float(np.mean([r.verdict is Verdict.UNDECIDED for r in results]))
-    assert refused[0.0] > 0.89  # of equal ones a tenth is decided
-    assert refused[5.0] < 0.025 + 4 * np.sqrt(0.025 / 2000)  # in steps of half a deviation, 5 apart
-
-
-def test_randomised_order_is_not_adjusted() -> None:
-    rng = np.random.default_rng(10)
-    x, y = (
-        Sample(np.sort(rng.normal(m, 1.0, 12)), traits=ORDER | {Trait.RANDOM_ORDER}) for m in (10.0, 10.5)
-    )
-    assert compare_typical(x, y).pvalue == compare_typical(Sample(x.values), Sample(y.values)).pvalue
 
 
 @pytest.mark.parametrize("unit", [0.01, 1.0, 1000.0])

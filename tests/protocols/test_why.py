@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.stats.estimate import Estimate
@@ -74,23 +74,6 @@ def test_the_parts_make_the_whole() -> None:
     assert log(known(m.weights).value) == pytest.approx(0.5 * (one_way + other))
 
 
-def test_code_that_is_faster_in_every_state() -> None:
-    """Equal weights share nothing out to the metric, though it goes with time from run to run."""
-    times, faults = sides((0.3, 0.3), (1.2, 1.0))
-    m = first(why("f", "time", times, {"faults": faults}))
-    assert m.pvalue <= 0.05
-    assert known(m.share).value == pytest.approx(0.0, abs=1e-12)
-    assert known(m.within).value == pytest.approx(1.2)
-
-
-def test_a_state_that_is_gone() -> None:
-    """A version that is never slow: all of the speedup goes with it."""
-    times, faults = sides((0.3, 0.0), (1.0, 1.0))
-    m = first(why("f", "time", times, {"faults": faults}))
-    assert known(m.share).value == pytest.approx(1.0)
-    assert np.isnan(m.states[1].means[1])
-
-
 def test_what_differs_between_versions_only_is_not_named() -> None:
     """Instructions fell by a fifth, as time did: within a version they have nothing to do with it."""
     rng = np.random.default_rng(3)
@@ -99,25 +82,6 @@ def test_what_differs_between_versions_only_is_not_named() -> None:
     ]
     counts = [Sample(level * rng.lognormal(0, 0.02, 60), "") for level in (1.2e9, 1e9)]
     assert why("f", "time", times, {"instructions": counts}).goes_with == ()
-
-
-def test_the_process_is_the_unit() -> None:
-    """Of values nested in processes one mean a process is used, of time and of every metric."""
-    times, faults = sides((0.3, 0.1), (1.03, 1.0))
-    numbers = np.repeat(np.arange(100), 4)
-    rng = np.random.default_rng(1)
-
-    def nested(sample: Sample, noise: float) -> Sample:
-        off = noise * rng.normal(size=(100, 4))
-        off -= off.mean(axis=1, keepdims=True)
-        return Sample(
-            (sample.values[:, None] + off).ravel(), sample.unit, processes=numbers, label=sample.label
-        )
-
-    found = why("f", "time", [nested(t, 0.02) for t in times], {"faults": [nested(f, 3.0) for f in faults]})
-    plain = why("f", "time", times, {"faults": faults})
-    assert found.sizes == (100, 100)
-    assert known(first(found).share).value == pytest.approx(known(first(plain).share).value)
 
 
 def test_sessions_that_differ_count_for_nothing() -> None:
@@ -187,15 +151,6 @@ def test_what_is_left_out() -> None:
     assert [m.metric for m in found.metrics] == ["faults"]
 
 
-def test_runs_that_resemble_their_neighbours() -> None:
-    """Two slow drifts are held against shifts in run order where the order is known."""
-    rng = np.random.default_rng(2)
-    time, count = np.cumsum(rng.normal(size=(60, 2)), axis=0).T
-    known, others = Sample(np.exp(0.01 * time), traits=frozenset({Trait.ORDER_KNOWN})), [Sample(count, "")]
-    assert why("f", "time", [known], {"count": others}).shifted
-    assert not why("f", "time", [Sample(known.values)], {"count": others}).shifted
-
-
 def test_the_example_of_builds_names_its_layout() -> None:
     """Of three things in random order one lies between the others in a third of builds; the code is the same."""
     found = sp.why(sp.read("examples/layout/session.jsonl"))["command"]
@@ -215,10 +170,3 @@ def test_the_example_names_its_faults() -> None:
     assert 0.75 <= known(m.share).value <= 0.95
     assert m.states[1].level - m.states[0].level == pytest.approx(8 * 2**20 / 4096, rel=0.01)
     assert m.states[1].shares == pytest.approx((0.3, 0.1), abs=0.06)
-
-
-def test_few_runs() -> None:
-    """Below ten of a version nothing is tested."""
-    times, faults = sides((0.3, 0.1), (1.0, 1.0), n=9)
-    found = why("f", "time", times, {"faults": faults})
-    assert (found.metrics, found.goes_with) == ((), ())
