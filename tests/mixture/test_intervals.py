@@ -39,13 +39,6 @@ def test_two_samples_without_ties_are_the_test_of_a_pair() -> None:
         )
 
 
-def test_chances_are_those_counted() -> None:
-    rng = np.random.default_rng(2)
-    samples = [rng.integers(0, 9, n).astype(float) for n in (5, 8, 13, 3)]
-    found = [e.value for e in sample_intervals(samples)]
-    np.testing.assert_allclose(found, least_of_samples(samples)[0], atol=1e-14)
-
-
 def test_variance_against_resampling() -> None:
     """The half width on the scale of log odds is that of a bootstrap of all samples, within a tenth."""
     rng = np.random.default_rng(3)
@@ -72,21 +65,6 @@ def test_sample_intervals_cover_the_truth(sizes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.slow
-def test_nested_values_widen_the_interval() -> None:
-    """Processes differ and hold five values each: coverage at 90 % stays, which it does not without them."""
-    runs, held = 600, np.zeros(2, dtype=int)
-    inside = np.repeat(np.arange(12), 5)
-    for seed in range(runs):
-        rng = np.random.default_rng(seed)
-        x, y = (np.repeat(rng.normal(0, 1, 12), 5) + rng.normal(0, 0.5, 60) for _ in range(2))
-        nested = sample_intervals([x, y], processes=[inside, inside], alpha=0.1)[0]
-        flat = sample_intervals([x, y], alpha=0.1)[0]
-        held += [e.low <= 0.5 <= e.high for e in (nested, flat)]
-    assert coverage_is_at_least(0.88, int(held[0]), runs)
-    assert not coverage_is_at_least(0.8, int(held[1]), runs)
-
-
-@pytest.mark.slow
 def test_mixture_intervals_cover_the_truth() -> None:
     truth = mixture_probability_below(FAST, STEADY)
     runs, held = 60, 0
@@ -107,21 +85,6 @@ def test_points_against_quadrature(count: int) -> None:
     for row in range(5):
         exact = least_of_mixtures([MixtureModel(*(a[row][m[0][row] > 0] for a in m)) for m in models])
         np.testing.assert_allclose(found[row], exact[0], atol=1.5 / count)
-
-
-def test_refitted_weights_sum_to_one_at_any_size() -> None:
-    """Single precision loses digits of a weight as samples grow; a mixture that came of it was refused."""
-    samples = np.sort(np.random.default_rng(5).lognormal(0, 1, (8, 3000)), axis=1)
-    assert np.abs(refitted(samples, 9)[0].sum(axis=1) - 1).max() < 1e-12
-
-
-def test_refitted_mixtures_lie_where_the_values_do() -> None:
-    """A fifth of them at 10 and the others at 0, each give or take 1."""
-    parts = stats.norm.ppf((np.arange(40) + 0.5) / 40), 10 + stats.norm.ppf((np.arange(10) + 0.5) / 10)
-    weights, means, sds = (of[0] for of in refitted(np.concatenate(parts)[None], 2))
-    assert means == pytest.approx([0, 10], abs=0.1)
-    assert weights == pytest.approx([0.8, 0.2], abs=0.01)
-    assert sds == pytest.approx([1, 1], abs=0.2)
 
 
 def test_seed_and_threads_and_a_risk_out_of_range() -> None:

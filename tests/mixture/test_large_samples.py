@@ -51,27 +51,6 @@ def test_cells_are_of_all_values(most: int) -> None:
         assert all(left[-1] < right[0] for left, right in pairwise(each))
 
 
-def test_few_different_values_are_cells_of_their_own() -> None:
-    x = np.repeat([1.0, 2.0, 3.0, 4.0, 9.0], [4000, 2, 700, 1, 30])
-    np.testing.assert_array_equal(em.Cells.of(x, 250).table[1], [4000, 2, 700, 1, 30])
-
-
-def test_a_frequent_value_shares_its_cell_with_none() -> None:
-    """However near its neighbours are: a component as narrow as that value sees all of it."""
-    x = np.sort(np.append(np.random.default_rng(3).normal(1.0, 1e-4, 3000), np.full(900, 1.0)))
-    cells = em.Cells.of(x, 250)
-    at = int(np.abs(cells.table[0] - 1.0).argmin())
-    assert cells.table[:, at].tolist() == [1.0, 900.0, 0.0]
-
-
-def test_wide_gaps_take_no_cells_from_the_rest() -> None:
-    """Three values as far away as doubles tell leave the others as many cells, but for three."""
-    x = np.sort(np.random.default_rng(2).normal(0, 1, 5000))
-    far = em.Cells.of(np.append(x, [1e9, 2e9, 3e9]), 250)
-    assert far.table[0, -3:].tolist() == [1e9, 2e9, 3e9]
-    assert far.size >= 0.9 * em.Cells.of(x, 250).size
-
-
 def test_the_bound_against_every_value() -> None:
     """Verbeek, Nunnink and Vlassis' equation by loops over values; below the log-likelihood, by little."""
     w, mu, v = MIXTURE[0]
@@ -154,18 +133,6 @@ def test_em_on_all_values_moves_no_fit(n: int) -> None:
 
 
 @pytest.mark.slow
-def test_cells_choose_no_worse_than_all_values() -> None:
-    """BIC of a fast fit is that of the search on all values, or larger, for 43 samples of 45."""
-    worse = [
-        name
-        for seed in range(5)
-        for name, x in large(4000, 10 + seed)
-        if fit(x, fast=True).bic < fit(x).bic - 1e-6
-    ]
-    assert len(worse) <= 2, worse
-
-
-@pytest.mark.slow
 def test_the_compiled_search_on_cells_against_its_twin(kernels: list[str]) -> None:
     """They scout otherwise; the best is the same to the last digits."""
     for name, x in large(3200, 20):
@@ -190,14 +157,6 @@ def test_instruction_sets_search_cells_alike_to_the_last_bit(kernels: list[str])
         for other in tables[1:]:
             np.testing.assert_array_equal(other.loglik, tables[0].loglik)
             np.testing.assert_array_equal(other.mixtures, tables[0].mixtures)
-
-
-def test_a_fast_fit_of_3000_values_is_the_fit() -> None:
-    for _, x in large(3000, 40):
-        fast, whole = fit(x, fast=True), fit(x)
-        assert (fast.bic, fast.weights.tolist(), fast.means.tolist(), fast.sds.tolist()) == (
-            whole.bic, whole.weights.tolist(), whole.means.tolist(), whole.sds.tolist(),
-        )  # fmt: skip
 
 
 def test_one_mode_against_every_value() -> None:

@@ -83,38 +83,6 @@ def test_least_against_every_tuple() -> None:
             assert chances[1][j] == pytest.approx(np.mean([a <= b for a, b in others]), abs=1e-12)
 
 
-def test_two_versions_reduce_to_pairs_and_chances_without_ties_sum_to_one() -> None:
-    rng = np.random.default_rng(2)
-    x, y = rng.integers(0, 50, 300), rng.integers(5, 60, 200)
-    chances = least_of_samples([x, y])
-    assert chances[0][0] == pytest.approx(probability_below(x, y), abs=1e-10)
-    assert chances[1][1] == pytest.approx(probability_below(y, x, ties="equal"), abs=1e-10)
-    rng = np.random.default_rng(3)
-    samples = [rng.normal(m, 1.0, 400) for m in np.linspace(0, 1, 12)]
-    assert least_of_samples(samples)[0].sum() == pytest.approx(1.0, abs=1e-9)
-
-
-def test_identical_mixtures_share_the_chance_and_distant_ones_are_certain() -> None:
-    model = MixtureModel([0.4, 0.6], [1.0, 2.0], [0.01, 3.0])
-    np.testing.assert_allclose(least_of_mixtures([model] * 5)[0], 0.2, atol=1e-12)
-    near, far = MixtureModel([1.0], [0.0], [1e-6]), MixtureModel([1.0], [1e6], [1.0])
-    np.testing.assert_allclose(least_of_mixtures([far, near])[0], [0.0, 1.0], atol=1e-12)
-
-
-def test_gap_keeps_its_digits_at_a_large_offset() -> None:
-    x, y = np.array([0.0, 1.0, 2.0]), np.array([0.5, 3.0])
-    assert expected_gap(x + 2.0**40, y + 2.0**40) == expected_gap(x, y)
-
-
-def test_large_samples_take_no_squares() -> None:
-    """Two hundred thousand values: pairs or tuples would not fit into memory."""
-    rng = np.random.default_rng(4)
-    samples = [rng.normal(0.0, 1.0, 100_000), rng.normal(0.1, 1.0, 100_000)]
-    assert least_of_samples(samples)[0][0] == pytest.approx(probability_below(*samples), abs=1e-8)
-    expected = mixture_gap(MixtureModel([1.0], [0.0], [1.0]), MixtureModel([1.0], [0.1], [1.0]))
-    assert expected_gap(*samples) == pytest.approx(expected, abs=0.02)
-
-
 def test_one_version_is_refused() -> None:
     with pytest.raises(UsageError, match="at least two"):
         least_of_samples([[1.0]])

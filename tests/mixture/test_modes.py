@@ -13,7 +13,7 @@ from speedproof.data.sample import Sample
 from speedproof.mixture.analysis import analyse
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.modes import clear_modes, count_stretches, mode_order, number_of_modes, stretches_sd
+from speedproof.mixture.modes import count_stretches, mode_order, number_of_modes, stretches_sd
 
 
 def two_states(slow_share: float, scale: float = 1.0) -> MixtureModel:
@@ -38,13 +38,6 @@ def test_order_of_independent_runs_is_mixed_and_of_one_state_none() -> None:
     assert mode_order([10.0, 10.1], MixtureModel([1.0], [10.0], [1.0]).modes()).kind == "one mode"
     assert mode_order([10.0], two_states(0.5).modes()).kind == "one mode"
     assert mode_order([10.0, 14.0], two_states(0.5).modes()).kind == "mixed"
-
-
-def test_shallow_modes_are_no_states() -> None:
-    """Quantiles of two overlapping normal laws have a mixture of two components and one mode."""
-    for apart, modes in ((2.1, 1), (4.0, 2)):
-        two = MixtureModel([0.5, 0.5], [0.0, apart], [1.0, 1.0])
-        assert clear_modes(fit(two.ppf((np.arange(400) + 0.5) / 400))).count == modes
 
 
 def test_every_run_belongs_to_a_mode() -> None:
@@ -81,29 +74,6 @@ def test_a_third_mode_is_a_claim_too() -> None:
     assert stats.binomtest(more, 60, 0.05, alternative="greater").pvalue > 1e-3
 
 
-def test_outliers_do_not_make_modes_of_the_others() -> None:
-    """Three runs far out say nothing of the rest; two true modes stay two beside them."""
-    rng = np.random.default_rng(3)
-    one = np.append(rng.normal(100, 1, 50), [300.0, 400.0, 900.0])
-    assert number_of_modes(fit(one)) == 1
-    assert number_of_modes(fit(np.append(one, rng.normal(110, 1, 30)))) == 2
-
-
-def test_two_neighbouring_ticks_are_no_two_modes() -> None:
-    """Values rounded to a coarse clock lie on few ticks; between neighbours nothing can lie."""
-    rng = np.random.default_rng(5)
-    assert number_of_modes(fit(np.round(rng.normal(100, 0.5, 100)))) == 1
-    apart = np.append(np.round(rng.normal(100, 0.5, 60)), np.round(rng.normal(110, 0.5, 40)))
-    assert number_of_modes(fit(apart)) == 2
-
-
-def test_modes_of_a_sample_as_the_command_says() -> None:
-    """A hundred normal values of a seed that once had two modes."""
-    x = np.random.default_rng(3).normal(100, 1, 100)
-    (told,) = sp.model(sp.Suite.of_samples({"f": {"v": x}}), bootstrap=0).reports()
-    assert "one mode" in told.headline[0].text
-
-
 def test_many_stretches_against_permutations() -> None:
     """Mean and deviation of the number of stretches by formula and by shuffling."""
     rng = np.random.default_rng(8)
@@ -120,13 +90,6 @@ def test_a_warm_up_is_a_state_that_is_left_at_once() -> None:
     assert first.pvalue == pytest.approx(1 / comb(50, 5))
     assert last.kind == "blocks"
     assert mode_order(np.repeat([14.0, 10.0], [13, 37]), modes).kind == "blocks", "more than a quarter"
-
-
-def test_order_of_a_large_sample() -> None:
-    m = MixtureModel([0.5, 0.5], [1.0, 2.0], [0.1, 0.1])
-    x = np.repeat(m.rvs(500, 1), 10)
-    assert mode_order(x, m.modes()).kind == "blocks"
-    assert mode_order(np.random.default_rng(2).permutation(x), m.modes()).kind == "mixed"
 
 
 def test_a_spike_is_not_where_a_mode_lies() -> None:

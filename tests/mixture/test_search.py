@@ -32,14 +32,6 @@ def test_an_outlier_takes_one_component(n: int) -> None:
     assert apart(f.model)
 
 
-def test_components_never_coincide() -> None:
-    rng = np.random.default_rng(3)
-    for x in samples(40, 4):
-        assert apart(fit(x).model)
-    for step in (0.3, 1.0, 3.0):
-        assert apart(fit(np.round(rng.normal(20, 1, 40) / step) * step).model)
-
-
 def apart(model: MixtureModel, least: float = 1e-3) -> bool:
     """Whether no two components have the same mean and deviation within this share of a deviation."""
     pairs = combinations(range(model.components), 2)
@@ -125,27 +117,6 @@ def test_moves_keep_weights_and_moments() -> None:
         (w * (v + (mu - mean[:, None]) ** 2)).sum(axis=1),
         mixture[0] @ (mixture[2] + (mixture[1] - mean[0]) ** 2),
     )
-
-
-def test_large_samples_are_condensed() -> None:
-    """Cells choose the mixture of many values; it is fitted to all, with their likelihood."""
-    truth = MixtureModel([0.3, 0.7], [10.0, 20.0], [1.0, 2.0])
-    x = truth.rvs(200_000, 1)
-    f = fit(x)
-    assert (f.kind, f.components) == ("V", 2)
-    assert f.loglik == pytest.approx(loglik(f, x), rel=1e-12)
-    np.testing.assert_allclose(f.model.means, truth.means, rtol=2e-3)
-
-
-@pytest.mark.parametrize("tail", [0.01, 0.1])
-def test_a_fast_fit_differs_by_less_than_a_test_can_see(tail: float) -> None:
-    """Kolmogorov and Smirnov's at 5 %, with all values: here 15,000 of two states, some of them much slower."""
-    rng = np.random.default_rng(1)
-    x = np.exp(rng.normal(0.0, 0.02, 15_000)) * np.where(rng.random(15_000) < 0.2, 1.15, 1.0)
-    x *= np.where(rng.random(15_000) < tail, 1.0 + rng.exponential(1.0, 15_000), 1.0)
-    whole, fast = fit(x), fit(x, fast=True)
-    at = np.sort(x)
-    assert np.abs(whole.cdf(at) - fast.cdf(at)).max() < stats.kstwo.ppf(0.95, x.size)
 
 
 @pytest.mark.parametrize(("n", "far"), [(15_004, 4), (100_000, 30), (100_000, 50), (4000, 2)])

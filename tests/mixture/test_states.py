@@ -74,21 +74,6 @@ def test_states_of_time_alone_are_no_states_of_a_count() -> None:
     assert joint_states(np.column_stack((count, time)), (0.0, 0.0)).max() == 1
 
 
-def test_units_change_no_state() -> None:
-    """A factor and a shift of each metric leave the labels as they are."""
-    state, time, faults = runs(5)
-    faults = faults + np.random.default_rng(2).poisson(2.0, state.size)
-    plain = joint_states(np.column_stack((faults, time)), (1.0, 0.0))
-    turned = joint_states(np.column_stack((1e6 * faults + 3e8, 1e-3 * time)), (1e6, 0.0))
-    np.testing.assert_array_equal(turned, plain)
-
-
-def test_many_runs() -> None:
-    """More than the climbs are made on are all assigned."""
-    state, time, faults = runs(7, n=5000)
-    np.testing.assert_array_equal(joint_states(np.column_stack((faults, time)), (1.0, 0.0)), state)
-
-
 def test_steps() -> None:
     """Of values and zero together; one for whole numbers, which may all be multiples of more by chance."""
     assert step_of([110, 110, 2110]) == 10.0
