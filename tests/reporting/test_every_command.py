@@ -2,23 +2,18 @@
 
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from tests.protocols.asking import stop_rules
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
-from speedproof.protocols.sequential import SequentialComparison
 from speedproof.reporting.model import Report, Table
 from speedproof.reporting.names import width_of
 from speedproof.reporting.text import render
 
 ROOT = Path(__file__).parents[2]
-SHARED = ROOT.parent / "shared" / "data"
 GCC = [str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json")]
 CONFIG = str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")
 WIDTHS = (60, 80, 100, 200)
@@ -27,13 +22,6 @@ COMMANDS = {
     "model": ["model", "--bootstrap", "0", "--max-components", "2"], "modes": ["compare", "--modes"],
     "show": ["show"],
 }  # fmt: skip
-REAL = {
-    "pyperf": (
-        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5",
-        "pyperf-jit-pairs/bm-20260507-3.16.0a0-49918f5-JIT",
-    ),
-    "go": ("go/cmd/benchstat/testdata/crc-old.txt", "go/cmd/benchstat/testdata/crc-new.txt"),
-}
 TIME = re.compile(r"[\d.]+(e[+-]\d+)? ?(ns|µs|ms|s)")
 
 
@@ -159,65 +147,6 @@ def test_forty_benchmarks(name: str, many: list[str]) -> None:
         check(reports_of(command, *many, "--unit", "s", *options), 40)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("real", REAL)
-def test_real_files(name: str, real: str) -> None:
-    """The files of other tools."""
-    paths = [str(SHARED / part) for part in REAL[real]]
-    if not all(Path(path).exists() for path in paths):
-        pytest.skip("the shared files are not here")
-    command, *options = COMMANDS[name]
-    found = reports_of(command, *paths, *options)
-    if real == "pyperf":  # with what else was asked for
-        check(found, 122)
-    else:
-        check(found[:1], 122)
-        check(found[1:], 122)
-
-
-HYPERFINE = "hyperfine/pdu-0.20.0/tmp.benchmark-report.competing."
-SMALL = {
-    "commands with long names": ([f"{HYPERFINE}top-down.json"], 1),
-    "six commands": ([f"{HYPERFINE}apparent-size.json"], 6),
-    "long names of files": (
-        [f"pyperf/history/telco_{day}.json" for day in ("2016-06-15_4bccd854", "2016-07-11_f124cd81")],
-        1,
-    ),
-    "one process a side": ([f"go/cmd/benchstat/testdata/{side}.txt" for side in ("old", "new")], 2),
-    "three of three": ([f"pyperf/pyperf/tests/mult_list_py{v}.json" for v in (36, 37)], 3),
-    "three versions": ([f"pyperf/pyperf/tests/mult_list_py{v}.json" for v in (36, 37, 38)], 3),
-    "one run a side": ([f"pyperformance/pyperformance/tests/data/mem{v}.json" for v in (1, 2)], 1),
-    "the same file twice": (["criterion/html_report"], 6),
-}
-
-
-@pytest.mark.parametrize("small", SMALL)
-def test_small_real_files(small: str) -> None:
-    """Ten lines for one benchmark and sixteen for six, whatever the versions are called."""
-    names, benchmarks = SMALL[small]
-    paths = [SHARED / name for name in names]
-    if not all(path.exists() for path in paths):
-        pytest.skip("the shared files are not here")
-    check(reports_of("compare", *map(str, paths)), benchmarks)
-    for command in ("rank", "show", "model"):
-        options = COMMANDS[command][1:]
-        if (small, command) != ("one run a side", "model"):  # which has nothing to fit
-            check(reports_of(command, *map(str, paths), *options))
-
-
-def test_more_versions_than_columns() -> None:
-    """Eleven versions of three benchmarks: a row a version, and all of them are there."""
-    paths = sorted(SHARED.glob("bench_runner/tests/data/results/*/*.json"))
-    if len(paths) < 11:
-        pytest.skip("the shared files are not here")
-    (found,) = reports_of("compare", *map(str, paths))
-    check([found], 122)
-    text = render(found, 80)
-    assert all(commit in text for commit in ("2e91dba", "b0e1f9c", "9d38120"))
-    assert all(name in text for name in ("deltablue", "richards", "unpack_sequence"))
-
-
 def test_everything_that_can_be_asked_for() -> None:
     """All rows and all parts are as narrow and as consistent as the sheet."""
     for name in ("compare", "hpt", "rank", "model"):
@@ -228,20 +157,6 @@ def test_everything_that_can_be_asked_for() -> None:
     check(reports_of("suite", CONFIG, "--all", "--details"))
     check(reports_of("show", GCC[0]))
     check(reports_of("formats"))
-
-
-def sessions(
-    benchmarks: int,
-) -> Iterator[tuple[SequentialComparison, dict[tuple[str, str], npt.NDArray[np.float64]]]]:
-    """Races with every ending."""
-    rng = np.random.default_rng(7)
-    for i in range(benchmarks):
-        name = f"benchmark_{i}"
-        race = SequentialComparison(name, ["old", "new"], stop_rules())
-        values = rng.lognormal(0.0, 0.01, (2, 20)) * [[1.0], [(1.0, 0.9, 1.1)[i % 3]]]
-        for x, y in values.T.tolist():
-            race.add({"old": x, "new": y})
-        yield race, {(name, "old"): values[0], (name, "new"): values[1]}
 
 
 def test_a_stored_session() -> None:

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -178,30 +177,6 @@ def test_accessible_structure(page: Page) -> None:
     assert {str(a["href"])[1:] for _, a in page.elements if "href" in a} <= set(ids)
 
 
-def test_differences_of_the_sides_are_marked(mixed: Made) -> None:
-    """A field with other values on the two sides stands first, with both; one with the same has a single value."""
-    text = html_report(mixed)
-    differing, same = re.findall(r"Conditions that (?:differ|are the same) \(1\).*?</table>", text, re.DOTALL)
-    for table, field, values in ((differing, "cpu", 2), (same, "os", 1)):
-        assert f">{field}<" in table
-        assert table.count("<td>") == values
-
-
-def test_a_row_has_an_address(mixed: Made) -> None:
-    """Each benchmark's name is the id of one row, but for names that are ids of the page itself."""
-    page = Page(html_report(mixed))
-    assert {a.get("id") for t, a in page.elements if t == "tr"} >= set(mixed[0].benchmarks)
-    table = Table((Column("a"),), tuple(Row.of(name) for name in ("-data", "data", "a b", "a-b", "<i>")))
-    page = Page(render(Report("", (Text("x"),), (table,))))
-    assert [a.get("id") for t, a in page.elements if "data-name" in a] == [None, "data", "a-b", None, "<i>"]
-
-
-def test_deciles_of_few_values_have_no_bounds(make_suite: Callable[..., Made]) -> None:
-    """Three runs a side bound no decile at 95 %: even three of three below it are too likely (Bonferroni)."""
-    (panel,) = panels(*make_suite({"a": ([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])})).values()
-    assert panel["shift"] is None
-
-
 def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[..., Made]) -> None:
     """Up to a tenth lies at the edge, counted: what is over 8 interquartile ranges from the quartiles 0 and 1."""
     near = [0.0] * 5 + [1.0] * 5
@@ -246,22 +221,6 @@ def test_only_words_that_are_used_are_explained(make_suite: Callable[..., Made])
     page = Page(html_report(make_suite({"a": (x, y)})))
     assert page.text_of("dt") == ["Change", "Proven at least"]
     assert "On a typical run" not in page.text_of("summary")
-
-
-def test_versions_have_short_names(make_suite: Callable[..., Made]) -> None:
-    """A path is written in full once, beside the short name that titles and headings use."""
-    paths = [f"results/{'long/' * 20}{side}.json" for side in ("old", "new")]
-    result, suite = make_suite({"a": ([1.0, 2.0, 3.0], [1.5, 2.5, 3.5])}, versions=paths)
-    page = Page(html_report((result, suite)))
-    for path in paths:
-        assert [tag for tag, text in page.texts if path in text and tag != "script"] == ["dd"]
-
-
-def test_without_samples(mixed: Made) -> None:
-    """No samples, no charts: panels carry everything else."""
-    data = json.loads(Page(html_report((mixed[0], Suite((), {})))).text_of("script")[0])
-    assert all(panel["drawn"] is None for panel in data["panels"])
-    assert all(panel["summary"] for panel in data["panels"])
 
 
 @pytest.mark.slow

@@ -61,22 +61,6 @@ def test_report_without_samples(tmp_path: Path) -> None:
     assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_standard_output_in_place_of_the_table() -> None:
-    """- writes one report, and nothing else, to standard output."""
-    _, out, _ = speedproof("compare", O2, O3, "--markdown", "-")
-    assert out.startswith("<!-- speedproof -->\n### O3 against O2: time")
-    code, out, err = speedproof("compare", O2, O3, "--markdown", "-", "--csv", "-")
-    assert (code, out) == (2, "")
-    assert "--csv and --markdown cannot both write to standard output" in err
-    assert speedproof("compare", O2, O3, "--csv", "-", "--json")[0] == 2
-
-
-def test_tsv_by_the_name(tmp_path: Path) -> None:
-    """A file that ends with .tsv gets tabs."""
-    speedproof("compare", O2, O3, "--csv", str(tmp_path / "a.TSV"))
-    assert (tmp_path / "a.TSV").read_text(encoding="utf-8").startswith("reference\tcandidate\t")
-
-
 def test_a_full_disk_is_told_with_the_file() -> None:
     """The device without space is named."""
     if not Path("/dev/full").exists():
@@ -140,15 +124,6 @@ def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert summary.read_text(encoding="utf-8").startswith(
         "before\n<!-- speedproof -->\n### O3 against O2: time"
     )
-
-
-def test_the_command_is_in_the_reports(tmp_path: Path) -> None:
-    """As it must be typed to be run again."""
-    target = str(tmp_path / "it's.md")
-    speedproof("compare", O2, O3, "--only", "s*", "--markdown", target)
-    text = Path(target).read_text(encoding="utf-8")
-    assert "--only 's*'" in text
-    assert "it'\"'\"'s.md" in text
 
 
 def test_errors_of_report(tmp_path: Path) -> None:

@@ -65,16 +65,6 @@ def test_colour_changes_no_column(mixed: Made) -> None:
     assert [line.rstrip() for line in coloured.splitlines()] == render(report).splitlines()
 
 
-def test_one_run_a_side(make_suite: Callable[..., Made]) -> None:
-    """One sentence, ratios, and the command that repeats."""
-    result, _ = make_suite({name: ([1.0 + i], [2.0]) for i, name in enumerate("abc")})
-    text = render(sheet.report(result))
-    assert text.startswith("One run a side proves nothing")
-    assert "speedproof run" in text
-    assert not re.search("faster than|proven|undecided|nothing is known", text)
-    assert re.search(r"^a +1.000 s +2.000 s +2.00x slower$", text, re.MULTILINE)
-
-
 def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     """No option that was given is offered again."""
     rng = np.random.default_rng(3)
@@ -171,21 +161,6 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     assert lines[0].endswith("\u2581\u2581\u2586\u2588")
 
 
-def test_every_table_marks_what_is_shown_and_not_proven() -> None:
-    """Three runs lie all on one side of five in 1 of 8 cases, however far; five of five do in 1 of 252."""
-    rng = np.random.default_rng(2)
-    sizes = {"old": 5, "few": 3, "new": 5}
-    runs = {v: 10.0 * (i + 1) + rng.random(n) for i, (v, n) in enumerate(sizes.items())}
-    one, several = (sp.compare_suite(Suite.of_samples({f"b{i}": runs for i in range(n)})) for n in (1, 4))
-    in_one, of_two, matrix = (
-        render(next(iter(made.reports()))) for made in (one, several.against("few"), several)
-    )
-    assert re.findall(r"^ .* (few|old|new) .*!", in_one, re.M) == ["few"]
-    assert len(re.findall(r"^b.*!$", of_two, re.M)) == 4
-    assert [re.sub(r"[^-!]", "", row) for row in re.findall(r"^b.*", matrix, re.M)] == ["-!-"] * 4
-    assert len(re.findall(r"^! Fewer", in_one + of_two + matrix, re.M)) == 3
-
-
 def test_what_several_versions_lack_is_said_once() -> None:
     """Whichever their benchmarks are."""
     lacking = {"new": ("a", "b"), "other": (), "third": ("b",)}
@@ -233,31 +208,3 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
         text = " ".join(render(next(iter(suite.reports()))).split())
         assert text.count("on average") == 3
         assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
-
-
-def test_neither_nought_nor_infinity_is_a_factor() -> None:
-    """Of three versions of which one is all zeros the headline says faster, and no factor."""
-    rng = np.random.default_rng(1)
-    for zeros in ("first", "last"):
-        names = {
-            name: np.zeros(5) if name == zeros else rng.normal(10, 0.1, 5) for name in ("first", "b", "last")
-        }
-        text = render(next(iter(sp.compare_suite(sp.Suite.of_samples(names)).reports())))
-        assert not re.search(r"∞|(?<![\d.])0x|inf", text)
-
-
-def test_the_fewest_runs_that_are_asked_for_prove() -> None:
-    """Two runs a side are told of a number that, far apart, is not called too few."""
-    said = render(next(iter(sp.compare([10.0, 10.2], [10.1, 10.3]).reports())))
-    least = int(re.findall(r"needs at least (\d+) runs", said)[0])
-    assert not sp.compare(np.arange(least) + 10.0, np.arange(least) + 99.0).headline.undermining
-    assert sp.compare(np.arange(least - 1) + 10.0, np.arange(least - 1) + 99.0).headline.undermining
-
-
-def test_the_values_of_one_process_are_said_to_be_used() -> None:
-    """All that the typical run is made of, not one of them."""
-    rng = np.random.default_rng(1)
-    made = sp.compare(rng.normal(10, 1, (1, 30)), rng.normal(10, 1, (1, 30)))
-    assert made.headline.reference.n == 30
-    (of_x, of_y) = (c.message for c in made.headline.checks if c.kind is Assumption.NESTING)
-    assert of_x == of_y == "30 values in 1 process: all were used, a run each"

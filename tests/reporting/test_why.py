@@ -62,19 +62,6 @@ def test_the_same_answer_everywhere() -> None:
     assert json.loads(pair.to_json())["why"][0]["metrics"] == told["metrics"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("asked", [("run", "--review", EXAMPLE), ("gate", EXAMPLE)])
-def test_sessions_and_gates_say_the_same(asked: tuple[str, ...]) -> None:
-    """A session's last screen and a gate have the lines of compare, and its numbers in JSON."""
-    whole = json.loads(printed("compare", EXAMPLE, "--why", "--json"))["why"]
-    lines = printed("compare", EXAMPLE, "--why").splitlines()
-    why = "\n".join(lines[next(i for i, line in enumerate(lines) if line.startswith("why: ")) :][:4])
-    assert why in printed(*asked, "--why")
-    assert why not in printed(*asked)
-    text = printed(*asked, "--why", "--json")
-    assert json.loads(text[text.index("{\n") :])["why"] == whole
-
-
 def test_a_gate_explains_the_benchmarks_that_it_holds(tmp_path: Path) -> None:
     """A row each after the gate's own, of those that were chosen."""
     found = two()
@@ -202,14 +189,3 @@ def test_metrics_that_never_vary_explain_nothing() -> None:
     result = two_samples(found, metrics={"faults": tuple(constant)})
     assert result.why == ()
     assert "no other metric varies" in " ".join(str(result).split())
-
-
-def test_one_version() -> None:
-    """Its states are named with their times and weights."""
-    parts = {
-        (Key("f", metric), "a"): sp.Sample(sides[0], "s" if metric == "time" else "", label="a")
-        for metric, sides in two().items()
-    }
-    told = " ".join(str(sp.why(sp.Suite(("a",), parts))).split())
-    assert "with about 112 faults (70 % of a)" in told
-    assert "with about 2,112 faults (30 % of a)" in told

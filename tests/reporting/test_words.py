@@ -20,13 +20,13 @@ from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import Comparison, Needed
+from speedproof.protocols.results import Needed
 from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text
+from speedproof.reporting.model import Cell, Column, Report, Row, Table
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
-from speedproof.reporting.words import about, at_least, chance, change, interval, span
+from speedproof.reporting.words import about, at_least, change, interval, span
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)
@@ -56,19 +56,6 @@ def test_a_change_is_never_printed_as_none(excess: float) -> None:
     """More than 1 does not look like 1."""
     assert number(factor(1 + excess)) > 1
     assert number(factor(1 + excess, 1)) > 1
-
-
-def test_no_hints_are_no_painted_blanks() -> None:
-    """A last note that no hint follows ends with itself, on a terminal, too."""
-    report = Report("", (), (Table.of((Column("a"),), [Row.of("1")]),), (Text("Said."),))
-    assert render(report, colour=True).endswith("\nSaid.\n")
-
-
-@pytest.fixture(scope="module")
-def comparison() -> Comparison:
-    """Any comparison, to be filled with other numbers."""
-    x = np.linspace(10, 11, 12)
-    return compare_medians(Sample(x, label="old"), Sample(x / 1.1, label="new"), Rules())
 
 
 @given(st.sampled_from([0.0, 0.005, 0.975, 0.995, 0.9999, 1.0]) | st.floats(1e-9, 1 - 1e-9))
@@ -192,15 +179,6 @@ def test_commands_are_shortened_between_words_and_files_at_separators() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
 
 
-@pytest.mark.parametrize("files", [("broken_etas", "quick"), ("2024-results", "2025-results", "before")])
-def test_versions_of_several_files_keep_file_and_version(files: tuple[str, ...]) -> None:
-    pairs = [(file, version) for file in files for version in ("python", "java")]
-    names = [f"{file}_results.json.bz2:Interpreters:default-{version}" for file, version in pairs]
-    for (file, version), short in zip(pairs, labels(names, 16), strict=True):
-        assert short.endswith(f"-{version}")
-        assert short.partition("-")[0] in re.split("[-_]", file)
-
-
 def test_no_line_begins_with_a_percent_sign() -> None:
     said = "with a confidence of only 87.5 %, and of 5 % in 100 % of cases"
     for width in range(12, 80):
@@ -208,16 +186,6 @@ def test_no_line_begins_with_a_percent_sign() -> None:
         assert "".join(lines).replace(" ", "") == said.replace(" ", "")
         assert not any(line.lstrip().startswith("%") for line in lines)
         assert all(width_of(line) <= width for line in lines)
-
-
-def test_a_sentence_on_the_chance_is_as_long_as_a_line_lets_it(comparison: Comparison) -> None:
-    """With its full stop."""
-    estimate = Estimate(0.98, 0.9, 0.991, 0.95)
-    for width in range(1, 30):
-        old, new = "o" * width, "n" * width
-        whole = f"A run of {new} beats a run of {old} in 98 % of cases (at least 90 %)"
-        said = chance(comparison, estimate, new, old)
-        assert said == whole if len(whole) < 80 else said.startswith(f"A run of {new} wins in ")
 
 
 @pytest.mark.parametrize("width", [20, 26])
@@ -249,14 +217,6 @@ def commands(tmp_path: Path) -> Path:
     return Path(hyperfine(tmp_path / "bench.json", times))
 
 
-@pytest.mark.parametrize("command", ["compare", "rank"])
-def test_one_name_in_one_output(command: str, commands: Path) -> None:
-    told = " ".join(_output(command, str(commands)).split())
-    assert told.count("pdu --top-down") >= 2
-    assert told.count("top-down") == told.count("pdu --top-down")
-    assert "tmp.sample" not in told
-
-
 def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
     path = tmp_path / "bench.txt"
     rows = [f"BenchmarkSort-8 100 {t} ns/op {b} B/op" for t, b in ((12, 3), (13, 4), (14, 5), (12, 9))]
@@ -265,15 +225,6 @@ def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
     assert told.startswith("Sort")
     assert "1 version, 2 metrics" in told.partition("\n")[0]
     assert "only the processes" not in told
-
-
-def test_a_column_returns_where_there_is_room() -> None:
-    """The one that goes first is narrow; it comes back when a wide one has gone, too."""
-    columns = (Column("name", names=True), Column("wide", drop=1), Column("narrow", drop=2))
-    table = Table.of(columns, iter([(Cell("a"), Cell("x" * 40), Cell("1"))]))
-    told = render(Report("", (), (table,)), 40)
-    assert "narrow" in told.splitlines()[1]
-    assert "no room for: wide" in told
 
 
 def test_columns_go_below_where_all_is_shown() -> None:
@@ -286,14 +237,6 @@ def test_columns_go_below_where_all_is_shown() -> None:
     assert all(told.count(f"version{i}") == 1 and told.count(f"{i}.00 ms") == 2 for i in range(1, 9))
     assert told.count("sort") == told.count("name") > 1
     assert "no room" not in told
-
-
-def test_a_wide_last_column_leaves_names_whole() -> None:
-    columns = (Column("revision", names=True), Column("folder"))
-    rows = [(Cell("abff0c5 Sum more of them"), Cell("/" + "x" * 60)) for _ in range(2)]
-    told = render(Report("", (), (Table.of(columns, iter(rows)),)), 60)
-    assert told.count("abff0c5 Sum more of them") == 2
-    assert max(map(len, told.splitlines())) <= 61
 
 
 def test_fields_that_all_names_have_are_in_the_title() -> None:
@@ -311,15 +254,6 @@ def test_fields_that_all_names_have_are_in_the_title() -> None:
     for others in ([*names, "program=330.art_m/threads=2"], ["F/kind=map/n=2", "G/kind=map/n=3"]):
         column, cell = benchmark_column(others)
         assert [f"{column.title.removesuffix('…')}{cell(name).text}" for name in others] == others
-
-
-def test_a_common_beginning_that_is_cut_stays_a_beginning() -> None:
-    """Its end without its middle says nothing: names of the samples of github-action-benchmark."""
-    names = [f"My Custom Smaller Is Better Benchmark - {of}" for of in ("CPU Load", "Memory Used")]
-    column, cell = benchmark_column(names)
-    cells = [(cell(name), "1") for name in names]
-    shown = render(Report("", (), (Table.of((column, Column("n")), cells),)), 40)
-    assert shown.split("\n")[1].split("  ")[0] == "My Custom…"
 
 
 positive = st.floats(1e-6, 1e6)
