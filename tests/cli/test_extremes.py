@@ -4,10 +4,7 @@ Warnings are errors here, as everywhere in the tests.
 """
 
 import json
-import random
 import re
-from collections.abc import Iterator
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -18,39 +15,6 @@ from tests.command import speedproof, write
 from speedproof.mixture.model import MixtureModel
 
 MODEL = MixtureModel([0.5, 0.5], [700.0, 900.0], [20.0, 20.0])
-SIZES = (1.5e308, 1e308, 1e300, 1e200, 1e100, 1.0, 1e-100, 1e-200, 1e-300, 2.3e-308, 1e-320, 5e-324)
-COMMANDS = (
-    "compare", "compare --margin 0.05", "compare --modes --json", "compare --protocol touati2009",
-    "compare --csv -", "rank", "model --bootstrap 5", "hpt", "show", "gate --protocol median",
-    "gate --protocol mean",
-)  # fmt: skip
-
-
-def random_table(path: Path, rng: random.Random) -> str:
-    """Benchmarks of one size or of several, tied or not, with zeros, nested or not."""
-    nested = rng.random() < 0.3
-    rows = ["benchmark,value" + (",process" if nested else "")]
-    for benchmark in "abc"[: rng.choice((1, 1, 3))]:
-        size, kind, tied = rng.choice(SIZES), rng.random(), rng.choice((0.0, 0.001, 0.1))
-        for i in range(rng.choice((1, 2, 3, 8, 12, 40))):
-            own = (
-                size if kind < 0.6 else rng.choice(SIZES) if kind < 0.8 else rng.choice((size, size / 2, 0.0))
-            )
-            rows.append(f"{benchmark},{own * (1 + tied * rng.random())!r}" + (f",{i // 3}" if nested else ""))
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return str(path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_random_sizes(tmp_path: Path, command: str) -> None:
-    """Whatever the sizes, a command answers or says in a sentence what it cannot do."""
-    rng = random.Random(command)
-    for _ in range(12):
-        sides = "xy" if command.startswith("gate") else "xyz"[: rng.choice((2, 3))]
-        files = [random_table(tmp_path / f"{name}.csv", rng) for name in sides]
-        words = (*command.split(), *files, "--unit", rng.choice(("s", "ops/s")))
-        assert speedproof(*words)[0] in (0, 1, 2, 3)
 
 
 def whole_numbers(seed: int, n: int = 40) -> np.ndarray:
@@ -237,30 +201,3 @@ def test_a_level_or_precision_of_nothing(given: str, tmp_path: Path, monkeypatch
         assert (code, "below 1e-09" in err) == (2, True)
     code, out, _ = speedproof("suite", "c.csv", "--details")
     assert (code, f"ConfLevel '{given}' lies below 1e-09" in out) == (0, True)
-
-
-def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where the numbers of a JSON value are; of a list those of its first two items."""
-    items = (
-        value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
-    )
-    for key, item in items:
-        yield from numbers(item, (*path, key))
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        yield path
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [1e308, -1e308, 5e-324, -1])
-def test_a_stored_result_with_a_number_that_none_has(number: float, tmp_path: Path) -> None:
-    """Any number of a stored comparison replaced: the report is written, or the file refused in a line."""
-    write_odd(tmp_path)
-    _, whole, _ = speedproof("compare", tmp_path / "plain.txt", tmp_path / "onezero.txt", "--json")
-    stored = tmp_path / "stored.json"
-    for path in list(numbers(json.loads(whole))):
-        changed = json.loads(whole)
-        *way, last = path
-        reduce(lambda part, key: part[key], way, changed)[last] = number
-        stored.write_text(json.dumps(changed), encoding="utf-8")
-        for options in (("--csv", "-"), ()):
-            assert speedproof("report", stored, *options)[0] in (0, 2), path

@@ -343,38 +343,12 @@ def test_no_record_is_no_pass(left: bytes, write: Write) -> None:
     assert looked(2, old, new)[0] == 2
 
 
-def test_a_pass_is_not_lost_when_more_runs_leave_it_open(write: Write) -> None:
-    """What is proven at its part of the risk stays so; only a proven loss takes it back."""
-    first = write("a.csv", 1, 20, 0.03, x=1.0, y=1.0), write("b.csv", 2, 20, 0.03, x=0.5, y=1.0)
-    assert looked(1, *first, of=2)[0] == 3
-    suite = write("c.csv", 1, 6, 0.1, x=1.0, y=1.0), write("d.csv", 2, 6, 0.1, x=1.0, y=0.5)
-    code, out, _ = looked(2, *suite, of=2)
-    assert code == 0, out
-
-
-def test_files_stand_as_in_compare() -> None:
-    """By place or by name, one after the other or two versions of one file: the same answer."""
-    by_name = speedproof("gate", "--baseline", O2, "--candidate", O3)
-    assert by_name[0] == 3  # one benchmark drifts
-    assert speedproof("gate", O2, O3) == by_name
-    assert speedproof("gate", f"O2={O2}", f"O3={O3}") == by_name
-    assert "give the results of the baseline" in speedproof("gate")[2]
-    assert speedproof("gate", O2, O3, "--baseline", O2, "--candidate", O3)[0] == 2
-
-
 @pytest.mark.parametrize("margin", ["0", "0%", "0.0", "-10%"])
 def test_no_margin_is_another_policy(margin: str) -> None:
     """And one beyond reach is only refused."""
     code, _, error = gate(O2, O3, "--margin", margin)
     assert (code, "give --policy proven-improvement" in error) == (2, margin != "-10%")
     assert ("policy" in error) == (margin != "-10%")
-
-
-def test_limits_that_differ_have_a_column(write: Write, tmp_path: Path) -> None:
-    (tmp_path / "speedproof.toml").write_text('[[gate.benchmark]]\npattern = "a"\nmargin = "5%"\n', "utf-8")
-    _, out, _ = gate(write("old.csv", 1, a=1.0, b=1.0), write("new.csv", 2, a=1.0, b=1.0))
-    assert "limit" in out
-    assert "+5 %" in out
 
 
 def test_values_that_break_an_assumption_leave_it_undecided(tmp_path: Path) -> None:

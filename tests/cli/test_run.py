@@ -10,14 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-import click
 import pytest
 from tests.command import parse, runs_are, speedproof
 
 from speedproof.cli.main import command
 from speedproof.cli.run_session import ends_as_ctrl_c
 from speedproof.data.suite import Record
-from speedproof.formats import read, suites
+from speedproof.formats import read
 from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.plan import read_plan
 from speedproof.measuring.store import read_sessions
@@ -100,14 +99,6 @@ def test_a_gate_that_measures_names_what_only_files_have(words: tuple[str, ...],
     assert "did you mean --max-runs" in speedproof("gate", "--suite", "bench.toml", "--max-run", "3")[2]
 
 
-def test_a_gate_holds_every_candidate() -> None:
-    words = ("--gate", "--margin", "50%", "--min-runs", "3", "--max-runs", "25", "--name", "a", "--name", "b")
-    code, out, err = speedproof("run", *words, "--name", "c", "sleep 0.03", "sleep 0.03", "sleep 0.12")
-    assert code == 1, err
-    assert out.startswith("FAIL: 1 of 2 comparisons is slower by more than 50 %")
-    assert re.search(r"^FAIL +c .*^pass +b ", out, re.MULTILINE | re.DOTALL)
-
-
 def test_dashes_make_one_command() -> None:
     """``-- PROGRAM ARG`` is one version, with or without others before it."""
     speedproof("run", "--max-runs", "3", "--save", "a.jsonl", "--", "sh", "-c", "exit 0")
@@ -115,22 +106,6 @@ def test_dashes_make_one_command() -> None:
     speedproof("run", "--max-runs", "3", "--save", "b.jsonl", "true", "--", "sh", "-c", "exit 0")
     (plan,) = read_sessions(Path("b.jsonl"))[0].head.benchmarks
     assert [v.command for v in plan.versions] == [("true",), ("sh", "-c", "exit 0")]
-
-
-def test_commands_may_stand_among_the_options() -> None:
-    args = parse(["run", "--name", "a", "one", "--max-runs", "3", "two", "-L", "n", "1", "x"])
-    assert args.commands == ("one", "two", "x")
-    args = parse(["run", "one", "--json", "two", "--", "three", "-x", "--", "y"])
-    assert (args.commands, args.words) == (("one", "two"), ("three", "-x", "--", "y"))
-    with pytest.raises(click.UsageError):
-        parse(["run", "one", "--no-such-option", "two"])
-
-
-def test_single_command_is_described() -> None:
-    code, out, _ = speedproof("run", "true", "--max-runs", "5")
-    assert code == 0
-    assert out.startswith("true: median ")
-    assert "5 runs" in out
 
 
 def test_parameters_suite_and_reference() -> None:
@@ -153,15 +128,6 @@ def test_failing_command_stops_with_its_output() -> None:
     assert "--ignore-failure" in err
     assert [run.exit for run in read_sessions(Path("r.jsonl"))[0].runs] == [0, 3]
     assert "before the error" not in err
-
-
-def test_what_was_measured_before_an_error_is_not_lost() -> None:
-    tool = script("tool", "echo x >> log; test $(wc -l < log) -lt 6")
-    code, _, err = speedproof("run", tool, "true", "--save", "r.jsonl")
-    assert code == 2
-    assert "what was measured before the error: speedproof run --review r.jsonl" in err
-    _, out, _ = speedproof("run", "--review", "r.jsonl", "--json")
-    assert json.loads(out)["results"][0]["blocks"] >= 4
 
 
 def script(name: str, text: str) -> str:
@@ -255,28 +221,6 @@ def test_programs_see_the_threads_that_the_user_set(
     command = [sys.executable, "-m", "speedproof", "run", show, show, "--runs", "3"]
     subprocess.run(command, capture_output=True, check=False)
     assert set(Path("seen").read_text().splitlines()) == {f"set to {threads or ''}."}
-
-
-def test_placeholders_without_a_value_are_told() -> None:
-    _, _, err = speedproof("run", "echo {v} {w}", "-L", "v", "1,2", "--max-runs", "3")
-    assert "nothing gives a value to {w}, so it stays as it is in 'echo 1 {w}'" in err
-
-
-@pytest.mark.slow
-def test_versions_may_differ_by_their_path() -> None:
-    """The same word, two installations: each is found where its own PATH says."""
-    for name, score in (("a", 1), ("b", 5)):
-        Path(name).mkdir()
-        script(f"{name}/tool", f"echo score {score}")
-    code, _, err = speedproof(
-        "run", "tool", "tool", "--name", "a", "--name", "b",
-        "--env", f"a:PATH={Path.cwd() / 'a'}", "--env", f"b:PATH={Path.cwd() / 'b'}", "--save", "r.jsonl",
-        "--prepare", ": this needs a shell", "--metric", r"score=score (\d)", "--max-runs", "5",
-    )  # fmt: skip
-    assert code == 0, err
-    (session,) = read_sessions(Path("r.jsonl"))
-    assert {(run.version, run.metrics["score"]) for run in session.runs} == {("a", 1.0), ("b", 5.0)}
-    assert [Path(p).parent.name for p in session.head.files] == ["a", "b"]
 
 
 def test_resume_goes_on() -> None:
@@ -373,36 +317,6 @@ def test_review_gives_the_verdict_again_and_runs_nothing() -> None:
     assert found["reason"] == "proven"
 
 
-def test_a_stop_on_the_verdict_is_marked_and_a_planned_size_is_not() -> None:
-    """A comparison of the file says what the session said; protocols for fixed sizes are marked."""
-    speedproof("run", SLOW, FAST, "--seed", "1", "--save", "a.jsonl")
-    speedproof("run", SLOW, FAST, "--seed", "1", "--min-runs", "12", "--max-runs", "12", "--save", "b.jsonl")
-    stopped, planned = (speedproof("run", "--review", name)[1] for name in ("a.jsonl", "b.jsonl"))
-    assert "risk may be larger" not in stopped
-    assert speedproof("compare", "a.jsonl")[1].splitlines()[:2] == stopped.splitlines()[:2]
-    assert "shown, not proven" in speedproof("compare", "a.jsonl", "--protocol", "mean")[1]
-    assert re.match(rf"{FAST} is [\d.]+x faster than {SLOW}", planned)
-    for text in (planned, speedproof("compare", "b.jsonl")[1]):
-        assert "Stopped on its result" not in text
-
-
-def session_sizes(path: str) -> dict[str, int]:
-    """How many runs of the first version each session of a file has."""
-    (_, sample), *_ = suites.read(path, metric="time").samples.items()
-    assert sample.sessions is not None
-    return {name: int((sample.sessions == k).sum()) for k, name in enumerate(sample.session_names)}
-
-
-def test_sessions_of_two_experiments_are_kept_apart() -> None:
-    """The same commands measured twice are one benchmark of two sessions; a resumed session is one."""
-    for _ in range(2):
-        speedproof("run", "true", "true", "--max-runs", "5", "--save", "r.jsonl")
-    first, second = (s.head.session for s in read_sessions(Path("r.jsonl")))
-    assert session_sizes("r.jsonl") == {first: 5, second: 5}
-    speedproof("run", "--resume", "r.jsonl", "--max-runs", "7")
-    assert session_sizes("r.jsonl") == {first: 5, second: 7}
-
-
 def test_a_field_never_pools_the_versions_of_a_file() -> None:
     """Two sessions as versions: each program is compared with itself, not with a mixture of both."""
     for _ in range(2):
@@ -419,12 +333,6 @@ def test_differences_between_stored_sessions_are_named_when_they_are_compared() 
     Path("new.jsonl").write_text(re.sub(r'"kernel":"[^"]*"', '"kernel":"9.9"', text))
     _, _, err = speedproof("compare", "old.jsonl", "new.jsonl")
     assert re.search(r"under different conditions, which count as speedup: kernel \(old: .*; new: 9.9\)", err)
-
-
-def test_default_files_never_coincide() -> None:
-    for _ in range(3):
-        speedproof("run", "true", "--max-runs", "3")
-    assert len(kept()) == 3
 
 
 def test_the_latest_session_is_gone_on_with_and_read() -> None:
@@ -630,13 +538,6 @@ def test_a_closed_pipe_does_not_turn_a_failure_into_a_success() -> None:
     assert ended.stderr.count(b"Traceback") == 0
 
 
-def test_a_foreign_file_is_refused_in_one_line() -> None:
-    Path("x.json").write_text("{\n" + '"a": 1,\n' * 50 + '"b": 2}\n')
-    code, _, err = speedproof("run", "--review", "x.json")
-    assert code == 2
-    assert err.splitlines() == ["speedproof: error: x.json: holds no session of 'speedproof run'"]
-
-
 def test_hyperfine_files_cannot_tell_why_it_stopped() -> None:
     _, _, err = speedproof("run", SLOW, FAST, "--export-hyperfine", "h.json")
     assert "h.json cannot say that measuring stopped on the result" in err
@@ -659,13 +560,6 @@ def test_sparkline_edges() -> None:
     assert sparklines([[float(i) for i in range(8, 16)]]) == ["▁▂▃▄▅▆▇█"]
     assert sparklines([[1e-300, 2e-300], [0.0, 0.0]]) == ["▁█", "▁▁"]
     assert sparklines([]) == []
-
-
-def test_the_same_noise_has_the_same_bars() -> None:
-    """Twice as slow and twice as noisy: the rows look alike; a steady version beside a noisy one looks steady."""
-    noisy = [1.0, 1.1, 1.2, 1.05]
-    first, second, steady = sparklines([noisy, [2 * v for v in noisy], [1.0, 1.005, 1.0, 1.0]])
-    assert (first, steady) == (second, "▁▁▁▁")
 
 
 def manual() -> str:
