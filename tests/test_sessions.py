@@ -382,29 +382,6 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
                 assert r.comparison.slow_runs == pytest.approx((0.2, np.median(now[4::5]) / np.median(now)))
 
 
-@pytest.mark.slow
-def test_a_gate_errs_seldom_and_passes_what_did_not_change() -> None:
-    """40 suites of 5 benchmarks that lost just the margin: a pass needs all of them to be wrong at once."""
-    edge, outcomes = 1.02, []
-    for seed in range(40):
-        found = set()
-        for b in range(5):
-            rules = stop_rules(demand=Demand(margin=0.02), family=5, max_blocks=60, max_time=None)
-            comparison = SequentialComparison("b", ["X", "Y"], rules)
-            rng = np.random.default_rng([seed, b])
-            # One lost the margin exactly, four lost nothing.
-            while comparison.open() and comparison.blocks < 60:
-                x, y = np.exp(0.01 * rng.standard_normal(2))
-                comparison.add({"X": float(x), "Y": float(y * (edge if b == 0 else 1.0))})
-            found.add((b, comparison.findings()[0].outcome))
-        outcomes.append(found)
-    wrong_pass = sum((0, "pass") in found for found in outcomes)
-    wrong_fail = sum(any(gate == "fail" for _, gate in found) for found in outcomes)
-    assert wrong_pass <= stats.binom.ppf(0.999, 40, 0.05)
-    assert wrong_fail <= stats.binom.ppf(0.999, 40, 0.05)
-    assert sum((b, "pass") in found for found in outcomes for b in range(1, 5)) > 0.9 * 160
-
-
 def test_time_budget() -> None:
     bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0, margin=NEVER))
     outcome = bench.session.run()
@@ -452,14 +429,6 @@ def test_ignored_failures_leave_their_block_out_and_warn() -> None:
     expected = [f"{t.failed} of 20 runs of {t.version} failed" for t in outcome.measured.tallies if t.failed]
     assert [check.message.partition(":")[0] for check in finding.warnings] == expected
     assert not outcome.measured.fruitless
-
-
-def test_failures_in_the_warm_up_are_not_among_the_runs() -> None:
-    bench = Bench({"X": 1.0, "Y": 1.0}, warmup=1, rules=until(max_blocks=10), ignore_failure=True)
-    bench.executor.fail = {0: 1}
-    outcome = bench.session.run()
-    assert [tally.failed for tally in outcome.measured.tallies] == [0, 0]
-    assert outcome.findings[0].warnings == ()
 
 
 def test_a_run_without_the_deciding_metric_stops_the_session() -> None:
@@ -703,28 +672,6 @@ def test_watcher_sees_every_run() -> None:
     bench.run()
     assert [p.version for p in bench.seen] == bench.executor.calls
     assert bench.seen[-1].elapsed == pytest.approx(22.0)
-
-
-def blocks_of(seed: int, *speedups: float) -> Iterator[dict[str, float]]:
-    rng = np.random.default_rng(seed)
-    names = ["X", *(f"Y{i}" for i in range(len(speedups)))]
-    for _ in range(25):
-        noise = np.exp(0.05 * rng.standard_normal(len(names)))
-        yield dict(zip(names, (noise / [1.0, *speedups]).tolist(), strict=True))
-
-
-@pytest.mark.slow
-def test_family_of_candidates_keeps_the_risk() -> None:
-    """Four candidates, none faster: at most the risk of sessions ever calls any of them faster (binomial)."""
-    false, sessions, alpha = 0, 80, 0.2
-    for seed in range(sessions):
-        race = SequentialComparison("b", ["X", "Y0", "Y1", "Y2", "Y3"], until(alpha=alpha, min_blocks=1))
-        for block in blocks_of(seed, 1, 1, 1, 1):
-            if not race.open():
-                break
-            race.add(block)
-        false += any(f.verdict is Verdict.FASTER for f in race.findings())
-    assert stats.binomtest(false, sessions, alpha, alternative="greater").pvalue > 0.001
 
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:

@@ -5,28 +5,21 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
-from scipy import stats
 from tests.command import speedproof
-from tests.protocols.asking import stop_rules
 
-from speedproof.api.measurement import Measurement
 from speedproof.cli import run_session
-from speedproof.data.session_file import SCHEMA, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
+from speedproof.data.session_file import PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import DRIVERS, ToolExecutor, planned
 from speedproof.measuring.execute import Run, RunError
 from speedproof.measuring.executor import CommandExecutor
-from speedproof.measuring.runs import Executor
 from speedproof.measuring.store import read_sessions
-from speedproof.protocols.claims import SessionQuestion
-from speedproof.protocols.results import Verdict
 
 # Loaded beforehand: when a thread does so while another parses, early releases of Python 3.11 fail.
 for _name in run_session.LOADED_LATE:
@@ -473,47 +466,3 @@ def test_results_that_are_a_folder_or_unreadable_are_removed(capture: bool) -> N
     ):
         tool.discover(ASKED)
     assert not RESULTS.exists()
-
-
-class FakeHarness(Executor):
-    """Invocations of a tool with several benchmarks: each has noise of its own and the invocation's in common."""
-
-    together = True
-
-    def __init__(self, names: Sequence[str], seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.names = names
-        self.now = 0.0
-
-    def clock(self) -> float:
-        return self.now
-
-    def measure_all(
-        self, version: PlannedVersion, wanted: Sequence[str], asked: Sequence[str]
-    ) -> Mapping[str, Run]:
-        common = np.exp(0.02 * self.rng.standard_t(3))
-        self.now += 1.0
-        return {
-            name: Run({"time": float(common * np.exp(0.01 * self.rng.standard_normal()))}) for name in wanted
-        }
-
-
-@pytest.mark.slow
-def test_false_alarms_of_every_benchmark_are_held() -> None:
-    """Against itself a side is called faster or slower in at most 5 % of benchmarks each."""
-    names, wrong, sessions = ["a", "b", "c"], Counter[Verdict](), 130
-    plan = tuple(PlannedBenchmark(name, tuple(sides("X", "Y"))) for name in names)
-    for seed in range(sessions):
-        harness = FakeHarness(names, seed)
-        lines: list[object] = []
-        session = Measurement(
-            SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", seed, plan), harness,
-            SessionQuestion(stop_rules(stop_at_proof=True, max_blocks=40, max_time=None)),
-            clock=harness.clock, append=lines.append, warmup=0,
-        )  # fmt: skip
-        wrong.update(finding.verdict for finding in session.run().findings)
-        blocks = {(r.block, r.version, r.position) for r in lines if isinstance(r, RunLine)}
-        assert len({(b, v) for b, v, _ in blocks}) == len(blocks)
-    for verdict in (Verdict.FASTER, Verdict.SLOWER):
-        # Benchmarks of one session share its invocations, so sessions are counted as what is independent.
-        assert wrong[verdict] <= 3 * stats.binom.ppf(0.999, sessions, 0.05)
