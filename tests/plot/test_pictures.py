@@ -277,7 +277,8 @@ def test_forest_is_sorted_by_what_is_proven() -> None:
     assert (names[-2:], names[:2]) == (["b5", "b6"], ["b0", "b1"])
     by_name = {row.benchmark: row for row in rows}
     assert ax.get_xscale() == "log"
-    bounds = [by_name[n].speedup.low if by_name[n].verdict is Verdict.FASTER else 1.0 for n in names]
+    nearer = {Verdict.FASTER: "low", Verdict.SLOWER: "high"}
+    bounds = [getattr(by_name[n].speedup, nearer.get(by_name[n].verdict, ""), 1.0) for n in names]
     assert all(a <= b for a, b in pairwise(bounds))
     markers = [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() in ("o", "s")]
     values = {tuple(m[0]) for m in markers if len(m)}
@@ -299,7 +300,10 @@ def test_forest_of_many_and_of_one_far_out() -> None:
     for i in range(60):
         x, y = (Sample(rng.normal(10, 0.2, 10) * f) for f in (1.0, 1e-6 if i == 7 else 1.0))
         rows.append(compare_medians(x, y, Rules(), Key(f"a name of a benchmark that is far too long {i}")))
-    ax = plot.forest(rows, ax=axes())
+    for some in (rows[:9], rows):  # names lie apart, and no further than they must
+        ax = plot.forest(some, ax=axes())
+        each = plot.forest_size(len(some) + 1)[1] - plot.forest_size(len(some))[1]
+        assert 1.2 <= 72 * each / float(ax.get_yticklabels()[0].get_fontsize()) <= 2.0
     assert ax.get_xlim()[1] < 1.5
     (arrow,) = [text for text in texts(ax) if text.endswith("x")]
     assert float(arrow[:-1]) == pytest.approx(1e6, rel=0.05)
