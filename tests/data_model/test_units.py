@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import speedproof as sp
-from speedproof.data.units import Direction, direction_of, format_value, format_values, metric_of, parse_unit
+from speedproof.data.units import (
+    Direction,
+    direction_of,
+    format_value,
+    format_values,
+    known_unit,
+    metric_of,
+    parse_unit,
+)
 
 EXACT = {
     "fs": Fraction(1, 10**15), "ps": Fraction(1, 10**12), "ns": Fraction(1, 10**9), "us": Fraction(1, 10**6),
@@ -43,12 +51,12 @@ def test_conversion_is_correctly_rounded(text: str) -> None:
         assert unit.to_base(np.array(doubles)).tolist() == exact
 
 
-@pytest.mark.parametrize(("small", "shift"), [("us", 6), ("ms", 3), ("ns", 9)])
+@pytest.mark.parametrize(("small", "shift"), [("us", 6), ("ms", 3), ("ns", 9), ("kB", -3)])
 def test_equal_quantities_in_two_units_are_equal(small: str, shift: int) -> None:
-    """0.1 to 999.9, as one program writes them in a small unit and another one in seconds."""
+    """0.1 to 999.9, as one program writes them in a small unit (or a large one) and another one in the base."""
     tenths = range(1, 10_000)
     written_small = np.array([float(f"{t // 10}.{t % 10}") for t in tenths])
-    written_in_seconds = np.array([float(f"{t}e-{shift + 1}") for t in tenths])
+    written_in_seconds = np.array([float(f"{t}e{-shift - 1}") for t in tenths])
     np.testing.assert_array_equal(parse_unit(small).to_base(written_small), written_in_seconds)
 
 
@@ -82,6 +90,7 @@ def test_directions_and_metrics() -> None:
     assert direction_of("ops/s") is direction_of("B/s") is direction_of("fps") is Direction.HIGHER
     assert direction_of("points", "score") is direction_of("", "throughput") is Direction.HIGHER
     assert direction_of("points", "rank") is direction_of("s", "ops per s") is Direction.LOWER
+    assert [known_unit(word) for word in ("MIN", "min", "mb", "SECONDS")] == [None, "min", "MB", "seconds"]
     assert [metric_of(b) for b in ("s", "B", "J", "cycles", "", "B/s", "B/op")] == [
         "time", "memory", "energy", "cycles", "time", "throughput", "B/op",
     ]  # fmt: skip
