@@ -76,13 +76,6 @@ def test_an_open_answer_holds_the_change_as_often_as_it_says() -> None:
     assert stats.binomtest(sum(held), len(held), 0.95).pvalue > 0.01
 
 
-def test_too_few_runs_prove_nothing() -> None:
-    """And say so."""
-    found = searched([1.0] * 9, 0.05, most=8)
-    assert found.outcome is BisectionOutcome.UNPROVEN
-    assert found.open
-
-
 def test_commits_that_do_not_build_end_as_a_set() -> None:
     """The step is between 3 and 6; nothing tells 4, 5 and 6 apart."""
     found = searched([1.0] * 5 + [1.2] * 5, 0.001, frozenset({4, 5}))

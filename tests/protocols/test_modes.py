@@ -296,12 +296,6 @@ def test_several_benchmarks_are_told_apart() -> None:
     assert re.findall(r"than one of (\w) in every metric in [^.]*; mean distance", said) == ["b", "b"]
 
 
-@pytest.mark.parametrize("x", [np.full(40, 3.0), np.arange(1.0, 6.0), np.linspace(0, 1, 40)])
-def test_samples_that_no_mixture_says_anything_of(x: FloatArray) -> None:
-    """Constants, a handful of values, and zeros give nothing rather than a crash."""
-    assert compare_modes(pair(x, np.linspace(1, 2, 40))) is None
-
-
 def test_a_picture_has_an_ellipse_a_state() -> None:
     pytest.importorskip("matplotlib")
     found = sp.joint(sp.read(EXAMPLE), ["time", "minor-faults"])

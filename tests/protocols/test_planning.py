@@ -130,14 +130,6 @@ def test_large_effects_have_the_power(protocol: str, effect: float, seed: int) -
     assert fewer < 4 or power(fewer) < 0.8
 
 
-@pytest.mark.parametrize("effect", [0.1, 0.3])
-def test_a_mean_of_what_is_not_normal_takes_more_than_thirty_runs(effect: float) -> None:
-    """Figure 1 refuses up to 30 runs of two modes, and any effect as large as this is seen in 31."""
-    rng = np.random.default_rng(3)
-    old = 1.0 + 0.1 * (rng.random(200) < 0.4) + 0.01 * rng.normal(size=200)
-    assert [31 <= size.runs <= 34 for size in planned(old, old, effect).sizes] == [True, True]
-
-
 def test_a_quantile_takes_the_runs_that_its_limits_take() -> None:
     """At least 29 for P90, though the runs hardly vary."""
     found = planned(normal(1, 30, deviation=0.001), normal(2, 30, deviation=0.001), 0.05, "p90")

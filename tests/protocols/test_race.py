@@ -9,8 +9,7 @@ from tests.protocols.asking import stop_rules
 
 from speedproof.errors import DataError
 from speedproof.protocols.claims import Demand, Outcome, StopRules
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import ALL_MEASURED, PROVEN, SequentialComparison
+from speedproof.protocols.sequential import ALL_MEASURED, SequentialComparison
 
 
 @pytest.mark.parametrize(("n", "level", "agreed"), [(60, 0.05, True), (28, 0.05, True), (28, 0.004, False)])
@@ -27,30 +26,6 @@ def test_skewed_blocks_are_told_alike_of_either_side(n: int, level: float, agree
         told.append([check.message for check in race.warnings("Y") if "skewed (p" in check.message])
     assert told[0] == told[1]
     assert ["agree on who is faster" in one for one in told[0]] == [agreed] * (n == 60 or not agreed)
-
-
-def test_a_verdict_is_of_all_blocks() -> None:
-    """Faster by the first 20 pairs, and 20 alike the other way: nothing is proven, and measuring goes on."""
-    race = SequentialComparison("b", ["X", "Y"], stop_rules(alpha=0.1, min_blocks=30))
-    for k in range(40):
-        race.add({"X": (1.1 if k < 20 else 0.9) + 0.001 * (k % 5), "Y": 1.0 + 0.001 * (k % 3)})
-        (found,) = race.findings()
-        if k == 19:
-            assert (found.verdict, found.result.alpha) == (Verdict.FASTER, 0.1)
-            assert found.result.low > 1.05
-    assert (found.verdict, found.reason, race.open()) == (Verdict.UNDECIDED, "", ("Y",))
-    assert found.result.low < 1 < found.result.high
-
-
-def test_a_candidate_that_left_keeps_its_verdict() -> None:
-    """Decided beside one that was as fast then: what that one does later changes nothing for the first."""
-    race = SequentialComparison("b", ["X", "A", "B"], stop_rules(stop_at_proof=True, min_blocks=8))
-    for k in range(12):
-        times = {"X": 2.0 + 0.01 * (k % 5), "A": 1.0, "B": 1.9 if k < 6 else 2.1}
-        race.add({name: times[name] for name in race.runners})
-    a, b = race.findings()
-    assert (a.verdict, a.reason, a.result.blocks) == (Verdict.FASTER, PROVEN, 8)
-    assert (b.verdict, b.result.blocks) == (Verdict.UNDECIDED, 12)
 
 
 @pytest.mark.parametrize("family", [1, 4])

@@ -1,6 +1,5 @@
 """Rankings by single runs: brute force, the verdicts of single pairs, simulated error rates."""
 
-import itertools
 from itertools import combinations, permutations
 
 import numpy as np
@@ -13,10 +12,8 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.mixture.fitting import fit
 from speedproof.mixture.metrics import probability_below, sample_intervals
 from speedproof.mixture.model import MixtureModel
-from speedproof.mixture.modes import DIP
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.ranking import RunRanking, places, rank_benchmark
 from speedproof.protocols.results import PairVerdict, Verdict
@@ -156,15 +153,6 @@ def test_ranking_orders_by_the_single_run() -> None:
     assert (found.best_in_mean, found.best_in_median) == ("steady", "fast")
 
 
-def test_a_shallow_dip_parts_no_modes() -> None:
-    """A density of two peaks with a dip of less than a fifth has I4 = 2 and one mode, as in ``model``."""
-    x = MixtureModel([0.5, 0.5], [10.0, 12.6], [1.0, 1.0]).ppf(np.linspace(0.001, 0.999, 400))
-    fitted = fit(x).model
-    assert fitted.modes().count == 2
-    assert 0 < fitted.modes().dips[0] < DIP
-    assert rank_runs({"two": Sample(x), "slow": Sample(x + 100)}, resamples=20).versions[0].modes == 1
-
-
 def test_a_constant_version_is_ranked_without_mixtures() -> None:
     rng = np.random.default_rng(9)
     found = rank_runs({"noisy": Sample(rng.normal(10, 1, 20)), "flat": Sample(np.full(20, 3.0))})
@@ -173,15 +161,6 @@ def test_a_constant_version_is_ranked_without_mixtures() -> None:
         ("noisy", 1, None),
     ]
     assert (found.versions[0].best_rank, found.error) == (1, 0.0)
-
-
-def test_of_equal_chances_the_better_median_is_first() -> None:
-    """Each wins eight of sixteen pairs; the one whose median is better has the worse mean."""
-    for a, b in itertools.permutations(("a", "b")):
-        samples = {a: Sample(np.array([2.0, 3, 5, 80])), b: Sample(np.array([1.0, 4, 6, 7]))}
-        found = rank_runs(samples, resamples=0)
-        assert [(v.version, v.chance.value) for v in found.versions] == [(a, 0.5), (b, 0.5)]
-        assert (found.best_in_mean, found.best_in_median, found.winner) == (b, a, "")
 
 
 def test_who_wins_a_ranking() -> None:

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import speedproof as sp
 from speedproof.arrays import FloatArray
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Sample
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.why import GoesWith, Why, why
 from speedproof.stats.estimate import Estimate
@@ -151,15 +151,6 @@ def test_what_is_left_out() -> None:
     assert [m.metric for m in found.metrics] == ["faults"]
 
 
-def test_runs_that_resemble_their_neighbours() -> None:
-    """Two slow drifts are held against shifts in run order where the order is known."""
-    rng = np.random.default_rng(2)
-    time, count = np.cumsum(rng.normal(size=(60, 2)), axis=0).T
-    known, others = Sample(np.exp(0.01 * time), traits=frozenset({Trait.ORDER_KNOWN})), [Sample(count, "")]
-    assert why("f", "time", [known], {"count": others}).shifted
-    assert not why("f", "time", [Sample(known.values)], {"count": others}).shifted
-
-
 def test_the_example_of_builds_names_its_layout() -> None:
     """Of three things in random order one lies between the others in a third of builds; the code is the same."""
     found = sp.why(sp.read("examples/layout/session.jsonl"))["command"]
@@ -179,10 +170,3 @@ def test_the_example_names_its_faults() -> None:
     assert 0.75 <= known(m.share).value <= 0.95
     assert m.states[1].level - m.states[0].level == pytest.approx(8 * 2**20 / 4096, rel=0.01)
     assert m.states[1].shares == pytest.approx((0.3, 0.1), abs=0.06)
-
-
-def test_few_runs() -> None:
-    """Below ten of a version nothing is tested."""
-    times, faults = sides((0.3, 0.1), (1.0, 1.0), n=9)
-    found = why("f", "time", times, {"faults": faults})
-    assert (found.metrics, found.goes_with) == ((), ())

@@ -245,13 +245,6 @@ def test_the_earlier_of_both_kinds_counts() -> None:
     assert alarms([], 500.0) == ()
 
 
-def test_a_level_is_watched_from_its_first_value_on() -> None:
-    """Two values beyond ten are enough; beyond nine they are not."""
-    x = np.append(np.random.default_rng(1).standard_normal(10), [1000.0, 1001.0])
-    assert alarms(x, 50.0) == (Alarm(11, 10, True),)
-    assert alarms(x[1:], 50.0) == ()
-
-
 def test_several_series_are_watched_like_each_alone() -> None:
     """Steps, ties, other lengths and levels that begin elsewhere change nothing of a neighbour's alarms."""
     rng = np.random.default_rng(8)

@@ -111,14 +111,6 @@ def test_from_few_blocks_nothing_is_forecast() -> None:
         smallest_provable([0.1], 10, alpha=0.05)
 
 
-def test_the_study_computes_what_the_package_does(study: ModuleType) -> None:
-    """Its tables are computed for all sessions at once; the first claims are those of the class."""
-    noise = study.NOISES["spiked"]
-    first = study.first_claims(study.many(noise, 1.05, 0.03, 5, 40))
-    one_by_one = [study.blocks_to_faster(*study.session(noise, 1.05, 0.03, seed, 40)) for seed in range(5)]
-    assert first.tolist() == one_by_one
-
-
 BLOCKS = {
     "few": [0.1, 0.2], "faster": [0.10, 0.11, 0.09, 0.12, 0.10, 0.13, 0.08],
     "slower": [-0.3, -0.1, -0.2, -0.25, -0.15, -0.2, -0.22, -0.18], "same": [0.0] * 9,
