@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.model import MixtureModel, Modes
@@ -116,6 +116,24 @@ def test_never_more_modes_than_components() -> None:
         K = int(rng.integers(1, 8))
         w = rng.dirichlet(np.ones(K))
         assert MixtureModel(w, rng.uniform(0, 20, K), rng.uniform(0.01, 4, K)).modes().count <= K
+
+
+def test_peaks_and_valleys_against_scipy() -> None:
+    """Each is a root of the density's derivative: Brent's method on SciPy's densities finds it nearby."""
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        k = int(rng.integers(2, 7))
+        m = MixtureModel(rng.dirichlet(np.ones(k)), rng.normal(0, 3, k) + 50, 10 ** rng.uniform(-2, 0.5, k))
+        modes = m.modes()
+
+        def slope(x: float, m: MixtureModel = m) -> float:
+            return float(m.weights @ (stats.norm.pdf(x, m.means, m.sds) * (m.means - x) / m.sds**2))
+
+        for places, side in ((modes.places, 1.0), (modes.valleys, -1.0)):
+            for x in places.tolist():
+                near = 1e-6 * float(m.sds.min())
+                assert side * slope(x - near) > 0.0 > side * slope(x + near)
+                assert optimize.brentq(slope, x - near, x + near, xtol=1e-14) == pytest.approx(x, abs=1e-11)
 
 
 def test_shallow_dips_are_joined_the_shallowest_first() -> None:
