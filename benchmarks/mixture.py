@@ -2,7 +2,8 @@
 
 Both sides draw from the same mixture of three components, fit K = 1..9 with E and V, and take the distance.
 A ratio is mclust's seconds of CPU over ours, the shortest of several; mclust's bootstrap is timed on N replicates
-and scaled to 200.
+and scaled to 200. ``python -m benchmarks.mixture --large SAMPLES`` fits so many of 3,000 and of 15,000 values
+instead, most of long tails or flat (``studies/mixture_best_fits.py``), and compares BIC, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -46,6 +48,31 @@ def mclust(n: int, replicates: int) -> tuple[float, float]:
     return one, many * 200 / replicates
 
 
+def large(samples: int) -> None:
+    """A row for each size, without and with ``--fast``, of so many samples."""
+    from studies.mixture_best_fits import large_samples  # in a clone, beside this folder
+
+    print("| values | | a fit, ms | mclust's time over ours | BIC less mclust's: least | median | largest |")
+    print("|---|---|---|---|---|---|---|")
+    for n in (3000, 15_000):
+        data = list(large_samples(samples, 5, (n,)))
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            np.savetxt(file, data, fmt="%.17g")
+            file.flush()
+            script = str(Path(__file__).with_name("mclust.R"))
+            done = subprocess.run(["Rscript", script, file.name], capture_output=True, text=True, check=True)
+        seconds, bics = np.array(done.stdout.split(), dtype=float).reshape(-1, 2).T
+        for fast in (False, True):
+            ours = [best_of(2, partial(fit, x, fast=fast), time.process_time) for x in data]
+            more = np.array([fit(x, fast=fast).bic for x in data]) - bics
+            name, ratio = "--fast" if fast else "", seconds.sum() / sum(ours)
+            print(
+                f"| {n} | {name} | {1e3 * np.mean(ours):.1f} | {ratio:.0f} "
+                f"| {more.min():.2f} | {np.median(more):.1f} | {more.max():.0f} |",
+                flush=True,
+            )
+
+
 def corpus(samples: int, jobs: int) -> float:
     """Seconds for samples of 30 to 1000 values (mean about 100), 200 bootstraps each."""
     from concurrent.futures import ThreadPoolExecutor
@@ -76,8 +103,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replicates", type=int, default=20, help="of mclust (default: 20)")
     parser.add_argument("--no-r", action="store_true", help="time our side only")
+    parser.add_argument("--large", type=int, default=0, metavar="SAMPLES", help="large samples instead")
     parser.add_argument("--corpus", type=int, default=0, metavar="SAMPLES", help="also time a corpus")
     options = parser.parse_args()
+    if options.large:
+        large(options.large)
+        return
     without_r = options.no_r or shutil.which("Rscript") is None
     if without_r and not options.no_r:
         print("Rscript is not here (Debian: r-base-core, r-cran-mclust): our side only")

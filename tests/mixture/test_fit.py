@@ -62,6 +62,15 @@ def test_spikes_on_the_ticks_of_a_clock_do_not_win() -> None:
     assert (clean.kind, clean.components) == (jittered.kind, jittered.components) == ("X", 1)
 
 
+def test_ticks_of_any_scale_are_found() -> None:
+    """Gaps within ticks a little below a third of those between, wherever doubles begin a new power of two."""
+    places = (4.0 * np.arange(-15.0, 15.0)[:, None] + [-0.49, 0.49]).ravel()
+    for scale in 10.0 ** np.random.default_rng(8).uniform(-9, 9, 300):
+        assert tick(scale * places) == pytest.approx(4.0 * scale)
+    tied = np.sort(np.append(-0.0, np.repeat(0.1 * np.arange(0.0, 20.0), 3)))  # 0 less 0 may be negative
+    assert tick(tied) is None
+
+
 def test_smooth_values_and_a_few_states_have_no_ticks() -> None:
     rng = np.random.default_rng(9)
     for n in (10, 30, 100):

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import accumulate, cycle
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,10 +126,10 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         undermined, undermining = _undermining(rows, headline)
         machine = None
         if versions == 1:
-            query = f"SELECT {', '.join(SPEEDS)} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
+            names = ", ".join(f"coalesce({name}, 'nan') AS {name}" for name in SPEEDS)
+            query = f"SELECT {names} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
             speeds: Any = connection.execute(query).fetchnumpy()
-            columns = [np.ma.filled(speeds[name].astype(np.float64), np.nan) for name in SPEEDS]
-            machine = common_speeds(np.column_stack(columns), total, alpha)
+            machine = common_speeds(np.column_stack([speeds[name] for name in SPEEDS]), total, alpha)
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
@@ -176,12 +176,15 @@ def _jointly(
     known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in columns.values())
     ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
     sound = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
-    proven = ", ".join(f"verdict = '{verdict}' AND {sound}, {p}" for verdict, p in columns.items())
+    proven = ", ".join(  # no nulls, for which NumPy's masked arrays are imported: as long as 200 comparisons
+        f"coalesce(verdict = '{verdict}' AND {sound}, false), coalesce({p}, 'nan')"
+        for verdict, p in columns.items()
+    )
     usable = " OR ".join(f"{p} <= $2" for p in columns.values())
     rows: Any = connection.execute(
         f"SELECT {proven} FROM answers WHERE protocol = $1 AND ({usable})", [protocol, alpha]
     ).fetchnumpy()
-    both = [np.ma.filled(column, fill) for column, fill in zip(rows.values(), cycle((False, np.nan)))]
+    both = list(rows.values())
     at = [p <= alpha for p in both[1::2]]
     claims = np.repeat(np.arange(len(at)), [*map(np.count_nonzero, at)])
     sound_claims, pvalues = (
