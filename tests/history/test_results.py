@@ -576,7 +576,10 @@ def test_a_change_is_proven_beyond_one_only() -> None:
     ):
         change = CorpusChange("sort", "ant", "v2", "v2", "v2", factor, low, high, 0.01, factor > 1.0, False)
         assert at_least(change) == least
-    for benchmarks, told in ((1, "if nothing changed: at most 5 %.\n"), (2, "at most 5 % over all benchmarks.\n")):
+    for benchmarks, told in (
+        (1, "if nothing changed: at most 5 %.\n"),
+        (2, "at most 5 % over all benchmarks.\n"),
+    ):
         tracks = followed(*([noisy(k, 0.0, 0) for k in range(benchmarks)]))
         known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(benchmarks)}
         found = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, (), (), None)

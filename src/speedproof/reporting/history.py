@@ -71,9 +71,7 @@ def at_least(change: Change | CorpusChange) -> str:
 
 
 def _risk(confidence: float, of: str) -> Text:
-    return Text(
-        f"Risk of showing a change if nothing changed: at most {percent(1 - confidence)}{of}.", "dim"
-    )
+    return Text(f"Risk of showing a change if nothing changed: at most {percent(1 - confidence)}{of}.", "dim")
 
 
 def _bounds(unsure: bool) -> Iterator[Column]:
