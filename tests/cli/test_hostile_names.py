@@ -65,7 +65,7 @@ def commands(results: list[str], folder: Path) -> Iterator[list[str]]:
     yield ["rank", *results]
     yield ["show", *results]
     yield ["hpt", *results]
-    yield ["history", "add", results[0], "--commit", "a" * 40, *store]
+    yield ["history", "add", results[0], "--commit", "a" * 40, *store, "--repository", str(folder)]
     yield ["history", "query", *store]
     yield ["corpus", "build", *results, "-o", str(folder / "corpus")]
     yield ["corpus", "query", str(folder / "corpus"), "SELECT * FROM corpus"]

@@ -34,7 +34,19 @@ CALLS = {
     "hpt": [["hpt", O2, O3]],
     "gate": [["gate", "--baseline", O2, "--candidate", O3]],
     "history": [
-        ["history", "add", "{tmp}/numbers.txt", "--unit", "ms", "--commit", "v1", "--store", "{tmp}/s.db"]
+        [
+            "history",
+            "add",
+            "{tmp}/numbers.txt",
+            "--unit",
+            "ms",
+            "--commit",
+            "v1",
+            "--store",
+            "{tmp}/s.db",
+            "--repository",
+            "{tmp}",
+        ]
     ],
     "run": [
         ["run", "--name", "a", "--name", "b", "--max-runs", "10", "--save", "{tmp}/r.jsonl", "true", "true"]
