@@ -133,8 +133,8 @@ static void beyond_of(const double *x, Py_ssize_t n, Py_ssize_t new, const long 
         double low = x[since], high = x[since];
         long long more = 0, less = 0;
         for (Py_ssize_t i = since + 1; i < since + new; i++) {
-            low = fmin(low, x[i]);
-            high = fmax(high, x[i]);
+            low = x[i] < low ? x[i] : low; /* a call of fmin takes longer than all else here */
+            high = x[i] > high ? x[i] : high;
         }
         for (Py_ssize_t i = since; i > since - count && (more <= most || less <= most); i--) {
             more += x[i - 1] >= low;
@@ -181,7 +181,7 @@ static void first_alarm_of(const double *score, Py_ssize_t n, Py_ssize_t first, 
         squares += square;
         if (i < first) continue;
         const double power = squares - square, likeness = power > 0.0 ? (products - product) / power : 0.0;
-        const double raised = likeness + 2.0 / (double)(i + 1), rho = raised < 0.0 ? 0.0 : fmin(raised, dependent);
+        const double raised = likeness + 2.0 / (double)(i + 1), rho = raised < 0.0 ? 0.0 : raised < dependent ? raised : dependent;
         const double fresh = (score[i] - rho * before) / sqrt(1.0 - rho * rho);
         for (int down = 0; down < 2; down++) {
             walk[down] += (down ? -fresh : fresh) - slack;

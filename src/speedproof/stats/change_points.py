@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats.levels import COMPILED, MOST_SPLITS, best_levels, levels, places_of_step
-from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
+from speedproof.stats.scaling import NORMAL_DEVIATION, usual
 from speedproof.stats.two_levels import MARGIN, share, two_levels
 
 _ROUNDS = 10
@@ -70,8 +70,8 @@ class Levelled:
             part = tuple(ends[run[0] : run[-1] + 3])
             if part not in self._lines:
                 rest = [self.values[slice(*level)] - self._heights[level] for level in pairwise(part)]
-                values, left = in_common_unit(self.values[part[0] : part[-1]], np.concatenate(rest))
-                self._lines[part] = _is_line(values, left, [b - a for a, b in pairwise(part)])
+                lengths = [b - a for a, b in pairwise(part)]
+                self._lines[part] = _is_line(self.values[part[0] : part[-1]], np.concatenate(rest), lengths)
             yield run[0], run[-1], self._lines[part]
 
     def left_in(self, splits: list[int]) -> FloatArray:
@@ -150,6 +150,7 @@ def find_changes(x: ArrayLike, alpha: float, *, known: float | None = None) -> t
 
 def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tuple[ChangePoint, ...]]:
     """The same of several series of equal length and known p-values; what they ask is answered for all at once."""
+    series = usual(series)
     changes: list[tuple[ChangePoint, ...]] = [()] * len(series)
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
@@ -301,8 +302,8 @@ def _located(
     Outliers are drawn to three deviations beyond the levels. Noise depends on its neighbours as what is left does,
     whose likeness levels of their own make too small.
     """
-    values, n = usual(series.values), series.values.size
-    left = Levelled(values).without(splits)
+    values, n = series.values, series.values.size
+    left = series.without(splits)
     far = 3.0 * (NORMAL_DEVIATION * median(np.abs(left)) or float(left.std()))
     left = left.clip(-far, far)
     within = np.delete(left[1:] * left[:-1], [split - 1 for split in splits]).sum()
@@ -313,21 +314,21 @@ def _located(
     for split, end, pvalue in zip(splits, [*splits[1:], n], pvalues, strict=True):
         start = located[-1].split if located else 0
         part, k = values[start:end], split - start
-        heights = sorted((median(part[:k]), median(part[k:])))
-        drawn = part.clip(heights[0] - far, heights[1] + far)
+        levels = median(part[:k]), median(part[k:])
+        drawn = part.clip(min(levels) - far, max(levels) + far)
         low, high = places_of_step(drawn, k, rho, alpha)
-        best = place_of_step(part, low, high, part[:k], part[k:])
+        best = place_of_step(part, low, high, *levels)
         located.append(ChangePoint(start + best, start + low, start + high, pvalue))
     return located
 
 
-def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:
-    """The place from one to another with the least absolute deviations from the medians of two levels."""
+def place_of_step(x: FloatArray, low: int, high: int, before: float, after: float) -> int:
+    """The place from one to another with the least absolute deviations from two levels."""
     if low == high:
         return low
     if COMPILED is not None:
-        return int(COMPILED.place(x, low, high, median(before), median(after)))
-    one, two = (np.abs(x[low:high] - median(level)) for level in (before, after))
+        return int(COMPILED.place(x, low, high, before, after))
+    one, two = (np.abs(x[low:high] - level) for level in (before, after))
     costs = np.zeros(high - low + 1)
     one.cumsum(out=costs[1:])
     costs[:-1] += two[::-1].cumsum()[::-1]
