@@ -374,9 +374,12 @@ class HistoryStore:
         """Values by their numbers in the store."""
         known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
         known[list(values)] = list(values.values())
-        if numbers.size and (numbers.min() < 0 or numbers.max() >= known.size or known[numbers].min() < 0):
+        if not numbers.size:
+            return numbers
+        there = numbers.min() >= 0 and numbers.max() < known.size
+        if not there or (found := known.take(numbers)).min() < 0:
             raise self._damaged("figures are of a commit, session or benchmark that it does not hold")
-        return known[numbers]
+        return found
 
     def _damaged(self, what: str) -> SpeedproofError:
         return SpeedproofError(

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
@@ -120,7 +120,7 @@ def _apart(x: FloatArray, ordered: FloatArray, splits: IntArray) -> tuple[float,
 @cache
 def null_table(name: str) -> dict[str, FloatArray]:
     """Sizes, levels, quantiles (sizes x levels) of a statistic where there is no step, by simulation."""
-    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     return {name: np.array(values, float) for name, values in json.loads(text).items()}
 
 
