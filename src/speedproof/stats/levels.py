@@ -120,9 +120,12 @@ def step_places(scores: FloatArray, most: int) -> IntArray:
     inside = np.arange(MARGIN, n - MARGIN + 1)
     if inside.size <= most:
         return np.tile(inside, (rows, 1))
-    best = _contrasts(scores)
-    places: IntArray = inside[np.sort(np.argpartition(-best, most, axis=1)[:, :most], axis=1)]
-    return places
+    if COMPILED is not None:
+        places: IntArray = np.empty((rows, most), dtype=np.int64)
+        COMPILED.places(np.ascontiguousarray(scores), n, MARGIN, places)
+        return places
+    largest = np.argsort(-_contrasts(scores), axis=1, kind="stable")[:, :most]
+    return np.asarray(inside[np.sort(largest, axis=1)])
 
 
 def _contrasts(scores: FloatArray) -> FloatArray:
@@ -130,9 +133,6 @@ def _contrasts(scores: FloatArray) -> FloatArray:
     rows, n = scores.shape
     inside = np.arange(MARGIN, n - MARGIN + 1)
     best = np.zeros((rows, inside.size))
-    if COMPILED is not None:
-        COMPILED.contrasts(np.ascontiguousarray(scores), n, MARGIN, best)
-        return best
     half = n // 2
     sums = np.zeros((rows, n + 1 + 2 * half))
     scores.cumsum(axis=1, out=sums[:, half + 1 : half + 1 + n])
