@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from shlex import quote
 from typing import Any, cast
 
@@ -346,11 +345,17 @@ class HistoryStore:
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
             names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
             # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
-            blocks = chain([np.zeros(0, FIGURES)], self._blocks(connection, wanted))
-            parts = [[block[name].copy() for name in names] for block in blocks]
-        columns = {name: np.concatenate(of) for name, of in zip(names, zip(*parts, strict=True), strict=True)}
-        del parts
-        order = _by_series(columns["series"], columns["sample"])
+            bytes_of = connection.rows("SELECT sum(length(figures)) FROM block")[0][0] or 0
+            columns = {name: np.empty(int(bytes_of) // FIGURES.itemsize, FIGURES[name]) for name in names}
+            start = end = 0
+            for block in self._blocks(connection, wanted):
+                start, end = end, end + block.size
+                if end > columns["series"].size:  # another writer has added it since
+                    end = start
+                    break
+                for name in names:
+                    columns[name][start:end] = block[name]
+        order = _by_series(columns["series"][:end], columns["sample"][:end])
         columns = {name: column.take(order) for name, column in columns.items()}
         if not bounds:
             columns["low"] = columns["high"] = np.full(order.size, np.nan)

@@ -529,7 +529,8 @@ static double mean_of(const double *x, Py_ssize_t n, double low, double high, do
 
 static const char apart_doc[] =
     "apart(values, ordered, n, margin, most, distance, splits, counts): of every row how far its two levels lie apart, "
-    "where they follow each other, how many values are on the lower, in how many runs; see two_levels.py.";
+    "where they follow each other, and if they do how many values are on the lower, in how many runs; see "
+    "two_levels.py.";
 
 static PyObject *apart(PyObject *self, PyObject *arguments) {
     Py_buffer values, sorted, distance, splits, counts;
@@ -549,7 +550,7 @@ static PyObject *apart(PyObject *self, PyObject *arguments) {
         long long *const where = (long long *)splits.buf + row * most, *const count = (long long *)counts.buf + row * 2;
         Py_ssize_t few = 0, runs = 1, borders = 0, last = 0;
         int before = 0, follow = 1;
-        for (Py_ssize_t i = 0; i < n; i++) {
+        for (Py_ssize_t i = 0; i < n && follow; i++) {
             const Py_ssize_t at = i < 1 ? 1 : i > n - 2 ? n - 2 : i;
             const int low = x[i] <= border;
             const int mostly = (x[at - 1] <= border) + (x[at] <= border) + (x[at + 1] <= border) > 1;

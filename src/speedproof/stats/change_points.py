@@ -148,8 +148,13 @@ def find_changes(x: ArrayLike, alpha: float, *, known: float | None = None) -> t
     return all_changes(series, alpha, change_pvalues(series) if known is None else np.array([known]))[0]
 
 
-def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tuple[ChangePoint, ...]]:
-    """The same of several series of equal length and known p-values; what they ask is answered for all at once."""
+def all_changes(
+    series: FloatArray, alpha: float, known: FloatArray, *, told: bool = True
+) -> list[tuple[ChangePoint, ...]]:
+    """The same of several series of equal length and known p-values; what they ask is answered for all at once.
+
+    The p-values of the changes are not ``told`` where only their places are asked for: then they are NaN.
+    """
     series = usual(series)
     changes: list[tuple[ChangePoint, ...]] = [()] * len(series)
     rows = np.flatnonzero(known <= alpha)
@@ -157,7 +162,7 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
         splits = [[split for split in row if split] for row in plain.splits.tolist()]
         searches = {
-            row: _search(Levelled(series[row], ways[i]), alpha, splits[i])
+            row: _search(Levelled(series[row], ways[i]), alpha, splits[i], told)
             for i, row in enumerate(part.tolist())
         }
         answers: dict[int, _Answer | None] = dict.fromkeys(searches)
@@ -179,23 +184,27 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: Levelled, alpha: float, steps: list[int]
+    series: Levelled, alpha: float, steps: list[int], told: bool
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
-    """The changes of one series; it asks what series, and of how many changes, show."""
+    """The changes of one series; it asks what series, and of how many changes, show.
+
+    Changes in one direction that a line explains better than they do are one, a drift.
+    """
     splits = yield from _fewest(series, alpha, steps)
-    pvalues, _ = yield series.alone(splits), 1, _ALL
+    pvalues = None
     if any(line for _, _, line in series.directions(splits)):
         for way in series.upto(len(splits) + 1)[len(splits) :]:
             shown, _ = yield series.alone(way), 1, _ALL
             if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
                 splits, pvalues = way, shown
-    return _with_drifts(series, _located(series, splits, pvalues.tolist(), alpha))
-
-
-def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
-    """Changes in one direction that a line explains better than they do are one, a drift."""
+    places = _located(series, splits, alpha)
+    runs = [*series.directions([split for split, _, _ in places])]
+    if pvalues is None and (told or any(line for _, _, line in runs)):
+        pvalues, _ = yield series.alone(splits), 1, _ALL
+    each = [math.nan] * len(places) if pvalues is None else pvalues.tolist()
+    changes = [ChangePoint(*place, pvalue) for place, pvalue in zip(places, each, strict=True)]
     joined: list[ChangePoint] = []
-    for first, last, line in series.directions([change.split for change in changes]):
+    for first, last, line in runs:
         run = changes[first : last + 1]
         if line:
             change = min(run, key=lambda change: change.pvalue)
@@ -294,10 +303,8 @@ def median(values: FloatArray) -> float:
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 
-def _located(
-    series: Levelled, splits: list[int], pvalues: Sequence[float], alpha: float
-) -> list[ChangePoint]:
-    """The changes and the places that are possible for each between its neighbours.
+def _located(series: Levelled, splits: list[int], alpha: float) -> list[tuple[int, int, int]]:
+    """Where the changes are, and the places that are possible for each between its neighbours.
 
     Outliers are drawn to three deviations beyond the levels. Noise depends on its neighbours as what is left does,
     whose likeness levels of their own make too small.
@@ -310,15 +317,15 @@ def _located(
     power = float(left @ left)
     raw = float(within) / power if power > 0.0 else 0.0
     rho = min(max(raw + (len(splits) + 1) * (1.0 + 3.0 * max(raw, 0.0)) / n, 0.0), _MOST_DEPENDENT)
-    located: list[ChangePoint] = []
-    for split, end, pvalue in zip(splits, [*splits[1:], n], pvalues, strict=True):
-        start = located[-1].split if located else 0
+    located: list[tuple[int, int, int]] = []
+    for split, end in zip(splits, [*splits[1:], n], strict=True):
+        start = located[-1][0] if located else 0
         part, k = values[start:end], split - start
         levels = median(part[:k]), median(part[k:])
         drawn = part.clip(min(levels) - far, max(levels) + far)
         low, high = places_of_step(drawn, k, rho, alpha)
         best = place_of_step(part, low, high, *levels)
-        located.append(ChangePoint(start + best, start + low, start + high, pvalue))
+        located.append((start + best, start + low, start + high))
     return located
 
 
