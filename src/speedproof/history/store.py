@@ -358,7 +358,7 @@ class HistoryStore:
         order = _by_series(columns["series"][:end], columns["sample"][:end])
         columns = {name: column.take(order) for name, column in columns.items()}
         if not bounds:
-            columns["low"] = columns["high"] = np.full(order.size, np.nan)
+            columns["low"] = columns["high"] = np.broadcast_to(np.nan, order.size)
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})

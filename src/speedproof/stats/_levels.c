@@ -444,16 +444,23 @@ static PyObject *flatten(PyObject *self, PyObject *arguments) {
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-static const char median_doc[] = "median(values): of values, which it puts into another order.";
+static const char median_doc[] = "median(values): of values.";
 
 static PyObject *median(PyObject *self, PyObject *values) {
     Py_buffer buffer;
     (void)self;
-    if (!PyArg_Parse(values, "w*:median", &buffer)) return NULL;
+    if (!PyArg_Parse(values, "y*:median", &buffer)) return NULL;
     const Py_ssize_t n = buffer.len / (Py_ssize_t)sizeof(double);
-    const double level = n > 0 ? median_of(buffer.buf, n) : (double)NAN;
+    double *const room = malloc((size_t)buffer.len + 1), level = NAN;
+    if (room == NULL)
+        PyErr_NoMemory();
+    else if (n > 0) {
+        memcpy(room, buffer.buf, (size_t)buffer.len);
+        level = median_of(room, n);
+    }
+    free(room);
     PyBuffer_Release(&buffer);
-    return PyFloat_FromDouble(level);
+    return PyErr_Occurred() ? NULL : PyFloat_FromDouble(level);
 }
 
 static const char place_doc[] =
