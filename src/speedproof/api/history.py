@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from shlex import quote
-from statistics import median
 from typing import TYPE_CHECKING, Any, Literal
 
 from speedproof import __version__
@@ -49,6 +48,7 @@ from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN as UNKNOWN
 from speedproof.history.packing import facts_of, same_machine
 from speedproof.history.rows import Added, QueriedSample, State, remeasured
+from speedproof.stats.scaling import median
 from speedproof.values import level
 
 if TYPE_CHECKING:

@@ -315,13 +315,12 @@ def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) 
     since = 0
     for start, end in pairwise(borders[1:]):
         before, since = median(level[since:start]), start
-        by_next = value_of_return(level[start:end], before)
-        today = by_next if end == level.size else value_of_return(level[start:], before)
-        if start in drifts or (by_next is None and today is None):
+        if start in drifts:
             continue
-        if by_next is not None:
+        if (by_next := value_of_return(level[start:end], before)) is not None:
             since = returns[start] = start + by_next
-        elif today is not None:  # where a level begins already, if it does
+        elif end < level.size and (today := value_of_return(level[start:], before)) is not None:
+            # where a level begins already, if it does
             returns[start] = next((at for at in borders[1:-1] if at >= start + today), end)
     return returns
 
@@ -334,10 +333,13 @@ def value_of_return(level: FloatArray, before: float) -> int | None:
     nothing.
     """
     apart = median(level[:_BEGUN]) - before
-    votes = np.where((level - before) * apart > 0.5 * apart * apart, -1, 1)
-    excess = np.cumsum(votes[::-1])
+    along = ((level - before) * apart)[::-1]
+    nearer = along <= 0.5 * apart * apart
+    if np.count_nonzero(nearer) < _BACK:
+        return None
+    excess = np.cumsum(np.where(nearer, 1, -1))
     most = int(excess.argmax())
-    between = np.where((level[::-1][: most + 1] - before) * apart > LEFT * apart * apart, 1, -1).sum()
+    between = np.where(along[: most + 1] > LEFT * apart * apart, 1, -1).sum()
     back = excess[most] >= _BACK > between and most < level.size - 1
     return level.size - 1 - most if back else None
 
@@ -424,12 +426,15 @@ class _Stretch:
     def news(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
         """Of what only the history shows and is news: where, the values without all others, and without alarms."""
         splits, levelled = self.borders(), Levelled(self.level)
-        heights, beside_alarms = levelled.heights(splits), self.level.copy()
-        for since, (before, after) in zip(splits, pairwise(heights), strict=True):
+        known = {*self.by_start, *self.no_news}
+        news = [k for k, since in enumerate(splits) if since not in known]
+        if not news:
+            return
+        beside_alarms = self.level.copy()
+        for since, (before, after) in zip(splits, pairwise(levelled.heights(splits)), strict=True):
             beside_alarms[since:] -= (after - before) * (since in self.by_start)
-        for k, since in enumerate(splits):
-            if since not in self.by_start and since not in self.no_news:
-                yield since, levelled.alone(splits, [k])[0], beside_alarms
+        for k, row in zip(news, levelled.alone(splits, news), strict=True):
+            yield splits[k], row, beside_alarms
 
     @property
     def going_on(self) -> set[int]:
@@ -446,9 +451,8 @@ class _Stretch:
         level = self.level[borders[-1] :]
         newest = newest_jump(level, mean / ASKED)
         if newest is not None:  # the level may have begun before the values that jump
-            borders.append(
-                borders[-1] + place_of_step(level, 1, level.size - 1, level[:newest], level[newest:])
-            )
+            sides = median(level[:newest]), median(level[newest:])
+            borders.append(borders[-1] + place_of_step(level, 1, level.size - 1, *sides))
             self.by_start[borders[-1]] = (self.level.size - 1, False)
         return [*borders, self.level.size]
 

@@ -98,7 +98,7 @@ def find_history_changes(
     """Every change that the tracks show.
 
     Of stretches, by the identities of their tracks and their starts, splits may be known: then those alone are
-    searched that may show a change without these steps, and no others.
+    searched that may show a change without these steps, and no others; p-values are not told.
     """
     stretches = [(track, start, end) for track in tracks for start, end in track.stretches()]
     series = [track.level[start:end] for track, start, end in stretches]
@@ -125,7 +125,9 @@ def find_history_changes(
             changed = [i for i, may_show in zip(changed, shown.tolist(), strict=True) if may_show]
         if not changed:
             continue
-        every = all_changes(np.array([series[i] for i in changed]), alpha, adjusted[changed])
+        every = all_changes(
+            np.array([series[i] for i in changed]), alpha, adjusted[changed], told=explained is None
+        )
         for i, several in zip(changed, every, strict=True):
             track, start, _ = stretches[i]
             places.setdefault(id(track), []).extend(

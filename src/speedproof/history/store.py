@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
 from shlex import quote
 from typing import Any, cast
 
@@ -347,14 +346,20 @@ class HistoryStore:
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
             names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
             # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
-            blocks = chain([np.zeros(0, FIGURES)], self._blocks(connection, wanted))
-            parts = [[block[name].copy() for name in names] for block in blocks]
-        columns = {name: np.concatenate(of) for name, of in zip(names, zip(*parts, strict=True), strict=True)}
-        del parts
-        order = _by_series(columns["series"], columns["sample"])
+            bytes_of = connection.rows("SELECT sum(length(figures)) FROM block")[0][0] or 0
+            columns = {name: np.empty(int(bytes_of) // FIGURES.itemsize, FIGURES[name]) for name in names}
+            start = end = 0
+            for block in self._blocks(connection, wanted):
+                start, end = end, end + block.size
+                if end > columns["series"].size:  # another writer has added it since
+                    end = start
+                    break
+                for name in names:
+                    columns[name][start:end] = block[name]
+        order = _by_series(columns["series"][:end], columns["sample"][:end])
         columns = {name: column.take(order) for name, column in columns.items()}
         if not bounds:
-            columns["low"] = columns["high"] = np.full(order.size, np.nan)
+            columns["low"] = columns["high"] = np.broadcast_to(np.nan, order.size)
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
@@ -375,9 +380,12 @@ class HistoryStore:
         """Values by their numbers in the store."""
         known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
         known[list(values)] = list(values.values())
-        if numbers.size and (numbers.min() < 0 or numbers.max() >= known.size or known[numbers].min() < 0):
+        if not numbers.size:
+            return numbers
+        there = numbers.min() >= 0 and numbers.max() < known.size
+        if not there or (found := known.take(numbers)).min() < 0:
             raise self._damaged("figures are of a commit, session or benchmark that it does not hold")
-        return known[numbers]
+        return found
 
     def _damaged(self, what: str) -> SpeedproofError:
         return SpeedproofError(

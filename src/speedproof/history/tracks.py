@@ -266,9 +266,9 @@ def _on_machine(
 
 def _of_several(at: IntArray, session: IntArray) -> IntArray:
     """Of every row the session, where that measured several commits; empty where none did."""
-    sessions, of = np.unique(session, return_inverse=True)
-    if sessions.size == of.size:
+    if (session[1:] > session[:-1]).all():  # as most are: each another
         return np.zeros(0, np.int64)
+    of = np.unique(session, return_inverse=True)[1]
     size = int(at.max(initial=0)) + 1
     several = np.bincount(np.unique(of * size + at) // size)[of] > 1
     return np.where(several, session, _ALONE) if several.any() else np.zeros(0, np.int64)
@@ -319,13 +319,16 @@ def _arange(n: int) -> IntArray:
     return numbers
 
 
+@lru_cache(maxsize=64)
 def _zeros(n: int) -> IntArray:
     """Shared."""
     return np.broadcast_to(np.zeros(1, dtype=np.int64), n)
 
 
 def _log(values: FloatArray) -> FloatArray:
-    """The logarithm; NaN for what has none."""
+    """The logarithm; NaN for what has none. Of bounds that were not read there is one value for all."""
+    if values.strides == (0,):
+        return np.broadcast_to(_log(values[:1].copy()), values.shape)
     logs: FloatArray = np.log(values, out=np.full(values.shape, np.nan), where=values > 0.0)
     return logs
 

@@ -145,6 +145,43 @@ WIDE static void partition(const double *x, Py_ssize_t n, const long long *place
         }
 }
 
+/* Put the value of a rank, from 0, in its place, and no larger ones before it, without a branch that nobody could
+ * foretell; after C. A. R. Hoare, Algorithm 65: Find. */
+static double value_of_rank(double *x, Py_ssize_t n, Py_ssize_t rank) {
+    for (Py_ssize_t first = 0, last = n;;) {
+        const double pivot = x[first + (last - first) / 2];
+        Py_ssize_t less = first;
+        for (Py_ssize_t i = first; i < last; i++) {
+            const double one = x[i];
+            x[i] = x[less];
+            x[less] = one;
+            less += one < pivot;
+        }
+        if (rank < less) {
+            last = less;
+            continue;
+        }
+        first = less;
+        for (Py_ssize_t i = less; i < last; i++) {
+            const double one = x[i];
+            x[i] = x[first];
+            x[first] = one;
+            first += !(pivot < one);
+        }
+        if (rank < first) return pivot;
+    }
+}
+
+/* The median of values, which it puts into another order. */
+static double median_of(double *x, Py_ssize_t n) {
+    const Py_ssize_t half = n / 2;
+    const double above = value_of_rank(x, n, half);
+    if (n % 2) return above;
+    double below = x[0];
+    for (Py_ssize_t i = 1; i < half; i++) below = x[i] > below ? x[i] : below;
+    return 0.5 * (below + above);
+}
+
 /* What a contrast of one to `width` values beside as many as that weighs, width after width that doubles; before them
  * the numbers from 0 to n. */
 static void weights_of(Py_ssize_t n, Py_ssize_t margin, double *weights) {
@@ -181,6 +218,16 @@ WIDE static void contrasts_of(const double *x, Py_ssize_t n, Py_ssize_t margin, 
             found[at - margin] = contrast > found[at - margin] ? contrast : found[at - margin];
         }
     }
+}
+
+/* Where so many of the largest of values are, the first of equal ones; room: as many. */
+static void places_of_largest(const double *x, Py_ssize_t n, Py_ssize_t most, double *room, long long *places) {
+    memcpy(room, x, (size_t)n * sizeof *room);
+    const double least = value_of_rank(room, n, n - most);
+    Py_ssize_t equal = most;
+    for (Py_ssize_t i = 0; i < n; i++) equal -= x[i] > least;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (x[i] > least || (x[i] == least && equal-- > 0)) *places++ = i;
 }
 
 typedef struct {
@@ -246,32 +293,38 @@ static PyObject *levels(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
-static const char contrasts_doc[] =
-    "contrasts(scores, n, margin, found): of every row and place the largest local contrast, see step_places.";
+static const char places_doc[] =
+    "places(scores, n, margin, places): of every row where its largest local contrasts are, see step_places.";
 
-static PyObject *contrasts(PyObject *self, PyObject *arguments) {
-    Py_buffer scores, found;
+static PyObject *places(PyObject *self, PyObject *arguments) {
+    Py_buffer scores, places;
     Py_ssize_t n, margin;
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "y*nnw*:contrasts", &scores, &n, &margin, &found)) return NULL;
-    const Py_ssize_t size = (Py_ssize_t)sizeof(double), total = scores.len / size;
+    if (!PyArg_ParseTuple(arguments, "y*nnw*:places", &scores, &n, &margin, &places)) return NULL;
+    const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = n > 0 ? scores.len / size / n : 0;
+    const Py_ssize_t most = rows > 0 ? places.len / (Py_ssize_t)sizeof(long long) / rows : 0;
+    const Py_ssize_t inside = n - 2 * margin + 1;
     PyObject *answer = NULL;
     double *room = NULL;
-    if (margin < 1 || n < 2 * margin || total % n || found.len != total / n * (n - 2 * margin + 1) * size)
+    if (margin < 1 || most < 1 || most > inside || scores.len != rows * n * size ||
+        places.len != rows * most * (Py_ssize_t)sizeof(long long))
         PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((room = malloc((4 * (size_t)n + 3) * sizeof *room)) == NULL) /* all widths together are below n */
+    else if ((room = malloc((5 * (size_t)n + 3) * sizeof *room)) == NULL) /* all widths together are below n */
         PyErr_NoMemory();
     else {
-        double *const number = room + 2 * n + 2;
+        double *const number = room + 2 * n + 2, *const found = room + 4 * n + 3;
         weights_of(n, margin, number);
-        for (Py_ssize_t row = 0; row < total / n; row++)
-            contrasts_of((const double *)scores.buf + row * n, n, margin, number, room,
-                         (double *)found.buf + row * (n - 2 * margin + 1));
+        for (Py_ssize_t row = 0; row < rows; row++) {
+            long long *const where = (long long *)places.buf + row * most;
+            contrasts_of((const double *)scores.buf + row * n, n, margin, number, room, found);
+            places_of_largest(found, inside, most, room, where);
+            for (Py_ssize_t i = 0; i < most; i++) where[i] += margin;
+        }
         answer = Py_NewRef(Py_None);
     }
     free(room);
     PyBuffer_Release(&scores);
-    PyBuffer_Release(&found);
+    PyBuffer_Release(&places);
     return answer;
 }
 
@@ -366,30 +419,6 @@ static PyObject *rise(PyObject *self, PyObject *arguments) {
     return PyFloat_FromDouble(best);
 }
 
-/* The median of values, which it puts into another order. */
-static double median_of(double *x, Py_ssize_t n) {
-    const Py_ssize_t half = n / 2;
-    for (Py_ssize_t first = 0, last = n - 1; first < last;) { /* C. A. R. Hoare, Algorithm 65: Find */
-        const double pivot = x[half];
-        Py_ssize_t i = first, j = last;
-        while (i <= j) {
-            while (x[i] < pivot) i++;
-            while (pivot < x[j]) j--;
-            if (i <= j) {
-                const double one = x[i];
-                x[i++] = x[j];
-                x[j--] = one;
-            }
-        }
-        if (j < half) first = i;
-        if (half < i) last = j;
-    }
-    if (n % 2) return x[half];
-    double below = x[0];
-    for (Py_ssize_t i = 1; i < half; i++) below = x[i] > below ? x[i] : below;
-    return 0.5 * (below + x[half]);
-}
-
 static const char flatten_doc[] = "flatten(values, splits): take from the values between splits their medians.";
 
 static PyObject *flatten(PyObject *self, PyObject *arguments) {
@@ -415,16 +444,23 @@ static PyObject *flatten(PyObject *self, PyObject *arguments) {
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-static const char median_doc[] = "median(values): of values, which it puts into another order.";
+static const char median_doc[] = "median(values): of values.";
 
 static PyObject *median(PyObject *self, PyObject *values) {
     Py_buffer buffer;
     (void)self;
-    if (!PyArg_Parse(values, "w*:median", &buffer)) return NULL;
+    if (!PyArg_Parse(values, "y*:median", &buffer)) return NULL;
     const Py_ssize_t n = buffer.len / (Py_ssize_t)sizeof(double);
-    const double level = n > 0 ? median_of(buffer.buf, n) : (double)NAN;
+    double *const room = malloc((size_t)buffer.len + 1), level = NAN;
+    if (room == NULL)
+        PyErr_NoMemory();
+    else if (n > 0) {
+        memcpy(room, buffer.buf, (size_t)buffer.len);
+        level = median_of(room, n);
+    }
+    free(room);
     PyBuffer_Release(&buffer);
-    return PyFloat_FromDouble(level);
+    return PyErr_Occurred() ? NULL : PyFloat_FromDouble(level);
 }
 
 static const char place_doc[] =
@@ -500,7 +536,8 @@ static double mean_of(const double *x, Py_ssize_t n, double low, double high, do
 
 static const char apart_doc[] =
     "apart(values, ordered, n, margin, most, distance, splits, counts): of every row how far its two levels lie apart, "
-    "where they follow each other, how many values are on the lower, in how many runs; see two_levels.py.";
+    "where they follow each other, and if they do how many values are on the lower, in how many runs; see "
+    "two_levels.py.";
 
 static PyObject *apart(PyObject *self, PyObject *arguments) {
     Py_buffer values, sorted, distance, splits, counts;
@@ -520,7 +557,7 @@ static PyObject *apart(PyObject *self, PyObject *arguments) {
         long long *const where = (long long *)splits.buf + row * most, *const count = (long long *)counts.buf + row * 2;
         Py_ssize_t few = 0, runs = 1, borders = 0, last = 0;
         int before = 0, follow = 1;
-        for (Py_ssize_t i = 0; i < n; i++) {
+        for (Py_ssize_t i = 0; i < n && follow; i++) {
             const Py_ssize_t at = i < 1 ? 1 : i > n - 2 ? n - 2 : i;
             const int low = x[i] <= border;
             const int mostly = (x[at - 1] <= border) + (x[at] <= border) + (x[at + 1] <= border) > 1;
@@ -565,7 +602,7 @@ static PyMethodDef methods[] = {
     {"apart", apart, METH_VARARGS, apart_doc},
     {"possible", possible, METH_VARARGS, possible_doc},
     {"rise", rise, METH_VARARGS, rise_doc},
-    {"contrasts", contrasts, METH_VARARGS, contrasts_doc},
+    {"places", places, METH_VARARGS, places_doc},
     {"levels", levels, METH_VARARGS, levels_doc},
     {NULL, NULL, 0, NULL},
 };

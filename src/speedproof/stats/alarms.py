@@ -168,24 +168,24 @@ def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
     return first
 
 
-def early_jump(
-    old: FloatArray, level: FloatArray, mean: float, left: Mapping[int, Sequence[int]]
-) -> Alarm | None:
+def early_jump(old: FloatArray, level: FloatArray, mean: float, left: Mapping[int, IntArray]) -> Alarm | None:
     """The first jump of the first values of a level, which are too few alone: the one before tells their noise.
 
     ``left`` is what :func:`_left_out` says of so many new values.
     """
-    for n in range(_NEW[0] + _OWN, min(level.size, _FIRST - 1 + _NEW[-1]) + 1):
-        for new, of_count in left.items():
-            since = n - new
-            after, most = level[since:n], of_count[min(old.size + max(since, 0), _BEFORE)]
-            if not _OWN <= since < _FIRST or not _lies_beyond(level[:since], after, most):
-                continue
-            moved = old + (median(level[:since]) - median(old))
-            before = np.concatenate([moved, level[:since]])[-_BEFORE:]
-            beyond = _lies_beyond(before, after, most)
-            if beyond and _pvalue(before, after, most, since) * mean * _OF_EARLY <= 1.0:
-                return Alarm(n - 1, since, bool(after[0] > median(before)))
+    first = level[None, : _FIRST - 1 + _NEW[-1]]
+    counts = np.minimum(old.size + np.arange(_BEFORE + 1), _BEFORE)
+    jump = {new: np.flatnonzero(_all_beyond(first, new, of_count[counts])) for new, of_count in left.items()}
+    for n, new in sorted((since + new, new) for new, of in jump.items() for since in of.tolist()):
+        since = n - new
+        if not _OWN <= since < _FIRST:
+            continue
+        after, most = level[since:n], int(left[new][counts[since]])
+        moved = old + (median(level[:since]) - median(old))
+        before = np.concatenate([moved, level[:since]])[-_BEFORE:]
+        beyond = _lies_beyond(before, after, most)
+        if beyond and _pvalue(before, after, most, since) * mean * _OF_EARLY <= 1.0:
+            return Alarm(n - 1, since, bool(after[0] > median(before)))
     return None
 
 
@@ -334,7 +334,7 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
     limit, starts = run_limit(2.0 * mean), dict.fromkeys(range(len(series)), 0)
     olds: dict[int, FloatArray] = {}
     most = _RANKS / (2.0 * mean) ** _POWER
-    left = {new: _left_out(new, most) for new in _NEW}
+    left = {new: np.array(_left_out(new, most)) for new in _NEW}
     while starts:
         waiting = sorted(starts, key=lambda i: series[i].size - starts[i])
         again: dict[int, int] = {}
@@ -351,8 +351,8 @@ def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, .
                     continue
                 alarm = min(raised, key=lambda alarm: alarm.raised)
                 upto = level[: alarm.raised + 1]
-                old, new = upto[: alarm.since], upto[alarm.since :]
-                again[i] = starts[i] + place_of_step(upto, 1, upto.size - 1, old, new)
+                both_sides = median(upto[: alarm.since]), median(upto[alarm.since :])
+                again[i] = starts[i] + place_of_step(upto, 1, upto.size - 1, *both_sides)
                 olds[i] = series[i][starts[i] : again[i]][-_BEFORE:]
                 alarms[i] = (*alarms[i], replace(alarm, raised=starts[i] + alarm.raised, since=again[i]))
         starts = again

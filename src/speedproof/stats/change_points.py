@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from speedproof.stats.levels import COMPILED, MOST_SPLITS, best_levels, levels, places_of_step
-from speedproof.stats.scaling import NORMAL_DEVIATION, in_common_unit, usual
+from speedproof.stats.scaling import NORMAL_DEVIATION, usual
 from speedproof.stats.two_levels import MARGIN, share, two_levels
 
 _ROUNDS = 10
@@ -88,9 +88,9 @@ class Levelled:
     def _line(self, part: tuple[int, ...], apart: int) -> bool:
         """Whether a line explains the values between these places better than levels."""
         if (part, apart) not in self._lines:
-            rest = [self.values[slice(*level)] - self._heights[level] for level in pairwise(part)]
-            values, left = in_common_unit(self.values[part[0] : part[-1]], np.concatenate(rest))
-            self._lines[part, apart] = _is_line(values, left, [b - a for a, b in pairwise(part)], apart)
+            levels = [self._heights[level] for level in pairwise(part)]
+            lengths = [b - a for a, b in pairwise(part)]
+            self._lines[part, apart] = _is_line(self.values[part[0] : part[-1]], levels, lengths, apart)
         return self._lines[part, apart]
 
     def left_in(self, splits: list[int]) -> FloatArray:
@@ -148,11 +148,12 @@ def show_changes(x: ArrayLike, alpha: float) -> BoolArray:
 def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
     """The p-values of up to so many changes, and where levels part, by the test that shows more."""
     n = series.shape[1]
-    of_two, plain = share(n), two_levels(series)
+    ordered = np.sort(series, axis=1)
+    of_two, plain = share(n), two_levels(series, ordered)
     pvalue, splits = np.minimum(plain.pvalue / of_two, 1.0), plain.splits
     left = np.flatnonzero(pvalue > enough) if of_two < 1.0 else ()
     if len(left):
-        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two))
+        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two), ordered=ordered[left])
         several = np.minimum(apart.pvalue / (1.0 - of_two), 1.0)
         better = several <= pvalue[left]
         left = left[better]
@@ -167,15 +168,21 @@ def find_changes(x: ArrayLike, alpha: float, *, known: float | None = None) -> t
     return all_changes(series, alpha, change_pvalues(series) if known is None else np.array([known]))[0]
 
 
-def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tuple[ChangePoint, ...]]:
-    """The same of several series of equal length and known p-values; what they ask is answered for all at once."""
+def all_changes(
+    series: FloatArray, alpha: float, known: FloatArray, *, told: bool = True
+) -> list[tuple[ChangePoint, ...]]:
+    """The same of several series of equal length and known p-values; what they ask is answered for all at once.
+
+    The p-values of the changes are not ``told`` where only their places are asked for: then they are NaN.
+    """
+    series = usual(series)
     changes: list[tuple[ChangePoint, ...]] = [()] * len(series)
     rows = np.flatnonzero(known <= alpha)
     for part in (rows[start : start + _ROWS] for start in range(0, rows.size, _ROWS)):
         plain, ways = two_levels(series[part]), best_levels(series[part], _FEW)
         splits = [[split for split in row if split] for row in plain.splits.tolist()]
         searches = {
-            row: _search(Levelled(series[row], ways[i]), alpha, splits[i])
+            row: _search(Levelled(series[row], ways[i]), alpha, splits[i], told)
             for i, row in enumerate(part.tolist())
         }
         answers: dict[int, _Answer | None] = dict.fromkeys(searches)
@@ -197,23 +204,27 @@ def all_changes(series: FloatArray, alpha: float, known: FloatArray) -> list[tup
 
 
 def _search(
-    series: Levelled, alpha: float, steps: list[int]
+    series: Levelled, alpha: float, steps: list[int], told: bool
 ) -> Generator[_Asked, _Answer, tuple[ChangePoint, ...]]:
-    """The changes of one series; it asks what series, and of how many changes, show."""
+    """The changes of one series; it asks what series, and of how many changes, show.
+
+    Changes in one direction that a line explains better than they do are one, a drift.
+    """
     splits = yield from _fewest(series, alpha, steps)
-    pvalues, _ = yield series.alone(splits), 1, _ALL
+    pvalues = None
     if any(line for _, _, line in series.directions(splits)):
         for way in series.upto(len(splits) + 1)[len(splits) :]:
             shown, _ = yield series.alone(way), 1, _ALL
             if shown.max() <= alpha and not any(line for _, _, line in series.directions(way)):
                 splits, pvalues = way, shown
-    return _with_drifts(series, _located(series, splits, pvalues.tolist(), alpha))
-
-
-def _with_drifts(series: Levelled, changes: list[ChangePoint]) -> tuple[ChangePoint, ...]:
-    """Changes in one direction that a line explains better than they do are one, a drift."""
+    places = _located(series, splits, alpha)
+    runs = [*series.directions([split for split, _, _ in places])]
+    if pvalues is None and (told or any(line for _, _, line in runs)):
+        pvalues, _ = yield series.alone(splits), 1, _ALL
+    each = [math.nan] * len(places) if pvalues is None else pvalues.tolist()
+    changes = [ChangePoint(*place, pvalue) for place, pvalue in zip(places, each, strict=True)]
     joined: list[ChangePoint] = []
-    for first, last, line in series.directions([change.split for change in changes]):
+    for first, last, line in runs:
         run = changes[first : last + 1]
         if line:
             change = min(run, key=lambda change: change.pvalue)
@@ -230,14 +241,15 @@ def _times(n: int) -> tuple[FloatArray, float]:
     return times, float(times @ times)
 
 
-def _is_line(x: FloatArray, rest: FloatArray, lengths: list[int], apart: int) -> bool:
-    """Whether values lie nearer to a line than to levels of which `rest` is left, by least squares.
+def _is_line(x: FloatArray, levels: list[float], lengths: list[int], apart: int) -> bool:
+    """Whether values lie nearer to a line than to levels of such lengths, by least squares.
 
     Outliers are drawn to three deviations. The line may be level before and after. A step costs a place and a
     height, as in the Bayesian information criterion, such a line a place more than one over all, and so does each
     step that stands apart from it.
     """
-    n, far = x.size, 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
+    n, rest = x.size, x - np.repeat(levels, lengths)
+    far = 3.0 * NORMAL_DEVIATION * median(np.abs(rest))
     x = x - rest + np.minimum(np.maximum(rest, -far), far)
     x -= x.sum() / n
     starts, steps = [0, *accumulate(lengths[:-1])], len(lengths) - 1
@@ -306,48 +318,45 @@ def _fewest(series: Levelled, alpha: float, steps: list[int]) -> Generator[_Aske
 
 def median(values: FloatArray) -> float:
     """Of few values in a tenth of NumPy's time."""
-    ordered, half = values.copy(), values.size // 2
     if COMPILED is not None:
-        return float(COMPILED.median(ordered))
-    ordered.sort()
+        return float(COMPILED.median(values))
+    ordered, half = np.sort(values), values.size // 2
     return float(ordered[half] if values.size % 2 else 0.5 * (ordered[half - 1] + ordered[half]))
 
 
-def _located(
-    series: Levelled, splits: list[int], pvalues: Sequence[float], alpha: float
-) -> list[ChangePoint]:
-    """The changes and the places that are possible for each between its neighbours.
+def _located(series: Levelled, splits: list[int], alpha: float) -> list[tuple[int, int, int]]:
+    """Where the changes are, and the places that are possible for each between its neighbours.
 
     Outliers are drawn to three deviations beyond the levels. Noise depends on its neighbours as what is left does,
     whose likeness levels of their own make too small.
     """
-    values, n = usual(series.values), series.values.size
-    left = Levelled(values).without(splits)
+    values, n = series.values, series.values.size
+    left = series.without(splits)
     far = 3.0 * (NORMAL_DEVIATION * median(np.abs(left)) or float(left.std()))
     left = left.clip(-far, far)
     within = np.delete(left[1:] * left[:-1], [split - 1 for split in splits]).sum()
     power = float(left @ left)
     raw = float(within) / power if power > 0.0 else 0.0
     rho = min(max(raw + (len(splits) + 1) * (1.0 + 3.0 * max(raw, 0.0)) / n, 0.0), _MOST_DEPENDENT)
-    located: list[ChangePoint] = []
-    for split, end, pvalue in zip(splits, [*splits[1:], n], pvalues, strict=True):
-        start = located[-1].split if located else 0
+    located: list[tuple[int, int, int]] = []
+    for split, end in zip(splits, [*splits[1:], n], strict=True):
+        start = located[-1][0] if located else 0
         part, k = values[start:end], split - start
-        heights = sorted((median(part[:k]), median(part[k:])))
-        drawn = part.clip(heights[0] - far, heights[1] + far)
+        levels = median(part[:k]), median(part[k:])
+        drawn = part.clip(min(levels) - far, max(levels) + far)
         low, high = places_of_step(drawn, k, rho, alpha)
-        best = place_of_step(part, low, high, part[:k], part[k:])
-        located.append(ChangePoint(start + best, start + low, start + high, pvalue))
+        best = place_of_step(part, low, high, *levels)
+        located.append((start + best, start + low, start + high))
     return located
 
 
-def place_of_step(x: FloatArray, low: int, high: int, before: FloatArray, after: FloatArray) -> int:
-    """The place from one to another with the least absolute deviations from the medians of two levels."""
+def place_of_step(x: FloatArray, low: int, high: int, before: float, after: float) -> int:
+    """The place from one to another with the least absolute deviations from two levels."""
     if low == high:
         return low
     if COMPILED is not None:
-        return int(COMPILED.place(x, low, high, median(before), median(after)))
-    one, two = (np.abs(x[low:high] - median(level)) for level in (before, after))
+        return int(COMPILED.place(x, low, high, before, after))
+    one, two = (np.abs(x[low:high] - level) for level in (before, after))
     costs = np.zeros(high - low + 1)
     one.cumsum(out=costs[1:])
     costs[:-1] += two[::-1].cumsum()[::-1]

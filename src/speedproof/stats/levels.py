@@ -120,9 +120,12 @@ def step_places(scores: FloatArray, most: int) -> IntArray:
     inside = np.arange(MARGIN, n - MARGIN + 1)
     if inside.size <= most:
         return np.tile(inside, (rows, 1))
-    best = _contrasts(scores)
-    places: IntArray = inside[np.sort(np.argpartition(-best, most, axis=1)[:, :most], axis=1)]
-    return places
+    if COMPILED is not None:
+        places: IntArray = np.empty((rows, most), dtype=np.int64)
+        COMPILED.places(np.ascontiguousarray(scores), n, MARGIN, places)
+        return places
+    largest = np.argsort(-_contrasts(scores), axis=1, kind="stable")[:, :most]
+    return np.asarray(inside[np.sort(largest, axis=1)])
 
 
 def _contrasts(scores: FloatArray) -> FloatArray:
@@ -130,9 +133,6 @@ def _contrasts(scores: FloatArray) -> FloatArray:
     rows, n = scores.shape
     inside = np.arange(MARGIN, n - MARGIN + 1)
     best = np.zeros((rows, inside.size))
-    if COMPILED is not None:
-        COMPILED.contrasts(np.ascontiguousarray(scores), n, MARGIN, best)
-        return best
     half = n // 2
     sums = np.zeros((rows, n + 1 + 2 * half))
     scores.cumsum(axis=1, out=sums[:, half + 1 : half + 1 + n])
@@ -282,10 +282,13 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     return int(possible[0]), int(possible[-1])
 
 
-def levels(x: ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
+def levels(
+    x: ArrayLike, *, most: int | None = None, enough: float = 0.0, ordered: FloatArray | None = None
+) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for steps between levels.
 
-    Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told.
+    Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told. The rows
+    may be known in order.
 
     S. Chakar, E. Lebarbier, C. Levy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean
     of an AR(1) process", Bernoulli 23(2), 2017; the criterion: Y.-C. Yao, "Estimating the number of change-points
@@ -296,7 +299,7 @@ def levels(x: ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Lev
     if n < LEAST or rows == 0:
         return Levels(np.zeros(rows), np.full((rows, 1), n), np.ones(rows))
     most = len(_LEAST_FOR) if most is None else most
-    scores = normal_scores(series)
+    scores = normal_scores(series, ordered)
     places = step_places(scores, _PLACES)
     if n < _LEAST_FOR[-1] or most == 1 or enough < _CHANCE:
         return _levels(n, *_statistic(scores, places, most))

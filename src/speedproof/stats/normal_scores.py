@@ -29,12 +29,15 @@ def _score_tables(n: int, many: int = 1) -> list[FloatArray]:
     return [np.concatenate([lower, -lower[-2::-1]]) for lower in np.split(scores, ends[:-1])]
 
 
-def normal_scores(x: FloatArray) -> FloatArray:
-    """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
+def normal_scores(x: FloatArray, ordered: FloatArray | None = None) -> FloatArray:
+    """Normal scores of the ranks along the last axis; equal values share the mean of theirs.
+
+    ``ordered`` are the same values in order, where those are known.
+    """
     if COMPILED is None:
         return _scores(x)
     rows, n = np.ascontiguousarray(x), x.shape[-1]
-    scores: FloatArray = np.sort(rows, axis=-1)
+    scores: FloatArray = np.sort(rows, axis=-1) if ordered is None else ordered.copy()
     COMPILED.scores(rows, n, _score_table(n), scores)
     return scores
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.lib.stride_tricks import sliding_window_view
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.scaling import NORMAL_DEVIATION
+from speedproof.stats.scaling import NORMAL_DEVIATION, middle
 from speedproof.stats.special import t_ppf
 
 _BESIDE = 3  # values on each side, of whose median outliers are told
@@ -45,7 +45,7 @@ def fitted_rise(x: FloatArray, alpha: float) -> Rise:
     (2, 5, 1.0, 4.0)
     """
     n = x.size
-    places = np.unique(np.linspace(0, n, min(n, _PLACES) + 1).astype(np.int64))
+    places = np.linspace(0, n, min(n, _PLACES) + 1).astype(np.int64)
     begins, ends = (each.ravel() for each in np.meshgrid(places, places))
     long = ends - begins >= 2
     begins, ends = begins[long], ends[long]
@@ -55,8 +55,8 @@ def fitted_rise(x: FloatArray, alpha: float) -> Rise:
     power = np.square(shapes).sum(axis=1)
 
     # Medians of neighbours leave a rise as it is.
-    calm = np.median(sliding_window_view(np.pad(x, _BESIDE, mode="edge"), 2 * _BESIDE + 1), axis=1)
-    far = 3.0 * NORMAL_DEVIATION * float(np.median(np.abs(x - calm)))
+    calm = middle(sliding_window_view(np.pad(x, _BESIDE, mode="edge"), 2 * _BESIDE + 1))
+    far = 3.0 * NORMAL_DEVIATION * float(middle(np.abs(x - calm)))
     drawn = calm + np.clip(x - calm, -far, far)
     heights = shapes @ (drawn - drawn.mean()) / power
     best = int((heights * heights * power).argmax())

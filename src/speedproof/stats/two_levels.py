@@ -19,13 +19,13 @@ from __future__ import annotations
 import json
 import math
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray, extension
-from speedproof.stats.scaling import usual
+from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import ndtr, ndtri
 
 COMPILED = extension("stats._levels")
@@ -53,22 +53,27 @@ def share(n: int) -> float:
     return min(1.0, max(0.15, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
-def two_levels(x: FloatArray) -> Levels:
-    """Test each of several series of equal length, shape (rows, n), for two levels that follow each other."""
+def two_levels(x: FloatArray, ordered: FloatArray | None = None) -> Levels:
+    """Test each of several series of equal length, shape (rows, n), for two levels that follow each other.
+
+    The rows may be known in order.
+    """
     rows, n = x.shape
     if n < LEAST:
         return Levels(np.zeros(rows), np.zeros((rows, _MOST), dtype=np.int64), np.ones(rows))
-    distance, splits, chance = separation(usual(x))
+    distance, splits, chance = separation(
+        *in_common_unit(x, np.sort(x, axis=1) if ordered is None else ordered)
+    )
     apart, pvalues = np.flatnonzero(distance > 0.0), np.ones(rows)
     pvalues[apart] = np.maximum(chance[apart], _tail(distance[apart], n))
     return Levels(distance, splits, pvalues)
 
 
-def separation(x: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Distance of the levels, 0 where they mix, splits, and the chance of them; a row a series."""
+def separation(x: FloatArray, ordered: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Distance of the levels, 0 where they mix, splits, and their chance; a row a series, and it in order."""
     rows, n = x.shape
-    values = x - x.mean(axis=1, keepdims=True)
-    ordered = np.sort(values, axis=1)
+    mean = x.mean(axis=1, keepdims=True)
+    values, ordered = x - mean, ordered - mean
     coarse = (2 * (1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)) < n).tolist()
     distance, chance = np.zeros(rows), np.ones(rows)
     splits, counts = np.zeros((rows, _MOST), dtype=np.int64), np.zeros((rows, 2), dtype=np.int64)
@@ -120,7 +125,7 @@ def _apart(x: FloatArray, ordered: FloatArray, splits: IntArray) -> tuple[float,
 @cache
 def null_table(name: str) -> dict[str, FloatArray]:
     """Sizes, levels, quantiles (sizes x levels) of a statistic where there is no step, by simulation."""
-    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     return {name: np.array(values, float) for name, values in json.loads(text).items()}
 
 
