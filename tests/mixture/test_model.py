@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, stats
+from scipy import integrate, stats
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.model import MixtureModel, Modes
