@@ -25,7 +25,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.units import LEAST_SESSIONS, blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
-from speedproof.stats.scaling import middle
+from speedproof.stats.scaling import median, middle
 from speedproof.stats.special import t_quantile
 
 _STOPPED, _ALONE = Trait.STOPPED_ON_RESULT, Trait.ONE_PROCESS
@@ -122,7 +122,7 @@ def _units_apart(pairs: Sequence[Pair]) -> float:
     powers = set[int]()
     for x, y in ((pair.reference, pair.candidate) for pair in pairs):
         written = (x.tool in NO_TOOL or y.tool in NO_TOOL) and Trait.RANDOM_ORDER not in x.traits
-        before, after = (float(middle(side.values)) if written else 0.0 for side in (x, y))
+        before, after = (median(side.values) if written else 0.0 for side in (x, y))
         ratio = after / before if before > 0.0 else 0.0
         power = log(ratio) / log(1000.0) if 0.0 < ratio < inf else 0.0
         powers.add(round(power) if abs(power - round(power)) < _UNIT_ALIKE else 0)
