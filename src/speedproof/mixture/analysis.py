@@ -155,7 +155,7 @@ def _modes(fitted: MixtureFit, modes: Modes, x: FloatArray) -> tuple[Mode, ...]:
     parts = np.split(x, np.searchsorted(x, shown.valleys, side="right"))
     return tuple(
         replace(mode, place=_place(fitted.model, mode.place, mode.share, part))
-        for mode, part in zip(_peaks(shown, x), parts, strict=True)
+        for mode, part in zip(_peaks(shown, x), parts, strict=False)  # of no mode there is one part
     )
 
 
