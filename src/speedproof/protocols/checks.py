@@ -223,7 +223,7 @@ def in_order(
     measured: Sequence[Sample], used: Sequence[Sample]
 ) -> list[tuple[list[int], FloatArray, FloatArray]]:
     """Of the samples that are long enough and whose order is known places, values and ranks, some at a time."""
-    found = []
+    groups = []
     for members in batches(
         (row.n,) if row.n >= _FEW_FOR_ORDER and _has_order(sample) else None
         for sample, row in zip(measured, used, strict=True)
@@ -234,8 +234,8 @@ def in_order(
             ordered.flags.writeable = False
             for i, row in zip(members, ordered, strict=True):
                 used[i].__dict__["ascending"] = row
-        found.append((members, values, ranks))
-    return found
+        groups.append((members, values, ranks))
+    return groups
 
 
 def order_tests(
