@@ -191,7 +191,9 @@ def gate(
     cases = _cases(pairs, demands, rules, floor, done, brief=brief)
     # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
-    unprovable = [_faults(c) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)]
+    unprovable = [
+        (c.checks and _faults(c)) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)
+    ]
     rows = _rows(cases, rules, unprovable, CLAIMED if not brief else ())
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
