@@ -392,7 +392,8 @@ def _rows(
     runs, rows = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True)), []
     for i, (nothing, withheld, required, contradicted, outcome, needed) in enumerate(judged):
         case, average, margin = cases[i], cases[i].other_way, cases[i].demand.margin
-        comparison, changes = case.comparison, dict[str, object](needed=runs.get(i, needed))
+        comparison, more = case.comparison, runs.get(i, needed)
+        changes: dict[str, object] = {} if more is comparison.needed else {"needed": more}
         if case.in_mean is not None and case.average is not None:
             if contradicted.proven and fails_by_mean[i]:
                 comparison, average = case.in_mean, None
@@ -403,7 +404,7 @@ def _rows(
                 changes["slow_runs"] = case.in_mean.slow_runs
         if nothing:
             changes["verdict"] = Verdict.UNDECIDED
-        if any(getattr(comparison, name) is not value for name, value in changes.items()):
+        if changes:
             comparison = replace(comparison, **changes)
         claims = tuple(
             [claim(n, margin, case.p(n), q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
