@@ -59,8 +59,7 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
         if y.span[1] <= x.span[0]:
             return Order.Y_FIRST
         return Order.MIXED
-    in_turn = Trait.IN_TURN in x.traits & y.traits and Trait.SORTED not in x.traits | y.traits
-    if same_sitting and in_turn:
+    if same_sitting and Trait.IN_TURN in x.traits & y.traits and Trait.SORTED not in x.traits | y.traits:
         return Order.X_FIRST if x.position < y.position else Order.Y_FIRST
     if x.tool in NO_TOOL or y.tool in NO_TOOL:
         return Order.UNKNOWN

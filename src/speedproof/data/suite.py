@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked
@@ -39,7 +40,7 @@ from speedproof.data.record import (
     source_of,
     why_left_out,
 )
-from speedproof.data.sample import Alike, Sample, like
+from speedproof.data.sample import Alike, Sample
 from speedproof.data.table import Item, RecordTable, each_record, fit
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
@@ -87,8 +88,10 @@ class _OfTables(Mapping[_Place, Sample]):
             known, values = table.known[row], table.values[row]
             kind = id(known), place[1], table.tool
             if (one := self._alike.get(kind)) is not None:
-                source = source_of(known.path, table.where(row))
-                sample = like(one, values, source=source, position=table.first + row)
+                sample = copy(one)  # with values that are known to be fit, and read-only
+                force_setattr(sample, "values", values)
+                force_setattr(sample, "source", source_of(known.path, table.where(row)))
+                force_setattr(sample, "position", table.first + row)
             else:
                 sample = pool([table.record(row)], place[1])
                 if known.processes is known.blocks is None:

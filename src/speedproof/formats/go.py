@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray, IntArray, extension, from_zero, numbered
+from speedproof.arrays import FloatArray, IntArray, NDArray, extension, from_zero, numbered
 from speedproof.data.record import Key, Record, Skipped
 from speedproof.data.sample import Trait, written_in
 from speedproof.data.table import RecordTable
@@ -78,26 +78,25 @@ class _Content(Struct):
         """Take the values of columns, as the kernel gives them."""
         self.flush()
         _, _, first, sizes = np.frombuffer(columns, np.intp).reshape(-1, 4).T
-        keys, lines = zip(names, units, repeat(self.number), strict=False), (first + before + 1).tolist()
-        self._extend([*map(self.rows.number, keys, lines)], np.frombuffer(values), units, sizes)
+        keys = zip(names, units, repeat(self.number), strict=False)
+        self._extend(self.rows.numbers(keys, first + before + 1), np.frombuffer(values), units, sizes)
 
     def flush(self) -> None:
         """Take the values that wait."""
         groups, values, units = self.waiting
         if values:
-            self._extend(groups, np.array(values), units, 1)
+            self._extend(np.array(groups, np.int32), np.array(values), units, 1)
             self.waiting = [], [], []
 
     def _extend(
-        self, groups: list[int], values: FloatArray, written: list[str], sizes: IntArray | int
+        self, groups: NDArray[np.int32], values: FloatArray, written: list[str], sizes: IntArray | int
     ) -> None:
         codes, units = numbered(written)
         of = np.repeat(codes, sizes)
         for i, one in enumerate(map(_unit, units)):
             if one.factor != 1.0:
                 values[of == i] = one.to_base(values[of == i])
-        of_group = np.repeat(np.array(groups, np.int32), sizes)
-        self.rows.extend(of_group, values, np.broadcast_to(self.invocation, values.shape))
+        self.rows.extend(np.repeat(groups, sizes), values, np.broadcast_to(self.invocation, values.shape))
         self.measured = True
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
@@ -262,12 +261,13 @@ def _parts(full: str) -> tuple[str, str]:
 
 def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
     """Of package and full name the benchmark's name and, where it is taken off, the suffix -N."""
-    parts = {}
+    parts = {one: _parts(one[1]) for one in given}
+    if len({bare for bare, _ in parts.values()}) == len(parts):
+        return parts
     suffixes: dict[tuple[str, str], str] = {}  # of the first of each name
     packages: dict[str, str] = {}
     several = set[tuple[str, str] | str]()  # names with several suffixes, and in several packages
-    for package, full in given:
-        bare, procs = parts[package, full] = _parts(full)
+    for (package, _), (bare, procs) in parts.items():
         if suffixes.setdefault((package, bare), procs) != procs:
             several.add((package, bare))
         if packages.setdefault(bare, package) != package:

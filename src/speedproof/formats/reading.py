@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import weakref
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import count, islice
 from typing import IO, Any
 
 import msgspec
 import numpy as np
 
-from speedproof.arrays import FloatArray, IntArray
+from speedproof.arrays import FloatArray, IntArray, NDArray
 from speedproof.data.names import plural as plural
 from speedproof.data.record import Record, Skipped
 from speedproof.data.units import IN_BRACKETS, QUANTITIES, Unit, known_unit, parse_unit, split_unit
@@ -80,7 +81,8 @@ class Gathered:
     """
 
     def __init__(self, *kinds: str) -> None:
-        self.keys: dict[Any, int] = {}
+        # Every key with its number, a new one with the next
+        self.keys: defaultdict[Any, int] = defaultdict(count().__next__)
         self.places = array("q")  # where each key was seen first
         self.groups = array("i")
         self.columns: tuple[array[Any], ...] = tuple(array(kind) for kind in kinds)
@@ -93,10 +95,18 @@ class Gathered:
 
     def number(self, key: Hashable, place: int) -> int:
         """The number of the group with that key, which may be new at this place."""
-        number = self.keys.setdefault(key, len(self.places))
+        number = self.keys[key]
         if number == len(self.places):
             self.places.append(place)
         return number
+
+    def numbers(self, keys: Iterable[Hashable], places: IntArray) -> NDArray[np.int32]:
+        """The same of many."""
+        numbers = np.fromiter(map(self.keys.__getitem__, keys), np.int32)
+        if len(self.keys) > (known := len(self.places)):
+            new = np.flatnonzero(numbers >= known)
+            self.places.extend(places[new[np.unique(numbers[new], return_index=True)[1]]].tolist())
+        return numbers
 
     def extend(self, groups: int | Column, *columns: Column) -> None:
         """Take rows, of one group or each of its own."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import compress
 from math import exp, inf, log, nan, sqrt
 from typing import Literal
 
@@ -63,7 +64,7 @@ def caveats_of(
     result, with its file. The first three need not be said where a noise floor counts the sessions in.
     """
     by_order: dict[Order, list[str]] = {}
-    single: dict[tuple[str, ...], list[str]] = {}
+    single: dict[tuple[bool, bool], list[str]] = {}
     few_sessions: list[str] = []
     twice: list[str] = []
     stopped: dict[str, set[str]] = {}
@@ -88,8 +89,7 @@ def caveats_of(
             stopped[name] = {re.sub(_LINE, "", side.source) for side in sides}
         of_one = _one_process(x), _one_process(y)
         if any(of_one):
-            alone = tuple(version for version, one in zip(versions, of_one, strict=True) if one)
-            single.setdefault(alone, []).append(name)
+            single.setdefault(of_one, []).append(name)
 
     def where(names: list[str]) -> tuple[str, ...]:
         return () if len(names) == len(pairs) else tuple(names)
@@ -113,7 +113,10 @@ def caveats_of(
         notes.append(
             Note(Assumption.PLANNED_SIZE, "FILE" if others else file, versions, where(list(stopped)))
         )
-    notes += [Note(Assumption.SEVERAL_PROCESSES, "", who, where(names)) for who, names in single.items()]
+    notes += [
+        Note(Assumption.SEVERAL_PROCESSES, "", tuple(compress(versions, of_one)), where(names))
+        for of_one, names in single.items()
+    ]
     return tuple(notes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ class Outcome(StrEnum):
         return {"pass": 0, "fail": 1, "undecided": 3}[self]
 
 
-class Demand(Struct, frozen=True):
+class Demand(Struct, frozen=True, dict=True):
     """What one benchmark must prove."""
 
     policy: Policy = Policy.NO_REGRESSION  # the kind of proof
@@ -62,20 +62,20 @@ class Demand(Struct, frozen=True):
             if one.matches(benchmark):
                 policy, margin = one.policy or policy, one.margin or margin
                 ignored = ignored if one.ignore is None else one.ignore
-        alike = (policy, margin) == (self.policy, self.margin)
+        alike = policy is self.policy and margin == self.margin
         return None if ignored else self if alike else Demand(policy, margin)
 
-    @property
+    @cached_property
     def asks(self) -> str:
         """The claim that meets the policy: a key of :data:`EVIDENCE`."""
         return ASKS[self.policy][0]
 
-    @property
+    @cached_property
     def denies(self) -> str:
         """The claim that contradicts it."""
         return ASKS[self.policy][1]
 
-    @property
+    @cached_property
     def edges(self) -> tuple[float, ...]:
         """Where the speedups end that it asks for."""
         if self.policy is Policy.PROVEN_IMPROVEMENT:

@@ -191,7 +191,9 @@ def gate(
     cases = _cases(pairs, demands, rules, floor, done, brief=brief)
     # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
-    unprovable = [_faults(c) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)]
+    unprovable = [
+        (c.checks and _faults(c)) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)
+    ]
     rows = _rows(cases, rules, unprovable, CLAIMED if not brief else ())
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
@@ -390,7 +392,8 @@ def _rows(
     runs, rows = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True)), []
     for i, (nothing, withheld, required, contradicted, outcome, needed) in enumerate(judged):
         case, average, margin = cases[i], cases[i].other_way, cases[i].demand.margin
-        comparison, changes = case.comparison, dict[str, object](needed=runs.get(i, needed))
+        comparison, more = case.comparison, runs.get(i, needed)
+        changes: dict[str, object] = {} if more is comparison.needed else {"needed": more}
         if case.in_mean is not None and case.average is not None:
             if contradicted.proven and fails_by_mean[i]:
                 comparison, average = case.in_mean, None
@@ -401,7 +404,7 @@ def _rows(
                 changes["slow_runs"] = case.in_mean.slow_runs
         if nothing:
             changes["verdict"] = Verdict.UNDECIDED
-        if any(getattr(comparison, name) is not value for name, value in changes.items()):
+        if changes:
             comparison = replace(comparison, **changes)
         claims = tuple(
             [claim(n, margin, case.p(n), q[i], alpha, withheld=nothing) for n, q in adjusted.items()]

@@ -152,13 +152,14 @@ def compare_suite(
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
-        overall=_overall(prepared),
+        overall=() if brief else _overall(prepared),
         accelerated=accelerated_by(faster, len(pairs), alpha),
         geometric_means=geometric_means(heads, pairs, alpha, rules.floor) if several else None,
         controlled=tuple(
             control_verdicts(found, alpha, method=method, margin=rules.margin)
             for found in (asked.values() if several else ())
             for method in ADJUSTMENTS
+            if method == "holm" or not brief
         ),
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),

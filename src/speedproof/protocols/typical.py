@@ -130,7 +130,8 @@ def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tu
         ranks = (stacked([r[0] for r in known]), stacked([r[1] for r in known])) if all_known else None
         factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
         walks[serial] = walk_inflation(slow[serial], fast[serial], ranks)
-        walks[[order_of_measuring(side.x, side.y) is Order.MIXED for side in sides]] = 1.0
+        doubted = np.flatnonzero(walks > 1.0).tolist()
+        walks[[i for i in doubted if order_of_measuring(sides[i].x, sides[i].y) is Order.MIXED]] = 1.0
     return np.maximum(factors, walks), np.asarray(walks > factors)
 
 
@@ -208,7 +209,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         needed,
         test=[test_name] * len(sides),
         checks=[
-            (*(check for check in side.known if check.kind not in ADJUSTED), *order.get(i, ()))
+            (*[check for check in side.known if check.kind not in ADJUSTED], *order.get(i, ()))
             for i, side in enumerate(sides)
         ],
         chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],

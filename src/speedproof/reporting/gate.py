@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
@@ -78,7 +78,7 @@ class _Line:
         """A claim in words; of a margin that all rows have, or its own."""
         return _SAYS[claim].format(**self.words | ({"margin": margin} if margin else {}))
 
-    @property
+    @cached_property
     def limit(self) -> str:
         """What the benchmark is held to."""
         if self.row.demand.policy is Policy.PROVEN_IMPROVEMENT:
