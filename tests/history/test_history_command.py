@@ -250,6 +250,44 @@ def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.M
         assert run(tmp_path, "watch")[0] == shown
 
 
+def test_what_was_measured_again_outlasts_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision that is taken back is one of a person: the alarm stays confirmed, or refuted."""
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+    ends = [commit.sha for commit in alarm.compared]
+    for times, state in ((10.0, 49.0), None), ((10.0, 9.9), "refuted"):
+        assert history.confirm(alarm, again(tmp_path, "nap", ends, times), machine="ant") is (state is None)
+        for said in ((), ("note", "HEAD", "hm"), ("bless", "HEAD"), ("bless", "HEAD", "--benchmark", "nap")):
+            back = said and ("reopen", "HEAD")
+            assert all(run(tmp_path, *words)[0] == 0 for words in (said, back) if words)
+            found = [one for one in history.alarms().alarms if one.bad.sha == ends[1]]
+            told = [(one.confirmed, one.decision and one.decision.state) for one in found]
+            assert told == [(state is None, state)]
+            assert run(tmp_path, "watch")[0] == (state is None)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_session_that_confirmed_falls_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: int
+) -> None:
+    """It was slow throughout, and one of its commits is noise: nothing of the other tells of that day alone."""
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+    ends = [commit.sha for commit in alarm.compared]
+    assert history.confirm(alarm, again(tmp_path, "nap", ends, (13.0, 65.0)), machine="ant") is True
+    whole = [track.level.tolist() for track in history.changes().tracks]
+    assert run(tmp_path, "invalid", ends[end])[0] == 0
+    first = [*alarm.track.level]
+    del first[alarm.places[0] - 1 + end]
+    (track,) = history.changes().tracks
+    assert track.level.tolist() == first
+    assert run(tmp_path, "watch")[0] == 0 or end == 0
+    assert end == 0 or history.alarms().alarms == ()
+    assert run(tmp_path, "reopen", ends[end])[0] == 0
+    assert [track.level.tolist() for track in history.changes().tracks] == whole
+    assert [one.bad.sha for one in history.alarms().confirmed] == [ends[1]]
+
+
 @pytest.mark.parametrize("times", [(10.0, 10.0), (0.0, 0.0), (0.0, 10.0)])
 def test_measuring_again_refutes_a_speedup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: tuple[float, float]

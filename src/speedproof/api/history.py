@@ -568,7 +568,7 @@ class History:
 
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
-        back all that was said before. What is said of one benchmark is also of its change where that may be at
+        back all that people said before. What is said of one benchmark is also of its change where that may be at
         the commit: of a drift, whose commit moves as more is measured, at any of its commits. What is said of no
         benchmark settles no drift.
         """

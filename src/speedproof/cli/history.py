@@ -595,7 +595,7 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(
     state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
 ) -> int:
-    from speedproof.api.history_files import short_name, standing
+    from speedproof.api.history_files import REMEASURED, short_name, standing
 
     reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
@@ -624,7 +624,11 @@ def _decide(
                 later = f"; one that is shown later will be {state}"
                 if state == "reopened":
                     names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
-                    taken_back = any(standing(before, one, lambda it: it.commit == sha) for one in names)
+                    taken_back = any(
+                        one.state not in REMEASURED
+                        for name in names
+                        for one in standing(before, name, lambda it: it.commit == sha)
+                    )
                     later = "" if taken_back else ", and nothing was said of it"
                 console.say(f"No change of {metrics} is shown there now{later}.")
     return 0
