@@ -81,8 +81,9 @@ def standing(
 ) -> list[Triage]:
     """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back.
 
-    What was ``measured`` again (:func:`remeasured`; of older stores nobody knows) is said anew each time, and falls
-    with the measurements of its commit, not with a decision. Where a drift is found is no commit's doing: what settles a commit's changes settles none that passes there.
+    What was ``measured`` again (:func:`remeasured`; of older stores nobody knows) is said anew each time, and
+    falls with what was measured of its commit, not with a decision.
+    Where a drift is found is no commit's doing: what settles a commit's changes settles none that passes there.
     """
     said: list[Triage] = []
     left_out: dict[
