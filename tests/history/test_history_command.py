@@ -175,6 +175,31 @@ def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch
     assert "building" not in err
 
 
+def test_the_newest_commits_are_named(tmp_path: Path) -> None:
+    """By git where it knows them, of one second, too, and whatever was added last; else by date."""
+    shas = committed(tmp_path, [""] * 6)
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    for i, sha in enumerate(sorted(shas)):
+        (tmp_path / "r.csv").write_text(f"benchmark,ms\nparse,{i + 1}\n")
+        history.add(tmp_path / "r.csv", commit=sha)
+    newest = ", ".join(sha[:9] for sha in shas[:1:-1])
+    for repository in (tmp_path, "/"):
+        code, _, err = run(tmp_path, "bless", "deadbeef", repository=repository)
+        assert (code, f"no commit deadbeef; newest: {newest}" in err) == (2, True), err
+    with history.store.transaction() as connection:
+        connection.rows('UPDATE "commit" SET date = ?', "2026-01-01T00:00:00+00:00")
+    assert f"newest: {newest}" in run(tmp_path, "bless", "deadbeef")[2]
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "pars"), ("--benchmark", "p*se"), ("watch", "--benchmark", "pars")]
+)
+def test_the_benchmark_that_a_part_of_a_name_means_is_told(repository: Path, words: tuple[str, ...]) -> None:
+    """It may be another than the one that was meant."""
+    assert run(repository, *words)[2] == f"speedproof: {words[-1]}: parse is shown\n"
+    assert run(repository, *words[:-1], "parse")[2] == ""
+
+
 @pytest.mark.parametrize("later", [0, 1])
 def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path, later: int) -> None:
     """Nobody knows which of three benchmarks a command measures, unless the others' are beside the commit."""
