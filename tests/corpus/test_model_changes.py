@@ -111,6 +111,34 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
         )
 
 
+def test_an_order_that_nothing_tells_is_told(tmp_path: Path, put: Put) -> None:
+    """Where files tell no time the step is lost in their order, unless git has the commits."""
+    subprocess.run(["git", "init", "-q", "-b", "main", str(tmp_path)], check=True)
+    head = "commit refs/heads/main\ncommitter n <e@x> {} +0000\ndata 1\nm\n"
+    text = "".join(head.format(1_700_000_000 + v) for v in range(80))
+    subprocess.run(["git", "-C", str(tmp_path), "fast-import", "--quiet"], input=text, text=True, check=True)
+    listed = ["git", "-C", str(tmp_path), "rev-list", "--reverse", "main"]
+    shas = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+    for timed in (True, False):
+        found = [
+            (name, replace(one, records=tuple(
+                replace(r, version=shas[v], span=r.span if timed else None) for r in one.records
+            )))
+            for v, (name, one) in enumerate(stepped(80, at=50, by=1.05))
+        ]  # fmt: skip
+        corpus = sp.Corpus(
+            put(sorted(found, key=lambda part: str(part[1].records[0].version)), tmp_path / f"{timed}")
+        )
+        for repository in (None, str(tmp_path)):
+            result = corpus.changes(
+                workers=1, repository=repository, out=tmp_path / f"{timed}{repository is None}"
+            )
+            lost = not timed and repository is None
+            assert [c.version for c in result.changes.changes if not lost] == [shas[50]] * (not lost)
+            assert ("--repository DIR" in str(result)) == lost
+            assert result.changes.order == ("git" if repository else "files" if lost else "time")
+
+
 def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path, put: Put) -> None:
     """In 80 columns, commits by nine digits; a repository that knows none of the versions is refused."""
     result = sp.Corpus(put(stepped(80, at=50, by=1.01), tmp_path / "c")).changes(workers=1)

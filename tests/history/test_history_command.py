@@ -175,6 +175,31 @@ def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch
     assert "building" not in err
 
 
+def test_the_newest_commits_are_named(tmp_path: Path) -> None:
+    """By git where it knows them, of one second, too, and whatever was added last; else by date."""
+    shas = committed(tmp_path, [""] * 6)
+    history = sp.History(tmp_path / "s.db", tmp_path)
+    for i, sha in enumerate(sorted(shas)):
+        (tmp_path / "r.csv").write_text(f"benchmark,ms\nparse,{i + 1}\n")
+        history.add(tmp_path / "r.csv", commit=sha)
+    newest = ", ".join(sha[:9] for sha in shas[:1:-1])
+    for repository in (tmp_path, "/"):
+        code, _, err = run(tmp_path, "bless", "deadbeef", repository=repository)
+        assert (code, f"no commit deadbeef; newest: {newest}" in err) == (2, True), err
+    with history.store.transaction() as connection:
+        connection.rows('UPDATE "commit" SET date = ?', "2026-01-01T00:00:00+00:00")
+    assert f"newest: {newest}" in run(tmp_path, "bless", "deadbeef")[2]
+
+
+@pytest.mark.parametrize(
+    "words", [("show", "pars"), ("--benchmark", "p*se"), ("watch", "--benchmark", "pars")]
+)
+def test_the_benchmark_that_a_part_of_a_name_means_is_told(repository: Path, words: tuple[str, ...]) -> None:
+    """It may be another than the one that was meant."""
+    assert run(repository, *words)[2] == f"speedproof: {words[-1]}: parse is shown\n"
+    assert run(repository, *words[:-1], "parse")[2] == ""
+
+
 @pytest.mark.parametrize("later", [0, 1])
 def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path, later: int) -> None:
     """Nobody knows which of three benchmarks a command measures, unless the others' are beside the commit."""
@@ -248,6 +273,44 @@ def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.M
         refuted = [not one.confirmed and one.decision and one.decision.state == "refuted" for one in of_it]
         assert all(refuted) or shown
         assert run(tmp_path, "watch")[0] == shown
+
+
+def test_what_was_measured_again_outlasts_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision that is taken back is one of a person: the alarm stays confirmed, or refuted."""
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+    ends = [commit.sha for commit in alarm.compared]
+    for times, state in ((10.0, 49.0), None), ((10.0, 9.9), "refuted"):
+        assert history.confirm(alarm, again(tmp_path, "nap", ends, times), machine="ant") is (state is None)
+        for said in ((), ("note", "HEAD", "hm"), ("bless", "HEAD"), ("bless", "HEAD", "--benchmark", "nap")):
+            back = said and ("reopen", "HEAD")
+            assert all(run(tmp_path, *words)[0] == 0 for words in (said, back) if words)
+            found = [one for one in history.alarms().alarms if one.bad.sha == ends[1]]
+            told = [(one.confirmed, one.decision and one.decision.state) for one in found]
+            assert told == [(state is None, state)]
+            assert run(tmp_path, "watch")[0] == (state is None)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_session_that_confirmed_falls_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: int
+) -> None:
+    """It was slow throughout, and one of its commits is noise: nothing of the other tells of that day alone."""
+    history = suspected(tmp_path, monkeypatch, "time")
+    (alarm,) = history.alarms().alarms
+    ends = [commit.sha for commit in alarm.compared]
+    assert history.confirm(alarm, again(tmp_path, "nap", ends, (13.0, 65.0)), machine="ant") is True
+    whole = [track.level.tolist() for track in history.changes().tracks]
+    assert run(tmp_path, "invalid", ends[end])[0] == 0
+    first = [*alarm.track.level]
+    del first[alarm.places[0] - 1 + end]
+    (track,) = history.changes().tracks
+    assert track.level.tolist() == first
+    assert run(tmp_path, "watch")[0] == 0 or end == 0
+    assert end == 0 or history.alarms().alarms == ()
+    assert run(tmp_path, "reopen", ends[end])[0] == 0
+    assert [track.level.tolist() for track in history.changes().tracks] == whole
+    assert [one.bad.sha for one in history.alarms().confirmed] == [ends[1]]
 
 
 @pytest.mark.parametrize("times", [(10.0, 10.0), (0.0, 0.0), (0.0, 10.0)])

@@ -350,10 +350,13 @@ class History:
         series, measured = measured_in(self.store, ALL, None)
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
 
+    def benchmark_meant(self, name: str | None) -> str | None:
+        """The stored benchmark that a name, a pattern or a part of a name means."""
+        return benchmark_meant(name, self.store.all_series(), self.store.where)
+
     def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
         """The metrics that decide where none is named, and the others; of all benchmarks or one."""
-        every = self.store.all_series()
-        benchmark = benchmark_meant(benchmark, every, self.store.where)
+        every, benchmark = self.store.all_series(), self.benchmark_meant(benchmark)
         series = [s for s in every if benchmark in (None, s.key.benchmark)]
         shown = list(dict.fromkeys(s.key.metric for s in deciding(series).values()))
         return shown, list(dict.fromkeys(s.key.metric for s in series if s.key.metric not in shown))
@@ -568,11 +571,11 @@ class History:
 
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
-        back all that was said before. What is said of one benchmark is also of its change where that may be at
+        back all that people said before. What is said of one benchmark is also of its change where that may be at
         the commit: of a drift, whose commit moves as more is measured, at any of its commits. What is said of no
         benchmark settles no drift.
         """
-        name = benchmark_meant(benchmark or None, self.store.all_series(), self.store.where) or ""
+        name = self.benchmark_meant(benchmark or None) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)
 
     def forget(self, commit: str, *, machine: str | None = None) -> int:
@@ -582,8 +585,8 @@ class History:
     @checked()
     def find(self, commit: str) -> str:
         """The full name of a stored commit, from a revision or the beginning of its name."""
-        newest = sorted(self.store.commits(), key=lambda known: known.date, reverse=True)
-        names = [known.sha for known in newest]
+        known = self.store.commits()
+        names = [one.sha for one in known]
         if commit in names:
             return commit
         try:
@@ -592,7 +595,10 @@ class History:
             sha = commit
         near = [name for name in names if name == sha or name.startswith(commit) or sha.startswith(name)]
         if len(near) != 1:
-            some = enumerate_names(map(short_name, near or names), 4)
+            place = {sha: i for i, sha in enumerate(first_parent_order("HEAD", self.repository))}
+            added = sorted(enumerate(known), key=lambda one: (place.get(one[1].sha, -1), one[1].date, one[0]))
+            newest = [one.sha for _, one in reversed(added)]
+            some = enumerate_names(map(short_name, near or newest), 4)
             there = f": {some}" if near else f"; newest: {some}" if some else ", nor any other"
             raise UsageError(
                 f"{self.store.where}: holds {'several commits' if near else 'no commit'} {commit}{there}"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
+from speedproof.arrays import BoolArray
 from speedproof.data.names import enumerate_names, nearest_of, wanted
 from speedproof.data.record import Skipped, why_left_out
 from speedproof.data.session_file import SessionLine, decode_lines
@@ -26,6 +27,7 @@ from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, alike, commit_named, ordered, resolve, resolve_label, spelt
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
+from speedproof.history.rows import REMEASURED as REMEASURED
 from speedproof.history.rows import Added, Measurements, StoredSeries
 from speedproof.history.rows import QueriedSample as QueriedSample
 from speedproof.history.rows import standing as standing
@@ -426,8 +428,28 @@ def measured_in(
             same = [d for d in decisions if d.commit == noise.commit]
             of = [number for number, s in series.items() if noise in standing(same, s.key.benchmark, bool)]
             out = (measured.commit == numbers.get(noise.commit, -1)) & np.isin(measured.series, of)
-            measured = measured.where(~out | np.isin(measured.session, store.sessions_after(noise.at)))
+            out &= ~np.isin(measured.session, store.sessions_after(noise.at))
+            measured = measured.where(~(out | _left_alone(measured, out)))
     return series, measured
+
+
+def _left_alone(measured: Measurements, out: BoolArray) -> BoolArray:
+    """Where sessions are left with one commit, which others measured before: it was there for those left out."""
+    rows = np.zeros(len(measured), np.bool_)
+    sitting = measured.series * (measured.session.max(initial=0) + np.int64(1)) + measured.session
+    beside = np.flatnonzero(np.isin(sitting, sitting[out]) & ~out & ~measured.anchor)
+    left = np.unique(np.stack([sitting[beside], measured.commit[beside]]), axis=1)[0]
+    several = left[1:][left[1:] == left[:-1]]
+    alone = beside[~np.isin(sitting[beside], several)]
+    if alone.size:
+        of = measured.series * np.int64(len(measured.commits)) + measured.commit
+        of = of * (measured.machine.max() + np.int64(1)) + measured.machine
+        same = np.flatnonzero(np.isin(of, of[alone]))
+        names, which = np.unique(of[same], return_inverse=True)
+        first = np.full(names.size, np.iinfo(np.int64).max)
+        np.minimum.at(first, which, measured.session[same])
+        rows[alone] = measured.session[alone] > first[np.searchsorted(names, of[alone])]
+    return rows
 
 
 def user() -> str:

@@ -234,7 +234,7 @@ def _watch(asked: WatchOptions, console: Console) -> int:
     history = asked.history
     result = history.alarms(**handed(sp.History.alarms, asked, asked.shared))
     _remark_branch(result.followed, console)
-    _remark_metrics(history, asked.shared.metric, asked.shared.benchmark, console)
+    _remark_chosen(history, asked.shared.metric, asked.shared.benchmark, console)
     sheets = partial(result.reports, everything=asked.shared.all)
     console.answer(result.to_json, sheets, json=asked.shared.json)
     if asked.on_alarm is not None and (news := result.news(history.store.announced(asked.on_alarm))):
@@ -456,10 +456,13 @@ def _remark_branch(followed: "Followed", console: Console) -> None:
         console.remark("; ".join(said))
 
 
-def _remark_metrics(
+def _remark_chosen(
     history: "sp.History", metric: str | None, benchmark: str | None, console: Console
 ) -> None:
-    """Which metrics decide unless one is asked for, where there are others."""
+    """The benchmark that a part of its name meant; metrics that decide unless one is asked for, beside others."""
+    meant = history.benchmark_meant(benchmark)
+    if meant != benchmark:
+        console.remark(f"{benchmark}: {meant} is shown")
     if metric is not None:
         return
     shown, others = history.metrics(benchmark)
@@ -529,7 +532,7 @@ def _answer(
             f"{', '.join(followed)} is followed; others with --branch: {enumerate_names(others, 3)}"
         )
     _remark_branch(result.followed, console)
-    _remark_metrics(history, shared.metric, benchmark, console)
+    _remark_chosen(history, shared.metric, benchmark, console)
     console.answer(result.to_json, lambda: [report(result)], json=shared.json)
     stands = any(result.slower(c) and result.state(c) == "stands" for c in result.changes)
     return FAILED if shared.fail_on_change and stands else 0
@@ -595,7 +598,7 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(
     state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
 ) -> int:
-    from speedproof.api.history_files import short_name, standing
+    from speedproof.api.history_files import REMEASURED, short_name, standing
 
     reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
@@ -624,7 +627,11 @@ def _decide(
                 later = f"; one that is shown later will be {state}"
                 if state == "reopened":
                     names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
-                    taken_back = any(standing(before, one, lambda it: it.commit == sha) for one in names)
+                    taken_back = any(
+                        one.state not in REMEASURED
+                        for name in names
+                        for one in standing(before, name, lambda it: it.commit == sha)
+                    )
                     later = "" if taken_back else ", and nothing was said of it"
                 console.say(f"No change of {metrics} is shown there now{later}.")
     return 0

@@ -62,6 +62,7 @@ class CorpusChanges(Struct, frozen=True):
     series: int
     longest: int  # versions of the longest series
     changes: tuple[CorpusChange, ...]  # the latest first, then the largest
+    order: str  # of the versions: that of git, of time, or of the files, which tell no time
     # Parts of the corpus, and why some have no answer
     parts: int
     failures: tuple[str, ...]
@@ -113,7 +114,7 @@ def changes(
     """
     answers = answered(corpus, "changes", asked, reduce_part, how)
     with answers.table(_columns()) as connection:
-        order = _order(connection, opened(corpus)[1].versions, repository)
+        order, by = _order(connection, opened(corpus)[1].versions, repository)
         table = connection.sql("FROM answers ORDER BY benchmark, machine, unit").to_arrow_table()
     series = _series(table.to_pylist(), order)
     tracks = [track for track, *_ in series]
@@ -140,24 +141,25 @@ def changes(
                 map(shown, changes), key=lambda c: (-place[c.version], -abs(np.log(c.factor)), c.benchmark)
             )
         ),
+        order=by,
         parts=answers.parts,
         failures=answers.failures,
     )
 
 
-def _order(connection: Any, versions: dict[str, int], repository: str | None) -> list[Commit]:
-    """Versions in the order of git's first parents, else of their measuring, else of their appearance."""
+def _order(connection: Any, versions: dict[str, int], repository: str | None) -> tuple[list[Commit], str]:
+    """Versions in the order of git's first parents, else of their measuring, else of their appearance; which."""
     began = dict(fetched(connection, "SELECT version, min(began) FROM answers GROUP BY version"))
     if repository is not None:
         line = first_parent_order("HEAD", repository)
         commits = ordered([Commit(version) for version in began], folder=repository, line=line)
         if len(commits) < 2 or commits[0].sha not in line:
             raise UsageError(f"{repository}: its branch has none of the versions as commits")
-        return commits
+        return commits, "git"
     names = [version for version in versions if version in began]
-    if all(began[name] is not None for name in names):
+    if timed := all(began[name] is not None for name in names):
         names.sort(key=lambda name: began[name])
-    return [Commit(name) for name in names]
+    return [Commit(name) for name in names], "time" if timed else "files"
 
 
 def _series(rows: Sequence[dict[str, Any]], order: Sequence[Commit]) -> list[tuple[Track, str, bool]]:

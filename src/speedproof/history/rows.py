@@ -67,7 +67,8 @@ def remeasured(metric: str, basis: str) -> str:
     return f"{metric} on {basis}"
 
 
-_REMEASURED = frozenset({"confirmed", "refuted"})
+REMEASURED = frozenset({"confirmed", "refuted"})
+"""What measuring again decides."""
 
 
 def standing(
@@ -80,18 +81,31 @@ def standing(
 ) -> list[Triage]:
     """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back.
 
-    What was ``measured`` again (:func:`remeasured`; of older stores nobody knows) is said anew each time.
+    What was ``measured`` again (:func:`remeasured`; of older stores nobody knows) is said anew each time, and
+    falls with what was measured of its commit, not with a decision.
     Where a drift is found is no commit's doing: what settles a commit's changes settles none that passes there.
     """
     said: list[Triage] = []
+    left_out: dict[
+        str, list[Triage]
+    ] = {}  # what was measured again of commits whose measurements are left out
     for one in decisions:
-        again = one.state in _REMEASURED
+        again = one.state in REMEASURED
         if one.benchmark not in ("", benchmark) or (again and one.reason not in ("", measured)):
             continue
         if one.state == "reopened":
-            said = [] if concerned(one) else [other for other in said if other.commit != one.commit]
-        elif concerned(one) and not (drift and one.benchmark == "" and one.state in DECIDED):
-            said = [other for other in said if not (again and other.state in _REMEASURED)]
+            back = concerned(one)
+            said = [d for d in said if d.state in REMEASURED or not (back or d.commit == one.commit)]
+            said += left_out.pop(one.commit, [])
+            continue
+        if one.state == "invalid":
+            fallen = [d for d in said if d.state in REMEASURED and d.commit == one.commit]
+            left_out.setdefault(one.commit, []).extend(fallen)
+            said = [d for d in said if d not in fallen]
+        if concerned(one) and not (drift and one.benchmark == "" and one.state in DECIDED):
+            if again:
+                left_out.clear()
+                said = [d for d in said if d.state not in REMEASURED]
             said.append(one)
     return said
 

@@ -14,6 +14,7 @@ from speedproof.reporting.model import Report, Style, Text
 from speedproof.reporting.numbers import factor, percent, plural, rough
 from speedproof.reporting.shown import Shown
 from speedproof.reporting.words import inverse, metric_first, of_metric, span
+from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.estimate import Estimate
 
 _SHOWN = 8
@@ -153,9 +154,15 @@ def _listed(record: ExportedBisection, skipped: str) -> Iterator[Text]:
 
 def _more_runs(answer: BisectResult) -> str:
     more = answer.finding.outlook.more_runs if answer.finding.tick <= answer.min_change else 0.0
+    if math.isnan(more) or not answer.finding.pairs:
+        return f" (from {2 * FORECAST_FROM} {_of_what(answer)} on it says how many more it needs)"
     if not 0 < more < _ENDLESS:
         return ""
-    return f" (needs about {rough(math.ceil(more), 1)} more {'builds' if answer.varied else 'runs'})"
+    return f" (needs about {rough(math.ceil(more), 1)} more {_of_what(answer)})"
+
+
+def _of_what(answer: BisectResult) -> str:
+    return "builds" if answer.varied else "runs"
 
 
 def _runs(answer: BisectResult) -> str:

@@ -95,6 +95,9 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
         _risk(changes.confidence, " over all series" * (changes.series > 1)),
         *(Text(f"Left out: {reason}", "bad") for reason in changes.failures[:3]),
     ]
+    if changes.order == "files":
+        why = "versions follow each other as their files do, which do not tell when they were measured"
+        headline.append(Text(f"Order: {why}; --repository DIR follows commits as git does.", "warning"))
     notes = []
     if changes.longest < LEAST:
         needed = f"A change shows from {LEAST} versions on one machine on"
