@@ -25,7 +25,7 @@ from speedproof.stats.alarms import alarms, newest_jump
 
 SERIES, COMMITS, EVERY = 100, 300, 1000.0
 STORES, SHORT = 40, 100
-SHOWN, PLACED = 60, 5
+SHOWN, PLACED = 200, 5
 HISTORIES, FEW = 400, 10  # the first commits raise no alarm
 
 
