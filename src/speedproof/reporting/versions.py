@@ -97,7 +97,7 @@ def report(
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
         notes.insert(0, Text(f"{marks}{but}.", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
-    if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
+    if not several and len(sizes) > 1 and all(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
     notes += [*_open_places(of), *_contradicted(of)]
     notes += undermining([*of.heads.values()])
