@@ -180,9 +180,9 @@ def _accelerated(result: SuiteComparison) -> Iterator[Text]:
         ]
     ]
     if lines:
-        few = "" if all(share.valid for _, share in shares) else ", whose rule asks for more"
-        by = f"by Wilson's interval (by the article's{few})"
-        yield Text(f"Share of accelerated benchmarks {by}: {'; '.join(lines)}.")
+        few = "" if all(share.valid for _, share in shares) else ", for which these are few"
+        by = f"Wilson's interval (the article's{few})"
+        yield Text(f"Accelerated benchmarks, {by}: {'; '.join(lines)}.")
         yield Text(f"  {RANDOM_SELECTION}", "dim")
 
 
