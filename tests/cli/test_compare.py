@@ -53,6 +53,7 @@ def test_fail_on_is_opt_in(pair: tuple[str, str]) -> None:
     (["compare", O2, O3, "--reference", "O9"], "available: O2, O3"),
     (["compare", O2, O3, "--metric", "joules"], "available: time"),
     (["compare", O2, O3, "--only", "nothing*"], "no benchmark matches"),
+    (["compare", O2, O3, "--only", "colatz"], "do you mean collatz?"),
     (["compare", O2, O3, "--column", "x=y"], "ROLE=NAME"), (["suite", str(ROOT / "README.md")], "README.md"),
     (["show", "nowhere.json"], "nowhere.json"),
 ])  # fmt: skip
