@@ -166,15 +166,18 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
         *right("max", drop=2),
         *right(words.several(head.repeated)),
     )
+    # Of values in processes the mean protocol takes the means, others the medians.
+    of_means = next((c for c in answers if c.protocol == "mean"), head)
     rows = []
     for i, (side, median) in enumerate(zip(sides, medians, strict=True)):
-        mean, *ends = (values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum))
+        averaged = (of_means.reference, of_means.candidate)[i]
+        mean, *ends = (values([v], unit, scale=scale)[0] for v in (averaged.mean, side.minimum, side.maximum))
         rows.append(
             Row.of(
                 Cell(side.label, "strong"),
                 *quantiles[i : i + 1],
                 median,
-                Cell(f"{mean}{words.spread(side)}", shorter=(mean,)),
+                Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,)),
                 *(end.removesuffix(scale[1]).rstrip() for end in ends),
                 words.counted_runs(side.n, side.observations),
             )
