@@ -200,7 +200,7 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
     answer = voice.answer(result.metric, f"{new} against {old}", words.counts_of(heads), asked)
     whole = tuple(_whole(result, voice))
     changed = [c for c in heads if c.verdict in words.CHANGED]
-    table = _benchmarks(result, heads, voice, folds=many and not everything)
+    table = _benchmarks(result, heads, voice, many=many, everything=everything)
     return Report(
         "",
         (answer, *(whole if many else ())),
@@ -221,11 +221,13 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
             yield voice.jointly(family.alpha, {v: family.count(v) for v in Verdict}, claims)
 
 
-def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voice, *, folds: bool) -> Table:
-    """A row a benchmark, by what is proven of it."""
+def _benchmarks(
+    result: SuiteComparison, heads: Sequence[Comparison], voice: Voice, *, many: bool, everything: bool
+) -> Table:
+    """A row a benchmark, by what is proven of it; of many the losses first, whether some are hidden or not."""
     column, named = benchmark_column([c.benchmark for c in heads])
     answers, kinds, called = result.by_benchmark, voice.kinds, spoken([result.reference, result.candidate])
-    clear = words.CHANGED[:: -1 if folds else 1]
+    clear = words.CHANGED[:: -1 if many else 1]
     order = [*clear, Verdict.EQUIVALENT, Verdict.UNDECIDED]
 
     def row(c: Comparison, answers: Sequence[Comparison]) -> Row:
@@ -233,7 +235,7 @@ def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voi
 
     ordered = sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
     made = [row(c, answers[c.benchmark]) for c in ordered]
-    rows = folded(made, *(kinds[v] for v in clear), everything=not folds)
+    rows = folded(made, *(kinds[v] for v in clear), everything=everything or not many)
     shown = {row.name for _, hidden, some in grouped(rows) if not hidden for row in some}
     full = result.in_full(shown)
     rows = [
