@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,7 @@ def test_fail_on_is_opt_in(pair: tuple[str, str]) -> None:
     (["compare", O2, O3, "--reference", "O9"], "available: O2, O3"),
     (["compare", O2, O3, "--metric", "joules"], "available: time"),
     (["compare", O2, O3, "--only", "nothing*"], "no benchmark matches"),
+    (["compare", O2, O3, "--only", "colatz"], "do you mean collatz?"),
     (["compare", O2, O3, "--column", "x=y"], "ROLE=NAME"), (["suite", str(ROOT / "README.md")], "README.md"),
     (["show", "nowhere.json"], "nowhere.json"),
 ])  # fmt: skip
@@ -320,3 +322,27 @@ def test_times_have_units(text: str, value: float) -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="time"):
         seconds(text)
+
+
+def test_a_mean_is_that_of_the_mean_protocol_and_each_protocol_lists_what_fails(tmp_path: Path) -> None:
+    """Of values in processes: NumPy's mean of the means of processes; a long last value pulls them up."""
+    rng = np.random.default_rng(3)
+    runs = {v: rng.normal(100 * f, 1, (12, 5)) for v, f in (("old", 1.0), ("new", 0.9))}
+    for values in runs.values():
+        values[:, -1] *= 1.5
+        values[6:, 0] *= 1.3
+    rows = [
+        f"{version},{process},{value!r}\n"
+        for version, values in runs.items()
+        for process, row in enumerate(values.tolist())
+        for value in row
+    ]
+    (file := tmp_path / "nested.csv").write_text("version,process,time\n" + "".join(rows), encoding="utf-8")
+    out = speedproof("compare", file, "--unit", "ms", "--explain")[1]
+    for version, values in runs.items():
+        row = next(line for line in out.splitlines() if re.match(rf"{version} .*60 runs", line))
+        assert f"{values.mean():#.4g} ms" in row, row
+    parts = re.split(r"^(?=(?:mean|median|single run): )", out, flags=re.MULTILINE)
+    assert len(parts) == 4
+    for part in parts[1:]:
+        assert re.search("as above: |  FAILS ", part)

@@ -162,7 +162,7 @@ def test_nothing_but_failures_is_an_error() -> None:
 
 
 def test_a_metric_that_is_nowhere_is_said() -> None:
-    """The one that decides at once, another at the end."""
+    """At the first run, which is the only one; with --ignore-failure at the end, of those that do not decide."""
     score = ("--metric", "score=none ([0-9]+)")
     code, _, err = speedproof("run", "echo one", "echo two", *score, "--decide-by", "score")
     assert code == 2
@@ -171,9 +171,26 @@ def test_a_metric_that_is_nowhere_is_said() -> None:
         in err
     )
     assert "its output:\none" in err
-    code, _, err = speedproof("run", "echo one", "echo two", *score, "--max-runs", "3")
+    code, _, err = speedproof("run", "echo one", "echo two", *score, "--save", "s.jsonl")
+    assert code == 2
+    assert "'echo one' did not give the metric 'score'; --metric score: nothing in the output" in err
+    assert "--ignore-failure goes on without it" in err
+    assert Path("s.jsonl").read_text(encoding="utf-8").count('"block"') == 1
+    code, _, err = speedproof("run", "echo one", "echo two", *score, "--max-runs", "3", "--ignore-failure")
     assert code == 0
     assert "echo one: no run gave score (--metric score: nothing in the output matches" in err
+
+
+def test_a_file_that_holds_sessions_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And changes are not called those of blocks where two versions share none."""
+    runs_are(monkeypatch, lambda job: Run({"time": 0.01 * float(job.command[1])}))
+    words = ("--save", "s.jsonl", "--max-runs", "8")
+    assert "already" not in speedproof("run", "sleep 2", "sleep 1", *words)[2]
+    _, _, err = speedproof("run", "sleep 3", "sleep 1", *words)
+    assert "s.jsonl holds 1 session already; this one is appended" in err
+    out = speedproof("compare", "s.jsonl")[1]
+    assert "sleep 3" in out
+    assert "same blocks" not in out
 
 
 @pytest.mark.parametrize("saved", [(), ("--save", "my file.jsonl")])
@@ -189,7 +206,7 @@ def test_an_interrupted_session_says_how_to_go_on(
         return Run({"time": float(job.command[1]), "user": 1e-4, "system": 1e-4, "memory": 2e6})
 
     runs_are(monkeypatch, fake)
-    score = ("--metric", "score=none ([0-9]+)")
+    score = ("--metric", "score=none ([0-9]+)", "--ignore-failure")
     code, _, err = speedproof("run", "sleep 2", "sleep 1", "--max-runs", "20", *score, *saved)
     assert code == 130
     (told,) = re.findall("to go on: (.*)", err)

@@ -199,7 +199,7 @@ def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
         named = " ".join(lines[2:5] + [line for line in lines if "no room for" in line])
         assert all(column in named for column in columns if column != "benchmark"), named
         assert any(line.startswith("... 9 more alarms: --all") for line in lines)
-    assert lines[1].endswith("comes about once a commit, an unconfirmed one at any.")
+    assert lines[1].endswith("comes about once a commit, an unconfirmed one at any commit.")
     assert "machine" not in render(alarm_report(replace(found, alarms=alarmed[::2])))
     two = {0: KNOWN[0], 1: replace(KNOWN[0], id=1, key=Key("sort", "cpu"))}
     told = str(alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 2, two, (alarm,))))

@@ -36,9 +36,13 @@ def test_every_verdict(mixed: Made) -> None:
 
 
 def test_a_thousand(thousand: Made) -> None:
-    """As long as for a hundred."""
+    """As long as for a hundred; what is hidden is shown in the same order."""
     result, _ = thousand
     check([sheet.report(result)], 1000)
+    some, full = (
+        [row.name for row in sheet.report(result, everything=all_).tables[-1].rows] for all_ in (False, True)
+    )
+    assert some == full
     every = render(sheet.report(result, everything=True), 80).splitlines()
     assert (
         sum("benchmark-" in line or re.match(r"group|\d\d/|.*…", line) is not None for line in every) >= 1000

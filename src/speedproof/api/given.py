@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
@@ -119,13 +120,15 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     if len(called) == 1:
         return called[0]
     name = name if len(name) <= 40 else f"{name[:39]}…"
+    # As they can be given: whole where the short one is cut.
+    told = {shlex.quote(v if "…" in short[v] else short[v]): short[v] for v in versions}
     near = get_close_matches(name[:200], short.values(), 3, 0.0)
     raise UsageError(
         f"{where and f'{where}: '}there is no version {name}; "
         + (
-            f"available: {', '.join(short.values())}"
+            f"available: {', '.join(told)}"
             if len(versions) <= 4
-            else f"the nearest of {len(versions)} are {', '.join(near)}"
+            else f"the nearest of {len(versions)} are {', '.join(t for s in near for t in told if told[t] == s)}"
         )
     )
 

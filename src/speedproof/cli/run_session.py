@@ -108,6 +108,9 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                             f"{path}: has all of its runs; see 'speedproof run --review {_called(named)}'"
                         )
                     console.remark(f"{plural(blocks, 'block')} taken over from {path}")
+                elif path.stat().st_size:
+                    before = plural(len(run_start.read_sessions(path)), "session")
+                    console.remark(f"{path} holds {before} already; this one is appended")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named)

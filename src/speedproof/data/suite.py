@@ -20,7 +20,7 @@ from msgspec.structs import force_setattr, replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.checked import checked
-from speedproof.data.names import enumerate_names, plural, version_of, wanted
+from speedproof.data.names import enumerate_names, nearest_of, plural, version_of, wanted
 from speedproof.data.record import (
     Alikes,
     Key,
@@ -271,7 +271,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
             )
         if not chosen.samples:
             raise UsageError(
-                f"no {what} matches (patterns take * and ?); available: {enumerate_names(names)}"
+                f"no {what} matches (patterns take * and ?); {nearest_of(''.join(only[:1]), names)}"
             )
         if metric == "all":
             return chosen

@@ -254,6 +254,11 @@ class CommandExecutor(Executor, Struct, frozen=True):
     energy: Energy | None = None  # package energy
     jobs: dict[tuple[object, ...], Job] = field(default_factory=dict)  # of versions that have run
 
+    @property
+    def printed(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Metrics that the program is to print."""
+        return tuple(metric.name for metric in self.output_metrics)
+
     def begin(self, version: PlannedVersion) -> None:
         """Carry out the setup command, which may bring the programs."""
         self.jobs.clear()

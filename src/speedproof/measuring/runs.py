@@ -189,6 +189,7 @@ class Executor:
 
     __slots__ = ()
     together = False  # whether a run measures several benchmarks, as one of another tool does
+    printed: tuple[str, ...] = ()  # metrics that the program is to print
 
     def begin(self, version: PlannedVersion) -> None:
         """Called once before the runs of a version."""
@@ -333,12 +334,21 @@ class RunLoop:
             self._taken.extend(map(TakenRun, places, repeat(warmup), outcomes))
             taken += islice(self._taken, len(self._taken) - len(outcomes), None)
         last = taken[-1]
-        if not all(map(self.counts, last.runs.values())):
-            self._urgent = True
-            if not self._ignore_failure:
-                taken.pop()
-                self.keep()
-                raise self._fault(last.wanted, last.runs)
+        counts = all(map(self.counts, last.runs.values()))
+        self._urgent |= not counts
+        if not self._ignore_failure and not (counts and self._complete(last)):
+            taken.pop()
+            self.keep()
+            raise self._fault(last.wanted, last.runs)
+
+    def _complete(self, taken: TakenRun) -> bool:
+        """Whether a run has what it is to print; a version's first runs tell, a later one may go without."""
+        version = taken.wanted.version.name
+        return all(
+            metric in run.metrics or self.tallies[name, version].runs
+            for name, run in taken.runs.items()
+            for metric in self.executor.printed
+        )
 
     def due(self, patience: float) -> bool:
         """Whether a run has waited for so many seconds to be kept."""
@@ -399,21 +409,26 @@ class RunLoop:
 
     def _fault(self, wanted: Wanted, runs: Mapping[str, Run]) -> RunError:
         """A run that failed, or does not decide, ends the session, unless that is ignored."""
-        name, run = next((name, runs[name]) for name in wanted.names if not self.counts(runs[name]))
+        name = next((name for name in wanted.names if not self.counts(runs[name])), wanted.names[0])
+        run, without = runs[name], "leaves such runs out"
         of = f" ({name})" if self.executor.together and not run.failed else ""
         if run.failed:
             how = run.describe_failure()
-        elif self.metric in run.metrics:
+        elif not self.counts(run) and self.metric in run.metrics:
             how = (
                 f"has the value {run.metrics[self.metric]:g} of {self.metric!r}, which decides: a speedup is a "
                 "ratio and needs positive values; decide by another metric, or let the programs do more"
             )
         else:
-            why = self.executor.explain(run, self.metric)
-            parts = (f"did not give the metric {self.metric!r} that decides", why, run.describe_output())
+            metric, that = self.metric, " that decides"
+            if self.counts(run):
+                metric = next(name for name in self.executor.printed if name not in run.metrics)
+                that, without = "", "goes on without it"
+            why = self.executor.explain(run, metric)
+            parts = (f"did not give the metric {metric!r}{that}", why, run.describe_output())
             how = "; ".join(part for part in parts if part)
         return RunError(
             f"{wanted.version.text!r}{of} {how}\n(",
-            *(Parameter("ignore_failure", True), " leaves such runs out; "),
+            *(Parameter("ignore_failure", True), f" {without}; "),
             *(Parameter("output", "capture"), " also shows standard output)"),
         )

@@ -106,7 +106,7 @@ def control_verdicts(
     plain = np.array(claims if margin is not None else claims[:2], dtype=np.float64)
     promise = _PROMISE[method].format(risk=100 * alpha)
     if marked := sum(c.verdict is not Verdict.UNDECIDED and not c.proven for c in comparisons):
-        promise += f"; {marked} not proven by themselves are left out"
+        promise += f"; {marked} more are shown, not proven"
     adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)
     return Controlled(
         protocol=next(iter(protocols), ""),

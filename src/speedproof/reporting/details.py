@@ -180,9 +180,9 @@ def _accelerated(result: SuiteComparison) -> Iterator[Text]:
         ]
     ]
     if lines:
-        few = "" if all(share.valid for _, share in shares) else ", whose rule asks for more"
-        by = f"by Wilson's interval (by the article's{few})"
-        yield Text(f"Share of accelerated benchmarks {by}: {'; '.join(lines)}.")
+        few = "" if all(share.valid for _, share in shares) else ", for which these are few"
+        by = f"Wilson's interval (the article's{few})"
+        yield Text(f"Accelerated benchmarks, {by}: {'; '.join(lines)}.")
         yield Text(f"  {RANDOM_SELECTION}", "dim")
 
 
@@ -202,8 +202,9 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
     seen: set[tuple[str, str]] = set()
     for c in answers:
         yield Text(f"{c.protocol}: {c.question}", "strong")
+        told = [check for check in c.checks if check.held and (check.name, check.message) in seen]
         for check in c.checks:
-            if (check.name, check.message) in seen:
+            if check in told:
                 continue  # the same check of the same sample, already said
             seen.add((check.name, check.message))
             p = "" if math.isnan(check.pvalue) else f" ({p_is(check.pvalue)})"
@@ -213,6 +214,8 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
                 counts = "; enough for the same answer" if check.held else "; too few for an answer"
             said = f"{check.message}{counts}"
             yield Text(f"  {mark:5} {check.name}{p}: {said}", "" if check.held else "warning")
+        if told:
+            yield Text(f"  ok    as above: {', '.join(check.name for check in told)}")
         if not c.test:
             yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
         else:

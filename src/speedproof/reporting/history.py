@@ -147,7 +147,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     of_them = _counted(result.series, {series.key.metric for series in result.known.values()})
     many = f"{share}{of_them}, last {commits}{of}"
     count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
-    asked = f"one in {result.every / ASKED:,.0f}" if result.every >= 2 * ASKED else "one at any"
+    asked = f"one in {result.every / ASKED:,.0f}" if result.every >= 2 * ASKED else "one at any commit"
     often = f"once in {result.every:,.0f} commits" if result.every >= 1.5 else "once a commit"
     headline = (
         Text(f"{count} in {many}", "strong"),

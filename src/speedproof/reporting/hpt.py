@@ -273,11 +273,14 @@ def _claims(claims: HptClaims, old: str, new: str, *, shaken: bool) -> Report:
         t = f"Paired t test: confidence {_floored(claims.t_confidence)} that {ahead} is better"
         if claims.certified is not None:
             t += f", {_floored(claims.t_certified)} that it is so by a factor of {claims.certified:.4g}"
+    relative = (
+        f"Relative to {percent(claims.confidence, 4)} and, the error, to the speedup that HPT certifies"
+    )
     return Report(
         f"How sure HPT is of other speedups of {ahead} over {behind}{_STEADY if shaken else ''}",
         (),
         (Table.of((Column("speedup by"), *columns), map(_claim, claims.claims)),),
-        (Text(f"Error: against the speedup that HPT certifies. {t}.", "dim"),),
+        (Text(f"{relative}. {t}.", "dim"),),
     )
 
 

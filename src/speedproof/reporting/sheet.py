@@ -166,15 +166,18 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
         *right("max", drop=2),
         *right(words.several(head.repeated)),
     )
+    # Of values in processes the mean protocol takes the means, others the medians.
+    of_means = next((c for c in answers if c.protocol == "mean"), head)
     rows = []
     for i, (side, median) in enumerate(zip(sides, medians, strict=True)):
-        mean, *ends = (values([v], unit, scale=scale)[0] for v in (side.mean, side.minimum, side.maximum))
+        averaged = (of_means.reference, of_means.candidate)[i]
+        mean, *ends = (values([v], unit, scale=scale)[0] for v in (averaged.mean, side.minimum, side.maximum))
         rows.append(
             Row.of(
                 Cell(side.label, "strong"),
                 *quantiles[i : i + 1],
                 median,
-                Cell(f"{mean}{words.spread(side)}", shorter=(mean,)),
+                Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,)),
                 *(end.removesuffix(scale[1]).rstrip() for end in ends),
                 words.counted_runs(side.n, side.observations),
             )
@@ -197,7 +200,7 @@ def _several(result: SuiteComparison, voice: Voice, everything: bool) -> Report:
     answer = voice.answer(result.metric, f"{new} against {old}", words.counts_of(heads), asked)
     whole = tuple(_whole(result, voice))
     changed = [c for c in heads if c.verdict in words.CHANGED]
-    table = _benchmarks(result, heads, voice, folds=many and not everything)
+    table = _benchmarks(result, heads, voice, many=many, everything=everything)
     return Report(
         "",
         (answer, *(whole if many else ())),
@@ -218,11 +221,13 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
             yield voice.jointly(family.alpha, {v: family.count(v) for v in Verdict}, claims)
 
 
-def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voice, *, folds: bool) -> Table:
-    """A row a benchmark, by what is proven of it."""
+def _benchmarks(
+    result: SuiteComparison, heads: Sequence[Comparison], voice: Voice, *, many: bool, everything: bool
+) -> Table:
+    """A row a benchmark, by what is proven of it; of many the losses first, whether some are hidden or not."""
     column, named = benchmark_column([c.benchmark for c in heads])
     answers, kinds, called = result.by_benchmark, voice.kinds, spoken([result.reference, result.candidate])
-    clear = words.CHANGED[:: -1 if folds else 1]
+    clear = words.CHANGED[:: -1 if many else 1]
     order = [*clear, Verdict.EQUIVALENT, Verdict.UNDECIDED]
 
     def row(c: Comparison, answers: Sequence[Comparison]) -> Row:
@@ -230,7 +235,7 @@ def _benchmarks(result: SuiteComparison, heads: Sequence[Comparison], voice: Voi
 
     ordered = sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
     made = [row(c, answers[c.benchmark]) for c in ordered]
-    rows = folded(made, *(kinds[v] for v in clear), everything=not folds)
+    rows = folded(made, *(kinds[v] for v in clear), everything=everything or not many)
     shown = {row.name for _, hidden, some in grouped(rows) if not hidden for row in some}
     full = result.in_full(shown)
     rows = [

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
@@ -23,7 +24,7 @@ from speedproof.reporting.names import (
     shortened,
 )
 from speedproof.reporting.notes import undermining, unseen
-from speedproof.reporting.numbers import factor, percent, plural, sparkline, values
+from speedproof.reporting.numbers import factor, percent, plural, share, sparkline, values
 from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, interval_cell, opposite, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
@@ -90,14 +91,14 @@ def report(
         tables += [] if shown else [_matrix(of, everything)]
     notes = _left_out(results)
     if apart:
-        shared = f"No benchmark in common with {of.names[0]}: {enumerate_names(apart, 4)}"
+        shared = f"No benchmark of {of.names[0]} is in {enumerate_names(apart, 4)}"
         notes.insert(0, Text(shared, "warning"))
     if several:
         marks = f"+ {voice.better} than the reference, - {voice.worse}, by at least so much; ~ undecided"
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
         notes.insert(0, Text(f"{marks}{but}.", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
-    if not several and len(sizes) > 1 and any(c.test == SEQUENTIAL for c in of.heads.values()):
+    if not several and len(sizes) > 1 and all(c.test == SEQUENTIAL for c in of.heads.values()):
         notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
     notes += [*_open_places(of), *_contradicted(of)]
     notes += undermining([*of.heads.values()])
@@ -262,6 +263,9 @@ def _of_one(of: _Versions) -> Table:
 
 
 def _change(head: Comparison) -> tuple[Cell, str]:
+    if head.verdict is Verdict.EQUIVALENT:
+        within = share(head.at_margin.margin if head.at_margin else WORTH_KNOWING)
+        return Cell(words.change(head), "dim"), f"within {within}"
     if head.verdict in words.CHANGED:
         change = Cell(words.change(head), words.style(head), speedup=head.certified)
         return change, f"{words.at_least(words.effect(head).bound)} {words.marked(head)}".rstrip()

@@ -216,7 +216,7 @@ def range_of(result: Comparison) -> str:
     """
     better, worse = gain_and_loss(result)
     if math.isnan(result.certified.low):
-        return f"{_natural(result.speedup.value, better, worse, 0)} as measured"
+        return f"{natural(result)} as measured"
     return span(result.certified, better, worse)
 
 
