@@ -22,7 +22,7 @@ from speedproof.data.suite import Pair
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.units import LEAST_SESSIONS, blocks_of
+from speedproof.protocols.units import LEAST_SESSIONS, blocks_of, compared
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.scaling import median, middle
@@ -115,6 +115,17 @@ def caveats_of(
         )
     notes += [Note(Assumption.SEVERAL_PROCESSES, "", who, where(names)) for who, names in single.items()]
     return tuple(notes)
+
+
+def few_values(pairs: Sequence[Pair]) -> tuple[Note, ...]:
+    """The benchmarks of which some values were not compared, as processes give different numbers of them."""
+    said = {pair.key.benchmark: clause for pair in pairs if (clause := compared(pair))}
+    if not said:
+        return ()
+    clause, *others = set(said.values())
+    if others:
+        clause = "some values of each process were compared, as others have fewer"
+    return (Note(Assumption.STEADINESS, clause, (), () if len(said) == len(pairs) else tuple(said)),)
 
 
 def _units_apart(pairs: Sequence[Pair]) -> float:

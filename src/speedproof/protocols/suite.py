@@ -36,6 +36,7 @@ from speedproof.protocols.caveats import (
     at_two_speeds,
     caveats_of,
     few_runs,
+    few_values,
     machine_speeds,
     one_layout,
 )
@@ -183,6 +184,7 @@ def all_caveats(
     decided = [c for c in heads if c.verdict is not Verdict.UNDECIDED]
     return (
         *caveats_of(pairs, versions, rules.floor),
+        *(few_values(pairs) if rules.nested == "process" else ()),
         *few_runs(decided, versions, len(pairs)),
         *one_layout(pairs, heads, versions),
     )
