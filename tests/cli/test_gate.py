@@ -279,7 +279,9 @@ def test_a_pattern_that_matches_nothing_is_said(tmp_path: Path, command: str) ->
     ):
         err = speedproof(command, *files, *options)[2]
         notes = [line for line in err.splitlines() if "matches no" in line]
-        assert notes == [f"speedproof: note: the pattern {pattern!r} matches no benchmark" for pattern in said]
+        assert notes == [
+            f"speedproof: note: the pattern {pattern!r} matches no benchmark" for pattern in said
+        ]
 
 
 def looked(number: int, *files: str, of: int = 3, more: Sequence[str] = ()) -> tuple[int, str, str]:

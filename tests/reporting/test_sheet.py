@@ -203,6 +203,23 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     assert lines[0].endswith("\u2581\u2581\u2586\u2588")
 
 
+def test_cells_of_several_versions_hold_what_was_measured(make_suite: Callable[..., Made]) -> None:
+    """The speedup, as the change of a sheet of two, not the bound; the line below says so."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(1.0, 0.05, 40)
+    times = {name: rng.normal(mean, 0.05, 40) for name, mean in (("one", 0.5), ("two", 0.25))}
+    results = [
+        replace(make_suite({"b": (x, y), "c": (x, y)})[0], reference="old", candidate=name)
+        for name, y in times.items()
+    ]
+    text = render(sheet.reports(results)[0])
+    cells = {float(cell) for cell in re.findall(r"[+] ([0-9.]+)x", text)}
+    seen = [r.headlines[0] for r in results]
+    assert cells == {round(c.speedup.value, 2) for c in seen}
+    assert not cells & {round(c.certified.low, 2) for c in seen}
+    assert "+ faster than the reference, - slower, as measured; ~ undecided." in text
+
+
 def test_what_several_versions_lack_is_said_once() -> None:
     """Whichever their benchmarks are."""
     lacking = {"new": ("a", "b"), "other": (), "third": ("b",)}
