@@ -130,6 +130,8 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         connection.register("shaken", of_rows(shaken, arrow().schema(dict.fromkeys(_VERSIONS, "string"))))
         connection.execute(_JUDGED)
         undermined, undermining = _undermining(rows, headline)
+        faster_of = f"SELECT protocol, count(*) FROM judged WHERE verdict = 'faster' AND {_SOUND} GROUP BY 1"
+        accelerated = {str(protocol): count for protocol, count in rows(faster_of)}
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
@@ -149,9 +151,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 if total > 1
                 for joint in _jointly(connection, protocol, alpha, margin)
             ),
-            accelerated=accelerated_by(
-                [(name, counts[name][Verdict.FASTER]) for name in proven], total, alpha
-            ),
+            accelerated=accelerated_by([(name, accelerated.get(name, 0)) for name in proven], total, alpha),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
             clearest=_clearest(connection, headline, most, alpha),
             wholes=_wholes(answers, alpha),
@@ -173,6 +173,7 @@ CREATE TEMP VIEW judged AS SELECT answers.* REPLACE (
     AS failed) FROM answers LEFT JOIN shaken USING (reference, candidate)
 """
 """The answers with the check that a machine of two speeds fails."""
+_SOUND = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
 
 
 def _machines(rows: _Query, headline: str, alpha: float) -> Iterator[tuple[str, str, MachineSpeeds]]:
@@ -196,9 +197,8 @@ def _jointly(
     columns = dict(zip(CLAIMS, ("pvalue", "pvalue_slower", "pvalue_equivalent"), strict=True))
     known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in columns.values())
     ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
-    sound = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
     proven = ", ".join(  # no nulls, for which NumPy's masked arrays are imported: as long as 200 comparisons
-        f"coalesce(verdict = '{verdict}' AND {sound}, false), coalesce({p}, 'nan')"
+        f"coalesce(verdict = '{verdict}' AND {_SOUND}, false), coalesce({p}, 'nan')"
         for verdict, p in columns.items()
     )
     usable = " OR ".join(f"{p} <= $2" for p in columns.values())

@@ -140,7 +140,7 @@ def compare_suite(
         for protocol in (protocols if pairs else ())
         if protocol != "single run"
     }
-    faster = [(name, sum(c.verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
+    faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
     result = SuiteComparison(
         *versions,
         metric=metric,
