@@ -11,6 +11,7 @@ from tests.reporting.test_every_command import check
 import speedproof as sp
 from speedproof import options
 from speedproof.data.notes import Assumption, Note
+from speedproof.data.record import Record
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
@@ -286,3 +287,18 @@ def test_counts_of_a_protocol_are_of_what_is_proven() -> None:
         counts["undecided"] = sum(kind == "undecided" for kind, _ in rows)
         counts["not proven (!)"] = sum(marked and kind != "undecided" for kind, marked in rows)
         assert section.headline[0].text == ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+
+
+def test_candidates_of_the_same_values_are_named() -> None:
+    """Two candidates that are one file given twice, as a candidate that is the reference given twice."""
+    rng = np.random.default_rng(3)
+    once = {version: rng.normal(1.0, 0.1, 20) for version in ("old", "one", "two")}
+    given = once | {"again": once["one"]}
+    records = [Record(name, values, path=version) for name in "ab" for version, values in given.items()]
+    result = sp.compare_suite(
+        Suite.from_records((record.path, record) for record in records), reference="old"
+    )
+    text = " ".join(str(result).split())
+    assert "one and again hold the same values: one measurement, given twice" in text
+    twice = [c for r in result.results for c in r.caveats if c.kind is Assumption.TWO_MEASUREMENTS]
+    assert [(c.versions, c.benchmarks) for c in twice] == [(("one", "again"), ())]
