@@ -302,3 +302,14 @@ def test_candidates_of_the_same_values_are_named() -> None:
     assert "one and again hold the same values: one measurement, given twice" in text
     twice = [c for r in result.results for c in r.caveats if c.kind is Assumption.TWO_MEASUREMENTS]
     assert [(c.versions, c.benchmarks) for c in twice] == [(("one", "again"), ())]
+
+
+def test_of_one_measurement_given_twice_no_mean_is_shown(make_suite: Callable[..., Made]) -> None:
+    """Where all benchmarks have the same values no interval is a proof; one of another measurement shows it."""
+    rng = np.random.default_rng(4)
+    x, y, z = rng.normal(1.0, 0.1, (3, 20))
+    for other, shown in ((y, False), (z, True)):
+        result, _ = make_suite({"a": (x, x), "b": (y, other)})
+        assert (result.geometric_means is not None, "Geometric mean" in render(sheet.report(result))) == (
+            shown,
+        ) * 2

@@ -40,6 +40,7 @@ from speedproof.protocols.caveats import (
     machine_speeds,
     one_layout,
 )
+from speedproof.protocols.checks import same_values
 from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
@@ -156,7 +157,10 @@ def compare_suite(
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
         overall=_overall(prepared),
         accelerated=accelerated_by(faster, len(pairs), alpha),
-        geometric_means=geometric_means(heads, pairs, alpha, rules.floor) if several else None,
+        # None of one measurement given twice: its interval would be a proof of equality
+        geometric_means=geometric_means(heads, pairs, alpha, rules.floor)
+        if several and not all(same_values(pair.reference, pair.candidate) for pair in pairs)
+        else None,
         controlled=tuple(
             control_verdicts(found, alpha, method=method, margin=rules.margin)
             for found in (asked.values() if several else ())
