@@ -261,7 +261,27 @@ def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
     files = ("--baseline", str(tmp_path / "a.csv"), "--candidate", str(tmp_path / "b.csv"), "--unit", "s")
     code, _, err = speedproof("gate", *files)
     assert (code, "--skip" in err) == (2, True)
-    assert speedproof("gate", *files, "--skip", "y", "--margin", "99%")[0] != 2
+    code, _, err = speedproof("gate", *files, "--skip", "y", "--margin", "99%")
+    assert (code != 2, "matches no" in err) == (True, False)
+
+
+@pytest.mark.parametrize("command", ["compare", "gate"])
+def test_a_pattern_that_matches_nothing_is_said(tmp_path: Path, command: str) -> None:
+    """Of --skip as of --only, where another pattern lets something through; what matches is not mentioned."""
+    for name in ("a", "b"):
+        rows = "".join(f"net_io,{v}\nparse,{v}\n" for v in (1.0, 1.1, 1.2, 1.3, 1.25))
+        (tmp_path / f"{name}.csv").write_text(f"benchmark,seconds\n{rows}", encoding="utf-8")
+    files = tmp_path / "a.csv", tmp_path / "b.csv"
+    for options, said in (
+        (("--skip", "net_oi"), ["net_oi"]),
+        (("--only", "par*", "--only", "prase"), ["prase"]),
+        (("--skip", "net_*"), []),
+    ):
+        err = speedproof(command, *files, *options)[2]
+        notes = [line for line in err.splitlines() if "matches no" in line]
+        assert notes == [
+            f"speedproof: note: the pattern {pattern!r} matches no benchmark" for pattern in said
+        ]
 
 
 def looked(number: int, *files: str, of: int = 3, more: Sequence[str] = ()) -> tuple[int, str, str]:

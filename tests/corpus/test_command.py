@@ -18,6 +18,7 @@ from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.api.given import version_given
+from speedproof.data.names import version_of
 from speedproof.reporting.names import short_names
 
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
@@ -475,3 +476,15 @@ def test_what_cures_a_reject_is_an_option(tmp_path: Path) -> None:
     for argv in asked:
         _, out, err = speedproof(*argv)
         assert "name one as column value=NAME" in " ".join((out + err).split())
+
+
+def test_a_part_that_others_share_does_not_hide_a_short_name() -> None:
+    """Folders tell the builds of a commit apart, whose files share one name: short names are of the folders."""
+    versions = [
+        f"bm-{day}-3.16.0a0-{commit[:7]}{jit}/bm-{day}-host-python-{commit}-3.16.0a0-{commit[:7]}"
+        for day, commit in ((20260514, "461b1d96313de02992d2"), (20260602, "71fc4c66d3e675a5481b"))
+        for jit in ("", "-JIT")
+    ]
+    short = short_names(versions)
+    assert list(short.values()) == ["461b1d9", "461b1d9-JIT", "71fc4c6", "71fc4c6-JIT"]
+    assert [version_of(name, versions) for name in short.values()] == versions

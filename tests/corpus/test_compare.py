@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -22,8 +23,10 @@ from speedproof.corpus import compare as comparing
 from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare, pairs_in_file
 from speedproof.corpus.engine import run
+from speedproof.data.notes import Assumption
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import FormatError, SpeedproofError, UsageError
+from speedproof.protocols.results import Verdict
 from speedproof.reporting.numbers import pvalue
 
 Results = list[tuple[str, FileResults]]
@@ -57,7 +60,8 @@ def test_a_machine_of_two_speeds_is_named(tmp_path: Path, put: Put, unit: str) -
             records.append(Record(f"b{b}", values, unit=unit, version=version, path="f"))
     corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
     found = corpus.compare("old", "new", workers=1)
-    machine, direct = found.conclusion.machine, sp.compare_suite(corpus.read())
+    ((*_, machine),) = found.conclusion.machines
+    direct = sp.compare_suite(corpus.read())
     assert machine == direct.result.machine
     assert machine is not None
     assert (machine.factor, machine.speedup.value) == pytest.approx((2.0, 1.1), rel=0.01)
@@ -69,6 +73,24 @@ def test_a_machine_of_two_speeds_is_named(tmp_path: Path, put: Put, unit: str) -
     lines = str(found).splitlines()
     assert len(lines) <= 32
     assert max(map(len, lines)) <= 80
+
+
+def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path, put: Put) -> None:
+    """Of three versions, two at two speeds: the pair of these is judged as alone, and the others count."""
+    rng, records = np.random.default_rng(5), []
+    for b, (version, level) in itertools.product(range(6), (("a", 1.0), ("b", 0.4), ("c", 0.1))):
+        slow = rng.permutation(np.arange(12) < 6) & (version != "c")
+        times = level * np.where(slow, 2.0, 1.0) * np.exp(0.02 * rng.standard_normal(12))
+        records.append(Record(f"b{b}", times, unit="s", version=version, path="f"))
+    corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
+    found = corpus.compare(pairs="all", workers=1).conclusion
+    alone = corpus.compare("a", "b", workers=1).conclusion
+    assert found.machines == alone.machines
+    assert [names for *names, _ in found.machines] == [["a", "b"]]
+    assert found.counts["typical"][Verdict.FASTER] == 18
+    assert {joint.counts[Verdict.FASTER] for joint in found.joint if joint.protocol == "typical"} == {12}
+    assert {joint.counts[Verdict.FASTER] for joint in alone.joint} == {0}
+    assert found.undermining == ((Assumption.ONE_SPEED, 6),)
 
 
 @pytest.mark.slow

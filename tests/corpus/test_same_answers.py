@@ -103,7 +103,7 @@ def summed_up(found: Mapping[tuple[str, str], SuiteComparison]) -> dict[str, Any
         "undermining": sorted(undermining.items(), key=lambda item: (-item[1], item[0].value)),
         "wholes": {" ".join(pair): totals(of) for pair, of in found.items()},
         "sessions": None,
-        "machine": None,
+        "machines": (),
         "failures": [],
     }
     if len(results) == 1:

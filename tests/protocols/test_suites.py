@@ -168,10 +168,12 @@ def test_gains_of_2009_of_a_suite() -> None:
         assert isinstance(told, Gain2009)
     counts = dict(found.accelerated)
     assert counts["touati2009"] == accelerated_2009(
-        sum(c.verdict is Verdict.FASTER for c in by_it), 7, 0.1, 0.05
+        sum(c.proven_verdict is Verdict.FASTER for c in by_it), 7, 0.1, 0.05
     )
     others = [c for c in found.comparisons if c.protocol == "typical"]
-    assert counts["typical"] == accelerated(sum(c.verdict is Verdict.FASTER for c in others), 7, 0.1, 0.05)
+    assert counts["typical"] == accelerated(
+        sum(c.proven_verdict is Verdict.FASTER for c in others), 7, 0.1, 0.05
+    )
     assert compared(own, ("typical",)).gain_2009 == ()
 
 

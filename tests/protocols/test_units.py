@@ -10,10 +10,12 @@ from tests.protocols.asking import compare_2009, hpt_of_pairs, log_ratios, rank_
 
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
+from speedproof.protocols.caveats import few_values
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.questions import ask
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.units import compared, independent_units, matched_pair, paired_units, typical_units
+from speedproof.reporting.notes import caveats
 
 
 def measured(seed: int, sessions: int, label: str) -> Sample:
@@ -117,3 +119,23 @@ def test_one_process_beside_several_has_the_same_places() -> None:
     assert found.candidate.values.tolist() == y.values[:4].tolist()
     answer = ask("typical", x, y, Rules())
     assert (answer.reference.repeated, answer.candidate.repeated) == ("run", "process")
+
+
+def test_values_that_were_left_out_are_said_of_a_suite() -> None:
+    """Of one benchmark of two the processes of a side give ten values, else three: the last two of three count."""
+
+    def side(size: int, label: str) -> Sample:
+        values = 1.0 + 0.01 * np.random.default_rng(size).standard_normal(6 * size)
+        return Sample(values, label=label, processes=np.repeat(np.arange(6), size))
+
+    pairs = {name: Pair(Key(name), side(3, "x"), side(size, "y")) for name, size in (("a", 10), ("b", 3))}
+    assert few_values([pairs["b"]]) == ()
+    for chosen, where in (("a", ()), ("ab", ("a",))):
+        (note,) = few_values([pairs[name] for name in chosen])
+        assert note.benchmarks == where
+        (said,) = caveats([note])
+        some = " in 1 benchmark" if where else ""
+        assert said.text == (
+            f"Only values 2 to 3 of each process were compared, as some have only 3{some}: "
+            "take as many from every process"
+        )

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 from tests.reporting.test_every_command import check
 
 import speedproof as sp
+from speedproof import options
 from speedproof.data.notes import Assumption, Note
+from speedproof.data.record import Record
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
@@ -207,6 +209,23 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     assert lines[0].endswith("\u2581\u2581\u2586\u2588")
 
 
+def test_cells_of_several_versions_hold_what_was_measured(make_suite: Callable[..., Made]) -> None:
+    """The speedup, as the change of a sheet of two, not the bound; the line below says so."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(1.0, 0.05, 40)
+    times = {name: rng.normal(mean, 0.05, 40) for name, mean in (("one", 0.5), ("two", 0.25))}
+    results = [
+        replace(make_suite({"b": (x, y), "c": (x, y)})[0], reference="old", candidate=name)
+        for name, y in times.items()
+    ]
+    text = render(sheet.reports(results)[0])
+    cells = {float(cell) for cell in re.findall(r"[+] ([0-9.]+)x", text)}
+    seen = [r.headlines[0] for r in results]
+    assert cells == {round(c.speedup.value, 2) for c in seen}
+    assert not cells & {round(c.certified.low, 2) for c in seen}
+    assert "+ faster than the reference, - slower, as measured; ~ undecided." in text
+
+
 def test_what_several_versions_lack_is_said_once() -> None:
     """Whichever their benchmarks are."""
     lacking = {"new": ("a", "b"), "other": (), "third": ("b",)}
@@ -254,3 +273,47 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
         text = " ".join(render(next(iter(suite.reports()))).split())
         assert text.count("on average") == 3
         assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
+
+
+def test_counts_of_a_protocol_are_of_what_is_proven() -> None:
+    """Of every table of details: rows with ``!`` are counted apart, unless they are undecided."""
+    suite = sp.compare_suite(
+        sp.read("examples/gcc/O2.json", "examples/gcc/O3.json"), protocols=options.DETAILS
+    )
+    (made,) = suite.reports(details=True)
+    tables = [section for section in made.sections if section.tables]
+    assert len(tables) == 4
+    for section in tables:
+        rows = [
+            (row.kind, any("!" in str(cell.text) for cell in row.cells)) for row in section.tables[0].rows
+        ]
+        counts = {kind: rows.count((kind, False)) for kind in ("faster", "slower")}
+        counts["undecided"] = sum(kind == "undecided" for kind, _ in rows)
+        counts["not proven (!)"] = sum(marked and kind != "undecided" for kind, marked in rows)
+        assert section.headline[0].text == ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
+
+
+def test_candidates_of_the_same_values_are_named() -> None:
+    """Two candidates that are one file given twice, as a candidate that is the reference given twice."""
+    rng = np.random.default_rng(3)
+    once = {version: rng.normal(1.0, 0.1, 20) for version in ("old", "one", "two")}
+    given = once | {"again": once["one"]}
+    records = [Record(name, values, path=version) for name in "ab" for version, values in given.items()]
+    result = sp.compare_suite(
+        Suite.from_records((record.path, record) for record in records), reference="old"
+    )
+    text = " ".join(str(result).split())
+    assert "one and again hold the same values: one measurement, given twice" in text
+    twice = [c for r in result.results for c in r.caveats if c.kind is Assumption.TWO_MEASUREMENTS]
+    assert [(c.versions, c.benchmarks) for c in twice] == [(("one", "again"), ())]
+
+
+def test_of_one_measurement_given_twice_no_mean_is_shown(make_suite: Callable[..., Made]) -> None:
+    """Where all benchmarks have the same values no interval is a proof; one of another measurement shows it."""
+    rng = np.random.default_rng(4)
+    x, y, z = rng.normal(1.0, 0.1, (3, 20))
+    for other, shown in ((y, False), (z, True)):
+        result, _ = make_suite({"a": (x, x), "b": (y, other)})
+        assert (result.geometric_means is not None, "Geometric mean" in render(sheet.report(result))) == (
+            shown,
+        ) * 2

@@ -437,7 +437,8 @@ class CorpusComparison(Shown, Struct, frozen=True):
         names = clearest if conclusion.comparisons > MANY else [key.benchmark for key in self.keys()]
         versions = conclusion.wholes[0][:2]
         ((_, suite),) = samples_of(self.corpus, {versions: names}, self.asked.where)
-        explained = of_versions(suite, versions, conclusion.metric, conclusion.machine, conclusion.alpha)
+        machine = next((machine for *_, machine in conclusion.machines), None)
+        explained = of_versions(suite, versions, conclusion.metric, machine, conclusion.alpha)
         if names and not explained:
             raise alone(conclusion.metric)
         return WhyResult({versions[-1]: explained})

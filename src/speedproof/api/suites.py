@@ -27,6 +27,7 @@ from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
+from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS
@@ -341,9 +342,15 @@ def compare_suite(
     results = []
     pairings = {candidate: suite.pair(first, candidate) for candidate in candidates}
     something_common(suite, first, pairings, by_place=True)
+    twins = given_twice(
+        {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}
+    )
     for candidate, pairing in pairings.items():
         results += [
-            compare_pairs(pairing, (first, candidate), one, each, asked, done) for one in suite.metrics
+            compare_pairs(
+                pairing, (first, candidate), one, each, asked, done, twins.get((candidate, one), ())
+            )
+            for one in suite.metrics
         ]
     rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -74,8 +75,13 @@ def columns_of(reading: Reading) -> dict[str, str]:
 
 
 def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:
-    """Keep the benchmarks and the metric asked for; say which other metrics there are."""
+    """Keep the benchmarks and the metric asked for; say what matches nothing, and what other metrics there are."""
     chosen = suite.select(choosing.only, choosing.skip, "all")
+    what, named = ("command", suite.versions) if suite.commands else ("benchmark", suite.benchmarks)
+    names = {*named, *(left_out.benchmark for left_out in suite.skipped)}
+    for pattern in (*choosing.only, *choosing.skip):
+        if pattern not in names and not fnmatch.filter(names, pattern):
+            console.remark(f"note: the pattern {pattern!r} matches no {what}")
     if choosing.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
         from speedproof.reporting.names import enumerate_names
 

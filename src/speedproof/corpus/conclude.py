@@ -19,6 +19,7 @@ from msgspec import Struct, convert
 from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, Seen, answer_columns
 from speedproof.corpus.hpt import OverBenchmarks, second_level
+from speedproof.corpus.place import arrow, of_rows
 from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
@@ -31,7 +32,7 @@ from speedproof.protocols.aggregates import (
     OverallGain,
     accelerated_by,
 )
-from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds, common_speeds
+from speedproof.protocols.caveats import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
@@ -95,7 +96,8 @@ class Conclusion(Struct, frozen=True):
     # How many comparisons were held against how much sessions of the same code differ: by so much at least
     # and at most, as a share
     sessions: tuple[int, float, float] | None
-    machine: MachineSpeeds | None  # two speeds that most benchmarks of two versions share
+    # Of which pairs of versions most benchmarks share two speeds: nothing of these is proven
+    machines: tuple[tuple[str, str, MachineSpeeds], ...]
     hpt: OverBenchmarks | None  # when everything was asked of two versions
     # Parts of the corpus, and why some have no answer
     parts: int
@@ -123,13 +125,13 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             Verdict.SLOWER: max(_SHOWN, 2 * _SHOWN - faster),
             Verdict.FASTER: max(_SHOWN, 2 * _SHOWN - slower),
         }
+        machines = tuple(_machines(rows, headline, alpha))
+        shaken = [{"reference": one, "candidate": other} for one, other, _ in machines]
+        connection.register("shaken", of_rows(shaken, arrow().schema(dict.fromkeys(_VERSIONS, "string"))))
+        connection.execute(_JUDGED)
         undermined, undermining = _undermining(rows, headline)
-        machine = None
-        if versions == 1:
-            names = ", ".join(f"coalesce({name}, 'nan') AS {name}" for name in SPEEDS)
-            query = f"SELECT {names} FROM answers WHERE coalesce({', '.join(SPEEDS)}) IS NOT NULL"
-            speeds: Any = connection.execute(query).fetchnumpy()
-            machine = common_speeds(np.column_stack([speeds[name] for name in SPEEDS]), total, alpha)
+        faster_of = f"SELECT protocol, count(*) FROM judged WHERE verdict = 'faster' AND {_SOUND} GROUP BY 1"
+        accelerated = {str(protocol): count for protocol, count in rows(faster_of)}
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
@@ -147,18 +149,16 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 joint
                 for protocol in proven
                 if total > 1
-                for joint in _jointly(connection, protocol, alpha, margin, shaken=machine is not None)
+                for joint in _jointly(connection, protocol, alpha, margin)
             ),
-            accelerated=accelerated_by(
-                [(name, counts[name][Verdict.FASTER]) for name in proven], total, alpha
-            ),
+            accelerated=accelerated_by([(name, accelerated.get(name, 0)) for name in proven], total, alpha),
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
-            clearest=at_two_speeds(_clearest(connection, headline, most, alpha), machine),
+            clearest=_clearest(connection, headline, most, alpha),
             wholes=_wholes(answers, alpha),
             undermined=undermined,
             undermining=undermining,
             sessions=sessions if sessions[0] else None,
-            machine=machine,
+            machines=machines,
             hpt=second_level(connection) if versions == 1 else None,
             parts=answers.parts,
             failures=answers.failures,
@@ -166,23 +166,44 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
 
 
 _Query = Callable[..., list[tuple[Any, ...]]]
+_VERSIONS = ("reference", "candidate")
+_JUDGED = f"""
+CREATE TEMP VIEW judged AS SELECT answers.* REPLACE (
+    CASE WHEN shaken.reference IS NULL THEN failed ELSE list_append(failed, '{Assumption.ONE_SPEED.value}') END
+    AS failed) FROM answers LEFT JOIN shaken USING (reference, candidate)
+"""
+"""The answers with the check that a machine of two speeds fails."""
+_SOUND = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
+
+
+def _machines(rows: _Query, headline: str, alpha: float) -> Iterator[tuple[str, str, MachineSpeeds]]:
+    """Of each pair of versions the two speeds that most of its benchmarks share."""
+    speeds = ", ".join(f"coalesce({name}, 'nan')" for name in SPEEDS)
+    there = f"coalesce({', '.join(SPEEDS)}) IS NOT NULL"
+    for *versions, of, known in rows(
+        "SELECT reference, candidate, count(*) FILTER (protocol = ?) AS number, "
+        f"list([{speeds}]) FILTER ({there}) FROM answers "
+        f"GROUP BY ALL HAVING 2 * count(*) FILTER ({there}) > number ORDER BY ALL",
+        headline,
+    ):
+        if (machine := common_speeds(np.array(known), of, alpha)) is not None:
+            yield (*versions, machine)
 
 
 def _jointly(
-    connection: duckdb.DuckDBPyConnection, protocol: str, alpha: float, margin: float | None, *, shaken: bool
+    connection: duckdb.DuckDBPyConnection, protocol: str, alpha: float, margin: float | None
 ) -> Iterator[Joint]:
     """What is left of the claims that are proven alone; no other can be after a correction."""
     columns = dict(zip(CLAIMS, ("pvalue", "pvalue_slower", "pvalue_equivalent"), strict=True))
     known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in columns.values())
     ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
-    sound = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
     proven = ", ".join(  # no nulls, for which NumPy's masked arrays are imported: as long as 200 comparisons
-        f"coalesce(verdict = '{verdict}' AND {sound}, false), coalesce({p}, 'nan')"
+        f"coalesce(verdict = '{verdict}' AND {_SOUND}, false), coalesce({p}, 'nan')"
         for verdict, p in columns.items()
     )
     usable = " OR ".join(f"{p} <= $2" for p in columns.values())
     rows: Any = connection.execute(
-        f"SELECT {proven} FROM answers WHERE protocol = $1 AND ({usable})", [protocol, alpha]
+        f"SELECT {proven} FROM judged WHERE protocol = $1 AND ({usable})", [protocol, alpha]
     ).fetchnumpy()
     both = list(rows.values())
     at = [p <= alpha for p in both[1::2]]
@@ -192,7 +213,7 @@ def _jointly(
         for part in (both[::2], both[1::2])
     )
     for method, adjust in ADJUSTMENTS.items():
-        kept = claims[~np.bool_(shaken) & sound_claims & (adjust(pvalues, family) <= alpha)]
+        kept = claims[sound_claims & (adjust(pvalues, family) <= alpha)]
         counts = {v: int(np.count_nonzero(kept == i)) for i, v in enumerate(CLAIMS)}
         if margin is None:
             del counts[Verdict.EQUIVALENT]
@@ -217,7 +238,7 @@ def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
 
 def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, int], ...]]:
     """How many verdicts an assumption undermines, and which assumptions, each how often."""
-    chosen = "FROM answers WHERE protocol = ? AND verdict <> 'undecided'"
+    chosen = "FROM judged WHERE protocol = ? AND verdict <> 'undecided'"
     undermined, counts = 0, Counter[Assumption]()
     for names, count in rows(f"SELECT list_distinct(failed), count(*) {chosen} GROUP BY 1", headline):
         kinds = [_KINDS[name] for name in names if _KINDS[name] in UNDERMINING]
@@ -277,7 +298,7 @@ def _clearest(
     comparisons = []
     for verdict, most in shown.items():
         rows: Any = connection.sql(
-            f"SELECT * FROM answers WHERE protocol = ? AND verdict = ? "
+            f"SELECT * FROM judged WHERE protocol = ? AND verdict = ? "
             f"ORDER BY {_BOUND[verdict]} DESC, benchmark, reference, candidate LIMIT ?",
             params=[headline, verdict.value, most],
         )

@@ -80,7 +80,7 @@ def version_of(name: str, versions: Sequence[str]) -> str:
     commits = {version: commit for version, commit in first.items() if re.fullmatch(_HASH, commit)}
     near = {v: len(c) >= 7 and (c.startswith(name) or name.startswith(c)) for v, c in commits.items()}
     counts = Counter(part for version in versions for part in {*version.split("/")})
-    apart = {v: [part for part in v.split("/") if counts[part] < max(len(versions), 2)] for v in versions}
+    apart = {v: [part for part in v.split("/") if counts[part] == 1] for v in versions}
     for called in (
         [v for v in commits if v.partition(" ")[2] == name],
         [v for v in commits if near[v] and re.fullmatch(_HASH, name)],

@@ -49,7 +49,14 @@ from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
 from speedproof.options import Multiplicity, Policy, quantile_of
 from speedproof.protocols.aggregates import LogRatios, MeanLogRatio
-from speedproof.protocols.caveats import MachineSpeeds, caveats_of, few_runs, machine_speeds, one_layout
+from speedproof.protocols.caveats import (
+    MachineSpeeds,
+    caveats_of,
+    few_runs,
+    few_values,
+    machine_speeds,
+    one_layout,
+)
 from speedproof.protocols.claims import (
     ASKS,
     CLAIMED,
@@ -211,6 +218,7 @@ def gate(
         ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
         caveats=(
             *caveats,
+            *few_values(pairs),
             *few_runs(
                 [row.comparison for row in rows if row.outcome is not Outcome.UNDECIDED], versions, len(rows)
             ),

@@ -36,9 +36,11 @@ from speedproof.protocols.caveats import (
     at_two_speeds,
     caveats_of,
     few_runs,
+    few_values,
     machine_speeds,
     one_layout,
 )
+from speedproof.protocols.checks import same_values
 from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
@@ -121,6 +123,7 @@ def compare_suite(
     rules: Rules,
     protocols: tuple[QuestionName, ...] = ASKED,
     done: Callable[[], None] = lambda: None,
+    caveats: tuple[Note, ...] = (),
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have."""
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
@@ -139,7 +142,7 @@ def compare_suite(
         for protocol in (protocols if pairs else ())
         if protocol != "single run"
     }
-    faster = [(name, sum(c.verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
+    faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
     result = SuiteComparison(
         *versions,
         metric=metric,
@@ -147,14 +150,17 @@ def compare_suite(
         margin=rules.margin,
         nested=rules.nested,
         comparisons=comparisons,
-        caveats=all_caveats(pairs, heads, versions, rules),
+        caveats=(*all_caveats(pairs, heads, versions, rules), *caveats),
         machine=machine,
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
         overall=() if brief else _overall(prepared),
         accelerated=accelerated_by(faster, len(pairs), alpha),
-        geometric_means=geometric_means(heads, pairs, alpha, rules.floor) if several else None,
+        # None of one measurement given twice: its interval would be a proof of equality
+        geometric_means=geometric_means(heads, pairs, alpha, rules.floor)
+        if several and not all(same_values(pair.reference, pair.candidate) for pair in pairs)
+        else None,
         controlled=tuple(
             control_verdicts(found, alpha, method=method, margin=rules.margin)
             for found in (asked.values() if several else ())
@@ -184,6 +190,7 @@ def all_caveats(
     decided = [c for c in heads if c.verdict is not Verdict.UNDECIDED]
     return (
         *caveats_of(pairs, versions, rules.floor),
+        *(few_values(pairs) if rules.nested == "process" else ()),
         *few_runs(decided, versions, len(pairs)),
         *one_layout(pairs, heads, versions),
     )

@@ -181,7 +181,7 @@ def comparisons(
     )
     decided = conclusion.comparisons - conclusion.counts[conclusion.headline][Verdict.UNDECIDED]
     all_shown = 0 < decided == conclusion.undermined
-    voice = Voice(*gain_and_loss, shaken=all_shown or conclusion.machine is not None)
+    voice = Voice(*gain_and_loss, shaken=all_shown)
     short = short_names([*versions, *(name for of_pair in conclusion.wholes for name in of_pair[:2])])
     old, new, whole = conclusion.wholes[0]
     of_two = (short[old], short[new]) if conclusion.versions == 1 else ()
@@ -203,7 +203,13 @@ def comparisons(
         if conclusion.sessions is not None:
             count, *reaches = conclusion.sessions
             headline.append(sessions_differ(reaches, count, conclusion.comparisons, 1 - conclusion.alpha))
-        headline += two_speeds(conclusion.machine, *of_two)
+    if conclusion.machines and not of_two:
+        shaken = f"In {len(conclusion.machines)} of {plural(conclusion.versions, 'pair')} of versions"
+        headline.append(
+            Text(f"{shaken} the machine ran at two speeds: nothing of them is proven.", "warning")
+        )
+    for *_, machine in conclusion.machines if of_two else ():
+        headline += two_speeds(machine, *of_two)
     room = most_of({v: counts[v] for v in conclusion.bands})  # more of one direction where the other has few
     few = [c for v, most in room.items() for c in [c for c in conclusion.clearest if c.verdict is v][:most]]
     clearest = conclusion.clearest if everything else few

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
@@ -60,7 +61,14 @@ def _details(result: SuiteComparison, voice: Voice) -> Iterator[Report]:
 
 def _protocol(result: SuiteComparison, protocol: str) -> Report:
     comparisons = [c for c in result.comparisons if c.protocol == protocol]
-    counts = ", ".join(f"{n} {v.value}" for v, n in words.counts_of(comparisons).items() if n)
+    marked = sum(map(bool, map(words.marked, comparisons)))
+    shown = Counter(c.verdict for c in comparisons if not words.marked(c))
+    counts = ", ".join(
+        [
+            *(f"{shown[v]} {v.value}" for v in Verdict if shown[v]),
+            *([f"{marked} not proven (!)"] if marked else []),
+        ]
+    )
     untested = sum(not c.test for c in comparisons)
     rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
     column, named = benchmark_column([c.benchmark for c in comparisons])

@@ -94,7 +94,7 @@ def report(
         shared = f"No benchmark of {of.names[0]} is in {enumerate_names(apart, 4)}"
         notes.insert(0, Text(shared, "warning"))
     if several:
-        marks = f"+ {voice.better} than the reference, - {voice.worse}, by at least so much; ~ undecided"
+        marks = f"+ {voice.better} than the reference, - {voice.worse}, as measured; ~ undecided"
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
         notes.insert(0, Text(f"{marks}{but}.", "dim"))
     sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
