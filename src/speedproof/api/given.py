@@ -121,14 +121,14 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
         return called[0]
     name = name if len(name) <= 40 else f"{name[:39]}…"
     # As they can be given: whole where the short one is cut.
-    told = {shlex.quote(v if "…" in short[v] else short[v]): short[v] for v in versions}
+    spelt = {shlex.quote(v if "…" in short[v] else short[v]): short[v] for v in versions}
     near = get_close_matches(name[:200], short.values(), 3, 0.0)
     raise UsageError(
         f"{where and f'{where}: '}there is no version {name}; "
         + (
-            f"available: {', '.join(told)}"
+            f"available: {', '.join(spelt)}"
             if len(versions) <= 4
-            else f"the nearest of {len(versions)} are {', '.join(t for s in near for t in told if told[t] == s)}"
+            else f"the nearest of {len(versions)} are {', '.join(t for s in near for t in spelt if spelt[t] == s)}"
         )
     )
 

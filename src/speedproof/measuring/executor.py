@@ -255,7 +255,7 @@ class CommandExecutor(Executor, Struct, frozen=True):
     jobs: dict[tuple[object, ...], Job] = field(default_factory=dict)  # of versions that have run
 
     @property
-    def printed(self) -> tuple[str, ...]:  # type: ignore[override]
+    def printed(self) -> tuple[str, ...]:
         """Metrics that the program is to print."""
         return tuple(metric.name for metric in self.output_metrics)
 

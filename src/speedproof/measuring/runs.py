@@ -189,7 +189,11 @@ class Executor:
 
     __slots__ = ()
     together = False  # whether a run measures several benchmarks, as one of another tool does
-    printed: tuple[str, ...] = ()  # metrics that the program is to print
+
+    @property
+    def printed(self) -> tuple[str, ...]:
+        """Metrics that the program is to print."""
+        return ()
 
     def begin(self, version: PlannedVersion) -> None:
         """Called once before the runs of a version."""

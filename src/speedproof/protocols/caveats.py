@@ -123,12 +123,12 @@ def caveats_of(
 def given_twice(samples: Mapping[str, Mapping[Key, Sample]]) -> dict[tuple[str, str], tuple[Note, ...]]:
     """By version and metric their ``TWO_MEASUREMENTS``: each with the first version that has its values."""
     first: dict[tuple[Key, bytes], str] = {}
-    found: dict[tuple[str, str], dict[str, list[str]]] = {}
+    copies: dict[tuple[str, str], dict[str, list[str]]] = {}
     for version, of in samples.items():
         for key, sample in of.items():
             known = first.setdefault((key, sample.values.tobytes()), version)
             if known != version and same_values(samples[known][key], sample):
-                found.setdefault((version, key.metric), {}).setdefault(known, []).append(key.benchmark)
+                copies.setdefault((version, key.metric), {}).setdefault(known, []).append(key.benchmark)
     return {
         (version, metric): tuple(
             Note(
@@ -136,7 +136,7 @@ def given_twice(samples: Mapping[str, Mapping[Key, Sample]]) -> dict[tuple[str, 
             )
             for known, names in twins.items()
         )
-        for (version, metric), twins in found.items()
+        for (version, metric), twins in copies.items()
         for whole in [sum(key.metric == metric for key in samples[version])]
     }
 

@@ -210,9 +210,9 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
     seen: set[tuple[str, str]] = set()
     for c in answers:
         yield Text(f"{c.protocol}: {c.question}", "strong")
-        told = [check for check in c.checks if check.held and (check.name, check.message) in seen]
+        repeated = [check for check in c.checks if check.held and (check.name, check.message) in seen]
         for check in c.checks:
-            if check in told:
+            if check in repeated:
                 continue  # the same check of the same sample, already said
             seen.add((check.name, check.message))
             p = "" if math.isnan(check.pvalue) else f" ({p_is(check.pvalue)})"
@@ -222,8 +222,8 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
                 counts = "; enough for the same answer" if check.held else "; too few for an answer"
             said = f"{check.message}{counts}"
             yield Text(f"  {mark:5} {check.name}{p}: {said}", "" if check.held else "warning")
-        if told:
-            yield Text(f"  ok    as above: {', '.join(check.name for check in told)}")
+        if repeated:
+            yield Text(f"  ok    as above: {', '.join(check.name for check in repeated)}")
         if not c.test:
             yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
         else:
