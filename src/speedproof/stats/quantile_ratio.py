@@ -78,8 +78,8 @@ def shift_function(x: ArrayLike, y: ArrayLike, alpha: float) -> FloatArray:
     >>> ratio.round(6).tolist(), bool(np.all((low < 2) & (high > 2)))
     ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0], True)
     """
-    of_x, of_y = (np.asarray(side, dtype=np.float64)[None] for side in (x, y))
-    deciles = [Quantiles.of(of_x, of_y, k / 10) for k in range(1, 10)]
+    of_x, of_y = (_ascending_logs(np.asarray(side)[None]) for side in (x, y))
+    deciles = [Quantiles.of_logs(of_x, of_y, k / 10) for k in range(1, 10)]
     return np.array([[q.ratio[0], *(end[0] for end in q._ends(alpha / 9))] for q in deciles])
 
 
@@ -99,14 +99,14 @@ class Quantiles(Struct, frozen=True):
         """Of samples in the last axis, shapes (rows, n) and (rows, m); NaN where a quantile is not positive."""
         if not 0.0 < q < 1.0:
             raise ValueError(f"a quantile has a share between 0 and 1, not {q:g}")
-        logs = []
-        for values in (x, y):
-            ascending = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                logs.append(np.where(ascending >= 0.0, np.log(ascending), np.nan))
-        middle = [_limit(side, np.zeros(len(side)), q, clipped=True) for side in logs]
+        return cls.of_logs(_ascending_logs(x), _ascending_logs(y), q)
+
+    @classmethod
+    def of_logs(cls, x: FloatArray, y: FloatArray, q: float) -> Quantiles:
+        """Of the logarithms of ascending values."""
+        of_x, of_y = (_limit(side, np.zeros(len(side)), q, clipped=True) for side in (x, y))
         with np.errstate(invalid="ignore"):
-            return cls(logs[0], logs[1], q, middle[0], middle[1], middle[0] - middle[1])
+            return cls(x, y, q, of_x, of_y, of_x - of_y)
 
     @property
     def ratio(self) -> FloatArray:
@@ -166,6 +166,12 @@ def runs_needed_quantiles(
     return Quantiles.of(x, y, q).runs_needed(alpha, power)
 
 
+def _ascending_logs(values: ArrayLike) -> FloatArray:
+    ascending = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(ascending >= 0.0, np.log(ascending), np.nan)
+
+
 def _farthest(proven: Callable[[FloatArray], BoolArray], rows: int) -> FloatArray:
     """The largest deviates at which something is still proven; 0 where it is not at 0."""
     low, high = np.zeros(rows), np.full(rows, _FARTHEST)
@@ -197,7 +203,13 @@ def _deviates(n: int, q: float) -> tuple[int, FloatArray]:
     """The deviate of P[X_(k) above the quantile] for each k from `first` + 1 on; what lies farther is left out."""
     reach = 10.0 * math.sqrt(n * q * (1.0 - q)) + 50.0
     first = max(math.floor(n * q - reach), 0)
-    k = np.arange(first + 1, min(math.ceil(n * q + reach), n) + 1, dtype=np.float64)
-    # P[B < k] and its complement, each accurate where it is small.
-    above, below = betainc(n - k + 1.0, k, 1.0 - q), betainc(k, n - k + 1.0, q)
-    return first, np.where(above < 0.5, ndtri(above), -ndtri(below))
+    last = min(math.ceil(n * q + reach), n)
+    # P[B < k] and its complement, each accurate where it is small: sums of P[B = k] from the ends on.
+    above = float(betainc(n - first, first + 1, 1.0 - q))
+    below = float(betainc(last, n - last + 1, q))
+    k = np.arange(first + 1, last, dtype=np.float64)
+    log_mass = np.cumsum(np.log((n - k + 1.0) / k * (q / (1.0 - q))))
+    mass = np.exp(log_mass - log_mass.max(initial=-np.inf))
+    mass = mass / mass.sum() * (1.0 - above - below)
+    from_first, from_last = np.cumsum([above, *mass]), np.cumsum([below, *mass[::-1]])[::-1]
+    return first, np.where(from_first < 0.5, ndtri(from_first), -ndtri(from_last))
