@@ -38,7 +38,9 @@ def naive_low(x: np.ndarray, y: np.ndarray, q: float, alpha: float) -> float:
     return math.exp(a - b - math.hypot(a - naive_limit(x, q, -z), naive_limit(y, q, z) - b))
 
 
-@pytest.mark.parametrize(("n", "m", "q"), [(40, 60, 0.9), (100, 80, 0.95), (320, 300, 0.99), (30, 30, 0.5)])
+@pytest.mark.parametrize(
+    ("n", "m", "q"), [(40, 60, 0.9), (100, 80, 0.95), (320, 300, 0.99), (30, 30, 0.5), (9_000, 30_000, 0.3)]
+)
 def test_bounds_of_a_naive_twin(n: int, m: int, q: float) -> None:
     rng = np.random.default_rng([n, m])
     x, y = rng.lognormal(0.1, 0.3, (5, n)), rng.lognormal(0.0, 0.2, (5, m))
