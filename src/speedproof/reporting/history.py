@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from speedproof.data.units import format_value
-from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
+from speedproof.history.alarms import ASKED, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, Followed, short_name
 from speedproof.history.rows import QueriedSample, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.options import deciding
 from speedproof.protocols.noise_floor import NoiseFloor
-from speedproof.reporting.history_results import STANDS, CommitChanges, HistoryResult, by_commit
+from speedproof.reporting.history_results import STANDS, AlarmResult, CommitChanges, HistoryResult, by_commit
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import short_names, shortened
 from speedproof.reporting.notes import up_to
@@ -138,7 +138,7 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
     )
 
 
-def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
+def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     of = f" of {result.commits}" if result.last < result.commits else ""
     commits = plural(min(result.last, result.commits), "commit")
@@ -189,7 +189,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     )  # fmt: skip
 
 
-def _older(result: AlarmAnswer) -> Iterator[str]:
+def _older(result: AlarmResult) -> Iterator[str]:
     """How many slowdowns the last commits did not raise, and what shows them all."""
     if result.older:
         last = max(len(alarm.track.order) - alarm.track.order.index(alarm.bad) for alarm in result.older)
@@ -207,7 +207,7 @@ def too_few(
     )
 
 
-def _next_step(result: AlarmAnswer) -> Iterator[str]:
+def _next_step(result: AlarmResult) -> Iterator[str]:
     """What measures an unconfirmed alarm again, a slowdown first; what finds a commit of several."""
     named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
     line = set(result.followed.line)
@@ -220,7 +220,7 @@ def _next_step(result: AlarmAnswer) -> Iterator[str]:
     yield from _culprit(result.followed, result.known, result.undecided)
 
 
-def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> Row:
+def _row_of_alarm(result: AlarmResult, alarm: HistoryAlarm, *, apart: bool) -> Row:
     key = result.known[alarm.track.series].key
     times, word, style = size_of(alarm, key.metric, result.slower(alarm))
     style = style if alarm.confirmed else "dim"
