@@ -107,32 +107,28 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
     named = (*versions, *(end for c in shown for end in (c.version, c.earliest, c.latest)))
     cut = {version: short_name(version) if len(version) == _WHOLE else version for version in named}
     short = short_names(cut.values())
-    rows = []
-    for c in shown:
+
+    def size(c: CorpusChange) -> Cell:
         times, word, style = size_of(c, changes.metric, c.slower)
-        size, ends = Cell(f"{times} {word}", style), (short[cut[end]] for end in (c.earliest, c.latest))
-        cells = (
-            short[cut[c.version]],
-            Cell(c.benchmark, "strong"),
-            size,
-            c.machine,
-            at_least(c) or "-",
-            _possible(*ends),
-        )
-        rows.append(Row.of(*cells, name=c.benchmark, kind=style))
-    columns = (
-        Column("version"),
-        Column("benchmark", names=True),
-        Column("change"),
-        Column("machine", drop=1),
-        *_bounds(any(c.earliest != c.latest for c in shown)),
+        return Cell(f"{times} {word}", style)
+
+    least, since = _bounds(any(c.earliest != c.latest for c in shown))
+    table = Table.by(
+        shown,
+        (Column("version"), lambda c: short[cut[c.version]]),
+        (Column("benchmark", names=True), lambda c: Cell(c.benchmark, "strong")),
+        (Column("change"), size),
+        (Column("machine", drop=1), lambda c: c.machine),
+        (least, lambda c: at_least(c) or "-"),
+        (since, lambda c: _possible(short[cut[c.earliest]], short[cut[c.latest]])),
+        row=lambda c: {"name": c.benchmark, "kind": size(c).style},
     )
     if len(changes.changes) > len(shown):
         notes.append(Text(f"... {plural(len(changes.changes) - len(shown), 'earlier change')}: --all"))
     return Report(
         f"corpus {changes.corpus}",
         tuple(headline),
-        (Table.of(columns, rows),) if rows else (),
+        (table,) if shown else (),
         tuple(notes),
         good=not any(c.slower for c in changes.changes),
     )
@@ -263,31 +259,23 @@ def of_what(benchmark: str, metric: str) -> str:
 
 def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
     """Samples a row each, the newest last; they are the last ones of many."""
-    columns = (
-        Column("commit"),
-        Column("benchmark", names=True),
-        *right("median"),
-        *right("95 % interval", drop=3),
-        *right("n", drop=2),
-        Column("measured", drop=1),
-        Column("machine", names=True, drop=4),
-    )
-    cells = (
-        (
-            brief_commit(row.commit),
-            of_what(row.benchmark, row.metric),
-            format_value(row.median, row.unit),
-            " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None),
-            str(row.n),
-            row.started[:16].replace("T", " "),
-            row.machine,
-        )
-        for row in rows
+
+    def interval(row: QueriedSample) -> str:
+        return " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None)
+
+    table = Table.by(
+        rows,
+        (Column("commit"), lambda row: brief_commit(row.commit)),
+        (Column("benchmark", names=True), lambda row: of_what(row.benchmark, row.metric)),
+        (Column("median", right=True), lambda row: format_value(row.median, row.unit)),
+        (Column("95 % interval", right=True, drop=3), interval),
+        (Column("n", right=True, drop=2), lambda row: str(row.n)),
+        (Column("measured", drop=1), lambda row: row.started[:16].replace("T", " ")),
+        (Column("machine", names=True, drop=4), lambda row: row.machine),
     )
     count = plural(many, "sample")
     kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
-    table = (Table.of(columns, cells),) if rows else ()
-    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table)
+    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), (table,) if rows else ())
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases

@@ -225,9 +225,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
                 Row.of(named(b.benchmark), *sides, better, p, name=b.benchmark, message=better, kind=kind)
             )
         columns = (column, *right(*names), Column("better"), *right("p", drop=1))
-        return Table.of(
-            columns, folded(rows, *(shown[winner] for winner in order[:2]), everything=everything)
-        )
+        clear = (shown[winner] for winner in order[:2])
+        return folded(Table.of(columns, rows), *clear, everything=everything)
 
     def __repr__(self) -> str:
         shaken = self.machine is not None

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from speedproof.data.units import format_value
 from speedproof.protocols.planning import MOST_RUNS, Calibration, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.reporting.model import Column, Report, Row, Table, Text, right
+from speedproof.reporting.model import Column, Report, Table, Text, right
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, p_is, percent, plural, rough, share
 from speedproof.reporting.words import CHANGED, asked_of, several, span
@@ -107,20 +107,17 @@ def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: st
         sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"
         return replace(about, headline=(Text(sentence, "strong", asked),))
     column, named = benchmark_column([plan.benchmark for plan in plans])
-    rows = [
-        Row.of(
-            named(plan.benchmark),
-            str(min(plan.pilot)),
-            _runs(plan.sizes[0]),
-            _range(plan.sizes[0]).strip(" ()"),
-            _runs(plan.sizes[1]),
-            name=plan.benchmark,
-        )
-        for plan in sorted(plans, key=lambda plan: -(plan.sizes[0].runs or MOST_RUNS))
-    ]
-    columns = (column, *right("pilot", "8 of 10", "between", "9 of 10"))
+    table = Table.by(
+        sorted(plans, key=lambda plan: -(plan.sizes[0].runs or MOST_RUNS)),
+        (column, lambda plan: named(plan.benchmark)),
+        (Column("pilot", right=True), lambda plan: str(min(plan.pilot))),
+        (Column("8 of 10", right=True), lambda plan: _runs(plan.sizes[0])),
+        (Column("between", right=True), lambda plan: _range(plan.sizes[0]).strip(" ()")),
+        (Column("9 of 10", right=True), lambda plan: _runs(plan.sizes[1])),
+        row=lambda plan: {"name": plan.benchmark},
+    )
     answer = Text(f"{what}: {runs} of each version", "strong", asked)
-    return replace(about, headline=(answer,), tables=(Table.of(columns, rows),))
+    return replace(about, headline=(answer,), tables=(table,))
 
 
 def _runs(size: RunsForPower) -> str:

@@ -235,15 +235,15 @@ def _benchmarks(
 
     ordered = sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
     made = [row(c, answers[c.benchmark]) for c in ordered]
-    rows = folded(made, *(kinds[v] for v in clear), everything=everything or not many)
+    rows = folded(Table((), tuple(made)), *(kinds[v] for v in clear), everything=everything or not many).rows
     shown = {row.name for _, hidden, some in grouped(rows) if not hidden for row in some}
     full = result.in_full(shown)
-    rows = [
+    whole = [
         replace(row(full[old.name][0], full[old.name]), folded=old.folded) if old.name in full else old
         for old in rows
     ]
     columns = (column, *version_columns(result.reference, result.candidate), *voice.columns)
-    return Table.of(columns, rows)
+    return Table.of(columns, whole)
 
 
 def _clearness(c: Comparison) -> float:

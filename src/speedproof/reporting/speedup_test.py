@@ -193,7 +193,7 @@ def _table(suite: SuiteReport, *, everything: bool) -> Table:
         )
         for row in sorted(suite.rows, key=_place)
     ]
-    return Table.of(columns, folded(rows, *_KINDS[:2], everything=everything))
+    return folded(Table.of(columns, rows), *_KINDS[:2], everything=everything)
 
 
 def _place(row: SuiteRow) -> tuple[int, float]:

@@ -155,7 +155,7 @@ def _benchmarks(whys: Sequence[Why], *, everything: bool) -> Table:
         rows.append(
             Row.of(named(why.benchmark), *cells, name=why.benchmark, message=f"why: {message}", kind=kind)
         )
-    return Table.of(columns, folded(rows, "explained", everything=everything))
+    return folded(Table.of(columns, rows), "explained", everything=everything)
 
 
 def _clearness(why: Why) -> tuple[bool, float]:
@@ -362,11 +362,9 @@ def _like_these(of: OverInputs) -> str:
 def _inputs(of: OverInputs, *, everything: bool) -> Table:
     """A row an input, in order."""
     voice = Voice(*words.gain_and_loss(of.inputs[0].comparison))
-    rows = [voice.row(one.comparison, (one.value,), ()) for one in of.inputs]
+    rows = (replace(voice.row(one.comparison, (one.value,)), kind="inputs") for one in of.inputs)
     columns = (*right(of.parameter), *version_columns(of.reference, of.candidate), *voice.columns)
-    return Table.of(
-        columns, folded([replace(row, kind="inputs") for row in rows], "inputs", everything=everything)
-    )
+    return folded(Table.of(columns, rows), "inputs", everything=everything)
 
 
 def beside_over(sheets: Sequence[Report], over: Report) -> Iterator[Report]:
@@ -409,4 +407,4 @@ def _families(answers: Sequence[OverInputs], *, everything: bool) -> Table:
         *right("crosses 1 at" if any(one.crossing for one in answers) else ""),
         Column("inputs like these"),
     )
-    return Table.of(columns, folded(rows, "benchmarks", everything=everything), repeats=1)
+    return folded(Table.of(columns, rows, repeats=1), "benchmarks", everything=everything)
