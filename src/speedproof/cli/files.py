@@ -281,5 +281,11 @@ def write_answer(
     def whole() -> Reported:
         return Reported(tuple(reports(**{**shown, "details": True})), **known)
 
+    given = [f"--{name}" for name in ("all", "details", "explain") if getattr(output, name)]
+
+    def offering(report: Report) -> Report:
+        """With the hints that name no option that was given."""
+        return replace(report, hints=tuple(h for h in report.hints if not any(o in h for o in given)))
+
     taken = write_outputs(asked, output, written or whole, console, again="context" in known)
-    console.answer(to_json, lambda: () if taken else reports(**shown), json=output.json)
+    console.answer(to_json, lambda: () if taken else map(offering, reports(**shown)), json=output.json)

@@ -183,7 +183,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             ),
             (table,),
             tuple(notes),
-            (*hint_of_all("benchmark", table), *(() if details else ("--details: tests, bounds, claims",))),
+            (*hint_of_all("benchmark", table), "--details: tests, bounds, claims"),
             tuple(sections),
             good=result.winner is not Winner.REFERENCE,
         )

@@ -85,7 +85,7 @@ def report(
         (Text(f"{has} several modes; fits: {fits if tested else 'not tested'}", "strong"),),
         (table,),
         (Text(meant, "dim"),),
-        (*hint_of_all("sample", table), *(() if details else ("--details: components",))),
+        (*hint_of_all("sample", table), "--details: components"),
         (
             *(
                 _one(*model, answered)

@@ -97,10 +97,7 @@ def report(
         made,
         headline=(*made.headline, *unseen(compared, versions)),
         notes=(*([Text(note, "dim")] if note else []), *made.notes),
-        hints=(
-            *hint_of_all("benchmark", made.tables[-1]),
-            *(() if details else ("--details: modes, mixtures, warnings",)),
-        ),
+        hints=(*hint_of_all("benchmark", made.tables[-1]), "--details: modes, mixtures, warnings"),
         sections=tuple(_details(ranking, alone=one) for ranking in rankings) if details else (),
     )
 

@@ -60,7 +60,6 @@ def report(
         return _single_runs(result, about)
     one, voice = len(heads) == 1, Voice.of(result)
     made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
-    given = [option for option, on in (("--details", details), ("--explain", explain)) if on]
     return replace(
         about,
         headline=(
@@ -71,7 +70,7 @@ def report(
         ),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
-        hints=tuple(hint for hint in made.hints if not any(option in hint for option in given)),
+        hints=made.hints,
         sections=sections(result, details=details, explain=explain),
         good=all(c.proven_verdict is not Verdict.SLOWER for c in heads),
     )

@@ -130,9 +130,7 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         remarks = [
             Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in suite.rows if row.remarks
         ]
-        hints = (
-            [f"--details: warnings on {plural(len(remarks), 'benchmark')}"] if remarks and not details else []
-        )
+        hints = [f"--details: warnings on {plural(len(remarks), 'benchmark')}"] if remarks else []
         parts = [] if suite.original else [_bounds(suite)]
         parts += [Report("Warnings", tuple(remarks))] if remarks else []
         yield Report(

@@ -103,18 +103,14 @@ def report(
     notes += [*_open_places(of), *_contradicted(of)]
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
-    hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
+    hint = hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
     parts = [(r, part) for r in results for part in sheet.sections(r, details=details, explain=explain)]
     return Report(
         f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
         (answer, *unseen(results, of.names), *_line(of)),
         tuple(tables),
         tuple(notes),
-        (
-            *hint,
-            *(() if details else ("--details: other protocols",)),
-            *(() if explain else ("--explain: checks",)),
-        ),
+        (*hint, "--details: other protocols", "--explain: checks"),
         tuple(replace(part, title=f"{r.candidate}: {part.title}") for r, part in parts),
         records=partial(records, *results),
         good=not any(c.proven_verdict is Verdict.SLOWER for c in of.heads.values()),
