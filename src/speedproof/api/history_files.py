@@ -359,11 +359,7 @@ def tracks_in(
     commits = ordered(store.commits(), branch, repository, store.branches(), line)
     machines = store.machines()
     if machine is not None:
-        here = [number for number, label in machines.items() if wanted(label, [machine], ())]
-        if not here:
-            there = "; ".join(sorted(set(machines.values())))
-            raise UsageError(f"{store.where}: holds no machine {machine}; it has {there}")
-        measured = measured.where(np.isin(measured.machine, here))
+        measured = measured.where(np.isin(measured.machine, [*store.machines(machine)]))
     tracks = tracks_of(measured, commits, machines)
     if not commits and (stored := [commit.sha for commit in store.commits()]):
         names = enumerate_names(map(short_name, stored), 3)

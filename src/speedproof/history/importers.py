@@ -291,16 +291,9 @@ def _otava(path: Path) -> Iterator[Imported | str]:
             yield Imported(Suite.from_records(records), commit, moment)
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
 def _moment(text: str) -> str:
     """A date of any of Otava's ways: seconds since 1970, or ISO 8601."""
-    seconds = _number(text)
-    if math.isfinite(seconds):
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    with suppress(ValueError):  # of text, or of no number
+        if math.isfinite(seconds := float(text)):
+            return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     return in_utc(text)
