@@ -322,11 +322,9 @@ def compare_suite(
     if protocols is None:
         protocols = quantile_measured(suite) or "all"
     chosen: Any = DETAILS if protocols == "all" else protocols
-    asked = (
-        (chosen,)
-        if isinstance(chosen, str) or not isinstance(chosen, Iterable)
-        else tuple(dict.fromkeys(chosen))
-    )
+    asked: tuple[Any, ...] = (chosen,)
+    if isinstance(chosen, Iterable) and not isinstance(chosen, str):
+        asked = tuple(dict.fromkeys(chosen))
     asked = tuple(name.replace("-", " ") if isinstance(name, str) else name for name in asked)
     if not asked:
         raise UsageError("protocols=[]: name one at least, or leave it out")

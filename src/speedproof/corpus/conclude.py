@@ -262,11 +262,11 @@ def _whole_of(parts: Iterable[Seen], alpha: float) -> Whole:
     seen = Seen()
     for part in parts:
         seen.add(part)
-    gains = (
-        ()
-        if seen.rates or not seen.pairs
-        else tuple((location, _gain(*total)) for location, total in zip(LOCATIONS, seen.totals, strict=True))
-    )
+    gains: tuple[tuple[Location, OverallGain], ...] = ()
+    if seen.pairs and not seen.rates:
+        gains = tuple(
+            (location, _gain(*total)) for location, total in zip(LOCATIONS, seen.totals, strict=True)
+        )
     return Whole(
         seen, seen.ratios.means(alpha) if seen.ratios.count > 1 else None, gains, tuple(_caveats(seen))
     )

@@ -152,13 +152,9 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     few = result.commits < LEAST_WATCHED and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
-    notes = (
-        [Text(f"... {plural(more, 'more alarm')}: --all")]
-        if more
-        else [*too_few(LEAST_WATCHED)]
-        if few
-        else []
-    )
+    notes = [*too_few(LEAST_WATCHED)] if few else []
+    if more:
+        notes = [Text(f"... {plural(more, 'more alarm')}: --all")]
     notes += [Text(older) for older in _older(result)]
     several = len({alarm.track.basis for alarm in result.alarms}) > 1
     if result.followed.apart and result.alarms and not several:
@@ -449,22 +445,18 @@ def _culprit(
 def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: bool) -> Row:
     """A commit: its only change, or how many there are and by how much; one alone stands above the table."""
     first, several = group.changes[0], len(group.changes) > 1
-    series = result.series[first.track.series]
+    key = result.series[first.track.series].key
     worse = [change for change in group.changes if result.slower(change)]
     better = [change for change in group.changes if not result.slower(change)]
     led = worse or better
-    times, word, style = size_of(led[0], series.key.metric, bool(worse))
+    times, word, style = size_of(led[0], key.metric, bool(worse))
     if several:
-        word = of_metric(series.key.metric)[bool(worse)]
-    name = (
-        plural(len(group.changes), "benchmark")
-        if several
-        else of_what(series.key.benchmark, series.key.metric)
-    )
+        word = of_metric(key.metric)[bool(worse)]
+    name = plural(len(group.changes), "benchmark") if several else of_what(key.benchmark, key.metric)
     if len(led) > 1:
         times = f"to {times}"
     if worse and better:
-        least, other, _ = size_of(replace(better[0], rise=None), series.key.metric, slower=False)
+        least, other, _ = size_of(replace(better[0], rise=None), key.metric, slower=False)
         word = f"{word}, {'to ' * (len(better) > 1)}{least} {other}"
     subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
     today = _states(result, group)

@@ -74,11 +74,9 @@ def report(
     fits = f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
     has = f"{several or 'None'} of {len(models)} samples {'has' if several < 2 else 'have'}"
     table = folded(_samples(models, asked, answers), _REJECTED, _SEVERAL, everything=everything)
-    peak = (
-        "every peak of the density (VARCORE's I4)"
-        if models[0][3].compatible
-        else f"a peak of {FEW_RUNS} runs or more"
-    )
+    peak = f"a peak of {FEW_RUNS} runs or more"
+    if models[0][3].compatible:
+        peak = "every peak of the density (VARCORE's I4)"
     meant = f"Mode: {peak}. K: components of one deviation (E) or more (V)."
     return Report(
         "Gaussian mixtures",

@@ -20,11 +20,9 @@ def report(plan: RunPlan) -> Report:
     """The plan and its cost."""
     pilot = f"{plan.builds} builds of each, {plural(plan.runs, 'run')} a build"
     small = max(plan.between, plan.within) == 0.0
-    sentence = (
-        "Nothing varied in the pilot: use a finer clock or longer runs."
-        if small
-        else f"{plural(plan.runs_per_build, 'run')} of each build give most for their time."
-    )
+    sentence = "Nothing varied in the pilot: use a finer clock or longer runs."
+    if not small:
+        sentence = f"{plural(plan.runs_per_build, 'run')} of each build give most for their time."
     columns = (Column("to prove"), *right("builds", "building", "measuring"), Column("options"))
     rows = []
     for size in plan.sizes:

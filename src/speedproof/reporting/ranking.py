@@ -300,8 +300,6 @@ def advice(ranking: RunRanking, *, shaken: bool = False) -> str:
     else:  # only the order on a single run was tested
         best = f"The best mean is that of {mean}, the best median that of {median}."
         text = f"Run {rarely} where single runs count: {beats}. {best}"
-    return (
-        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
-        if ranking.undermined or shaken
-        else text
-    )
+    if ranking.undermined or shaken:
+        return f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
+    return text

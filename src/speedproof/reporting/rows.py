@@ -83,11 +83,9 @@ class Voice(Struct, frozen=True):
         """The ratio over a suite, of which so many benchmarks have one; none where no interval shows it."""
         low, high = estimate.ends
         shown = not (math.isnan(low) or math.isinf(high))
-        ratio = (
-            words.interval(estimate, self.better, self.worse)
-            if shown
-            else "not shown (a benchmark has no bounds)"
-        )
+        ratio = "not shown (a benchmark has no bounds)"
+        if shown:
+            ratio = words.interval(estimate, self.better, self.worse)
         some = f" ({known} of {plural(of, 'benchmark')})" if known < of else ""
         return Text(f"Geometric mean: {ratio}{some}")
 

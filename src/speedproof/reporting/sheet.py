@@ -322,11 +322,10 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
     known = [result for result in results if result.headlines]
     one = len({c.benchmark for result in known for c in result.headlines}) == 1
     rows = [_of_one(result) if one else _of_several(result) for result in known]
-    columns = (
-        (*version_columns(first.reference, first.candidate), *Voice("better", "worse").columns)
-        if one
-        else (Column("benchmarks"), Column("geometric mean", brief="mean"))
-    )
+    if one:
+        columns = (*version_columns(first.reference, first.candidate), *Voice("better", "worse").columns)
+    else:
+        columns = (Column("benchmarks"), Column("geometric mean", brief="mean"))
     what = f"{new} against {old}: {plural(len(known), 'metric')}"
     asked = words.asked(known[0].headlines[0].protocol, first.alpha) if known else ""
     return Report(

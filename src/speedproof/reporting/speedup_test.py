@@ -105,11 +105,9 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         """How many benchmarks are accelerated and by how much overall; ``details`` adds every warning."""
         suite = self.report
         protocols = "as the tool of 2010 computed them" if suite.original else "of the 2013 article"
-        at = (
-            f"at {level(suite.confidence)}"
-            if suite.confidence is not None
-            else "each at its ConfLevel; without one, at the highest level that shows it"
-        )
+        at = "each at its ConfLevel; without one, at the highest level that shows it"
+        if suite.confidence is not None:
+            at = f"at {level(suite.confidence)}"
         faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
         known = {location: a.proportion for location, a in suite.accelerated.items()}
         shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in known.items())

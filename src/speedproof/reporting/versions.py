@@ -236,22 +236,16 @@ def _of_one(of: _Versions) -> Table:
         change = _change(head) if head else (Cell("reference", "dim"), "")
         runs = str((head.candidate if head else of.first.reference).n)
         cells = place, Cell(of.called[name], "strong"), medians[name], *change, runs
-        outcome, message = (
-            ("", "the reference")
-            if head is None
-            else (OUTCOMES[head.proven_verdict], of.voice.sentence(head, beside[name]))
-        )
+        if head is None:
+            outcome, message = ("", "the reference")
+        else:
+            outcome, message = (OUTCOMES[head.proven_verdict], of.voice.sentence(head, beside[name]))
         rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
+    location = "mean" if of.first.protocol == "mean" else "median"
     columns = (
         *right("place" if places else ""),
         Column(of.first.benchmark, names=True),
-        *right(
-            of.first.protocol.upper()
-            if of.first.quantiles
-            else "mean"
-            if of.first.protocol == "mean"
-            else "median"
-        ),
+        *right(of.first.protocol.upper() if of.first.quantiles else location),
         *of.voice.columns[:2],
         *right("runs", drop=1),
     )

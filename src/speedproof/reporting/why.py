@@ -274,21 +274,14 @@ def over_report(
     )
     if len(answers) == 1:
         return next(sheets)
+    answer = f"Over {first.parameter}: {plural(len(answers), 'benchmark')}"
+    asked = words.asked(first.inputs[0].comparison.protocol, first.alpha)
+    parts = zip(sheets, _names(answers), strict=True) if details else ()
     return replace(
         about,
-        headline=(
-            Text(
-                f"Over {first.parameter}: {plural(len(answers), 'benchmark')}",
-                "strong",
-                words.asked(first.inputs[0].comparison.protocol, first.alpha),
-            ),
-        ),
+        headline=(Text(answer, "strong", asked),),
         tables=(_families(answers, everything=everything),),
-        sections=tuple(
-            replace(sheet, title=name, notes=())
-            for sheet, name in zip(sheets, _names(answers), strict=True)
-            if details
-        ),
+        sections=tuple(replace(sheet, title=name, notes=()) for sheet, name in parts),
     )
 
 
@@ -296,11 +289,10 @@ def _sentences(of: OverInputs) -> Iterator[Text]:
     names = called([of.reference, of.candidate])
     sized = [one for one in of.inputs if one.size is not None]
     which = f"{of.benchmark} over {of.parameter}" if of.benchmark else f"Over {of.parameter}"
-    ends = (
-        f"{_ratio(of, sized[0])}, {_ratio(of, sized[-1])}"
-        if len(sized) > 1
-        else plural(len(of.inputs), "input")
-    )
+    if len(sized) > 1:
+        ends = f"{_ratio(of, sized[0])}, {_ratio(of, sized[-1])}"
+    else:
+        ends = plural(len(of.inputs), "input")
     asked = words.asked(of.inputs[0].comparison.protocol, of.alpha)
     yield Text(f"{which}: {names[of.candidate]} against {names[of.reference]}: {ends}", "strong", asked)
     if of.slope is not None:
