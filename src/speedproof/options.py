@@ -343,9 +343,9 @@ class Output(Struct, frozen=True, kw_only=True):
 
 
 def answer(**texts: str) -> Taken:
-    """The output of a command that has one kind of answer."""
-    pages = {"html": "one HTML page", "markdown": "Markdown"}
-    return Taken(take="all details json html markdown github_summary", **{**pages, **texts})
+    """The output of a command that has one kind of answer, of many benchmarks."""
+    usual = {"html": "one HTML page", "markdown": "Markdown", "all": "every benchmark, not only the clearest"}
+    return Taken(take="all details json html markdown github_summary", **{**usual, **texts})
 
 
 class CommandOptions(Struct, frozen=True, kw_only=True):

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from speedproof.options import CommandOptions
     from speedproof.reporting.model import ReportFormat
 
-    ParamType = click.ParamType[Any]
-else:  # generic since click 8.2 only
-    ParamType = click.ParamType
-
 
 _NEAR = 0.66
 _WHOLE = declaring.Taken()
@@ -43,7 +39,7 @@ _ALL = "speedproof.all options"
 A = TypeVar("A", bound="CommandOptions")
 
 
-class _Parsed(ParamType):
+class _Parsed(click.ParamType):  # type: ignore[type-arg]  # which not every version of click has
     """A value that a function makes of the text; a ValueError says what is wrong."""
 
     def __init__(self, parse: Callable[[str], Any]) -> None:

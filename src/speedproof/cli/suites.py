@@ -53,12 +53,7 @@ class SuiteOptions(options.CommandOptions, frozen=True, kw_only=True):
     always_welch: Annotated[bool, "mean: never pool variances after an F test"] = False
     ks_rule: Annotated[Literal["legacy", "r422"], "median: see 'compare --help'"] = "legacy"
     reading: Annotated[options.Reading, Taken("how files are read", take="unit higher_is_better")]
-    output: Annotated[
-        options.Output,
-        options.answer(
-            all="every benchmark, not only the clearest", details="the warnings on every benchmark"
-        ),
-    ]
+    output: Annotated[options.Output, options.answer(details="the warnings on every benchmark")]
 
 
 def _suite(asked: SuiteOptions, console: Console) -> int:
@@ -128,10 +123,7 @@ class HptOptions(options.CommandOptions, frozen=True, kw_only=True):
     ] = ()
     output: Annotated[
         options.Output,
-        options.answer(
-            all="every benchmark, not only the clearest",
-            details="the bounds of the speedups, and what others would claim",
-        ),
+        options.answer(details="the bounds of the speedups, and what others would claim"),
     ]
     reading: options.Reading
 
@@ -191,9 +183,7 @@ class RankOptions(options.CommandOptions, frozen=True, kw_only=True):
     output: Annotated[
         options.Output,
         options.answer(
-            all="every benchmark, not only the clearest",
-            details="each benchmark's modes, mixtures and warnings",
-            json="write the ranking as JSON",
+            details="each benchmark's modes, mixtures and warnings", json="write the ranking as JSON"
         ),
     ]
     reading: options.Reading
