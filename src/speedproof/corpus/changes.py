@@ -129,8 +129,7 @@ def changes(
         )  # fmt: skip
 
     return CorpusChanges(
-        corpus=answers.corpus,
-        answers=answers.place.name,
+        **answers.about,
         metric=asked.metric,
         confidence=1 - alpha,
         versions=len(order),
@@ -142,8 +141,6 @@ def changes(
             )
         ),
         order=by,
-        parts=answers.parts,
-        failures=answers.failures,
     )
 
 

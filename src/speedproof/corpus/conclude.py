@@ -135,8 +135,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
-            corpus=answers.corpus,
-            answers=answers.place.name,
+            **answers.about,
             metric=asked.metric,
             alpha=alpha,
             margin=margin,
@@ -160,8 +159,6 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             sessions=sessions if sessions[0] else None,
             machines=machines,
             hpt=second_level(connection) if versions == 1 else None,
-            parts=answers.parts,
-            failures=answers.failures,
         )
 
 

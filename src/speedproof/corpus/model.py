@@ -139,8 +139,7 @@ def _summed_up(answers: Answers) -> CorpusModels:
             for name, sql in (("components", "components"), ("modes", "len(places)"))
         }
         return CorpusModels(
-            corpus=answers.corpus,
-            answers=answers.place.name,
+            **answers.about,
             samples=samples,
             failed=failed,
             components=by["components"],
@@ -154,6 +153,4 @@ def _summed_up(answers: Answers) -> CorpusModels:
                     _SHOWN,
                 )
             ),
-            parts=answers.parts,
-            failures=answers.failures,
         )
