@@ -302,17 +302,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
                 history.refuse_another(alarm, *first)
 
     with chdir(asked.repository):
-        code = run(
-            RunOptions(
-                given=asked.given,
-                argv=asked.argv,
-                words=asked.words,
-                measuring=measuring,
-                output=Output(),
-                watch=watch,
-            ),
-            console,
-        )
+        instead = {"measuring": measuring, "output": Output(), "watch": watch}
+        code = run(RunOptions(**handed(RunOptions, asked) | instead), console)
     if code == INTERRUPTED:
         console.remark("nothing was filed: only measuring to the end decides about an alarm; begin anew")
     if code or not Path(file).exists():
