@@ -96,8 +96,7 @@ def report_leftovers(suite: sp.Suite, console: Console) -> None:
     lines = sp.remarks(suite)
     left_out = sum(line.startswith("left out: ") for line in lines)
     shown = left_out if left_out <= _LEFT_OUT + 1 else _LEFT_OUT
-    for line in (*lines[:shown], *lines[left_out:]):
-        console.remark(line)
+    console.remark(*lines[:shown], *lines[left_out:])
     if more := left_out - shown:
         console.remark(f"left out: {more} more; speedproof show --all names them")
 

@@ -395,8 +395,7 @@ def _add(asked: AddOptions, console: Console) -> int:
             except sp.SpeedproofError as error:
                 failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
-                for problem in added.problems:
-                    console.remark(problem)
+                console.remark(*added.problems)
                 done.append(added)
                 if not asked.json and len(files) <= _EACH:
                     several = len(added.commits) > 3
@@ -431,8 +430,7 @@ def _add(asked: AddOptions, console: Console) -> int:
     lines = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
     if failed and len(files) == 1:
         raise UsageError(*lines)
-    for line in lines:
-        console.remark(f"error: {line}")
+    console.remark(*(f"error: {line}" for line in lines))
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0

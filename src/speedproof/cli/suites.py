@@ -68,8 +68,7 @@ def _suite(asked: SuiteOptions, console: Console) -> int:
     write_answer(asked, asked.output, console, result.reports, result.to_json)
     for problem in result.problems:
         console.err.write(f"left out: {visible_lines(problem)}\n")
-    for note in result.notes:
-        console.remark(f"note: {note}")
+    console.remark(*(f"note: {note}" for note in result.notes))
     return ERROR if result.lost else 0
 
 
@@ -146,8 +145,7 @@ def _hpt(asked: HptOptions, console: Console) -> int:
             speedups=asked.speedup,
             **options.handed(sp.hpt, asked),
         )
-        for problem in result.problems:
-            console.remark(problem)
+        console.remark(*result.problems)
         results.append(result)
     write_answer(
         asked,
@@ -207,8 +205,7 @@ def _rank(asked: RankOptions, console: Console) -> int:
             **options.handed(sp.rank, asked, asked.modelling),
             done=ticker.advance,
         )
-    for problem in result.problems:
-        console.remark(problem)
+    console.remark(*result.problems)
     report_leftovers(suite, console)
     write_answer(asked, output, console, result.reports, result.to_json)
     return 0
