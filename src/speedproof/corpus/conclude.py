@@ -344,12 +344,8 @@ def samples_of(
     rows = rows_of(place.lasting, files, where, metric=metrics, benchmark=benchmarks)
     read = [record for _, record in records(rows.sort_by("row"))]
     for pair, names in chosen.items():
-        yield (
-            pair,
-            Suite.from_records(
-                (r.version or "", r) for r in read if r.version in pair and r.benchmark in names
-            ),
-        )
+        records_of = ((r.version or "", r) for r in read if r.version in pair and r.benchmark in names)
+        yield pair, Suite.from_records(records_of)
 
 
 def in_memory(

@@ -244,11 +244,8 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         possible, at = ends, split
         if drift:
             rise = fitted_rise(track.level[start:end], alpha)
-            size, ends, steps[k] = (
-                rise.after - rise.before,
-                (start + rise.begin, start + rise.end),
-                rise.levels,
-            )
+            size, ends = rise.after - rise.before, (start + rise.begin, start + rise.end)
+            steps[k] = rise.levels
             possible = min(ends[0], low), max(ends[1], possible[1])
             at = min(max(split, ends[0]), ends[1])  # the rise that fits best may be elsewhere than its steps
         changes.append(

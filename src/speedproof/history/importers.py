@@ -206,6 +206,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
         branch, machine = graph.get("branch") or "", ", ".join(filter(None, words))
         for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
             name, entry = known[file.stem]
+            unit = entry.get("unit", "").replace("unit", "")
             sets = itertools.product(*entry["params"]) if entry.get("params") else ()
             several = [f"{name}({', '.join(one)})" for one in sets]
             for revision, value in _json(file):
@@ -216,10 +217,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
                     value_of = revision, machine, of, one  # which stands on two branches in both graphs
                     if one is not None and math.isfinite(one) and value_of not in taken:
                         taken.add(value_of)
-                        yield (
-                            (commit, machine),
-                            _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv"),
-                        )
+                        yield (commit, machine), _value(of, one, unit, None, "asv")
 
 
 def _sanitized(name: str) -> str:

@@ -182,11 +182,8 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
             )
         )
     # The second row is the one that is judged.
-    judged = {
-        "name": head.benchmark,
-        "outcome": OUTCOMES[head.proven_verdict],
-        "message": voice.sentence(head, answers),
-    }
+    said = voice.sentence(head, answers)
+    judged = {"name": head.benchmark, "outcome": OUTCOMES[head.proven_verdict], "message": said}
     return Table.of(columns, (rows[0], replace(rows[1], **judged)))
 
 
@@ -264,11 +261,8 @@ def _single_runs(result: SuiteComparison, about: Report) -> Report:
         result.headlines, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0
     ):
         ratio = words.natural(c)
-        known = {
-            "name": c.benchmark,
-            "message": f"{ratio} as measured, one run a side",
-            "kind": "as measured",
-        }
+        said = f"{ratio} as measured, one run a side"
+        known = {"name": c.benchmark, "message": said, "kind": "as measured"}
         rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **known))
     last = len(rows) - _AT_ENDS
     if last - _AT_ENDS > 2:
