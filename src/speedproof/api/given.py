@@ -116,14 +116,11 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     # As they can be given: whole where the short one is cut.
     spelt = {shlex.quote(v if "…" in short[v] else short[v]): short[v] for v in versions}
     near = get_close_matches(name[:200], short.values(), 3, 0.0)
-    raise UsageError(
-        f"{where and f'{where}: '}there is no version {name}; "
-        + (
-            f"available: {', '.join(spelt)}"
-            if len(versions) <= 4
-            else f"the nearest of {len(versions)} are {', '.join(t for s in near for t in spelt if spelt[t] == s)}"
-        )
-    )
+    there = f"available: {', '.join(spelt)}"
+    if len(versions) > 4:
+        some = ", ".join(t for s in near for t in spelt if spelt[t] == s)
+        there = f"the nearest of {len(versions)} are {some}"
+    raise UsageError(f"{where and f'{where}: '}there is no version {name}; {there}")
 
 
 def components_given(**asked: int | None) -> None:

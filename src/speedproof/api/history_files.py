@@ -291,15 +291,8 @@ def add_all(
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
     lines = [f"not added: {problem}" for problem in problems] + [f"left out: {line}" for line in left_out]
     lines += dict.fromkeys(problem for part in parts for problem in part.problems)
-    return Added(
-        path,
-        count,
-        commits,
-        all(part.known for part in parts),
-        tuple(lines),
-        names,
-        there=sum(part.there for part in parts),
-    )
+    known, there = all(part.known for part in parts), sum(part.there for part in parts)
+    return Added(path, count, commits, known, tuple(lines), names, there=there)
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:

@@ -387,17 +387,12 @@ class Group(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Every action with what it takes and does, then the options."""
-        rows = [
-            (
-                " ".join(
-                    [name, *(p.make_metavar(ctx) for p in action.params if isinstance(p, click.Argument))]
-                ),
-                action,
-            )
-            for name, action in self.actions.items()
-        ]
+        rows = []
+        for name, action in self.actions.items():
+            taken = (p.make_metavar(ctx) for p in action.params if isinstance(p, click.Argument))
+            rows.append((" ".join([name, *taken]), action.get_short_help_str(60)))
         with formatter.section("actions"):
-            formatter.write_dl([(usage, action.get_short_help_str(60)) for usage, action in rows])
+            formatter.write_dl(rows)
         with formatter.section("options"):
             formatter.write_dl([r for p in self.params if (r := p.get_help_record(ctx)) is not None])
         formatter.write(f"\nOptions of an action: {ctx.command_path} ACTION --help\n")

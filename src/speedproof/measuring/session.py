@@ -209,17 +209,11 @@ class Session:
             stopped = {*decider.stopped(), *watched}
             if left := tuple(candidate for candidate in self._names[name][1:] if candidate in stopped):
                 on_result[name] = left
-        return Measured(
-            tuple(reasons),
-            interrupted,
-            tuple(tally for tally in self._runs.tallies.values() if tally.benchmark in names),
-            on_result,
-            {name: tuple(versions) for name, versions in self._replaced.items()},
-            tuple(self._unfinished),
-            dict(self._cut),
-            dict(self._recalled),
-            self._head.absent,
-        )
+        tallies = tuple(tally for tally in self._runs.tallies.values() if tally.benchmark in names)
+        replaced = {name: tuple(versions) for name, versions in self._replaced.items()}
+        before = (dict(self._cut), dict(self._recalled), self._head.absent)
+        how = (tuple(reasons), interrupted, tallies, on_result, replaced)
+        return Measured(*how, tuple(self._unfinished), *before)
 
     def _turns(self) -> Iterator[_Turn]:
         """One group after the other, each with its share of the time; in rounds, those that are still open."""

@@ -173,38 +173,21 @@ class HistoryResult(Shown, Struct, frozen=True):
 
     def exported(self) -> ExportedHistory:
         """What other programs read."""
-        return ExportedHistory(
-            self.store,
-            self.confidence,
-            self.measured,
-            len({track.series for track in self.tracks}),
-            tuple(self._exported(change) for change in self.changes),
-            tuple(a.exported(self.series[a.track.series], self.followed) for a in self.alarms),
-        )
+        benchmarks, changes = len({track.series for track in self.tracks}), map(self._exported, self.changes)
+        alarms = (a.exported(self.series[a.track.series], self.followed) for a in self.alarms)
+        about = (self.store, self.confidence, self.measured, benchmarks)
+        return ExportedHistory(*about, tuple(changes), tuple(alarms))
 
     def _exported(self, change: Change) -> ExportedChange:
         key = self.series[change.track.series].key
         said = self.decision(change)
-        return ExportedChange(
-            key.benchmark,
-            key.metric,
-            change.track.basis,
-            change.commit.sha,
-            change.commit.subject,
-            change.earliest.sha,
-            change.latest.sha,
-            change.factor,
-            *change.bounds,
-            self.slower(change),
-            change.sessions,
-            change.drift,
-            change.today,
-            change.undone.sha if change.undone else None,
-            said.state if said else None,
-            self.state(change),
-            self.assigned(change),
-            said,
-        )
+        of = (key.benchmark, key.metric, change.track.basis)
+        since = (change.commit.sha, change.commit.subject, change.earliest.sha, change.latest.sha)
+        size = (change.factor, *change.bounds, self.slower(change), change.sessions, change.drift)
+        now = (change.today, change.undone.sha if change.undone else None)
+        decided = (said.state if said else None, self.state(change), self.assigned(change), said)
+        row = (*of, *since, *size, *now, *decided)
+        return ExportedChange(*row)
 
 
 class CommitChanges(Struct, frozen=True):

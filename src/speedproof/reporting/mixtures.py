@@ -77,6 +77,7 @@ def report(
     peak = f"a peak of {FEW_RUNS} runs or more"
     if models[0][3].compatible:
         peak = "every peak of the density (VARCORE's I4)"
+    each = zip(models, answers, strict=True) if details or asked.observations else ()
     meant = f"Mode: {peak}. K: components of one deviation (E) or more (V)."
     return Report(
         "Gaussian mixtures",
@@ -84,14 +85,7 @@ def report(
         (table,),
         (Text(meant, "dim"),),
         (*hint_of_all("sample", table), "--details: components"),
-        (
-            *(
-                _one(*model, answered)
-                for model, answered in zip(models, answers, strict=True)
-                if details or asked.observations
-            ),
-            *_metrics(asked, models, indices),
-        ),
+        (*(_one(*model, answered) for model, answered in each), *_metrics(asked, models, indices)),
     )
 
 

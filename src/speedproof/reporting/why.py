@@ -381,17 +381,11 @@ def _families(answers: Sequence[OverInputs], *, everything: bool) -> Table:
     rows = []
     for one, name in zip(answers, names, strict=True):
         sized = [i for i in one.inputs if i.size is not None] or list(one.inputs)
-        rows.append(
-            Row.of(
-                named(name),
-                *(_change(i.comparison) for i in (sized[0], sized[-1])),
-                "" if one.slope is None else _interval(_tenfold(one.slope)),
-                "" if one.crossing is None else _size(one.crossing.value),
-                _like_these(one),
-                name=name,
-                kind="benchmarks",
-            )
-        )
+        ends = (_change(i.comparison) for i in (sized[0], sized[-1]))
+        trend = "" if one.slope is None else _interval(_tenfold(one.slope))
+        crossing = "" if one.crossing is None else _size(one.crossing.value)
+        cells: list[Cell | str] = [named(name), *ends, trend, crossing, _like_these(one)]
+        rows.append(Row.of(*cells, name=name, kind="benchmarks"))
     columns = (
         column,
         *right("smallest", "largest"),
