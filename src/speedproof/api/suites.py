@@ -344,12 +344,9 @@ def compare_suite(
         {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}
     )
     for candidate, pairing in pairings.items():
-        results += [
-            compare_pairs(
-                pairing, (first, candidate), one, each, asked, done, twins.get((candidate, one), ())
-            )
-            for one in suite.metrics
-        ]
+        for one in suite.metrics:
+            twice = twins.get((candidate, one), ())
+            results.append(compare_pairs(pairing, (first, candidate), one, each, asked, done, twice))
     rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 

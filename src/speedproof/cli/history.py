@@ -475,12 +475,9 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
         if sha in (None, change.commit.sha) and asked.state in (None, result.state(change))
     )
     whole = shared.commit is asked.state is None
-    report = partial(
-        overview,
-        everything=shared.all,
-        each=shared.commit is not None or shared.benchmark is not None,
-        of=None if whole else len(result.changes),
-    )
+    each = shared.commit is not None or shared.benchmark is not None
+    of = None if whole else len(result.changes)
+    report = partial(overview, everything=shared.all, each=each, of=of)
     chosen = replace(result, changes=kept, alarms=result.alarms if whole else ())
     return _answer(asked, chosen, shared.benchmark, report, console)
 

@@ -257,14 +257,8 @@ def beyond_changes(
     near: dict[int, set[str]] = {}
     for change in changes:
         near.setdefault(id(change.track), set()).update(change.track.near(change.points[1], change.possible))
-    return tuple(
-        alarm
-        for alarm in alarms
-        if alarm.confirmed
-        and alarm.undone is None
-        and alarm.decision is None
-        and alarm.bad.sha not in near.get(id(alarm.track), ())
-    )
+    open_ones = [a for a in alarms if a.confirmed and a.undone is None and a.decision is None]
+    return tuple(a for a in open_ones if a.bad.sha not in near.get(id(a.track), ()))
 
 
 def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) -> dict[int, int]:

@@ -265,16 +265,10 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 rise=rise,
             )
         )
-    return [
-        replace(
-            change,
-            today=math.exp(steps[-1][1] - steps[k][0]),
-            undone=next(
-                (changes[j].commit for j in undoings(steps, k) if changes[j].shown_by_sessions), None
-            ),
-        )
-        for k, change in enumerate(changes)
-    ]
+    for k, change in enumerate(changes):
+        later = (changes[j].commit for j in undoings(steps, k) if changes[j].shown_by_sessions)
+        changes[k] = replace(change, today=math.exp(steps[-1][1] - steps[k][0]), undone=next(later, None))
+    return changes
 
 
 def undoings(steps: Sequence[tuple[float, float]], k: int) -> Iterator[int]:

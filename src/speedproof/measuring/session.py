@@ -89,14 +89,10 @@ class Session:
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
         self._drawn: list[dict[int, list[tuple[str, ...]]]] = [{} for _ in self._groups]
-        self._builds = [
-            BuildOrder(
-                {version.name: len(version.builds) for benchmark in group for version in benchmark.versions},
-                seed=self._head.seed,
-                benchmark=number,
-            )
-            for number, group in enumerate(self._groups)
-        ]
+        self._builds = []
+        for number, group in enumerate(self._groups):
+            counts = {v.name: len(v.builds) for benchmark in group for v in benchmark.versions}
+            self._builds.append(BuildOrder(counts, seed=self._head.seed, benchmark=number))
 
     def recall(self, sessions: Sequence[StoredSession]) -> int:
         """Take over the blocks of earlier sessions; blocks never cross sessions.

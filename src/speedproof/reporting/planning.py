@@ -67,18 +67,15 @@ def calibrated(c: Calibration, finding: CandidateResult) -> Report:
         )
         for seconds, blocks, speedup in c.provable
     )
+    vary = (
+        f"single runs vary by {percent(c.noise, 2)}, the ratio within a pair by {percent(c.block_noise, 2)}"
+    )
+    answer = f"{plural(c.runs, 'run')} of one command, median {format_value(c.median, 's')}: {vary}"
+    neighbours = _order("Neighbouring runs", c.autocorrelation, c.autocorrelation_pvalue)
+    drift = _order("Drift with the order", c.drift, c.drift_pvalue)
     return Report(
         "Calibration",
-        (
-            Text(
-                f"{plural(c.runs, 'run')} of one command, median {format_value(c.median, 's')}: single runs vary "
-                f"by {percent(c.noise, 2)}, the ratio within a pair by {percent(c.block_noise, 2)}",
-                "strong",
-            ),
-            itself,
-            _order("Neighbouring runs", c.autocorrelation, c.autocorrelation_pvalue),
-            _order("Drift with the order", c.drift, c.drift_pvalue),
-        ),
+        (Text(answer, "strong"), itself, neighbours, drift),
         (Table.of(right("measuring for", "pairs", "proves"), rows),),
         (Text("About half of all sessions of that length prove a speedup of that size.", "dim"),),
     )

@@ -131,12 +131,9 @@ class Voice(Struct, frozen=True):
                 marks.append(f"medians {ratio}")
             yield Cell(" ".join(marks), style, shorter, spans=True)
 
+        said = partial(self.sentence, head, answers)
         return Row(
-            Later(cells),
-            head.benchmark,
-            OUTCOMES[head.proven_verdict],
-            partial(self.sentence, head, answers),
-            self.kinds[head.verdict],
+            Later(cells), head.benchmark, OUTCOMES[head.proven_verdict], said, self.kinds[head.verdict]
         )
 
     def _change(self, head: Comparison) -> tuple[Cell, Cell]:

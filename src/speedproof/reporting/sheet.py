@@ -171,16 +171,10 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
     for i, (side, median) in enumerate(zip(sides, medians, strict=True)):
         averaged = (of_means.reference, of_means.candidate)[i]
         mean, *ends = (values([v], unit, scale=scale)[0] for v in (averaged.mean, side.minimum, side.maximum))
-        rows.append(
-            Row.of(
-                Cell(side.label, "strong"),
-                *quantiles[i : i + 1],
-                median,
-                Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,)),
-                *(end.removesuffix(scale[1]).rstrip() for end in ends),
-                words.counted_runs(side.n, side.observations),
-            )
-        )
+        spread = Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,))
+        bare = (end.removesuffix(scale[1]).rstrip() for end in ends)
+        label, runs = Cell(side.label, "strong"), words.counted_runs(side.n, side.observations)
+        rows.append(Row.of(label, *quantiles[i : i + 1], median, spread, *bare, runs))
     # The second row is the one that is judged.
     said = voice.sentence(head, answers)
     judged = {"name": head.benchmark, "outcome": OUTCOMES[head.proven_verdict], "message": said}

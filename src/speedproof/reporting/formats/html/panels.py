@@ -62,15 +62,13 @@ def _panel(
     called = {"X": old, "Y": new}
     counted = None if pair is None else _independent(pair, result.nested)
     shifts = len(result.benchmarks) <= _MOST_SHIFTS
+
+    def said(c: Comparison) -> list[str]:
+        text = "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " (")
+        return [c.verdict.value, c.proven_verdict.value, text]
+
     return {
-        "said": [
-            [
-                c.verdict.value,
-                c.proven_verdict.value,
-                "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " ("),
-            ]
-            for c in comparisons
-        ],
+        "said": list(map(said, comparisons)),
         "labels": [old, new],
         "tests": [
             [c.protocol, c.test or f"none: {_state(c, called)}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
