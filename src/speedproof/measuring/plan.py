@@ -278,13 +278,10 @@ def read_plan(
                 raise UsageError("revisions are the versions of one 'command'")
             else:
                 cwd = str(Path(os.path.relpath(path.parent)) / benchmark.cwd)
+                command, parameters = benchmark.command, benchmark.parameters
+                hooks = benchmark.hooks(suite.shell, cwd, benchmark.env)
                 planned += plan_trees(
-                    benchmark.command,
-                    trees,
-                    benchmark.parameters,
-                    benchmark.hooks(suite.shell, cwd, benchmark.env),
-                    benchmark=title,
-                    remedy=_SHELL_MEMBER,
+                    command, trees, parameters, hooks, benchmark=title, remedy=_SHELL_MEMBER
                 )
         except UsageError as error:
             raise FormatError(name, where, *error.args) from None

@@ -133,13 +133,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
 
     def as_record(self) -> dict[str, object]:
         """As in JSON."""
-        return {
-            "reference": self.reference,
-            "candidate": self.candidate,
-            "hpt": self.result,
-            "claims": self.claims,
-            "machine": self.machine,
-        }
+        sides = {"reference": self.reference, "candidate": self.candidate}
+        return {**sides, "hpt": self.result, "claims": self.claims, "machine": self.machine}
 
     def to_json(self) -> str:
         """Everything, as the command line writes it."""

@@ -142,21 +142,13 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
         )
         brief = ", ".join(places) or "none"
         kind, best = a.order.kind, max(a.families, key=lambda family: family.bic, default=None)
-        row = Row.of(
-            named(benchmark),
-            short[version],
-            Cell(modes, shorter=(brief, plural(len(a.modes), "mode"))),
-            _fit(a),
-            "" if best is None else best.name if best.bic >= a.bic else "mixture",
-            Cell(kind, "warning" if kind in _ORDERS else ""),
-            f"{'≥ ' * a.at_limit}{len(a.components)}{a.kind if a.kind != 'X' else ''}",
-            str(a.n),
-            *_answered(sample, answered),
-            name=f"{benchmark} ({version})",
-            message=modes,
-            kind=_kind(a),
-        )
-        rows.append(row)
+        family = "" if best is None else best.name if best.bic >= a.bic else "mixture"
+        order_of = Cell(kind, "warning" if kind in _ORDERS else "")
+        count = f"{'≥ ' * a.at_limit}{len(a.components)}{a.kind if a.kind != 'X' else ''}"
+        shown = Cell(modes, shorter=(brief, plural(len(a.modes), "mode")))
+        cells: list[Cell | str] = [named(benchmark), short[version], shown, _fit(a), family]
+        cells += [order_of, count, str(a.n), *_answered(sample, answered)]
+        rows.append(Row.of(*cells, name=f"{benchmark} ({version})", message=modes, kind=_kind(a)))
     # Without the benchmarks or the versions where there is only one of them.
     repeated = [i for i in (0, 1) if len({row.cells[i].text for row in rows}) == 1]
     repeated = repeated[len(repeated) == 2 :]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key
@@ -60,17 +60,9 @@ class BenchmarkRanking(Struct, frozen=True):
 
     def as_record(self) -> dict[str, object]:
         """As in JSON."""
-        return {
-            "benchmark": self.key.benchmark,
-            "metric": self.key.metric,
-            "unit": self.unit,
-            "ranking": self.ranking,
-            "advice": self.advice,
-            "modes": self.changes,
-            "conclusion": self.changes.conclusion if self.changes else None,
-            "caveats": self.caveats,
-            "machine": self.machine,
-        }
+        places = {"unit": self.unit, "ranking": self.ranking, "advice": self.advice}
+        modes = {"modes": self.changes, "conclusion": self.changes.conclusion if self.changes else None}
+        return {**asdict(self.key), **places, **modes, "caveats": self.caveats, "machine": self.machine}
 
 
 def report(

@@ -60,14 +60,11 @@ def report(
         return _single_runs(result, about)
     one, voice = len(heads) == 1, Voice.of(result)
     made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
+    sessions = () if one and says_sessions(heads[0]) else held_against(heads)
+    machine = two_speeds(result.machine, old, new)
     return replace(
         about,
-        headline=(
-            *made.headline,
-            *caveats(result.caveats),
-            *(() if one and says_sessions(heads[0]) else held_against(heads)),
-            *two_speeds(result.machine, old, new),
-        ),
+        headline=(*made.headline, *caveats(result.caveats), *sessions, *machine),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
         hints=made.hints,
