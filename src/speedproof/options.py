@@ -343,9 +343,9 @@ class Output(Struct, frozen=True, kw_only=True):
 
 
 def answer(**texts: str) -> Taken:
-    """The output of a command that has one kind of answer."""
-    pages = {"html": "one HTML page", "markdown": "Markdown"}
-    return Taken(take="all details json html markdown github_summary", **{**pages, **texts})
+    """The output of a command that has one kind of answer, of many benchmarks."""
+    usual = {"html": "one HTML page", "markdown": "Markdown", "all": "every benchmark, not only the clearest"}
+    return Taken(take="all details json html markdown github_summary", **{**usual, **texts})
 
 
 class CommandOptions(Struct, frozen=True, kw_only=True):
@@ -360,6 +360,9 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
 
 def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
-    """What a function takes of options: those that are called as its arguments."""
-    names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
+    """What a function or a struct takes of options: those that are called as its arguments."""
+    names = getattr(function, "__struct_fields__", None)
+    names = names or [
+        p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL
+    ]
     return {name: getattr(part, name) for part in parts for name in part.__struct_fields__ if name in names}

@@ -19,13 +19,13 @@ from tests.history.measured import MeasuredCommit, measurements
 import speedproof as sp
 from speedproof.corpus.changes import CorpusChange
 from speedproof.data.suite import Key
-from speedproof.history.alarms import AlarmAnswer, HistoryAlarm, beyond_changes, find_alarms, value_of_return
+from speedproof.history.alarms import HistoryAlarm, beyond_changes, find_alarms, value_of_return
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import Announced, StoredSeries, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
-from speedproof.reporting.history_results import HistoryResult, by_commit
+from speedproof.reporting.history_results import AlarmResult, HistoryResult, by_commit
 from speedproof.reporting.text import render
 from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
@@ -80,7 +80,7 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
             [again, f"Which commit: speedproof bisect {far_away} -- COMMAND"],
         ),
     ):
-        found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, given, Followed(line=ALL))
+        found = AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, given, Followed(line=ALL))
         assert alarm_report(found).hints == (*steps, f"Accept: speedproof history bless {near.bad.sha[:9]}")
     both = replace(found, known=KNOWN | {1: replace(KNOWN[0], id=1, key=Key("hash"))})
     assert alarm_report(both).hints[0] == again.replace(" --", " --benchmark sort --"), (
@@ -88,10 +88,10 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
     )
     for benchmarks, told in ((1, "2 alarms in 1 benchmark,"), (3, "2 alarms in 1 of 3 benchmarks,")):
         assert str(alarm_report(replace(found, series=benchmarks))).startswith(told)
-    assert alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
+    assert alarm_report(AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, ())).hints == ()
     assert not found.slower(replace(near, factor=1.0))
     repair = replace(far, factor=0.9, confirmed=False)
-    both_ways = AlarmAnswer(
+    both_ways = AlarmResult(
         "s.db", 1000.0, 40, 80, 1, KNOWN, (repair, replace(near, confirmed=False)), Followed(line=ALL)
     )
     assert alarm_report(both_ways).hints[0] == again
@@ -118,7 +118,7 @@ def test_nothing_is_measured_again_that_nobody_can_check_out() -> None:
         (alarm,), _ = find_alarms(tracks, KNOWN, (), every=1000.0, last=40)
         unsure = (replace(alarm, confirmed=False),)
         found = HistoryResult("s.db", 0.95, commits, KNOWN, tracks, changes, (), None, (), of)
-        watched = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, unsure, of)
+        watched = AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, unsure, of)
         for report, step in zip((overview(found), alarm_report(watched)), steps, strict=True):
             assert report.hints[:-1] == (step if known else ()), report.hints
     sure = replace(change, earliest=change.commit, latest=change.commit, possible=(change.points[1],) * 2)
@@ -140,7 +140,7 @@ def test_history_and_watch_look_for_the_commit_of_the_same_slowdown() -> None:
     for said, name, command in (((), "hash", ends[1]), ((blessed,), "sort", ends[0])):
         alarms, _ = find_alarms(tracks, known, said, every=1000.0, last=40)
         history = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, changes, said, None, (), line)
-        watched = AlarmAnswer("s.db", 1000.0, 40, 40, 2, known, alarms, line)
+        watched = AlarmResult("s.db", 1000.0, 40, 40, 2, known, alarms, line)
         for report in (overview(history), alarm_report(watched)):
             told = f"Which commit made {name} slower: {command} -- COMMAND"
             assert [hint for hint in report.hints if "Which" in hint] == [told]
@@ -158,7 +158,7 @@ def test_the_commits_that_are_possible_stay_in_80_columns() -> None:
         known = {0: replace(KNOWN[0], key=Key("a/benchmark/of/a/long[name,of-parameters]"))}
         alarms, _ = find_alarms(tracks, known, (), every=1000.0, last=40, shown=changes)
         history = HistoryResult("s.db", 0.95, tuple(commits), known, tracks, changes, (), None)
-        watched = AlarmAnswer("s.db", 1000.0, 40, 80, 1, known, alarms)
+        watched = AlarmResult("s.db", 1000.0, 40, 80, 1, known, alarms)
         grown = replace(history, changes=(replace(change, today=1.3),))
         for report in (overview(history), overview(grown), alarm_report(watched)):
             told = render(replace(report, hints=()), 80)
@@ -177,7 +177,7 @@ def test_where_all_alarms_are_is_said_where_several_machines_are_followed() -> N
         (True, of_anchor, ["All relative to v1.0."]),
         (False, alarm, []),
     ):
-        found = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, (one,), Followed(apart=apart))
+        found = AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, (one,), Followed(apart=apart))
         assert [note.text for note in alarm_report(found).notes] == told
 
 
@@ -187,7 +187,7 @@ def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
     of = {series: replace(KNOWN[0], id=series, key=Key(f"a long name of {series}")) for series in range(8)}
     tracks = [replace(alarm.track, series=s, basis=m) for s in of for m in ("ant", "bee")]
     alarmed = tuple(replace(alarm, track=track, confirmed=track.basis == "ant") for track in tracks)
-    found = AlarmAnswer("s.db", 1.0, 40, 80, 8, of, (replace(alarmed[0], undone=alarm.bad), *alarmed[1:]))
+    found = AlarmResult("s.db", 1.0, 40, 80, 8, of, (replace(alarmed[0], undone=alarm.bad), *alarmed[1:]))
     columns = ["since", "benchmark", "about", "machine", "raised at", "state", "today"]
     for width in (60, 80, 200):
         lines = render(alarm_report(found), width).splitlines()
@@ -202,7 +202,7 @@ def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
     assert lines[1].endswith("comes about once a commit, an unconfirmed one at any commit.")
     assert "machine" not in render(alarm_report(replace(found, alarms=alarmed[::2])))
     two = {0: KNOWN[0], 1: replace(KNOWN[0], id=1, key=Key("sort", "cpu"))}
-    told = str(alarm_report(AlarmAnswer("s.db", 1000.0, 40, 80, 2, two, (alarm,))))
+    told = str(alarm_report(AlarmResult("s.db", 1000.0, 40, 80, 2, two, (alarm,))))
     assert told.startswith("1 alarm in 1 of 2 benchmark metrics,")
 
 
@@ -296,14 +296,14 @@ BACK_AND_DRIFT = 0.12 * ((np.arange(60) >= UP) & (np.arange(60) < BACK)) + 0.007
 """12 % more from one commit to another, then little by little 14 % more."""
 
 
-def looks(values: Sequence[float], first: int = 12) -> Iterator[AlarmAnswer]:
+def looks(values: Sequence[float], first: int = 12) -> Iterator[AlarmResult]:
     """What the watch says after every commit."""
     for n in range(first, len(values) + 1):
         found = alarms_of(followed(list(values[:n]), commits=COMMITS[:n]), last=30)
-        yield AlarmAnswer("s.db", 1000.0, 30, n, 1, KNOWN, found)
+        yield AlarmResult("s.db", 1000.0, 30, n, 1, KNOWN, found)
 
 
-def handed(answers: Iterable[AlarmAnswer]) -> list[tuple[int, HistoryAlarm]]:
+def handed(answers: Iterable[AlarmResult]) -> list[tuple[int, HistoryAlarm]]:
     """What a command is handed that is called after every commit: the newest commit, an alarm."""
     told: list[Announced] = []
     news: list[tuple[int, HistoryAlarm]] = []
@@ -326,7 +326,7 @@ def test_an_alarm_is_new_once_and_once_when_it_is_confirmed() -> None:
 
 
 @cache
-def looks_at_both(seed: int) -> list[AlarmAnswer]:
+def looks_at_both(seed: int) -> list[AlarmResult]:
     return list(looks((np.array(noisy(seed, 0.0, 0, n=60)) + BACK_AND_DRIFT)[:57].tolist()))
 
 
@@ -379,7 +379,7 @@ def test_what_is_news(told: dict[str, object], new: bool) -> None:
     """Announced of another place, machine, benchmark or direction, less surely, or of less than half as much."""
     (alarm,) = alarms_of(followed(noisy(9, 0.1, 60)))
     assert (alarm.bad, alarm.confirmed, alarm.places[1]) == (COMMITS[60], True, (60, 60))
-    answer = AlarmAnswer("s.db", 1000.0, 40, 80, 1, KNOWN, (alarm,))
+    answer = AlarmResult("s.db", 1000.0, 40, 80, 1, KNOWN, (alarm,))
     assert answer.news([replace(alarm.announced, **told)]) == ((alarm,) if new else ())
     blessed = replace(alarm, decision=Triage(alarm.bad.sha, "", "blessed", "", "", ""))
     assert replace(answer, alarms=(blessed,)).news(()) == ()
@@ -420,7 +420,7 @@ def test_what_the_watch_alone_has_confirmed_stands_below_the_changes() -> None:
     assert f"; the watch has confirmed {len(alone)} alarm" in " ".join(told.split()), "in the headline, too"
     assert "Confirmed by 'history watch' alone: sort 1." in told
     assert f"since {alone[0].bad.sha[:9]}." in render(overview(found))
-    watched = AlarmAnswer("s.db", 1000.0, 30, 26, 1, KNOWN, alone)
+    watched = AlarmResult("s.db", 1000.0, 30, 26, 1, KNOWN, alone)
     assert found.exported().alarms == watched.exported().alarms
     blessed = Triage(alone[0].bad.sha, "", "blessed", "", "", "")
     assert alone[0].bad not in [a.bad for a in beyond_changes(tracks, KNOWN, (blessed,), changes)]
@@ -464,7 +464,7 @@ def test_a_drift_is_told_alike_everywhere() -> None:
         found = HistoryResult(
             "s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (change,), (), None, (), Followed(line=ALL)
         )
-        watched = AlarmAnswer("s.db", 1000.0, 80, 80, 1, KNOWN, (alarm,))
+        watched = AlarmResult("s.db", 1000.0, 80, 80, 1, KNOWN, (alarm,))
         told = f"{change.factor:.2f}x  slower, drift"
         shown = [render(overview(found)), render(alarm_report(watched))]
         assert all(told in text for text in shown), shown

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.command import speedproof
 from tests.reporting.test_every_command import check
 
 import speedproof as sp
@@ -101,12 +102,11 @@ def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     assert "--details" in render(sheet.report(result))
     told = " ".join(render(sheet.report(result, details=True)).split())  # of 5 % in either direction
     assert "among 3 benchmarks that did not change about 0.3 would be called changed." in told
-    for given in ("details", "explain"):
-        hints = sheet.report(result, **{given: True}).hints
-        assert hints
-        assert not any(f"--{given}" in hint for hint in hints)
-    single, _ = make_suite({"a": rng.normal(1, 0.01, (2, 12))})
-    assert "--explain" not in " ".join(sheet.report(single, explain=True).hints)
+    gcc, hints = ("compare", "examples/gcc/O2.json", "examples/gcc/O3.json"), ("--details: ", "--explain: ")
+    for given in ("--details", "--explain"):
+        out = speedproof(*gcc, given)[1]
+        assert [hint in out for hint in hints] == [not hint.startswith(given) for hint in hints]
+    assert "--explain" not in speedproof(*gcc, "--only", "matmul", "--explain")[1]
 
 
 def test_every_check_fails_at_the_limit_that_is_told(make_suite: Callable[..., Made]) -> None:

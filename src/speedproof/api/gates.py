@@ -192,13 +192,8 @@ def gate(
     ('pass', 0)
     """
     if after is not None:
-        reference, candidate = (
-            version if name is None and version in suite.versions else name
-            for name, version in (
-                (reference, after.decision.reference),
-                (candidate, after.decision.candidate),
-            )
-        )
+        before = ((reference, after.decision.reference), (candidate, after.decision.candidate))
+        reference, candidate = (v if name is None and v in suite.versions else name for name, v in before)
         metrics = {row.comparison.metric for row in after.decision.rows}
         metric = metric or (metrics.pop() if len(metrics) == 1 else "all")
     suite = of_metric(suite, metric)

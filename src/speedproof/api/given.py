@@ -13,7 +13,7 @@ from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import decider_of, quantile_name
+from speedproof.options import decider_of, handed, quantile_name
 from speedproof.values import any_level, level, quantile, rest
 
 if TYPE_CHECKING:
@@ -72,14 +72,7 @@ def rules_of(judging: Judging) -> Rules:
     """How two versions are compared."""
     from speedproof.protocols.pair import Rules
 
-    return Rules(
-        alpha=any_alpha(confidence_of(judging)),
-        nested=judging.nested,
-        always_welch=judging.always_welch,
-        ks_rule=judging.ks_rule,
-        margin=judging.margin,
-        bootstrap=judging.bootstrap,
-    )
+    return Rules(**handed(Rules, judging) | {"alpha": any_alpha(confidence_of(judging))})
 
 
 def sharing_risk(rules: Rules, suite: Suite, candidates: Sequence[str]) -> Rules:
@@ -123,14 +116,11 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     # As they can be given: whole where the short one is cut.
     spelt = {shlex.quote(v if "…" in short[v] else short[v]): short[v] for v in versions}
     near = get_close_matches(name[:200], short.values(), 3, 0.0)
-    raise UsageError(
-        f"{where and f'{where}: '}there is no version {name}; "
-        + (
-            f"available: {', '.join(spelt)}"
-            if len(versions) <= 4
-            else f"the nearest of {len(versions)} are {', '.join(t for s in near for t in spelt if spelt[t] == s)}"
-        )
-    )
+    there = f"available: {', '.join(spelt)}"
+    if len(versions) > 4:
+        some = ", ".join(t for s in near for t in spelt if spelt[t] == s)
+        there = f"the nearest of {len(versions)} are {some}"
+    raise UsageError(f"{where and f'{where}: '}there is no version {name}; {there}")
 
 
 def components_given(**asked: int | None) -> None:

@@ -306,18 +306,11 @@ class History:
 
         every = find_history_changes(tracks, alpha_of(confidence), correction=correction)
         changes = tuple(filter(shown, every))
-        return HistoryResult(
-            self.store.where,
-            proportion_given("confidence", confidence, '0.95 or "95%"', level),
-            tuple(commits),
-            series,
-            tracks,
-            changes,
-            said,
-            floor,
-            () if apart else beyond_changes(tracks, series, said, changes),
-            self._followed(line, commits, branch, benchmark, tracks),
-        )
+        sure = proportion_given("confidence", confidence, '0.95 or "95%"', level)
+        alarms = () if apart else beyond_changes(tracks, series, said, changes)
+        followed = self._followed(line, commits, branch, benchmark, tracks)
+        read = (tuple(commits), series, tracks, changes, said, floor)
+        return HistoryResult(self.store.where, sure, *read, alarms, followed)
 
     def _followed(
         self,
@@ -447,14 +440,15 @@ class History:
         half = measured.lower**2 * size > 1.0 if worse else measured.upper**2 < size
         if measured.verdict == "undecided" and not half:
             return None
+        branch, name = current_branch(self.repository), benchmark if len(suite.benchmarks) == 1 else ""
         add_file(
             self,
             path,
-            branch=current_branch(self.repository),
+            branch=branch,
             session="",
             anchor=None,
             machine=machine,
-            benchmark=benchmark if len(suite.benchmarks) == 1 else "",
+            benchmark=name,
             only=series.key,
         )
         state: State = "confirmed" if shown else "refuted"

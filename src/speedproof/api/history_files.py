@@ -217,17 +217,9 @@ def add_file(
         name: _as_stored(history, commit_of(versions, name, commit, path, history.repository, named=named))
         for name in versions.versions
     }
-    added = history.made().add(
-        versions,
-        commits,
-        path=path,
-        digest=digest_of(path, suite, chosen=bool(reading.get("columns"))),
-        session=session,
-        anchor=anchor,
-        started=started or start_of(versions),
-        branch=branch,
-        machine=machine,
-    )
+    digest, began = digest_of(path, suite, chosen=bool(reading.get("columns"))), started or start_of(versions)
+    about = {"path": path, "digest": digest, "session": session, "branch": branch, "machine": machine}
+    added = history.made().add(versions, commits, anchor=anchor, started=began, bounds=None, **about)
     unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
     lost = tuple(f"left out: {line}" for line in why_left_out(suite.skipped))
     return replace(added, unknown=tuple(unknown), problems=(*lost, *added.problems))
@@ -291,15 +283,8 @@ def add_all(
     names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
     lines = [f"not added: {problem}" for problem in problems] + [f"left out: {line}" for line in left_out]
     lines += dict.fromkeys(problem for part in parts for problem in part.problems)
-    return Added(
-        path,
-        count,
-        commits,
-        all(part.known for part in parts),
-        tuple(lines),
-        names,
-        there=sum(part.there for part in parts),
-    )
+    known, there = all(part.known for part in parts), sum(part.there for part in parts)
+    return Added(path, count, commits, known, tuple(lines), names, there=there)
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
@@ -322,18 +307,9 @@ def _add_part(history: History, path: str, part: Imported, session: str, machine
     # Graphs are dated by their commits, so that two machines differ by name alone.
     apart = [commit.branch, part.machine if part.started == commit.date else ""]
     content = repr((commit.sha, part.started, values_of(part.suite), *filter(None, apart)))
-    return history.made().add(
-        part.suite,
-        commits,
-        path=path,
-        digest=hashlib.sha256(content.encode()).hexdigest(),
-        session=session,
-        started=part.started,
-        anchor=part.anchor,
-        machine=machine or part.machine,
-        branch=commit.branch,
-        bounds=part.bounds,
-    )
+    about = {"path": path, "digest": hashlib.sha256(content.encode()).hexdigest(), "session": session}
+    about |= {"started": part.started, "machine": machine or part.machine, "branch": commit.branch}
+    return history.made().add(part.suite, commits, anchor=part.anchor, bounds=part.bounds, **about)
 
 
 ALL = "all"
@@ -359,11 +335,7 @@ def tracks_in(
     commits = ordered(store.commits(), branch, repository, store.branches(), line)
     machines = store.machines()
     if machine is not None:
-        here = [number for number, label in machines.items() if wanted(label, [machine], ())]
-        if not here:
-            there = "; ".join(sorted(set(machines.values())))
-            raise UsageError(f"{store.where}: holds no machine {machine}; it has {there}")
-        measured = measured.where(np.isin(measured.machine, here))
+        measured = measured.where(np.isin(measured.machine, [*store.machines(machine)]))
     tracks = tracks_of(measured, commits, machines)
     if not commits and (stored := [commit.sha for commit in store.commits()]):
         names = enumerate_names(map(short_name, stored), 3)

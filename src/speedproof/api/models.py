@@ -72,24 +72,13 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
 
     def to_json(self) -> str:
         """What ``speedproof model --json`` writes."""
-        return to_json(
-            "model",
-            [
-                {
-                    "benchmark": key.benchmark,
-                    "metric": key.metric,
-                    "version": version,
-                    "unit": sample.unit,
-                    "order_known": Trait.ORDER_KNOWN in sample.traits,
-                    "model": analysis,
-                    **asdict(answered),
-                    "metrics": compared,
-                }
-                for (key, version, sample, analysis), answered, compared in zip(
-                    self.models, self._answers, self._indices, strict=True
-                )
-            ],
-        )
+        records = []
+        each = zip(self.models, self._answers, self._indices, strict=True)
+        for (key, version, sample, analysis), answered, compared in each:
+            of = {**asdict(key), "version": version, "unit": sample.unit}
+            known = {"order_known": Trait.ORDER_KNOWN in sample.traits, "model": analysis}
+            records.append({**of, **known, **asdict(answered), "metrics": compared})
+        return to_json("model", records)
 
     def __repr__(self) -> str:
         return f"<ModelResult: {len(self.models)} samples>"

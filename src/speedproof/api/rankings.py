@@ -198,14 +198,9 @@ def rank(
     unranked = []
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
+            many, of = resamples if mixtures else 0, known.get(key, {})
             ranking = rank_runs(
-                rivals,
-                alpha=alpha,
-                K_max=max_components,
-                resamples=resamples if mixtures else 0,
-                seed=seed,
-                jobs=jobs,
-                known=known.get(key, {}),
+                rivals, alpha=alpha, K_max=max_components, resamples=many, seed=seed, jobs=jobs, known=of
             )
         except DataError as error:
             unranked.append((key.benchmark, str(error)))

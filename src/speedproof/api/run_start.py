@@ -149,15 +149,9 @@ def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]
     """What is asked of the runs."""
     m = asked.measuring
     metric, q = decider_of(m.decide_by)
-    return SessionQuestion(
-        replace(_rules_of(asked, plan), quantile=q),
-        metric,
-        units.get(metric, ("", ""))[1] == "higher",
-        m.control,
-        _unaffected(m.unaffected, plan),
-        m.runs if m.builds and m.runs else 1,
-        _settings_of(m),
-    )
+    rules, higher = replace(_rules_of(asked, plan), quantile=q), units.get(metric, ("", ""))[1] == "higher"
+    unaffected, repeats = _unaffected(m.unaffected, plan), m.runs if m.builds and m.runs else 1
+    return SessionQuestion(rules, metric, higher, m.control, unaffected, repeats, _settings_of(m))
 
 
 def _settings_of(m: Measuring) -> tuple[BenchmarkSettings, ...]:

@@ -322,11 +322,9 @@ def compare_suite(
     if protocols is None:
         protocols = quantile_measured(suite) or "all"
     chosen: Any = DETAILS if protocols == "all" else protocols
-    asked = (
-        (chosen,)
-        if isinstance(chosen, str) or not isinstance(chosen, Iterable)
-        else tuple(dict.fromkeys(chosen))
-    )
+    asked: tuple[Any, ...] = (chosen,)
+    if isinstance(chosen, Iterable) and not isinstance(chosen, str):
+        asked = tuple(dict.fromkeys(chosen))
     asked = tuple(name.replace("-", " ") if isinstance(name, str) else name for name in asked)
     if not asked:
         raise UsageError("protocols=[]: name one at least, or leave it out")
@@ -346,12 +344,9 @@ def compare_suite(
         {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}
     )
     for candidate, pairing in pairings.items():
-        results += [
-            compare_pairs(
-                pairing, (first, candidate), one, each, asked, done, twins.get((candidate, one), ())
-            )
-            for one in suite.metrics
-        ]
+        for one in suite.metrics:
+            twice = twins.get((candidate, one), ())
+            results.append(compare_pairs(pairing, (first, candidate), one, each, asked, done, twice))
     rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 

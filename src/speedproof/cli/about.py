@@ -113,7 +113,7 @@ class CacheOptions(CommandOptions, frozen=True, kw_only=True):
 
 def _cache(asked: CacheOptions, console: Console) -> int:
     from speedproof.api.run_plan import BuildCache
-    from speedproof.reporting.model import Column, Report, Table, Text, right
+    from speedproof.reporting.model import Column, Report, Table, Text
     from speedproof.reporting.numbers import plural
 
     cache = BuildCache()
@@ -126,19 +126,16 @@ def _cache(asked: CacheOptions, console: Console) -> int:
     if not builds:
         console.write(Report("", (Text("No build is kept. 'speedproof run --revisions' makes some."),)))
         return 0
-    rows = (
-        (
-            b.name,
-            f"{b.size / _SIZE:.1f} MB",
-            f"{datetime.fromtimestamp(b.used):%Y-%m-%d %H:%M}",
-            str(b.folder),
-        )
-        for b in builds
+    table = Table.by(
+        builds,
+        (Column("revision", names=True), lambda b: b.name),
+        (Column("size", right=True), lambda b: f"{b.size / _SIZE:.1f} MB"),
+        (Column("last used"), lambda b: f"{datetime.fromtimestamp(b.used):%Y-%m-%d %H:%M}"),
+        (Column("folder"), lambda b: str(b.folder)),
     )
-    columns = (Column("revision", names=True), *right("size"), Column("last used"), Column("folder"))
     total = sum(build.size for build in builds) / _SIZE
     count = Text(f"{plural(len(builds), 'build')}, {total:.1f} MB")
-    console.write(Report("", (count,), (Table.of(columns, rows),)))
+    console.write(Report("", (count,), (table,)))
     return 0
 
 

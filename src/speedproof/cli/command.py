@@ -21,15 +21,10 @@ from speedproof.cli.console import Console
 from speedproof.declaring import Field, Formats, fields, words_of
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
     from msgspec import Struct
 
     from speedproof.options import CommandOptions
     from speedproof.reporting.model import ReportFormat
-
-    ParamType = click.ParamType[Any]
-else:  # generic since click 8.2 only
-    ParamType = click.ParamType
 
 
 _NEAR = 0.66
@@ -44,7 +39,7 @@ _ALL = "speedproof.all options"
 A = TypeVar("A", bound="CommandOptions")
 
 
-class _Parsed(ParamType):
+class _Parsed(click.ParamType):  # type: ignore[type-arg]  # which not every version of click has
     """A value that a function makes of the text; a ValueError says what is wrong."""
 
     def __init__(self, parse: Callable[[str], Any]) -> None:
@@ -70,49 +65,29 @@ class _Chosen(click.Choice[str]):
         return self._parse(self._meant[super().convert(value, param, ctx)])
 
 
-class _FormatName(ParamType):
-    """The name of a format; the readers are imported when one is given."""
-
-    name = "format"
-
-    @property
-    def _names(self) -> click.Choice[str]:
-        return click.Choice([f.name for f in sp.formats.FORMATS])
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return self._names.convert(value, param, ctx)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return self._names.shell_complete(ctx, param, incomplete)
+def _readers() -> click.Choice[str]:
+    """The formats by name; the readers are imported when one is given."""
+    return click.Choice([f.name for f in sp.formats.FORMATS])
 
 
-class _Path(ParamType):
-    """A place in the file system; what reads or writes there says what is wrong with it."""
-
-    name = "path"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Leave it to the shell."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
+def _format(text: str) -> str:
+    return _readers()(text)
 
 
-class _File(_Path):
+def _file(text: str) -> str:
     """A file that is read; ``@last`` is the latest session, also as ``NAME=@last`` or ``@last:VERSION``."""
+    before, latest, after = text.partition(declaring.LATEST)
+    if latest and before[-1:] in ("", "=") and after[:1] in ("", ":"):
+        from speedproof.api.run_plan import latest_session
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        before, latest, after = str(value).partition(declaring.LATEST)
-        if latest and before[-1:] in ("", "=") and after[:1] in ("", ":"):
-            from speedproof.api.run_plan import latest_session
+        what = "bisect" if click.get_current_context().info_name == "bisect" else "run"
+        return f"{before}{latest_session(what)}{after}"
+    return text
 
-            what = "bisect" if ctx and ctx.info_name == "bisect" else "run"
-            value = f"{before}{latest_session(what)}{after}"
-        return super().convert(value, param, ctx)
+
+_PLACE: dict[str, Any] = {"type": click.STRING, "shell_complete": click.Path().shell_complete}
+"""Of the file system; what reads or writes there says what is wrong with it."""
+_READ = {**_PLACE, "type": _Parsed(_file)}
 
 
 class ClickArgument(click.Argument):
@@ -123,16 +98,13 @@ class ClickArgument(click.Argument):
     def __init__(self, field: Field, asked: declaring.Argument) -> None:
         words = words_of(field.kind)
         many = get_origin(field.kind) is tuple
+        place = _READ if "FILE" in asked.metavar else _PLACE
         super().__init__(
             [field.name],
             metavar=asked.metavar or None,
             nargs=-1 if many else 1,
             required=field.required,
-            type=click.Choice(words)
-            if words
-            else (_File if "FILE" in asked.metavar else _Path)()
-            if asked.is_file
-            else str,
+            **({"type": click.Choice(words)} if words else place if asked.is_file else {}),
         )
         self.explained = asked.help
 
@@ -162,11 +134,12 @@ class ClickOption(click.Option):
         elif parse is not None:
             more["type"] = _Parsed(parse)
         elif name == "format":
-            more["type"] = _FormatName()
+            complete = lambda *incomplete: _readers().shell_complete(*incomplete)  # noqa: E731
+            more |= {"type": _Parsed(_format), "shell_complete": complete}
         elif metavar == _MAYBE_FILE:
-            more |= {"type": _File(), "flag_value": declaring.LATEST}
+            more |= {**_READ, "flag_value": declaring.LATEST}
         elif metavar in _PATHS:
-            more["type"] = _Path()
+            more |= _PLACE
         super().__init__(
             [name, *(asked.names or [f"--{name.replace('_', '-')}"])],
             help=asked.help,
@@ -414,17 +387,12 @@ class Group(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Every action with what it takes and does, then the options."""
-        rows = [
-            (
-                " ".join(
-                    [name, *(p.make_metavar(ctx) for p in action.params if isinstance(p, click.Argument))]
-                ),
-                action,
-            )
-            for name, action in self.actions.items()
-        ]
+        rows = []
+        for name, action in self.actions.items():
+            taken = (p.make_metavar(ctx) for p in action.params if isinstance(p, click.Argument))
+            rows.append((" ".join([name, *taken]), action.get_short_help_str(60)))
         with formatter.section("actions"):
-            formatter.write_dl([(usage, action.get_short_help_str(60)) for usage, action in rows])
+            formatter.write_dl(rows)
         with formatter.section("options"):
             formatter.write_dl([r for p in self.params if (r := p.get_help_record(ctx)) is not None])
         formatter.write(f"\nOptions of an action: {ctx.command_path} ACTION --help\n")

@@ -107,17 +107,18 @@ class Console:
         """Write a line of the answer."""
         self._write(self.out, text)
 
-    def remark(self, text: str) -> None:
-        """Write a line for the person, not for the pipe."""
-        lines = f"speedproof: {text}".expandtabs().split("\n")
-        if self.err.isatty():
-            from speedproof.reporting.text import wrapped
+    def remark(self, *texts: str) -> None:
+        """Write a line each for the person, not for the pipe."""
+        for text in texts:
+            lines = f"speedproof: {text}".expandtabs().split("\n")
+            if self.err.isatty():
+                from speedproof.reporting.text import wrapped
 
-            lines = [part for line in lines for part in wrapped(line, _columns(self.err))]
-        try:
-            self._write(self.err, "\n".join(lines))
-        except OSError:  # nobody reads it, which is no reason to end otherwise
-            give_up(self.err)
+                lines = [part for line in lines for part in wrapped(line, _columns(self.err))]
+            try:
+                self._write(self.err, "\n".join(lines))
+            except OSError:  # nobody reads it, which is no reason to end otherwise
+                give_up(self.err)
 
     def _write(self, stream: TextIO, text: str) -> None:
         from speedproof.reporting.names import visible_lines  # not for the help alone

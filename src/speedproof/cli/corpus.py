@@ -199,15 +199,9 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile))) or (
         DETAILS if output.details else ASKED
     )
-    answers = _worked(
-        "comparing parts",
-        sp.Corpus.compare,
-        asked,
-        console,
-        pairs=asked.pairs if asked.pairs in ("all", "consecutive", None) else pairs_in_file(asked.pairs),
-        rules=rules_of(asked, asked.judging, protocols),
-        protocols=protocols,
-    )
+    pairs = asked.pairs if asked.pairs in ("all", "consecutive", None) else pairs_in_file(asked.pairs)
+    how = {"pairs": pairs, "rules": rules_of(asked, asked.judging, protocols), "protocols": protocols}
+    answers = _worked("comparing parts", sp.Corpus.compare, asked, console, **how)
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)
     explained = answers.why() if asked.why else None
@@ -243,14 +237,8 @@ def _model(asked: ModelCorpusOptions, console: Console) -> int:
 
 
 def _changes(asked: CorpusChangesOptions, console: Console) -> int:
-    changes = _worked(
-        "reducing parts",
-        sp.Corpus.changes,
-        asked,
-        console,
-        confidence=confidence_of(asked.risk),
-        correction="bh" if asked.fdr else "holm",
-    )
+    how = {"confidence": confidence_of(asked.risk), "correction": "bh" if asked.fdr else "holm"}
+    changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **how)
     reports = changes.reports(everything=asked.all)
     return _shown("changes", changes.changes, reports, console, json=asked.json)
 

@@ -96,8 +96,7 @@ def report_leftovers(suite: sp.Suite, console: Console) -> None:
     lines = sp.remarks(suite)
     left_out = sum(line.startswith("left out: ") for line in lines)
     shown = left_out if left_out <= _LEFT_OUT + 1 else _LEFT_OUT
-    for line in (*lines[:shown], *lines[left_out:]):
-        console.remark(line)
+    console.remark(*lines[:shown], *lines[left_out:])
     if more := left_out - shown:
         console.remark(f"left out: {more} more; speedproof show --all names them")
 
@@ -281,5 +280,11 @@ def write_answer(
     def whole() -> Reported:
         return Reported(tuple(reports(**{**shown, "details": True})), **known)
 
+    given = [f"--{name}" for name in ("all", "details", "explain") if getattr(output, name)]
+
+    def offering(report: Report) -> Report:
+        """With the hints that name no option that was given."""
+        return replace(report, hints=tuple(h for h in report.hints if not any(o in h for o in given)))
+
     taken = write_outputs(asked, output, written or whole, console, again="context" in known)
-    console.answer(to_json, lambda: () if taken else reports(**shown), json=output.json)
+    console.answer(to_json, lambda: () if taken else map(offering, reports(**shown)), json=output.json)

@@ -26,7 +26,7 @@ from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields, read_toml
 from speedproof.errors import UsageError
 from speedproof.measuring_options import Measuring
-from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store
+from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names
 
@@ -161,19 +161,15 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
     from speedproof.api.gates import Demand, wanted
 
     config, settings = _settings(asked, console)
+    margins = [f"{e.pattern}={e.margin!r}" for e in settings.benchmark if e.margin is not None]
+    policies = [f"{e.pattern}={e.policy}" for e in settings.benchmark if e.policy is not None]
     measuring = replace(
         asked.measuring,
         gate=True,
         metric=asked.metric,
         policy=settings.policy,
-        margin_of=(
-            *(f"{e.pattern}={e.margin!r}" for e in settings.benchmark if e.margin is not None),
-            *asked.measuring.margin_of,
-        ),
-        policy_of=(
-            *(f"{e.pattern}={e.policy}" for e in settings.benchmark if e.policy is not None),
-            *asked.measuring.policy_of,
-        ),
+        margin_of=(*margins, *asked.measuring.margin_of),
+        policy_of=(*policies, *asked.measuring.policy_of),
         margin=settings.margin,
         confidence=settings.confidence,
     )
@@ -186,17 +182,9 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
         chosen = wanted(name, asked.choosing.only, asked.choosing.skip)
         return chosen and Demand().of(name, settings.benchmark) is not None
 
-    return RunOptions(
-        given={**asked.given, "gate": "--gate"},
-        argv=asked.argv,
-        commands=asked.files,
-        words=asked.words,
-        wants=wants,
-        measuring=measuring,
-        undecided=settings.undecided,
-        why=asked.why,
-        output=asked.output,
-    )
+    instead = {"given": {**asked.given, "gate": "--gate"}, "commands": asked.files, "wants": wants}
+    instead |= {"measuring": measuring, "undecided": settings.undecided}
+    return RunOptions(**handed(RunOptions, asked) | instead)
 
 
 def _settings(asked: GateOptions, console: Console) -> tuple[str | None, Gating]:
@@ -282,10 +270,7 @@ def _decided(
             after=before,
             store=asked.store,
             done=ticker.advance,
-            confidence=settings.confidence,
-            multiplicity=settings.multiplicity,
-            protocol=None if settings.quantile else settings.protocol,
-            quantile=settings.quantile,
+            **handed(sp.gate, settings) | ({"protocol": None} if settings.quantile else {}),
             brief=not (asked.output.json or asked.look or outputs_wanted(asked.output)),
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)

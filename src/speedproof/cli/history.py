@@ -302,17 +302,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
                 history.refuse_another(alarm, *first)
 
     with chdir(asked.repository):
-        code = run(
-            RunOptions(
-                given=asked.given,
-                argv=asked.argv,
-                words=asked.words,
-                measuring=measuring,
-                output=Output(),
-                watch=watch,
-            ),
-            console,
-        )
+        instead = {"measuring": measuring, "output": Output(), "watch": watch}
+        code = run(RunOptions(**handed(RunOptions, asked) | instead), console)
     if code == INTERRUPTED:
         console.remark("nothing was filed: only measuring to the end decides about an alarm; begin anew")
     if code or not Path(file).exists():
@@ -404,8 +395,7 @@ def _add(asked: AddOptions, console: Console) -> int:
             except sp.SpeedproofError as error:
                 failed.setdefault(error.on_command_line().removeprefix(f"{path}: "), []).append(path)
             else:
-                for problem in added.problems:
-                    console.remark(problem)
+                console.remark(*added.problems)
                 done.append(added)
                 if not asked.json and len(files) <= _EACH:
                     several = len(added.commits) > 3
@@ -440,8 +430,7 @@ def _add(asked: AddOptions, console: Console) -> int:
     lines = [f"{enumerate_names(paths, 3)}: {cause}" for cause, paths in failed.items()]
     if failed and len(files) == 1:
         raise UsageError(*lines)
-    for line in lines:
-        console.remark(f"error: {line}")
+    console.remark(*(f"error: {line}" for line in lines))
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
@@ -486,12 +475,9 @@ def _tell(asked: ChangesOptions, console: Console) -> int:
         if sha in (None, change.commit.sha) and asked.state in (None, result.state(change))
     )
     whole = shared.commit is asked.state is None
-    report = partial(
-        overview,
-        everything=shared.all,
-        each=shared.commit is not None or shared.benchmark is not None,
-        of=None if whole else len(result.changes),
-    )
+    each = shared.commit is not None or shared.benchmark is not None
+    of = None if whole else len(result.changes)
+    report = partial(overview, everything=shared.all, each=each, of=of)
     chosen = replace(result, changes=kept, alarms=result.alarms if whole else ())
     return _answer(asked, chosen, shared.benchmark, report, console)
 

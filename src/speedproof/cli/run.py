@@ -219,12 +219,8 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
         request, path = BisectRequest.stored(Path(asked.resume)), Path(asked.resume)
     else:
         names, command = _asked(asked)
-        chosen = handed(BisectRequest, asked) | {
-            "shell": "sh" if asked.shell else "",
-            "metric": asked.measuring.metric,
-            "decide_by": asked.measuring.decide_by or "time",
-            "ignore_failure": asked.measuring.ignore_failure,
-        }
+        chosen = handed(BisectRequest, asked.measuring, asked)
+        chosen |= {"shell": "sh" if asked.shell else "", "decide_by": asked.measuring.decide_by or "time"}
         request = BisectRequest.of(Path.cwd(), names, command, **chosen)
         path = Path(asked.save) if asked.save else new_session("bisect", datetime.now())
     shown, warned = time.monotonic(), set[str]()

@@ -286,8 +286,7 @@ def _remark(console: Console, ended: EndedSession) -> None:
         elif reason not in ("", "decided"):
             whose = "" if names == [UNNAMED] else f"{enumerate_names(names, 5)}: "
             console.remark(f"{whose}ended because {reason}")
-    for problem in measured.unfinished:
-        console.remark(f"error: {problem}")
+    console.remark(*(f"error: {problem}" for problem in measured.unfinished))
     for tally in measured.tallies:
         whose = who(tally.version, tally.benchmark)
         if tally.useless:

@@ -158,8 +158,7 @@ def _plot(asked: PlotOptions, console: Console) -> int:
             sp.plot.save(picture, path)
             ticker.advance()
     report_leftovers(suite, console)
-    for path in paths:
-        console.remark(f"wrote {path}")
+    console.remark(*(f"wrote {path}" for path in paths))
     return 0
 
 
@@ -281,8 +280,7 @@ def _model(asked: ModelOptions, console: Console) -> int:
             quantiles=asked.quantile,
             done=ticker.advance,
         )
-    for problem in result.problems:
-        console.remark(problem)
+    console.remark(*result.problems)
     report_leftovers(suite, console)
     write_answer(asked, output, console, result.reports, result.to_json)
     return 0

@@ -53,12 +53,7 @@ class SuiteOptions(options.CommandOptions, frozen=True, kw_only=True):
     always_welch: Annotated[bool, "mean: never pool variances after an F test"] = False
     ks_rule: Annotated[Literal["legacy", "r422"], "median: see 'compare --help'"] = "legacy"
     reading: Annotated[options.Reading, Taken("how files are read", take="unit higher_is_better")]
-    output: Annotated[
-        options.Output,
-        options.answer(
-            all="every benchmark, not only the clearest", details="the warnings on every benchmark"
-        ),
-    ]
+    output: Annotated[options.Output, options.answer(details="the warnings on every benchmark")]
 
 
 def _suite(asked: SuiteOptions, console: Console) -> int:
@@ -73,8 +68,7 @@ def _suite(asked: SuiteOptions, console: Console) -> int:
     write_answer(asked, asked.output, console, result.reports, result.to_json)
     for problem in result.problems:
         console.err.write(f"left out: {visible_lines(problem)}\n")
-    for note in result.notes:
-        console.remark(f"note: {note}")
+    console.remark(*(f"note: {note}" for note in result.notes))
     return ERROR if result.lost else 0
 
 
@@ -128,10 +122,7 @@ class HptOptions(options.CommandOptions, frozen=True, kw_only=True):
     ] = ()
     output: Annotated[
         options.Output,
-        options.answer(
-            all="every benchmark, not only the clearest",
-            details="the bounds of the speedups, and what others would claim",
-        ),
+        options.answer(details="the bounds of the speedups, and what others would claim"),
     ]
     reading: options.Reading
 
@@ -154,8 +145,7 @@ def _hpt(asked: HptOptions, console: Console) -> int:
             speedups=asked.speedup,
             **options.handed(sp.hpt, asked),
         )
-        for problem in result.problems:
-            console.remark(problem)
+        console.remark(*result.problems)
         results.append(result)
     write_answer(
         asked,
@@ -191,9 +181,7 @@ class RankOptions(options.CommandOptions, frozen=True, kw_only=True):
     output: Annotated[
         options.Output,
         options.answer(
-            all="every benchmark, not only the clearest",
-            details="each benchmark's modes, mixtures and warnings",
-            json="write the ranking as JSON",
+            details="each benchmark's modes, mixtures and warnings", json="write the ranking as JSON"
         ),
     ]
     reading: options.Reading
@@ -217,8 +205,7 @@ def _rank(asked: RankOptions, console: Console) -> int:
             **options.handed(sp.rank, asked, asked.modelling),
             done=ticker.advance,
         )
-    for problem in result.problems:
-        console.remark(problem)
+    console.remark(*result.problems)
     report_leftovers(suite, console)
     write_answer(asked, output, console, result.reports, result.to_json)
     return 0

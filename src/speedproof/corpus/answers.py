@@ -85,6 +85,12 @@ class Answers(Struct, frozen=True):
     parts: int  # how many there should be
     failures: tuple[str, ...]  # parts without an answer, and why
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What every result says of them."""
+        known = {"corpus": self.corpus, "answers": self.place.name}
+        return {**known, "parts": self.parts, "failures": self.failures}
+
     def forget(self) -> None:
         """Delete the files, so that they do not stand before earlier answers."""
         for file in (*self.files, FLOOR_FILE, ANSWER):

@@ -129,8 +129,7 @@ def changes(
         )  # fmt: skip
 
     return CorpusChanges(
-        corpus=answers.corpus,
-        answers=answers.place.name,
+        **answers.about,
         metric=asked.metric,
         confidence=1 - alpha,
         versions=len(order),
@@ -142,8 +141,6 @@ def changes(
             )
         ),
         order=by,
-        parts=answers.parts,
-        failures=answers.failures,
     )
 
 
@@ -169,16 +166,9 @@ def _series(rows: Sequence[dict[str, Any]], order: Sequence[Commit]) -> list[tup
     for (benchmark, machine, _), group in groupby(
         rows, key=lambda r: (r["benchmark"], r["machine"], r["unit"])
     ):
-        usable = sorted(
-            (
-                (place[row["version"]], location, row["higher"])
-                for row in group
-                if row["version"] in place
-                for location in row["locations"]
-                if location > 0
-            ),
-            key=lambda one: one[0],
-        )
+        placed = [(place[row["version"]], row) for row in group if row["version"] in place]
+        every = [(at, one, row["higher"]) for at, row in placed for one in row["locations"] if one > 0]
+        usable = sorted(every, key=lambda one: one[0])
         if usable:
             at = np.array([k for k, *_ in usable], dtype=np.int64)
             values = np.log([location for _, location, _ in usable])

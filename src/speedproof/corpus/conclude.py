@@ -135,8 +135,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
-            corpus=answers.corpus,
-            answers=answers.place.name,
+            **answers.about,
             metric=asked.metric,
             alpha=alpha,
             margin=margin,
@@ -160,8 +159,6 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             sessions=sessions if sessions[0] else None,
             machines=machines,
             hpt=second_level(connection) if versions == 1 else None,
-            parts=answers.parts,
-            failures=answers.failures,
         )
 
 
@@ -262,11 +259,11 @@ def _whole_of(parts: Iterable[Seen], alpha: float) -> Whole:
     seen = Seen()
     for part in parts:
         seen.add(part)
-    gains = (
-        ()
-        if seen.rates or not seen.pairs
-        else tuple((location, _gain(*total)) for location, total in zip(LOCATIONS, seen.totals, strict=True))
-    )
+    gains: tuple[tuple[Location, OverallGain], ...] = ()
+    if seen.pairs and not seen.rates:
+        gains = tuple(
+            (location, _gain(*total)) for location, total in zip(LOCATIONS, seen.totals, strict=True)
+        )
     return Whole(
         seen, seen.ratios.means(alpha) if seen.ratios.count > 1 else None, gains, tuple(_caveats(seen))
     )
@@ -347,12 +344,8 @@ def samples_of(
     rows = rows_of(place.lasting, files, where, metric=metrics, benchmark=benchmarks)
     read = [record for _, record in records(rows.sort_by("row"))]
     for pair, names in chosen.items():
-        yield (
-            pair,
-            Suite.from_records(
-                (r.version or "", r) for r in read if r.version in pair and r.benchmark in names
-            ),
-        )
+        records_of = ((r.version or "", r) for r in read if r.version in pair and r.benchmark in names)
+        yield pair, Suite.from_records(records_of)
 
 
 def in_memory(

@@ -86,13 +86,11 @@ def model_part(task: Task) -> int:
             modelled.append(row | {"note": str(error)})
             continue
         row |= {"n": fitted.n, "kind": fitted.kind, "components": len(fitted.components), "bic": fitted.bic}
-        row |= {
-            f"{name}s": [getattr(c, name) for c in fitted.components] for name in ("weight", "mean", "sd")
-        }
-        row |= {
-            "places": [mode.place for mode in fitted.modes],
-            "shares": [mode.share for mode in fitted.modes],
-        }
+        for parts, names in (
+            (fitted.components, ("weight", "mean", "sd")),
+            (fitted.modes, ("place", "share")),
+        ):
+            row |= {f"{name}s": [getattr(part, name) for part in parts] for name in names}
         if fitted.test is not None:
             row |= {"distance": fitted.test.distance, "pvalue": fitted.test.pvalue}
         modelled.append(row | {"note": fitted.note})
@@ -139,8 +137,7 @@ def _summed_up(answers: Answers) -> CorpusModels:
             for name, sql in (("components", "components"), ("modes", "len(places)"))
         }
         return CorpusModels(
-            corpus=answers.corpus,
-            answers=answers.place.name,
+            **answers.about,
             samples=samples,
             failed=failed,
             components=by["components"],
@@ -154,6 +151,4 @@ def _summed_up(answers: Answers) -> CorpusModels:
                     _SHOWN,
                 )
             ),
-            parts=answers.parts,
-            failures=answers.failures,
         )

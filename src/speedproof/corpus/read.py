@@ -263,10 +263,10 @@ def register(
 
 
 _NAMED = 3
-
+_OF_MANIFEST = ("schema", "complete", "rows", "values", "inputs", "rejects")
 _COUNTS = """
-SELECT count(DISTINCT benchmark), count(DISTINCT version), count(DISTINCT machine), count(DISTINCT session),
-       min(n), median(n), max(n) FROM corpus
+SELECT count(DISTINCT benchmark), count(DISTINCT machine), count(DISTINCT session),
+       coalesce(min(n), 0), coalesce(median(n), 0), coalesce(max(n), 0) FROM corpus
 """
 _METRICS = "SELECT metric, count(*) FROM corpus GROUP BY metric ORDER BY count(*) DESC, metric"
 _MIXED = """
@@ -323,23 +323,16 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
     with database(place) as connection:
         of_corpus(connection, place, manifest)
         rows = partial(fetched, connection)
-        ((benchmarks, _, machines, sessions, least, middle, most),) = rows(_COUNTS)
+        (counts,) = rows(_COUNTS)
         pooled, apart = _pooled(rows(_POOLED), tuple(manifest.versions))
         return CorpusInfo(
             name=place.name,
-            schema=manifest.schema,
-            complete=manifest.complete,
-            rows=manifest.rows,
-            values=manifest.values,
+            **{name: getattr(manifest, name) for name in _OF_MANIFEST},
+            **dict(
+                zip(("benchmarks", "machines", "sessions", "least", "middle", "most"), counts, strict=True)
+            ),
             files=len(manifest.files),
             bytes=sum(file.bytes for file in manifest.files),
-            inputs=manifest.inputs,
-            benchmarks=benchmarks,
-            machines=machines,
-            sessions=sessions,
-            least=least or 0,
-            middle=middle or 0,
-            most=most or 0,
             versions=tuple(manifest.versions.items()),
             metrics=tuple(rows(_METRICS)),
             mixed=tuple(rows(_MIXED)),
@@ -347,7 +340,6 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
             pooled=pooled,
             apart=apart,
             everywhere=bool(apart) and all(rows(_KNOWN, tag) == [(manifest.rows,)] for tag in apart),
-            rejects=manifest.rejects,
             rejected=tuple(rows(_REJECTS, _NAMED)),
         )
 

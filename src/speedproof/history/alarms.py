@@ -152,48 +152,6 @@ class ExportedAlarms(Struct, frozen=True):
     older: int = 0
 
 
-class AlarmAnswer(Struct, frozen=True):
-    """The alarms that the last commits raised."""
-
-    store: str  # where the history is kept
-    every: float  # mean number of commits between false confirmed alarms, over all benchmarks together
-    last: int  # how many commits were looked at for an alarm
-    # How many were watched; commits without a value do not count
-    commits: int
-    series: int
-    known: dict[int, StoredSeries]  # by their numbers in the tracks
-    alarms: tuple[HistoryAlarm, ...]  # the newest first
-    followed: Followed = Followed()
-    older: tuple[HistoryAlarm, ...] = ()  # slowdowns before these that still stand undecided
-
-    def slower(self, alarm: HistoryAlarm) -> bool:
-        """Whether it is for the worse."""
-        return alarm.slower(self.known[alarm.track.series])
-
-    @property
-    def undecided(self) -> tuple[HistoryAlarm, ...]:
-        """Slowdowns that stand, and that nobody has decided about."""
-        return tuple(a for a in self.alarms if self.slower(a) and a.decision is None and a.undone is None)
-
-    @property
-    def confirmed(self) -> tuple[HistoryAlarm, ...]:
-        """Those of the undecided that are confirmed."""
-        return tuple(a for a in self.undecided if a.confirmed)
-
-    def news(self, announced: Sequence[Announced]) -> tuple[HistoryAlarm, ...]:
-        """The undecided without those that are known by what was announced last of their place."""
-        return tuple(
-            alarm
-            for alarm in self.undecided
-            if not (known := [*filter(alarm.announced_by, announced)]) or alarm.exceeds(known[-1])
-        )
-
-    def exported(self) -> ExportedAlarms:
-        """What other programs read."""
-        alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
-        return ExportedAlarms(self.store, self.every, self.last, alarms, len(self.older))
-
-
 def find_alarms(
     tracks: Sequence[Track],
     known: dict[int, StoredSeries],
@@ -299,14 +257,8 @@ def beyond_changes(
     near: dict[int, set[str]] = {}
     for change in changes:
         near.setdefault(id(change.track), set()).update(change.track.near(change.points[1], change.possible))
-    return tuple(
-        alarm
-        for alarm in alarms
-        if alarm.confirmed
-        and alarm.undone is None
-        and alarm.decision is None
-        and alarm.bad.sha not in near.get(id(alarm.track), ())
-    )
+    open_ones = [a for a in alarms if a.confirmed and a.undone is None and a.decision is None]
+    return tuple(a for a in open_ones if a.bad.sha not in near.get(id(a.track), ()))
 
 
 def _returns(level: FloatArray, borders: Sequence[int], drifts: Container[int]) -> dict[int, int]:

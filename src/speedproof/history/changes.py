@@ -244,11 +244,8 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
         possible, at = ends, split
         if drift:
             rise = fitted_rise(track.level[start:end], alpha)
-            size, ends, steps[k] = (
-                rise.after - rise.before,
-                (start + rise.begin, start + rise.end),
-                rise.levels,
-            )
+            size, ends = rise.after - rise.before, (start + rise.begin, start + rise.end)
+            steps[k] = rise.levels
             possible = min(ends[0], low), max(ends[1], possible[1])
             at = min(max(split, ends[0]), ends[1])  # the rise that fits best may be elsewhere than its steps
         changes.append(
@@ -268,16 +265,10 @@ def _changes(track: Track, places: Sequence[_Place], alpha: float) -> list[Chang
                 rise=rise,
             )
         )
-    return [
-        replace(
-            change,
-            today=math.exp(steps[-1][1] - steps[k][0]),
-            undone=next(
-                (changes[j].commit for j in undoings(steps, k) if changes[j].shown_by_sessions), None
-            ),
-        )
-        for k, change in enumerate(changes)
-    ]
+    for k, change in enumerate(changes):
+        later = (changes[j].commit for j in undoings(steps, k) if changes[j].shown_by_sessions)
+        changes[k] = replace(change, today=math.exp(steps[-1][1] - steps[k][0]), undone=next(later, None))
+    return changes
 
 
 def undoings(steps: Sequence[tuple[float, float]], k: int) -> Iterator[int]:

@@ -59,11 +59,8 @@ def in_utc(moment: str) -> str:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
         return ""
-    return (
-        (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))
-        .astimezone(UTC)
-        .isoformat(timespec="seconds")
-    )
+    known = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return known.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _git(folder: str, *arguments: str, given: str = "") -> str | None:

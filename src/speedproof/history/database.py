@@ -48,6 +48,10 @@ class Connection:
                 self.many(inserting(table, given, size), groups)
             del rows[:end]
 
+    def add(self, table: str, **row: Any) -> None:
+        """Add a row."""
+        self.insert(table, {name: [value] for name, value in row.items()})
+
     def _written(self, statement: str) -> str:
         return statement if self.sqlite else statement.replace("?", "%s")
 

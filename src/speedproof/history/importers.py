@@ -206,6 +206,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
         branch, machine = graph.get("branch") or "", ", ".join(filter(None, words))
         for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
             name, entry = known[file.stem]
+            unit = entry.get("unit", "").replace("unit", "")
             sets = itertools.product(*entry["params"]) if entry.get("params") else ()
             several = [f"{name}({', '.join(one)})" for one in sets]
             for revision, value in _json(file):
@@ -216,10 +217,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
                     value_of = revision, machine, of, one  # which stands on two branches in both graphs
                     if one is not None and math.isfinite(one) and value_of not in taken:
                         taken.add(value_of)
-                        yield (
-                            (commit, machine),
-                            _value(of, one, entry.get("unit", "").replace("unit", ""), None, "asv"),
-                        )
+                        yield (commit, machine), _value(of, one, unit, None, "asv")
 
 
 def _sanitized(name: str) -> str:
@@ -291,16 +289,9 @@ def _otava(path: Path) -> Iterator[Imported | str]:
             yield Imported(Suite.from_records(records), commit, moment)
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
 def _moment(text: str) -> str:
     """A date of any of Otava's ways: seconds since 1970, or ISO 8601."""
-    seconds = _number(text)
-    if math.isfinite(seconds):
-        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    with suppress(ValueError):  # of text, or of no number
+        if math.isfinite(seconds := float(text)):
+            return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     return in_utc(text)

@@ -155,10 +155,5 @@ def unpacked(
         values = np.frombuffer(zlib.decompress(observations), "<f8")
     except (ValueError, zlib.error) as error:
         raise DataError(f"the values of {label} are damaged in the store: {error}") from error
-    return Sample(
-        values,
-        unit,
-        Direction.HIGHER if higher_is_better else Direction.LOWER,
-        None if of is None else of.astype(np.int64),
-        label=label,
-    )
+    direction = Direction.HIGHER if higher_is_better else Direction.LOWER
+    return Sample(values, unit, direction, None if of is None else of.astype(np.int64), label=label)

@@ -7,7 +7,7 @@ from typing import Any
 
 from speedproof.data.names import nearest_of, wanted
 from speedproof.errors import UsageError
-from speedproof.history.database import Connection, places
+from speedproof.history.database import places
 from speedproof.history.rows import QueriedSample
 from speedproof.history.store import HistoryStore
 
@@ -20,9 +20,8 @@ def query(store: HistoryStore, last: int | None, *which: Any) -> list[QueriedSam
     """Samples by date; all or the last. For ``which`` see :func:`_chosen`."""
     if last is not None and last < 1:
         raise UsageError(f"last={last}: expected how many samples to give, at least 1")
-    with store.transaction() as connection:
-        limit = "" if last is None else f" LIMIT {last}"
-        newest_first = _chosen(store, connection, _COLUMNS, f" ORDER BY {_ORDER}{limit}", *which)
+    limit = "" if last is None else f" LIMIT {last}"
+    newest_first = _chosen(store, _COLUMNS, f" ORDER BY {_ORDER}{limit}", *which)
     truth = QueriedSample.__struct_fields__.index("anchor")  # which SQLite keeps as a number
     rows = [*map(list, reversed(newest_first))]
     for values in rows:
@@ -32,13 +31,11 @@ def query(store: HistoryStore, last: int | None, *which: Any) -> list[QueriedSam
 
 def count(store: HistoryStore, *which: Any) -> int:
     """How many :func:`query` would find."""
-    with store.transaction() as connection:
-        return int(_chosen(store, connection, "count(*)", "", *which)[0][0])
+    return int(_chosen(store, "count(*)", "", *which)[0][0])
 
 
 def _chosen(
     store: HistoryStore,
-    connection: Connection,
     columns: str,
     ending: str,
     patterns: Sequence[str],
@@ -53,13 +50,9 @@ def _chosen(
     if commit is not None:
         chosen["c.sha"] = [commit]
     if machine is not None:
-        labels = [label for (label,) in connection.rows("SELECT DISTINCT label FROM machine")]
-        chosen["m.label"] = [label for label in labels if wanted(label, [machine], ())]
-        if not chosen["m.label"]:
-            raise UsageError(f"{store.where}: holds no machine {machine}; it has {'; '.join(sorted(labels))}")
+        chosen["m.label"] = [*store.machines(machine).values()]
     if patterns:
-        every = connection.rows("SELECT DISTINCT benchmark FROM series")
-        names = [name for (name,) in every]
+        names = list(dict.fromkeys(series.key.benchmark for series in store.all_series()))
         meant = set[str]()
         for pattern in patterns:
             of = [name for name in names if wanted(name, [pattern], ())] or [n for n in names if pattern in n]
@@ -71,4 +64,5 @@ def _chosen(
     statement = f"""SELECT {columns} FROM sample s JOIN "commit" c ON c.id = s."commit"
         JOIN series r ON r.id = s.series JOIN session t ON t.id = s.session JOIN source f ON f.id = s.source
         JOIN machine m ON m.id = t.machine{" WHERE " * bool(conditions)}{" AND ".join(conditions)}{ending}"""
-    return connection.rows(statement, *(value for values in chosen.values() for value in values))
+    with store.transaction() as connection:
+        return connection.rows(statement, *(value for values in chosen.values() for value in values))

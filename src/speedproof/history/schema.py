@@ -163,11 +163,9 @@ _MIGRATIONS: dict[int, Callable[[Connection], None]] = {
 
 def prepare(connection: Connection, where: str) -> None:
     """Make the tables in a transaction, or bring those of an older store forward; refuse what is none."""
-    listed = (
-        "SELECT name FROM sqlite_master WHERE type = 'table'"
-        if connection.sqlite
-        else "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-    )
+    listed = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+    if connection.sqlite:
+        listed = "SELECT name FROM sqlite_master WHERE type = 'table'"
     there = {name for (name,) in connection.rows(listed)}
     if "meta" not in there:
         if there:

@@ -324,10 +324,17 @@ class HistoryStore:
         with self.transaction() as connection:
             return tuple(branch for (branch,) in connection.rows(query))
 
-    def machines(self) -> dict[int, str]:
-        """Labels of machines by number."""
+    def machines(self, called: str | None = None) -> dict[int, str]:
+        """Labels of machines by number: of those that are called so, of which there must be some."""
         with self.transaction() as connection:
-            return dict(connection.rows("SELECT id, label FROM machine"))
+            every: dict[int, str] = dict(connection.rows("SELECT id, label FROM machine"))
+        if called is None:
+            return every
+        chosen = {number: label for number, label in every.items() if wanted(label, [called], ())}
+        if not chosen:
+            there = "; ".join(sorted(set(every.values())))
+            raise UsageError(f"{self.where}: holds no machine {called}; it has {there}")
+        return chosen
 
     def sessions_after(self, moment: str) -> list[int]:
         """Numbers of the sessions that began after a moment (ISO 8601, UTC)."""
@@ -472,15 +479,8 @@ class HistoryStore:
                 series = connection.rows("SELECT min(id) FROM series WHERE benchmark = ?", benchmark)[0][0]
                 if series is None:
                     raise UsageError(f"{self.where}: holds no benchmark {benchmark}")
-            row = {
-                "series": series,
-                "commit": commit,
-                "state": state,
-                "reason": reason,
-                "who": who,
-                "at": _now(),
-            }
-            connection.insert("triage", {name: [value] for name, value in row.items()})
+            said = {"state": state, "reason": reason, "who": who, "at": _now()}
+            connection.add("triage", series=series, commit=commit, **said)
 
     def decisions(self) -> tuple[Triage, ...]:
         """Everything that was decided, oldest first."""
@@ -502,9 +502,8 @@ class HistoryStore:
         """Keep that a command was handed them."""
         with self.transaction() as connection:
             for alarm in alarms:
-                row = {"command": _digest(command), **asdict(alarm)}
-                row["commit"] = self._commit(connection, alarm.commit)
-                connection.insert("announced", {name: [value] for name, value in row.items()})
+                row = asdict(alarm) | {"commit": self._commit(connection, alarm.commit)}
+                connection.add("announced", command=_digest(command), **row)
 
 
 def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) -> Iterator[str]:

@@ -176,7 +176,7 @@ def _decide(connection: Connection, row: dict[str, Any]) -> None:
     if not connection.rows(
         f"SELECT id FROM triage WHERE {same}", *(v for v in row.values() if v is not None)
     ):
-        connection.insert("triage", {name: [value] for name, value in row.items()})
+        connection.add("triage", **row)
 
 
 def exported_rows(path: Path) -> Iterator[tuple[int, str, Any]]:

@@ -155,14 +155,13 @@ class BuildCache:
         made_with: dict[str, str],
         tell: Callable[[str], object],
     ) -> Build:
-        parts: dict[str, object] = {
-            "top": str(top),
-            "build": how,
-            "with": made_with,
-            "commit": revision.commit,
+        parts: dict[str, object] = {"top": str(top), "build": how, "with": made_with}
+        parts |= {"commit": revision.commit, "content": revision.content}
+        parts |= {
+            "again": "yes" if revision.again else None,
+            "number": revision.number,
+            "drawn": revision.drawn,
         }
-        parts |= {"content": revision.content, "again": "yes" if revision.again else None}
-        parts |= {"number": revision.number, "drawn": revision.drawn}
         whole = json.dumps({k: part for k, part in parts.items() if part is not None}, sort_keys=True)
         key = hashlib.sha256(whole.encode(errors="surrogateescape")).hexdigest()[:_KEY]
         folder = self._folder / key

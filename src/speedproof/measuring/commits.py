@@ -206,15 +206,11 @@ class CommitRunner:
         tell: Callable[[str], object],
     ) -> None:
         self._request, self._revisions, self._runs, self._cache = request, revisions, runs, BuildCache()
-        self._build = held.enter_context(
-            self._cache.builder(
-                Path(request.repository),
-                request.build,
-                inside=request.inside,
-                variables=request.build_env,
-                tell=tell,
-            )
+        top, variables = Path(request.repository), request.build_env
+        builder = self._cache.builder(
+            top, request.build, inside=request.inside, variables=variables, tell=tell
         )
+        self._build = held.enter_context(builder)
         self._held = held.enter_context(ExitStack())
         self._planned: dict[str, tuple[PlannedVersion, int | None]] = {}
         self._used = dict(builds)

@@ -258,13 +258,12 @@ def read_plan(
 ) -> tuple[PlannedBenchmark, ...]:
     """Read a suite of benchmarks x versions; where there are ``trees``, these are its versions."""
     name, suite = str(path), read_toml(_Suite, path)
+
+    def read(place: str, key: str, value: object) -> Any:
+        return read_value(Mapping[str, str] if key == "env" else str, name, f"{place}.{key}", value)
+
     versions = {
-        title: {
-            key: read_value(
-                Mapping[str, str] if key == "env" else str, name, f"versions.{title}.{key}", value
-            )
-            for key, value in table.items()
-        }
+        title: {key: read(f"versions.{title}", key, value) for key, value in table.items()}
         for title, table in suite.versions.items()
     }
     if trees is not None and versions:
@@ -279,13 +278,10 @@ def read_plan(
                 raise UsageError("revisions are the versions of one 'command'")
             else:
                 cwd = str(Path(os.path.relpath(path.parent)) / benchmark.cwd)
+                command, parameters = benchmark.command, benchmark.parameters
+                hooks = benchmark.hooks(suite.shell, cwd, benchmark.env)
                 planned += plan_trees(
-                    benchmark.command,
-                    trees,
-                    benchmark.parameters,
-                    benchmark.hooks(suite.shell, cwd, benchmark.env),
-                    benchmark=title,
-                    remedy=_SHELL_MEMBER,
+                    command, trees, parameters, hooks, benchmark=title, remedy=_SHELL_MEMBER
                 )
         except UsageError as error:
             raise FormatError(name, where, *error.args) from None

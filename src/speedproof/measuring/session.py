@@ -89,14 +89,10 @@ class Session:
         self._why: dict[str, str] = {}
         self._blocks = [0] * len(self._groups)
         self._drawn: list[dict[int, list[tuple[str, ...]]]] = [{} for _ in self._groups]
-        self._builds = [
-            BuildOrder(
-                {version.name: len(version.builds) for benchmark in group for version in benchmark.versions},
-                seed=self._head.seed,
-                benchmark=number,
-            )
-            for number, group in enumerate(self._groups)
-        ]
+        self._builds = []
+        for number, group in enumerate(self._groups):
+            counts = {v.name: len(v.builds) for benchmark in group for v in benchmark.versions}
+            self._builds.append(BuildOrder(counts, seed=self._head.seed, benchmark=number))
 
     def recall(self, sessions: Sequence[StoredSession]) -> int:
         """Take over the blocks of earlier sessions; blocks never cross sessions.
@@ -209,17 +205,11 @@ class Session:
             stopped = {*decider.stopped(), *watched}
             if left := tuple(candidate for candidate in self._names[name][1:] if candidate in stopped):
                 on_result[name] = left
-        return Measured(
-            tuple(reasons),
-            interrupted,
-            tuple(tally for tally in self._runs.tallies.values() if tally.benchmark in names),
-            on_result,
-            {name: tuple(versions) for name, versions in self._replaced.items()},
-            tuple(self._unfinished),
-            dict(self._cut),
-            dict(self._recalled),
-            self._head.absent,
-        )
+        tallies = tuple(tally for tally in self._runs.tallies.values() if tally.benchmark in names)
+        replaced = {name: tuple(versions) for name, versions in self._replaced.items()}
+        before = (dict(self._cut), dict(self._recalled), self._head.absent)
+        how = (tuple(reasons), interrupted, tallies, on_result, replaced)
+        return Measured(*how, tuple(self._unfinished), *before)
 
     def _turns(self) -> Iterator[_Turn]:
         """One group after the other, each with its share of the time; in rounds, those that are still open."""

@@ -136,7 +136,7 @@ def of_few(conclusion: Conclusion, result: SuiteComparison, *, details: bool, pa
         made,
         title=f"corpus {conclusion.corpus}: {conclusion.metric}",
         notes=(*made.notes, *_apart(conclusion, pairs), *lacking),
-        hints=(_every_row(conclusion.answers), *(() if details else (_DETAILS,))),
+        hints=(_every_row(conclusion.answers), _DETAILS),
         records=None,
     )
 
@@ -231,7 +231,7 @@ def comparisons(
         if clearest
         else (),
         tuple(notes),
-        hints=(every_row, *more, *(() if details else (_DETAILS,))),
+        hints=(every_row, *more, _DETAILS),
         sections=(_details(conclusion, voice, of_two),) if details else (),
         good=voice.shaken or not counts[Verdict.SLOWER],
     )
@@ -325,5 +325,5 @@ def modelled(models: CorpusModels, versions: Sequence[str]) -> Report:
         f"corpus {models.corpus}",
         tuple(headline),
         (counts, *((apart,) if models.several else ())),
-        hints=(f"Every row: speedproof corpus query {shlex.quote(models.answers)} 'FROM answers'",),
+        hints=(_every_row(models.answers),),
     )

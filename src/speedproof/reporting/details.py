@@ -63,12 +63,8 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
     comparisons = [c for c in result.comparisons if c.protocol == protocol]
     marked = sum(map(bool, map(words.marked, comparisons)))
     shown = Counter(c.verdict for c in comparisons if not words.marked(c))
-    counts = ", ".join(
-        [
-            *(f"{shown[v]} {v.value}" for v in Verdict if shown[v]),
-            *([f"{marked} not proven (!)"] if marked else []),
-        ]
-    )
+    counts = [f"{shown[v]} {v.value}" for v in Verdict if shown[v]]
+    counts += [f"{marked} not proven (!)"] if marked else []
     untested = sum(not c.test for c in comparisons)
     rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
     column, named = benchmark_column([c.benchmark for c in comparisons])
@@ -88,7 +84,9 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
     where, tests = QUESTIONS[protocol].where, {c.test for c in comparisons if c.test}
     by = f" ({tests.pop()})" if len(tests) == 1 else ""
     return Report(
-        f"{where[0].upper()}{where[1:]}{by}", (Text(f"{counts}{rest}"),), (Table.of(columns, rows),)
+        f"{where[0].upper()}{where[1:]}{by}",
+        (Text(f"{', '.join(counts)}{rest}"),),
+        (Table.of(columns, rows),),
     )
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from speedproof.data.units import format_value
-from speedproof.history.alarms import ASKED, AlarmAnswer, HistoryAlarm
+from speedproof.history.alarms import ASKED, HistoryAlarm
 from speedproof.history.changes import Change
 from speedproof.history.commits import Commit, Followed, short_name
 from speedproof.history.rows import QueriedSample, StoredSeries, Triage
 from speedproof.history.tracks import Track
 from speedproof.options import deciding
 from speedproof.protocols.noise_floor import NoiseFloor
-from speedproof.reporting.history_results import STANDS, CommitChanges, HistoryResult, by_commit
+from speedproof.reporting.history_results import STANDS, AlarmResult, CommitChanges, HistoryResult, by_commit
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, right
 from speedproof.reporting.names import short_names, shortened
 from speedproof.reporting.notes import up_to
@@ -107,38 +107,34 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
     named = (*versions, *(end for c in shown for end in (c.version, c.earliest, c.latest)))
     cut = {version: short_name(version) if len(version) == _WHOLE else version for version in named}
     short = short_names(cut.values())
-    rows = []
-    for c in shown:
+
+    def size(c: CorpusChange) -> Cell:
         times, word, style = size_of(c, changes.metric, c.slower)
-        size, ends = Cell(f"{times} {word}", style), (short[cut[end]] for end in (c.earliest, c.latest))
-        cells = (
-            short[cut[c.version]],
-            Cell(c.benchmark, "strong"),
-            size,
-            c.machine,
-            at_least(c) or "-",
-            _possible(*ends),
-        )
-        rows.append(Row.of(*cells, name=c.benchmark, kind=style))
-    columns = (
-        Column("version"),
-        Column("benchmark", names=True),
-        Column("change"),
-        Column("machine", drop=1),
-        *_bounds(any(c.earliest != c.latest for c in shown)),
+        return Cell(f"{times} {word}", style)
+
+    least, since = _bounds(any(c.earliest != c.latest for c in shown))
+    table = Table.by(
+        shown,
+        (Column("version"), lambda c: short[cut[c.version]]),
+        (Column("benchmark", names=True), lambda c: Cell(c.benchmark, "strong")),
+        (Column("change"), size),
+        (Column("machine", drop=1), lambda c: c.machine),
+        (least, lambda c: at_least(c) or "-"),
+        (since, lambda c: _possible(short[cut[c.earliest]], short[cut[c.latest]])),
+        row=lambda c: {"name": c.benchmark, "kind": size(c).style},
     )
     if len(changes.changes) > len(shown):
         notes.append(Text(f"... {plural(len(changes.changes) - len(shown), 'earlier change')}: --all"))
     return Report(
         f"corpus {changes.corpus}",
         tuple(headline),
-        (Table.of(columns, rows),) if rows else (),
+        (table,) if shown else (),
         tuple(notes),
         good=not any(c.slower for c in changes.changes),
     )
 
 
-def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
+def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     of = f" of {result.commits}" if result.last < result.commits else ""
     commits = plural(min(result.last, result.commits), "commit")
@@ -156,13 +152,9 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     few = result.commits < LEAST_WATCHED and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
     more = len(result.alarms) - len(shown)
-    notes = (
-        [Text(f"... {plural(more, 'more alarm')}: --all")]
-        if more
-        else [*too_few(LEAST_WATCHED)]
-        if few
-        else []
-    )
+    notes = [*too_few(LEAST_WATCHED)] if few else []
+    if more:
+        notes = [Text(f"... {plural(more, 'more alarm')}: --all")]
     notes += [Text(older) for older in _older(result)]
     several = len({alarm.track.basis for alarm in result.alarms}) > 1
     if result.followed.apart and result.alarms and not several:
@@ -189,7 +181,7 @@ def alarm_report(result: AlarmAnswer, *, everything: bool = False) -> Report:
     )  # fmt: skip
 
 
-def _older(result: AlarmAnswer) -> Iterator[str]:
+def _older(result: AlarmResult) -> Iterator[str]:
     """How many slowdowns the last commits did not raise, and what shows them all."""
     if result.older:
         last = max(len(alarm.track.order) - alarm.track.order.index(alarm.bad) for alarm in result.older)
@@ -207,7 +199,7 @@ def too_few(
     )
 
 
-def _next_step(result: AlarmAnswer) -> Iterator[str]:
+def _next_step(result: AlarmResult) -> Iterator[str]:
     """What measures an unconfirmed alarm again, a slowdown first; what finds a commit of several."""
     named = result.followed.alone or len({series.key.benchmark for series in result.known.values()}) > 1
     line = set(result.followed.line)
@@ -220,7 +212,7 @@ def _next_step(result: AlarmAnswer) -> Iterator[str]:
     yield from _culprit(result.followed, result.known, result.undecided)
 
 
-def _row_of_alarm(result: AlarmAnswer, alarm: HistoryAlarm, *, apart: bool) -> Row:
+def _row_of_alarm(result: AlarmResult, alarm: HistoryAlarm, *, apart: bool) -> Row:
     key = result.known[alarm.track.series].key
     times, word, style = size_of(alarm, key.metric, result.slower(alarm))
     style = style if alarm.confirmed else "dim"
@@ -263,31 +255,23 @@ def of_what(benchmark: str, metric: str) -> str:
 
 def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
     """Samples a row each, the newest last; they are the last ones of many."""
-    columns = (
-        Column("commit"),
-        Column("benchmark", names=True),
-        *right("median"),
-        *right("95 % interval", drop=3),
-        *right("n", drop=2),
-        Column("measured", drop=1),
-        Column("machine", names=True, drop=4),
-    )
-    cells = (
-        (
-            brief_commit(row.commit),
-            of_what(row.benchmark, row.metric),
-            format_value(row.median, row.unit),
-            " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None),
-            str(row.n),
-            row.started[:16].replace("T", " "),
-            row.machine,
-        )
-        for row in rows
+
+    def interval(row: QueriedSample) -> str:
+        return " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None)
+
+    table = Table.by(
+        rows,
+        (Column("commit"), lambda row: brief_commit(row.commit)),
+        (Column("benchmark", names=True), lambda row: of_what(row.benchmark, row.metric)),
+        (Column("median", right=True), lambda row: format_value(row.median, row.unit)),
+        (Column("95 % interval", right=True, drop=3), interval),
+        (Column("n", right=True, drop=2), lambda row: str(row.n)),
+        (Column("measured", drop=1), lambda row: row.started[:16].replace("T", " ")),
+        (Column("machine", names=True, drop=4), lambda row: row.machine),
     )
     count = plural(many, "sample")
     kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
-    table = (Table.of(columns, cells),) if rows else ()
-    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), table)
+    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), (table,) if rows else ())
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
@@ -461,22 +445,18 @@ def _culprit(
 def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: bool) -> Row:
     """A commit: its only change, or how many there are and by how much; one alone stands above the table."""
     first, several = group.changes[0], len(group.changes) > 1
-    series = result.series[first.track.series]
+    key = result.series[first.track.series].key
     worse = [change for change in group.changes if result.slower(change)]
     better = [change for change in group.changes if not result.slower(change)]
     led = worse or better
-    times, word, style = size_of(led[0], series.key.metric, bool(worse))
+    times, word, style = size_of(led[0], key.metric, bool(worse))
     if several:
-        word = of_metric(series.key.metric)[bool(worse)]
-    name = (
-        plural(len(group.changes), "benchmark")
-        if several
-        else of_what(series.key.benchmark, series.key.metric)
-    )
+        word = of_metric(key.metric)[bool(worse)]
+    name = plural(len(group.changes), "benchmark") if several else of_what(key.benchmark, key.metric)
     if len(led) > 1:
         times = f"to {times}"
     if worse and better:
-        least, other, _ = size_of(replace(better[0], rise=None), series.key.metric, slower=False)
+        least, other, _ = size_of(replace(better[0], rise=None), key.metric, slower=False)
         word = f"{word}, {'to ' * (len(better) > 1)}{least} {other}"
     subject, author = ("", "") if alone else (group.commit.subject, group.commit.author)
     today = _states(result, group)

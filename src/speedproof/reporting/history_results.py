@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from speedproof.history.alarms import EVERY, LAST, AlarmAnswer, ExportedAlarm, find_alarms
+from speedproof.history.alarms import EVERY, LAST, ExportedAlarm, ExportedAlarms, find_alarms
 from speedproof.history.alarms import HistoryAlarm as HistoryAlarm
 from speedproof.history.changes import Change, least_step
 from speedproof.history.commits import Commit, Followed
-from speedproof.history.rows import DECIDED, StoredSeries, Triage, remeasured, standing
+from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, remeasured, standing
 from speedproof.history.tracks import Track, measured_commits
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.reporting.model import Report, to_json
@@ -173,38 +173,21 @@ class HistoryResult(Shown, Struct, frozen=True):
 
     def exported(self) -> ExportedHistory:
         """What other programs read."""
-        return ExportedHistory(
-            self.store,
-            self.confidence,
-            self.measured,
-            len({track.series for track in self.tracks}),
-            tuple(self._exported(change) for change in self.changes),
-            tuple(a.exported(self.series[a.track.series], self.followed) for a in self.alarms),
-        )
+        benchmarks, changes = len({track.series for track in self.tracks}), map(self._exported, self.changes)
+        alarms = (a.exported(self.series[a.track.series], self.followed) for a in self.alarms)
+        about = (self.store, self.confidence, self.measured, benchmarks)
+        return ExportedHistory(*about, tuple(changes), tuple(alarms))
 
     def _exported(self, change: Change) -> ExportedChange:
         key = self.series[change.track.series].key
         said = self.decision(change)
-        return ExportedChange(
-            key.benchmark,
-            key.metric,
-            change.track.basis,
-            change.commit.sha,
-            change.commit.subject,
-            change.earliest.sha,
-            change.latest.sha,
-            change.factor,
-            *change.bounds,
-            self.slower(change),
-            change.sessions,
-            change.drift,
-            change.today,
-            change.undone.sha if change.undone else None,
-            said.state if said else None,
-            self.state(change),
-            self.assigned(change),
-            said,
-        )
+        of = (key.benchmark, key.metric, change.track.basis)
+        since = (change.commit.sha, change.commit.subject, change.earliest.sha, change.latest.sha)
+        size = (change.factor, *change.bounds, self.slower(change), change.sessions, change.drift)
+        now = (change.today, change.undone.sha if change.undone else None)
+        decided = (said.state if said else None, self.state(change), self.assigned(change), said)
+        row = (*of, *since, *size, *now, *decided)
+        return ExportedChange(*row)
 
 
 class CommitChanges(Struct, frozen=True):
@@ -228,8 +211,46 @@ def by_commit(result: HistoryResult) -> tuple[CommitChanges, ...]:
     return tuple(sorted(groups, key=lambda group: (group.stands, order[group.commit.sha]), reverse=True))
 
 
-class AlarmResult(AlarmAnswer, Shown, frozen=True):
+class AlarmResult(Shown, Struct, frozen=True):
     """The alarms that the last commits raised. ``print`` shows what ``speedproof history watch`` shows."""
+
+    store: str  # where the history is kept
+    every: float  # mean number of commits between false confirmed alarms, over all benchmarks together
+    last: int  # how many commits were looked at for an alarm
+    # How many were watched; commits without a value do not count
+    commits: int
+    series: int
+    known: dict[int, StoredSeries]  # by their numbers in the tracks
+    alarms: tuple[HistoryAlarm, ...]  # the newest first
+    followed: Followed = Followed()
+    older: tuple[HistoryAlarm, ...] = ()  # slowdowns before these that still stand undecided
+
+    def slower(self, alarm: HistoryAlarm) -> bool:
+        """Whether it is for the worse."""
+        return alarm.slower(self.known[alarm.track.series])
+
+    @property
+    def undecided(self) -> tuple[HistoryAlarm, ...]:
+        """Slowdowns that stand, and that nobody has decided about."""
+        return tuple(a for a in self.alarms if self.slower(a) and a.decision is None and a.undone is None)
+
+    @property
+    def confirmed(self) -> tuple[HistoryAlarm, ...]:
+        """Those of the undecided that are confirmed."""
+        return tuple(a for a in self.undecided if a.confirmed)
+
+    def news(self, announced: Sequence[Announced]) -> tuple[HistoryAlarm, ...]:
+        """The undecided without those that are known by what was announced last of their place."""
+        return tuple(
+            alarm
+            for alarm in self.undecided
+            if not (known := [*filter(alarm.announced_by, announced)]) or alarm.exceeds(known[-1])
+        )
+
+    def exported(self) -> ExportedAlarms:
+        """What other programs read."""
+        alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
+        return ExportedAlarms(self.store, self.every, self.last, alarms, len(self.older))
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""

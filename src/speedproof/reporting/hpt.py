@@ -133,13 +133,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
 
     def as_record(self) -> dict[str, object]:
         """As in JSON."""
-        return {
-            "reference": self.reference,
-            "candidate": self.candidate,
-            "hpt": self.result,
-            "claims": self.claims,
-            "machine": self.machine,
-        }
+        sides = {"reference": self.reference, "candidate": self.candidate}
+        return {**sides, "hpt": self.result, "claims": self.claims, "machine": self.machine}
 
     def to_json(self) -> str:
         """Everything, as the command line writes it."""
@@ -183,7 +178,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             ),
             (table,),
             tuple(notes),
-            (*hint_of_all("benchmark", table), *(() if details else ("--details: tests, bounds, claims",))),
+            (*hint_of_all("benchmark", table), "--details: tests, bounds, claims"),
             tuple(sections),
             good=result.winner is not Winner.REFERENCE,
         )
@@ -225,9 +220,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
                 Row.of(named(b.benchmark), *sides, better, p, name=b.benchmark, message=better, kind=kind)
             )
         columns = (column, *right(*names), Column("better"), *right("p", drop=1))
-        return Table.of(
-            columns, folded(rows, *(shown[winner] for winner in order[:2]), everything=everything)
-        )
+        clear = (shown[winner] for winner in order[:2])
+        return folded(Table.of(columns, rows), *clear, everything=everything)
 
     def __repr__(self) -> str:
         shaken = self.machine is not None

@@ -73,29 +73,19 @@ def report(
     tested = sum(a.test is not None for *_, a in models)
     fits = f"{kinds.count(_REJECTED) or 'none'} rejected (risk {percent(ALPHA)} each)"
     has = f"{several or 'None'} of {len(models)} samples {'has' if several < 2 else 'have'}"
-    table = _samples(models, asked, answers)
-    rows = folded(table.rows, _REJECTED, _SEVERAL, everything=everything)
-    table = Table(table.columns, tuple(rows))
-    peak = (
-        "every peak of the density (VARCORE's I4)"
-        if models[0][3].compatible
-        else f"a peak of {FEW_RUNS} runs or more"
-    )
+    table = folded(_samples(models, asked, answers), _REJECTED, _SEVERAL, everything=everything)
+    peak = f"a peak of {FEW_RUNS} runs or more"
+    if models[0][3].compatible:
+        peak = "every peak of the density (VARCORE's I4)"
+    each = zip(models, answers, strict=True) if details or asked.observations else ()
     meant = f"Mode: {peak}. K: components of one deviation (E) or more (V)."
     return Report(
         "Gaussian mixtures",
         (Text(f"{has} several modes; fits: {fits if tested else 'not tested'}", "strong"),),
         (table,),
         (Text(meant, "dim"),),
-        (*hint_of_all("sample", table), *(() if details else ("--details: components",))),
-        (
-            *(
-                _one(*model, answered)
-                for model, answered in zip(models, answers, strict=True)
-                if details or asked.observations
-            ),
-            *_metrics(asked, models, indices),
-        ),
+        (*hint_of_all("sample", table), "--details: components"),
+        (*(_one(*model, answered) for model, answered in each), *_metrics(asked, models, indices)),
     )
 
 
@@ -152,21 +142,13 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
         )
         brief = ", ".join(places) or "none"
         kind, best = a.order.kind, max(a.families, key=lambda family: family.bic, default=None)
-        row = Row.of(
-            named(benchmark),
-            short[version],
-            Cell(modes, shorter=(brief, plural(len(a.modes), "mode"))),
-            _fit(a),
-            "" if best is None else best.name if best.bic >= a.bic else "mixture",
-            Cell(kind, "warning" if kind in _ORDERS else ""),
-            f"{'≥ ' * a.at_limit}{len(a.components)}{a.kind if a.kind != 'X' else ''}",
-            str(a.n),
-            *_answered(sample, answered),
-            name=f"{benchmark} ({version})",
-            message=modes,
-            kind=_kind(a),
-        )
-        rows.append(row)
+        family = "" if best is None else best.name if best.bic >= a.bic else "mixture"
+        order_of = Cell(kind, "warning" if kind in _ORDERS else "")
+        count = f"{'≥ ' * a.at_limit}{len(a.components)}{a.kind if a.kind != 'X' else ''}"
+        shown = Cell(modes, shorter=(brief, plural(len(a.modes), "mode")))
+        cells: list[Cell | str] = [named(benchmark), short[version], shown, _fit(a), family]
+        cells += [order_of, count, str(a.n), *_answered(sample, answered)]
+        rows.append(Row.of(*cells, name=f"{benchmark} ({version})", message=modes, kind=_kind(a)))
     # Without the benchmarks or the versions where there is only one of them.
     repeated = [i for i in (0, 1) if len({row.cells[i].text for row in rows}) == 1]
     repeated = repeated[len(repeated) == 2 :]
@@ -334,33 +316,26 @@ def modes_report(
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in _KINDS if kind in kinds)
     counts = counts or "none; a mixture takes ten runs (processes) of each that are positive and differ"
     column, named = benchmark_column([c.benchmark for c in comparisons])
-    columns = (
-        column,
-        *(Column(f"modes of {name}", brief=name) for name in labels(versions, 14)),
-        Column("what changed"),
-        *right("E|X-Y|", drop=1),
-        *right("P[Y<X]", drop=2),
+    before, after = (Column(f"modes of {name}", brief=name) for name in labels(versions, 14))
+    table = Table.by(
+        sorted(comparisons, key=lambda c: (_KINDS.index(_kind_of_modes(c)), c.pvalue)),
+        (column, lambda c: named(c.benchmark)),
+        (before, lambda c: _places(c.reference_modes, c.unit)),
+        (after, lambda c: _places(c.candidate_modes, c.unit)),
+        (
+            Column("what changed"),
+            lambda c: Cell(_change(c), "strong" if _kind_of_modes(c) == "changed" else "dim"),
+        ),
+        (Column("E|X-Y|", right=True, drop=1), lambda c: format_value(c.gap, c.unit, 3)),
+        (Column("P[Y<X]", right=True, drop=2), lambda c: f"{c.candidate_lower:.2f}"),
+        row=lambda c: {"name": c.benchmark, "message": c.conclusion, "kind": _kind_of_modes(c)},
     )
-    rows = [
-        Row.of(
-            named(c.benchmark),
-            _places(c.reference_modes, c.unit),
-            _places(c.candidate_modes, c.unit),
-            Cell(_change(c), "strong" if _kind_of_modes(c) == "changed" else "dim"),
-            format_value(c.gap, c.unit, 3),
-            f"{c.candidate_lower:.2f}",
-            name=c.benchmark,
-            message=c.conclusion,
-            kind=_kind_of_modes(c),
-        )
-        for c in sorted(comparisons, key=lambda c: (_KINDS.index(_kind_of_modes(c)), c.pvalue))
-    ]
     notes = [text for c in comparisons for text in _moves(c)] if details else []
     risk = f"(risk {percent(comparisons[0].alpha)} in each)" if comparisons else ""
     return Report(
         f"{new} against {old}: modes",
         (Text(f"Modes of {new} against {old}: {counts}", "strong", risk),),
-        (Table.of(columns, folded(rows, "changed", everything=everything)),) if rows else (),
+        (folded(table, "changed", everything=everything),) if comparisons else (),
         tuple(notes),
     )
 

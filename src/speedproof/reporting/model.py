@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from speedproof.reporting.stored import Context
 
 _Kind = TypeVar("_Kind", bound=str)
+_Item = TypeVar("_Item")
 Value = str | int | float | None
 Style = Literal["", "good", "bad", "warning", "dim", "strong"]
 Outcome = Literal["", "passed", "failed", "undecided"]
@@ -129,6 +130,18 @@ class Table(Struct, frozen=True):
         kept = [i for i, c in enumerate(titled) if c.title or any(row.cells[i].text for row in made)]
         return table.of_columns(kept) if len(kept) < len(titled) else table
 
+    @classmethod
+    def by(
+        cls,
+        items: Iterable[_Item],
+        *columns: tuple[Column, Callable[[_Item], Cell | str]],
+        row: Callable[[_Item], Mapping[str, Any]] = lambda item: {},
+        **more: Any,
+    ) -> Table:
+        """A row an item: every column with what makes its cells, and what a ``row`` has besides."""
+        rows = (Row.of(*(cell(item) for _, cell in columns), **row(item)) for item in items)
+        return cls.of((column for column, _ in columns), rows, **more)
+
     def of_columns(self, kept: Sequence[int]) -> Table:
         """Only some of the columns, in this order."""
         rows = tuple(replace(row, cells=tuple(row.cells[i] for i in kept)) for row in self.rows)
@@ -181,17 +194,17 @@ def most_of(counts: Mapping[_Kind, int]) -> dict[_Kind, int]:
     return {kind: max(_SHOWN, 2 * _SHOWN - (total - own)) for kind, own in counts.items()}
 
 
-def folded(rows: Sequence[Row], *clear: str, everything: bool = False) -> Sequence[Row]:
+def folded(table: Table, *clear: str, everything: bool = False) -> Table:
     """Of more than a dozen rows, in order, only the first of the kinds that are clear stay open."""
-    if len(rows) <= MANY or everything:
-        return rows
-    room = most_of({kind: sum(row.kind == kind for row in rows) for kind in clear})
+    if len(table.rows) <= MANY or everything:
+        return table
+    room = most_of({kind: sum(row.kind == kind for row in table.rows) for kind in clear})
     shown = []
-    for row in rows:
+    for row in table.rows:
         left = room.get(row.kind, 0)
         room[row.kind] = left - 1
         shown.append(replace(row, folded=left <= 0))
-    return shown
+    return replace(table, rows=tuple(shown))
 
 
 def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, bool, list[Row]]]:

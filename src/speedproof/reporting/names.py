@@ -139,23 +139,20 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
         # The file alone, else its folder, where that tells the versions apart.
         paths = [name.split("/") for name in names]
         counts = [Counter(path[at] for path in paths) for at in (-1, 0)]
-        parts = [
-            next(
-                (path[at] for at, count in zip((-1, 0), counts, strict=True) if count[path[at]] == 1),
-                "/".join(path),
-            )
-            for path in paths
-        ]
+
+        def part(path: list[str]) -> str:
+            alone = (path[at] for at, count in zip((-1, 0), counts, strict=True) if count[path[at]] == 1)
+            return next(alone, "/".join(path))
+
+        parts = list(map(part, paths))
         parted = parts if len(set(parts)) == len(names) else names
     # Names that begin alike are shortened together, so that others, which come later, leave them as they are.
     groups: dict[str, list[str]] = {}
     for name in parted:
         groups.setdefault(re.split(_BOUNDARY, name, maxsplit=1)[0], []).append(name)
-    short = {
-        name: label
-        for own in groups.values()
-        for name, label in zip(own, labels(own, _NICKNAME), strict=True)
-    }
+    short: dict[str, str] = {}
+    for own in groups.values():
+        short |= zip(own, labels(own, _NICKNAME), strict=True)
     if len(set(short.values())) < len(set(parted)):
         short = dict(zip(parted, labels(parted, _NICKNAME), strict=True))
     return {name: short[of] for name, of in zip(names, parted, strict=True)}

@@ -52,7 +52,6 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 @cache
-@cache
 def share(value: float) -> str:
     """A share that was asked for, in percent with all its digits: ``"2 %"``, ``"0.5 %"``."""
     return f"{float(f'{100 * value:.10g}'):g} %"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from speedproof.data.units import format_value
 from speedproof.protocols.planning import MOST_RUNS, Calibration, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.sequential import CandidateResult
-from speedproof.reporting.model import Column, Report, Row, Table, Text, right
+from speedproof.reporting.model import Column, Report, Table, Text, right
 from speedproof.reporting.names import benchmark_column
 from speedproof.reporting.numbers import factor, p_is, percent, plural, rough, share
 from speedproof.reporting.words import CHANGED, asked_of, several, span
@@ -20,11 +20,9 @@ def report(plan: RunPlan) -> Report:
     """The plan and its cost."""
     pilot = f"{plan.builds} builds of each, {plural(plan.runs, 'run')} a build"
     small = max(plan.between, plan.within) == 0.0
-    sentence = (
-        "Nothing varied in the pilot: use a finer clock or longer runs."
-        if small
-        else f"{plural(plan.runs_per_build, 'run')} of each build give most for their time."
-    )
+    sentence = "Nothing varied in the pilot: use a finer clock or longer runs."
+    if not small:
+        sentence = f"{plural(plan.runs_per_build, 'run')} of each build give most for their time."
     columns = (Column("to prove"), *right("builds", "building", "measuring"), Column("options"))
     rows = []
     for size in plan.sizes:
@@ -69,18 +67,15 @@ def calibrated(c: Calibration, finding: CandidateResult) -> Report:
         )
         for seconds, blocks, speedup in c.provable
     )
+    vary = (
+        f"single runs vary by {percent(c.noise, 2)}, the ratio within a pair by {percent(c.block_noise, 2)}"
+    )
+    answer = f"{plural(c.runs, 'run')} of one command, median {format_value(c.median, 's')}: {vary}"
+    neighbours = _order("Neighbouring runs", c.autocorrelation, c.autocorrelation_pvalue)
+    drift = _order("Drift with the order", c.drift, c.drift_pvalue)
     return Report(
         "Calibration",
-        (
-            Text(
-                f"{plural(c.runs, 'run')} of one command, median {format_value(c.median, 's')}: single runs vary "
-                f"by {percent(c.noise, 2)}, the ratio within a pair by {percent(c.block_noise, 2)}",
-                "strong",
-            ),
-            itself,
-            _order("Neighbouring runs", c.autocorrelation, c.autocorrelation_pvalue),
-            _order("Drift with the order", c.drift, c.drift_pvalue),
-        ),
+        (Text(answer, "strong"), itself, neighbours, drift),
         (Table.of(right("measuring for", "pairs", "proves"), rows),),
         (Text("About half of all sessions of that length prove a speedup of that size.", "dim"),),
     )
@@ -107,20 +102,17 @@ def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: st
         sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"
         return replace(about, headline=(Text(sentence, "strong", asked),))
     column, named = benchmark_column([plan.benchmark for plan in plans])
-    rows = [
-        Row.of(
-            named(plan.benchmark),
-            str(min(plan.pilot)),
-            _runs(plan.sizes[0]),
-            _range(plan.sizes[0]).strip(" ()"),
-            _runs(plan.sizes[1]),
-            name=plan.benchmark,
-        )
-        for plan in sorted(plans, key=lambda plan: -(plan.sizes[0].runs or MOST_RUNS))
-    ]
-    columns = (column, *right("pilot", "8 of 10", "between", "9 of 10"))
+    table = Table.by(
+        sorted(plans, key=lambda plan: -(plan.sizes[0].runs or MOST_RUNS)),
+        (column, lambda plan: named(plan.benchmark)),
+        (Column("pilot", right=True), lambda plan: str(min(plan.pilot))),
+        (Column("8 of 10", right=True), lambda plan: _runs(plan.sizes[0])),
+        (Column("between", right=True), lambda plan: _range(plan.sizes[0]).strip(" ()")),
+        (Column("9 of 10", right=True), lambda plan: _runs(plan.sizes[1])),
+        row=lambda plan: {"name": plan.benchmark},
+    )
     answer = Text(f"{what}: {runs} of each version", "strong", asked)
-    return replace(about, headline=(answer,), tables=(Table.of(columns, rows),))
+    return replace(about, headline=(answer,), tables=(table,))
 
 
 def _runs(size: RunsForPower) -> str:

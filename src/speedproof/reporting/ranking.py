@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key
@@ -60,17 +60,9 @@ class BenchmarkRanking(Struct, frozen=True):
 
     def as_record(self) -> dict[str, object]:
         """As in JSON."""
-        return {
-            "benchmark": self.key.benchmark,
-            "metric": self.key.metric,
-            "unit": self.unit,
-            "ranking": self.ranking,
-            "advice": self.advice,
-            "modes": self.changes,
-            "conclusion": self.changes.conclusion if self.changes else None,
-            "caveats": self.caveats,
-            "machine": self.machine,
-        }
+        places = {"unit": self.unit, "ranking": self.ranking, "advice": self.advice}
+        modes = {"modes": self.changes, "conclusion": self.changes.conclusion if self.changes else None}
+        return {**asdict(self.key), **places, **modes, "caveats": self.caveats, "machine": self.machine}
 
 
 def report(
@@ -97,10 +89,7 @@ def report(
         made,
         headline=(*made.headline, *unseen(compared, versions)),
         notes=(*([Text(note, "dim")] if note else []), *made.notes),
-        hints=(
-            *hint_of_all("benchmark", made.tables[-1]),
-            *(() if details else ("--details: modes, mixtures, warnings",)),
-        ),
+        hints=(*hint_of_all("benchmark", made.tables[-1]), "--details: modes, mixtures, warnings"),
         sections=tuple(_details(ranking, alone=one) for ranking in rankings) if details else (),
     )
 
@@ -116,29 +105,20 @@ def _benchmark(one: BenchmarkRanking) -> Report:
 
 def _places(one: BenchmarkRanking, title: str) -> Table:
     """The versions of a benchmark by place; a range of places means that the order inside is not proven."""
-    ranking = one.ranking
-    medians = values([v.median for v in ranking.versions], one.unit)
-    means = values([v.mean for v in ranking.versions], one.unit)
-    columns = (
-        *right("place"),
-        Column(title, names=True),
-        *right("median"),
-        *right("mean", drop=1),
-        Column("best single run", right=True, brief="best run"),
-        *right(_units(ranking), drop=2),
+    versions, names = one.ranking.versions, _names(one.ranking)
+    medians = dict(zip(names, values([v.median for v in versions], one.unit), strict=True))
+    means = dict(zip(names, values([v.mean for v in versions], one.unit), strict=True))
+    beyond = [*names][10:]
+    return Table.by(
+        versions,
+        (Column("place", right=True), lambda v: v.place),
+        (Column(title, names=True), lambda v: Cell(names[v.version], "strong")),
+        (Column("median", right=True), lambda v: medians[v.version]),
+        (Column("mean", right=True, drop=1), lambda v: means[v.version]),
+        (Column("best single run", right=True, brief="best run"), lambda v: _chance(v.chance)),
+        (Column(_units(one.ranking), right=True, drop=2), lambda v: counted_runs(v.units, v.n)),
+        row=lambda v: {"name": v.version, "kind": "versions", "folded": v.version in beyond},
     )
-    names, rows = _names(ranking), []
-    for i, (v, median, mean) in enumerate(zip(ranking.versions, medians, means, strict=True)):
-        cells = (
-            v.place,
-            Cell(names[v.version], "strong"),
-            median,
-            mean,
-            _chance(v.chance),
-            counted_runs(v.units, v.n),
-        )
-        rows.append(Row.of(*cells, name=v.version, kind="versions", folded=i >= 10))
-    return Table.of(columns, rows)
 
 
 def _chance(chance: Estimate) -> Cell:
@@ -210,29 +190,26 @@ def _matrix(
         Column("single runs"),
     )
     clear = [f"with {names[name]} first" for name in leading]
-    return Table.of(columns, folded(rows, *clear, everything=everything))
+    return folded(Table.of(columns, rows), *clear, everything=everything)
 
 
 def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
     """A benchmark's modes, its mixtures and what undermines its places, which stand above where it is alone."""
     ranking, names = one.ranking, _names(one.ranking)
-    rows = (
-        (
-            Cell(names[v.version], "strong"),
-            str(v.modes or "-"),
-            f"{100 * v.ties:.1f} %",
-            _chance(v.mixture_chance) if v.mixture_chance else "-",
-        )
-        for v in ranking.versions
+    table = Table.by(
+        ranking.versions,
+        (Column("version", names=True), lambda v: Cell(names[v.version], "strong")),
+        (Column("modes", right=True), lambda v: str(v.modes or "-")),
+        (Column("ties", right=True), lambda v: f"{100 * v.ties:.1f} %"),
+        (Column("by mixtures", right=True), lambda v: _chance(v.mixture_chance) if v.mixture_chance else "-"),
     )
-    columns = (Column("version", names=True), *right("modes", "ties", "by mixtures"))
     notes = [] if alone else [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
     notes += [Text(f"  {c.kind.value}: {c.message}.", "dim") for c in messages.values()]
     if one.changes is not None:
         notes.append(Text(f"  Modes: {one.changes.conclusion}."))
     above = [] if alone else [_places(one, "version")]
-    return Report(one.key.benchmark, (), (*above, Table.of(columns, rows)), tuple(notes))
+    return Report(one.key.benchmark, (), (*above, table), tuple(notes))
 
 
 def _separation(ranking: RunRanking) -> Iterator[Text]:
@@ -315,8 +292,6 @@ def advice(ranking: RunRanking, *, shaken: bool = False) -> str:
     else:  # only the order on a single run was tested
         best = f"The best mean is that of {mean}, the best median that of {median}."
         text = f"Run {rarely} where single runs count: {beats}. {best}"
-    return (
-        f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
-        if ranking.undermined or shaken
-        else text
-    )
+    if ranking.undermined or shaken:
+        return f"If the runs were independent and steady: {text[0].lower()}{text[1:]}"
+    return text

@@ -83,11 +83,9 @@ class Voice(Struct, frozen=True):
         """The ratio over a suite, of which so many benchmarks have one; none where no interval shows it."""
         low, high = estimate.ends
         shown = not (math.isnan(low) or math.isinf(high))
-        ratio = (
-            words.interval(estimate, self.better, self.worse)
-            if shown
-            else "not shown (a benchmark has no bounds)"
-        )
+        ratio = "not shown (a benchmark has no bounds)"
+        if shown:
+            ratio = words.interval(estimate, self.better, self.worse)
         some = f" ({known} of {plural(of, 'benchmark')})" if known < of else ""
         return Text(f"Geometric mean: {ratio}{some}")
 
@@ -133,12 +131,9 @@ class Voice(Struct, frozen=True):
                 marks.append(f"medians {ratio}")
             yield Cell(" ".join(marks), style, shorter, spans=True)
 
+        said = partial(self.sentence, head, answers)
         return Row(
-            Later(cells),
-            head.benchmark,
-            OUTCOMES[head.proven_verdict],
-            partial(self.sentence, head, answers),
-            self.kinds[head.verdict],
+            Later(cells), head.benchmark, OUTCOMES[head.proven_verdict], said, self.kinds[head.verdict]
         )
 
     def _change(self, head: Comparison) -> tuple[Cell, Cell]:

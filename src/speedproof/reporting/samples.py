@@ -74,16 +74,11 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     of = f"{names[0]}: {count}" if benchmark_alone else f"{plural(len(names), 'benchmark')} of {count}"
     of = f"{count if commands else of}{f', {len(suite.metrics)} metrics' if several else ''}"
     noted = f"; {plural(many, 'sample') if several else many} with something odd" if many else ""
-    return Report(
-        "What was read",
-        (Text(f"{of}{noted}", "strong"),),
-        (table,) if rows else (),
-        (
-            *([Text(f"Of every sample: {', '.join(alike)}.", "warning")] if alike else []),
-            *_notes(suite, everything=everything),
-        ),
-        hint_of_all("sample", table),
-    )
+    headline = (Text(f"{of}{noted}", "strong"),)
+    notes = [Text(f"Of every sample: {', '.join(alike)}.", "warning")] if alike else []
+    notes += _notes(suite, everything=everything)
+    tables = (table,) if rows else ()
+    return Report("What was read", headline, tables, tuple(notes), hint_of_all("sample", table))
 
 
 def _cells(sample: Sample, odd: list[str]) -> list[Cell]:

@@ -60,18 +60,14 @@ def report(
         return _single_runs(result, about)
     one, voice = len(heads) == 1, Voice.of(result)
     made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
-    given = [option for option, on in (("--details", details), ("--explain", explain)) if on]
+    sessions = () if one and says_sessions(heads[0]) else held_against(heads)
+    machine = two_speeds(result.machine, old, new)
     return replace(
         about,
-        headline=(
-            *made.headline,
-            *caveats(result.caveats),
-            *(() if one and says_sessions(heads[0]) else held_against(heads)),
-            *two_speeds(result.machine, old, new),
-        ),
+        headline=(*made.headline, *caveats(result.caveats), *sessions, *machine),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
-        hints=tuple(hint for hint in made.hints if not any(option in hint for option in given)),
+        hints=made.hints,
         sections=sections(result, details=details, explain=explain),
         good=all(c.proven_verdict is not Verdict.SLOWER for c in heads),
     )
@@ -172,22 +168,13 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
     for i, (side, median) in enumerate(zip(sides, medians, strict=True)):
         averaged = (of_means.reference, of_means.candidate)[i]
         mean, *ends = (values([v], unit, scale=scale)[0] for v in (averaged.mean, side.minimum, side.maximum))
-        rows.append(
-            Row.of(
-                Cell(side.label, "strong"),
-                *quantiles[i : i + 1],
-                median,
-                Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,)),
-                *(end.removesuffix(scale[1]).rstrip() for end in ends),
-                words.counted_runs(side.n, side.observations),
-            )
-        )
+        spread = Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,))
+        bare = (end.removesuffix(scale[1]).rstrip() for end in ends)
+        label, runs = Cell(side.label, "strong"), words.counted_runs(side.n, side.observations)
+        rows.append(Row.of(label, *quantiles[i : i + 1], median, spread, *bare, runs))
     # The second row is the one that is judged.
-    judged = {
-        "name": head.benchmark,
-        "outcome": OUTCOMES[head.proven_verdict],
-        "message": voice.sentence(head, answers),
-    }
+    said = voice.sentence(head, answers)
+    judged = {"name": head.benchmark, "outcome": OUTCOMES[head.proven_verdict], "message": said}
     return Table.of(columns, (rows[0], replace(rows[1], **judged)))
 
 
@@ -235,15 +222,15 @@ def _benchmarks(
 
     ordered = sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
     made = [row(c, answers[c.benchmark]) for c in ordered]
-    rows = folded(made, *(kinds[v] for v in clear), everything=everything or not many)
+    rows = folded(Table((), tuple(made)), *(kinds[v] for v in clear), everything=everything or not many).rows
     shown = {row.name for _, hidden, some in grouped(rows) if not hidden for row in some}
     full = result.in_full(shown)
-    rows = [
+    whole = [
         replace(row(full[old.name][0], full[old.name]), folded=old.folded) if old.name in full else old
         for old in rows
     ]
     columns = (column, *version_columns(result.reference, result.candidate), *voice.columns)
-    return Table.of(columns, rows)
+    return Table.of(columns, whole)
 
 
 def _clearness(c: Comparison) -> float:
@@ -265,11 +252,8 @@ def _single_runs(result: SuiteComparison, about: Report) -> Report:
         result.headlines, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0
     ):
         ratio = words.natural(c)
-        known = {
-            "name": c.benchmark,
-            "message": f"{ratio} as measured, one run a side",
-            "kind": "as measured",
-        }
+        said = f"{ratio} as measured, one run a side"
+        known = {"name": c.benchmark, "message": said, "kind": "as measured"}
         rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **known))
     last = len(rows) - _AT_ENDS
     if last - _AT_ENDS > 2:
@@ -323,11 +307,10 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
     known = [result for result in results if result.headlines]
     one = len({c.benchmark for result in known for c in result.headlines}) == 1
     rows = [_of_one(result) if one else _of_several(result) for result in known]
-    columns = (
-        (*version_columns(first.reference, first.candidate), *Voice("better", "worse").columns)
-        if one
-        else (Column("benchmarks"), Column("geometric mean", brief="mean"))
-    )
+    if one:
+        columns = (*version_columns(first.reference, first.candidate), *Voice("better", "worse").columns)
+    else:
+        columns = (Column("benchmarks"), Column("geometric mean", brief="mean"))
     what = f"{new} against {old}: {plural(len(known), 'metric')}"
     asked = words.asked(known[0].headlines[0].protocol, first.alpha) if known else ""
     return Report(

@@ -105,11 +105,9 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         """How many benchmarks are accelerated and by how much overall; ``details`` adds every warning."""
         suite = self.report
         protocols = "as the tool of 2010 computed them" if suite.original else "of the 2013 article"
-        at = (
-            f"at {level(suite.confidence)}"
-            if suite.confidence is not None
-            else "each at its ConfLevel; without one, at the highest level that shows it"
-        )
+        at = "each at its ConfLevel; without one, at the highest level that shows it"
+        if suite.confidence is not None:
+            at = f"at {level(suite.confidence)}"
         faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
         known = {location: a.proportion for location, a in suite.accelerated.items()}
         shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in known.items())
@@ -130,9 +128,7 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         remarks = [
             Text(f"  {row.name}: {'; '.join(row.remarks)}", "dim") for row in suite.rows if row.remarks
         ]
-        hints = (
-            [f"--details: warnings on {plural(len(remarks), 'benchmark')}"] if remarks and not details else []
-        )
+        hints = [f"--details: warnings on {plural(len(remarks), 'benchmark')}"] if remarks else []
         parts = [] if suite.original else [_bounds(suite)]
         parts += [Report("Warnings", tuple(remarks))] if remarks else []
         yield Report(
@@ -193,7 +189,7 @@ def _table(suite: SuiteReport, *, everything: bool) -> Table:
         )
         for row in sorted(suite.rows, key=_place)
     ]
-    return Table.of(columns, folded(rows, *_KINDS[:2], everything=everything))
+    return folded(Table.of(columns, rows), *_KINDS[:2], everything=everything)
 
 
 def _place(row: SuiteRow) -> tuple[int, float]:

@@ -90,17 +90,13 @@ class Document(Struct, frozen=True):
 def store(suite: Suite) -> StoredSuite:
     """A suite as plain data."""
     return StoredSuite(
-        versions=suite.versions,
         samples=tuple(
             StoredSample(
                 key.benchmark, key.metric, version, **{name: _plain(getattr(s, name)) for name in _SHARED}
             )
             for (key, version), s in suite.samples.items()
         ),
-        residue=suite.residue,
-        skipped=suite.skipped,
-        fields=suite.fields,
-        commands=suite.commands,
+        **{name: getattr(suite, name) for name in StoredSuite.__struct_fields__ if name != "samples"},
     )
 
 

@@ -36,7 +36,7 @@ def lines(report: Report, width: int = 80, *, colour: bool = False) -> Iterator[
     """The lines of :func:`render`, without their ends."""
     paint: Paint = _painted if colour else _bare
     for text in report.headline:
-        yield from (paint(*run) for run in _wrapped(text, width))
+        yield from _wrapped(text, width, paint)
     for table in report.tables:
         yield ""
         yield from _table(table, width, paint=paint)
@@ -48,13 +48,13 @@ def lines(report: Report, width: int = 80, *, colour: bool = False) -> Iterator[
         if hints and last and not text.aside and width_of(text.text) + 4 + width_of(hints) <= width:
             yield paint((visible(text.text), text.style), (f"    {hints}", "dim"))
             break
-        yield from (paint(*run) for run in _wrapped(text, width))
+        yield from _wrapped(text, width, paint)
     else:
         yield from (paint((line, "dim")) for line in _packed(report.hints, width))
     for section in report.sections:
         yield ""
         if section.title:
-            yield from (paint(*run) for run in _wrapped(Text(section.title, "strong"), width))
+            yield from _wrapped(Text(section.title, "strong"), width, paint)
         yield from lines(section, width, colour=colour)
 
 
@@ -80,20 +80,20 @@ def _painted(*runs: tuple[str, Style]) -> str:
     )
 
 
-def _wrapped(text: Text, width: int) -> Iterator[list[tuple[str, Style]]]:
+def _wrapped(text: Text, width: int, paint: Paint) -> Iterator[str]:
     """The lines of a paragraph; its aside on the last of them, where there is room."""
     said = visible(text.text)
     indent = said[: len(said) - len(said.lstrip())]
     *lines, last = _fill(said, width, indent) or [""]
     for line in lines:
-        yield [(line, text.style)]
+        yield paint((line, text.style))
     aside = visible(text.aside)
     if aside and width_of(last) + 4 + width_of(aside) <= width:
-        yield [(last, text.style), (f"    {aside}", "dim")]
+        yield paint((last, text.style), (f"    {aside}", "dim"))
         return
-    yield [(last, text.style)]
+    yield paint((last, text.style))
     for line in _fill(aside, width, ""):
-        yield [(line, "dim")]
+        yield paint((line, "dim"))
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -123,7 +123,7 @@ def _narrow(line: str, width: int) -> Iterator[str]:
 
 def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
     if table.title:
-        yield from (paint(*run) for run in _wrapped(Text(table.title, "strong"), width))
+        yield from _wrapped(Text(table.title, "strong"), width, paint)
     groups = list(grouped(table.rows))
     shown = [row for _, folded, rows in groups if not folded for row in rows]
     laid = _layout(table, shown, width)
@@ -143,12 +143,8 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
         below = replace(table.of_columns([*range(table.repeats), *gone]), title="")
         yield from _table(below, width, paint=paint)
     elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
-        yield from (
-            paint(*run)
-            for run in _wrapped(
-                Text(f"(no room for: {dropped}; COLUMNS={2 * width} makes room)", "dim"), width
-            )
-        )
+        room = f"(no room for: {dropped}; COLUMNS={2 * width} makes room)"
+        yield from _wrapped(Text(room, "dim"), width, paint)
 
 
 def _fitted(runs: list[tuple[str, Style]], width: int) -> Iterator[list[tuple[str, Style]]]:

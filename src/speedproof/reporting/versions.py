@@ -103,18 +103,14 @@ def report(
     notes += [*_open_places(of), *_contradicted(of)]
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
-    hint = () if everything else hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
+    hint = hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
     parts = [(r, part) for r in results for part in sheet.sections(r, details=details, explain=explain)]
     return Report(
         f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
         (answer, *unseen(results, of.names), *_line(of)),
         tuple(tables),
         tuple(notes),
-        (
-            *hint,
-            *(() if details else ("--details: other protocols",)),
-            *(() if explain else ("--explain: checks",)),
-        ),
+        (*hint, "--details: other protocols", "--explain: checks"),
         tuple(replace(part, title=f"{r.candidate}: {part.title}") for r, part in parts),
         records=partial(records, *results),
         good=not any(c.proven_verdict is Verdict.SLOWER for c in of.heads.values()),
@@ -240,22 +236,16 @@ def _of_one(of: _Versions) -> Table:
         change = _change(head) if head else (Cell("reference", "dim"), "")
         runs = str((head.candidate if head else of.first.reference).n)
         cells = place, Cell(of.called[name], "strong"), medians[name], *change, runs
-        outcome, message = (
-            ("", "the reference")
-            if head is None
-            else (OUTCOMES[head.proven_verdict], of.voice.sentence(head, beside[name]))
-        )
+        if head is None:
+            outcome, message = ("", "the reference")
+        else:
+            outcome, message = (OUTCOMES[head.proven_verdict], of.voice.sentence(head, beside[name]))
         rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
+    location = "mean" if of.first.protocol == "mean" else "median"
     columns = (
         *right("place" if places else ""),
         Column(of.first.benchmark, names=True),
-        *right(
-            of.first.protocol.upper()
-            if of.first.quantiles
-            else "mean"
-            if of.first.protocol == "mean"
-            else "median"
-        ),
+        *right(of.first.protocol.upper() if of.first.quantiles else location),
         *of.voice.columns[:2],
         *right("runs", drop=1),
     )

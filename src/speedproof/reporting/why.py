@@ -155,7 +155,7 @@ def _benchmarks(whys: Sequence[Why], *, everything: bool) -> Table:
         rows.append(
             Row.of(named(why.benchmark), *cells, name=why.benchmark, message=f"why: {message}", kind=kind)
         )
-    return Table.of(columns, folded(rows, "explained", everything=everything))
+    return folded(Table.of(columns, rows), "explained", everything=everything)
 
 
 def _clearness(why: Why) -> tuple[bool, float]:
@@ -274,21 +274,14 @@ def over_report(
     )
     if len(answers) == 1:
         return next(sheets)
+    answer = f"Over {first.parameter}: {plural(len(answers), 'benchmark')}"
+    asked = words.asked(first.inputs[0].comparison.protocol, first.alpha)
+    parts = zip(sheets, _names(answers), strict=True) if details else ()
     return replace(
         about,
-        headline=(
-            Text(
-                f"Over {first.parameter}: {plural(len(answers), 'benchmark')}",
-                "strong",
-                words.asked(first.inputs[0].comparison.protocol, first.alpha),
-            ),
-        ),
+        headline=(Text(answer, "strong", asked),),
         tables=(_families(answers, everything=everything),),
-        sections=tuple(
-            replace(sheet, title=name, notes=())
-            for sheet, name in zip(sheets, _names(answers), strict=True)
-            if details
-        ),
+        sections=tuple(replace(sheet, title=name, notes=()) for sheet, name in parts),
     )
 
 
@@ -296,11 +289,10 @@ def _sentences(of: OverInputs) -> Iterator[Text]:
     names = called([of.reference, of.candidate])
     sized = [one for one in of.inputs if one.size is not None]
     which = f"{of.benchmark} over {of.parameter}" if of.benchmark else f"Over {of.parameter}"
-    ends = (
-        f"{_ratio(of, sized[0])}, {_ratio(of, sized[-1])}"
-        if len(sized) > 1
-        else plural(len(of.inputs), "input")
-    )
+    if len(sized) > 1:
+        ends = f"{_ratio(of, sized[0])}, {_ratio(of, sized[-1])}"
+    else:
+        ends = plural(len(of.inputs), "input")
     asked = words.asked(of.inputs[0].comparison.protocol, of.alpha)
     yield Text(f"{which}: {names[of.candidate]} against {names[of.reference]}: {ends}", "strong", asked)
     if of.slope is not None:
@@ -362,11 +354,9 @@ def _like_these(of: OverInputs) -> str:
 def _inputs(of: OverInputs, *, everything: bool) -> Table:
     """A row an input, in order."""
     voice = Voice(*words.gain_and_loss(of.inputs[0].comparison))
-    rows = [voice.row(one.comparison, (one.value,), ()) for one in of.inputs]
+    rows = (replace(voice.row(one.comparison, (one.value,)), kind="inputs") for one in of.inputs)
     columns = (*right(of.parameter), *version_columns(of.reference, of.candidate), *voice.columns)
-    return Table.of(
-        columns, folded([replace(row, kind="inputs") for row in rows], "inputs", everything=everything)
-    )
+    return folded(Table.of(columns, rows), "inputs", everything=everything)
 
 
 def beside_over(sheets: Sequence[Report], over: Report) -> Iterator[Report]:
@@ -391,17 +381,11 @@ def _families(answers: Sequence[OverInputs], *, everything: bool) -> Table:
     rows = []
     for one, name in zip(answers, names, strict=True):
         sized = [i for i in one.inputs if i.size is not None] or list(one.inputs)
-        rows.append(
-            Row.of(
-                named(name),
-                *(_change(i.comparison) for i in (sized[0], sized[-1])),
-                "" if one.slope is None else _interval(_tenfold(one.slope)),
-                "" if one.crossing is None else _size(one.crossing.value),
-                _like_these(one),
-                name=name,
-                kind="benchmarks",
-            )
-        )
+        ends = (_change(i.comparison) for i in (sized[0], sized[-1]))
+        trend = "" if one.slope is None else _interval(_tenfold(one.slope))
+        crossing = "" if one.crossing is None else _size(one.crossing.value)
+        cells: list[Cell | str] = [named(name), *ends, trend, crossing, _like_these(one)]
+        rows.append(Row.of(*cells, name=name, kind="benchmarks"))
     columns = (
         column,
         *right("smallest", "largest"),
@@ -409,4 +393,4 @@ def _families(answers: Sequence[OverInputs], *, everything: bool) -> Table:
         *right("crosses 1 at" if any(one.crossing for one in answers) else ""),
         Column("inputs like these"),
     )
-    return Table.of(columns, folded(rows, "benchmarks", everything=everything), repeats=1)
+    return folded(Table.of(columns, rows, repeats=1), "benchmarks", everything=everything)

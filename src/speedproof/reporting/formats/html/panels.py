@@ -62,15 +62,13 @@ def _panel(
     called = {"X": old, "Y": new}
     counted = None if pair is None else _independent(pair, result.nested)
     shifts = len(result.benchmarks) <= _MOST_SHIFTS
+
+    def said(c: Comparison) -> list[str]:
+        text = "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " (")
+        return [c.verdict.value, c.proven_verdict.value, text]
+
     return {
-        "said": [
-            [
-                c.verdict.value,
-                c.proven_verdict.value,
-                "; ".join(filter(None, (verdict(c, margin), proof(c)))).replace("; (", " ("),
-            ]
-            for c in comparisons
-        ],
+        "said": list(map(said, comparisons)),
         "labels": [old, new],
         "tests": [
             [c.protocol, c.test or f"none: {_state(c, called)}", pvalue(c.pvalue), pvalue(c.pvalue_slower)]
@@ -115,13 +113,8 @@ def _checks(comparisons: Sequence[Comparison], called: Mapping[str, str]) -> lis
             seen.setdefault((check.name, check.message), check)
 
     def rank(check: Note) -> int:
-        return (
-            2
-            if check.held
-            else 0
-            if check.kind.undermines == "risk" and (check.kind, check.statistic) in of_headline
-            else 1
-        )
+        leads = check.kind.undermines == "risk" and (check.kind, check.statistic) in of_headline
+        return 2 if check.held else 0 if leads else 1
 
     words = ("undermines", "fails", "holds")
     return [
@@ -153,11 +146,9 @@ def _independent(pair: Pair, nested: str) -> tuple[Pair, str, str]:
     used, measured = (x, y), (pair.reference, pair.candidate)
     if all(u.n == m.n for u, m in zip(used, measured, strict=True)):
         return pair, "run", ""
-    unit = (
-        "session"
-        if any(u.n == m.session_count > 1 for u, m in zip(used, measured, strict=True))
-        else "process"
-    )
+    unit = "process"
+    if any(u.n == m.session_count > 1 for u, m in zip(used, measured, strict=True)):
+        unit = "session"
     counts = " and ".join(f"{m.n} values in {u.n}" for u, m in zip(used, measured, strict=True))
     which = f"; {kept}" if (kept := compared(pair)) else ""
     pooled_as = f"Each point is the median of a {unit} ({counts}{which})."
