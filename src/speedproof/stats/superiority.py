@@ -273,7 +273,7 @@ def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArra
             estimate[rows], low[rows], high[rows] = _sorted_ends(part, score, alpha)
     rest = np.isnan(estimate)
     if rest.any():
-        estimate[rest] = (_middles if many else _middle)(pairs.rows(rest))
+        estimate[rest] = _middles(pairs.rows(rest))
     return estimate, low, high
 
 
@@ -295,24 +295,15 @@ def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, 
 
 
 def _middles(pairs: Pairs) -> FloatArray:
-    """The median of too many ratios to have them all at once."""
-    from speedproof.stats.ratio_medians import median_ratio
+    """The median of the ratios."""
+    from speedproof.stats.ratio_medians import extreme_ratios
 
-    return np.array([*map(median_ratio, pairs.x, pairs.y)])
-
-
-def _middle(pairs: Pairs) -> FloatArray:
-    """The median of the ratios: of two in the middle their geometric mean, as for 1 / ratios."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios = (pairs.x[:, :, None] / pairs.y[:, None, :]).reshape(pairs.x.shape[0], -1)
-    if not pairs.x.all():
-        ratios[np.isnan(ratios)] = 1.0
-    at = (ratios.shape[1] - 1) // 2, ratios.shape[1] // 2
-    ratios.partition(at, axis=1)
-    return _centre(ratios[:, at[0]], ratios[:, at[1]])
+    n, m = pairs.sizes
+    return _centre(*extreme_ratios(pairs.x, pairs.y, np.full(len(pairs.x), n * m // 2 + 1)))
 
 
 def _centre(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Of two in the middle their geometric mean, as for 1 / ratios."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
 
