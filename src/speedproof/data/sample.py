@@ -232,28 +232,20 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         """Which values are of one process; None when nothing is known of processes."""
         return None if self.processes is None else groups_of(self.processes)
 
-    @property
+    @cached_property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        return self.n if self.processes is None else self._process_count
+        return self.n if self.groups is None else int(self.groups.sizes.size)
 
     @cached_property
-    def _process_count(self) -> int:
-        return int(groups_of(np.asarray(self.processes)).sizes.size)
-
-    @property
     def session_count(self) -> int:
         """Number of sittings; 1 when nothing is known of them."""
-        return 1 if self.sessions is None else self._session_count
-
-    @cached_property
-    def _session_count(self) -> int:
-        return int(groups_of(np.asarray(self.sessions)).sizes.size)
+        return 1 if self.sessions is None else int(groups_of(self.sessions).sizes.size)
 
     @property
     def nested(self) -> bool:
         """Whether some process has more than one value."""
-        return self.processes is not None and self._process_count < self.values.size
+        return self.processes is not None and self.process_count < self.values.size
 
     @property
     def higher_is_better(self) -> bool:
