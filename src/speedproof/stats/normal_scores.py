@@ -13,20 +13,13 @@ from speedproof.arrays import FloatArray, extension
 from speedproof.stats.special import ndtri
 
 COMPILED = extension("stats._scores")
-_SHORT, _AT_ONCE = 1024, 16  # values; tables
-
-
-def _score_table(n: int) -> FloatArray:
-    """Normal scores of the ranks 1, 1.5, 2, ... n; the upper half mirrors the lower."""
-    return _score_tables(n)[0] if n > _SHORT else _score_tables(n - n % _AT_ONCE, _AT_ONCE)[n % _AT_ONCE]
 
 
 @lru_cache(maxsize=1024)
-def _score_tables(n: int, many: int = 1) -> list[FloatArray]:
-    """The same for n and more values: of parts of series all sizes are asked for, and few are no quicker."""
-    shares = [(np.arange(2, size + 2) / 2.0 - 0.5) / max(size, 1) for size in range(n, n + many)]
-    scores, ends = ndtri(np.concatenate(shares)), np.cumsum([share.size for share in shares])
-    return [np.concatenate([lower, -lower[-2::-1]]) for lower in np.split(scores, ends[:-1])]
+def _score_table(n: int) -> FloatArray:
+    """Normal scores of the ranks 1, 1.5, 2, ... n; the upper half mirrors the lower."""
+    lower = ndtri((np.arange(2, n + 2) / 2.0 - 0.5) / max(n, 1))
+    return np.concatenate([lower, -lower[-2::-1]])
 
 
 def normal_scores(x: FloatArray, ordered: FloatArray | None = None) -> FloatArray:
