@@ -91,11 +91,6 @@ def tick(values: FloatArray) -> float | None:
     first, last = max(n - 1 - 2 * n // 3, 0), n - MANY
     if last <= first:
         return None
-    # A step to three times as much skips an interval of those to 3/2 and 4/3 as much, which the first bits tell.
-    held = np.bincount((gaps + 0.0).view(np.int64) >> 51)  # no negative zero
-    below = np.cumsum(held)
-    if not ((held == 0) & (below > first) & (below <= last)).any():
-        return None
     order = np.sort(gaps)
     low, high = order[first:last], order[first + 1 : last + 1]
     wide = ((high >= 3.0 * low) & (low > 0.0)).nonzero()[0]  # values that tie exactly lie on a grid
