@@ -5,19 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from speedproof.arrays import ArrayLike, FloatArray
+from speedproof.stats.ranks import ascending, sample_ends
 
 FINEST = 1e6
 """A grid of more steps than this over the range is no rounding to reckon with."""
-
-
-def is_sorted(x: FloatArray) -> bool:
-    """Whether there is nothing to sort, for numbers that mostly are."""
-    return x.size > 0 and bool((x[1:] >= x[:-1]).all())
-
-
-def in_order(x: FloatArray) -> FloatArray:
-    """The numbers sorted."""
-    return x if is_sorted(x) else np.sort(x)
 
 
 def detect_resolution(values: ArrayLike) -> float | None:
@@ -27,9 +18,8 @@ def detect_resolution(values: ArrayLike) -> float | None:
     are equal (then nothing shows a grid), when all are, or when there is no such h above a millionth of the
     range.
     """
-    x = np.asarray(values, dtype=np.float64)
-    x = x.ravel()
-    distinct = x[np.append(True, x[1:] > x[:-1])] if is_sorted(x) else np.unique(x)
+    x = ascending(np.asarray(values, dtype=np.float64).ravel())
+    distinct = x[sample_ends(x)]
     # Decimals are not exact in binary, and neither are their differences.
     noise = 64.0 * float(np.spacing(np.abs(x).max(initial=0.0)))
     steps = np.diff(distinct)
