@@ -159,9 +159,17 @@ def first_claims(d: FloatArray) -> npt.NDArray[np.int64]:
     return first
 
 
+def sequence_of(x: npt.ArrayLike, y: npt.ArrayLike, alpha: float = ALPHA) -> PairedSequence:
+    """That of blocks which were all measured already."""
+    sequence = PairedSequence(alpha=alpha)
+    for pair in zip(np.asarray(x, float).tolist(), np.asarray(y, float).tolist(), strict=True):
+        sequence.add(*pair)
+    return sequence
+
+
 def truth_lost(x: FloatArray, y: FloatArray, speedup: float) -> tuple[bool, bool]:
     """Whether the lower and the upper certified bound ever passed the true speedup."""
-    result = PairedSequence.of(x, y, alpha=ALPHA).result()
+    result = sequence_of(x, y).result()
     return result.low > speedup, result.high < speedup
 
 
@@ -189,7 +197,7 @@ def errors_of_estimates(
     sigma = 0.03
     errors = []
     for seed in range(sessions):
-        sequence = PairedSequence.of(*session(noise, 1.02, sigma, seed, blocks), alpha=ALPHA)
+        sequence = sequence_of(*session(noise, 1.02, sigma, seed, blocks))
         if not sequence.result().contradictory:
             middle = math.exp(float(np.median(sequence.differences)))
             estimates = np.array([sequence.estimate(), balance(sequence), middle])

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from studies.sequential import sequence_of
 from tests.command import speedproof
 
 import speedproof as sp
@@ -13,7 +14,6 @@ from speedproof.data.sample import above_zero
 from speedproof.data.session_file import SCHEMA, Line, PlannedBenchmark, PlannedVersion, RunLine, SessionLine
 from speedproof.protocols.claims import StopRules
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.stats.sequential import PairedSequence
 
 GZIP = Path(__file__).parents[2] / "examples" / "gzip" / "session.jsonl"
 VERSIONS = (PlannedVersion("old", ("a",), "a"), PlannedVersion("new", ("b",), "b"))
@@ -52,7 +52,7 @@ def answer(path: Path) -> tuple[str, float, float, float, float]:
 
 
 def twin(pairs: list[tuple[float, float]]) -> tuple[float, float, float, float]:
-    sequence = PairedSequence.of([x for x, _ in pairs], [y for _, y in pairs])
+    sequence = sequence_of([x for x, _ in pairs], [y for _, y in pairs])
     result = sequence.result()
     return sequence.estimate(), result.low, result.high, result.pvalue_faster
 

@@ -10,14 +10,13 @@ import pytest
 from msgspec.structs import astuple
 from scipy import stats as scipy_stats
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import ArrayPair, FloatArray
 from speedproof.stats import ranks as module
 from speedproof.stats import ratio_medians
 from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversions
-from speedproof.stats.permutation import Spread
-from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
+from speedproof.stats.permutation import Spread, bounded, states_between
+from speedproof.stats.rank_scores import ROUNDING, Pairs, Score, Search, pairs_of, scores_of
 from speedproof.stats.ranks import merged_places, pooled_order, ranked
-from speedproof.stats.superiority import both_states
 
 
 def drawn(seed: int, shape: tuple[int, ...], kind: str) -> FloatArray:
@@ -214,6 +213,14 @@ def only(pairs: Pairs) -> Score:
     return score
 
 
+def ordered(pairs: Pairs) -> ArrayPair:
+    return np.sort(pairs.x), np.sort(pairs.y)[:, ::-1]
+
+
+def constants(score: Score) -> ArrayPair:
+    return score.inflation, score.effective
+
+
 @pytest.mark.parametrize("unit", [(0.1, 0.1), (1e308, 1.0), (10.0, 1e308)])
 def test_ratios_that_are_equal_but_for_rounding(unit: tuple[float, float]) -> None:
     """Multiples of a tenth: 0.3 / 0.1, 0.6 / 0.2 and 0.9 / 0.3 are three doubles, and one ratio."""
@@ -223,11 +230,11 @@ def test_ratios_that_are_equal_but_for_rounding(unit: tuple[float, float]) -> No
         x, y = (rng.uniform(1.0, 1.1, (40, size)) for size in (12, 11))
     pairs = pairs_of(unit[0] * x, unit[1] * y, (0.0, 0.0), (1.0, 1.0))
     score = only(pairs)
-    below, above = both_states(pairs, score)
     for alpha in (0.4, 0.2, 0.1, 0.05, 0.01):
         low, high = Search(pairs, score).bounds(alpha)
-        assert low.tolist() == below.low(score.rejects(below.scores, alpha)).tolist()
-        assert high.tolist() == above.high(score.rejects(-above.scores, alpha)).tolist()
+        expected = bounded(*ordered(pairs), constants(score), score.critical(alpha), ROUNDING)
+        assert low.tolist() == expected[:, 2].tolist()
+        assert high.tolist() == expected[:, 3].tolist()
 
 
 @pytest.mark.parametrize(
@@ -266,11 +273,10 @@ def test_states_are_those_between_distinct_ratios(n: int, m: int) -> None:
         of_x, of_y = rng.integers(1, most, n).tolist(), rng.integers(1, most, m).tolist()
         pairs = pairs_of([k / 10 for k in of_x], [k / 10 for k in of_y], (0.0, 0.0), (1.0, 1.0))
         ((_, score),) = scores_of(pairs)
-        low, high = both_states(pairs, score)
-        assert low is high
+        ends, states, real = states_between(*ordered(pairs), constants(score), ROUNDING)
         found = [
-            (float(low.edges[0, k]), float(low.edges[0, k + 1]), float(low.scores[0, k]))
-            for k in np.flatnonzero(low.real[0]).tolist()
+            (float(ends[0, k]), float(ends[0, k + 1]), float(states[0, k]))
+            for k in np.flatnonzero(real[0]).tolist()
         ]
         expected = brute_states([Fraction(k) for k in of_x], [Fraction(k) for k in of_y])
         sums = Spread(*(np.array([[float(own[k]) for *_, own in expected]]) for k in range(3)))
@@ -280,7 +286,7 @@ def test_states_are_those_between_distinct_ratios(n: int, m: int) -> None:
             assert start == pytest.approx(float(first), rel=1e-15)
             assert end == pytest.approx(last, rel=1e-15)
             assert value == wanted
-        assert low.edges.shape == (1, n * m + 2)
+        assert ends.shape == (1, n * m + 2)
 
 
 def lines(seed: int) -> tuple[list[int], list[int]]:

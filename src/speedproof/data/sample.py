@@ -23,6 +23,9 @@ LARGE = 1 << 14
 """Values of a sample from which on it remembers them in ascending order."""
 
 
+_LEVELS = {"processes": "process", "sessions": "session", "blocks": "block"}
+
+
 class Alike:
     """Equal where all that pickling would keep is equal, NaN to NaN."""
 
@@ -199,7 +202,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
             force_setattr(self, "direction", Direction(self.direction or direction_of(self.unit)))
         if self.processes is self.sessions is self.blocks is None:
             return
-        for level, one in (("processes", "process"), ("sessions", "session"), ("blocks", "block")):
+        for level, one in _LEVELS.items():
             given: IntArray | None = getattr(self, level)
             if given is not None:
                 numbers = _array(given)
@@ -232,28 +235,20 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
         """Which values are of one process; None when nothing is known of processes."""
         return None if self.processes is None else groups_of(self.processes)
 
-    @property
+    @cached_property
     def process_count(self) -> int:
         """Number of independent processes; the number of values when nothing is known of processes."""
-        return self.n if self.processes is None else self._process_count
+        return self.n if self.groups is None else int(self.groups.sizes.size)
 
     @cached_property
-    def _process_count(self) -> int:
-        return int(groups_of(np.asarray(self.processes)).sizes.size)
-
-    @property
     def session_count(self) -> int:
         """Number of sittings; 1 when nothing is known of them."""
-        return 1 if self.sessions is None else self._session_count
-
-    @cached_property
-    def _session_count(self) -> int:
-        return int(groups_of(np.asarray(self.sessions)).sizes.size)
+        return 1 if self.sessions is None else int(groups_of(self.sessions).sizes.size)
 
     @property
     def nested(self) -> bool:
         """Whether some process has more than one value."""
-        return self.processes is not None and self._process_count < self.values.size
+        return self.processes is not None and self.process_count < self.values.size
 
     @property
     def higher_is_better(self) -> bool:
@@ -325,12 +320,7 @@ class Sample(Alike, Struct, frozen=True, eq=False, dict=True):
             kept = numbered(self.processes.tolist())[0] < runs
         what = "processes" if self.nested else "runs"
         note = f"the first {runs} of {self.process_count} {what} are used"
-        levels = {
-            level: numbers[kept]
-            for level in ("processes", "sessions", "blocks")
-            if (numbers := getattr(self, level)) is not None
-        }
-        return replace(self, values=self.values[kept], notes=(*self.notes, note), **levels)
+        return replace(self, values=self.values[kept], notes=(*self.notes, note), **levels_at(self, kept))
 
     def per_session(self, location: Literal["mean", "median"]) -> Sample:
         """One value a session: the mean or the median of its processes' values, in order of first appearance.
@@ -356,6 +346,12 @@ def _array(given: object) -> NDArray[Any]:
         return np.array(given)
     except ValueError:
         return np.array(None)
+
+
+def levels_at(sample: Sample, kept: NDArray[Any]) -> dict[str, IntArray]:
+    """What is known of the processes, sessions and blocks of the values at some places."""
+    levels = {level: getattr(sample, level) for level in _LEVELS}
+    return {level: numbers[kept] for level, numbers in levels.items() if numbers is not None}
 
 
 def like(sample: Sample, values: FloatArray, **others: object) -> Sample:

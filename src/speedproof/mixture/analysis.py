@@ -19,7 +19,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.mixture.fitting import LEAST, MixtureFit, fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
-from speedproof.mixture.grid import detect_resolution, in_order
+from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.modes import clear_modes, mode_order, runs_in
@@ -40,6 +40,7 @@ from speedproof.mixture.results import (
 )
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.quantile_ratio import quantile_limits
+from speedproof.stats.ranks import ascending
 from speedproof.stats.scaling import exponent
 from speedproof.stats.special import gamma_cdf, gamma_shape, ndtr
 
@@ -76,7 +77,7 @@ def analyse(
     used, note = independent(sample)
     shift = exponent(used.values)  # to a unit in which densities and squares are doubles, and back
     x = np.ldexp(used.values, shift)
-    ordered = in_order(x)
+    ordered = ascending(x)
     brief = fast and not compatible
     fitted = fit(ordered, components=components, K_max=K_max, compatible=compatible, fast=brief)
     test = None

@@ -20,10 +20,11 @@ from speedproof.data.given import numbers_given
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
-from speedproof.mixture.grid import detect_resolution, in_order, tick
+from speedproof.mixture.grid import detect_resolution, tick
 from speedproof.mixture.model import MixtureModel, Modes, Numbers
 from speedproof.mixture.results import too_few
 from speedproof.mixture.search import MOST, MOST_SCOUTED, distinct, of_all_values, table
+from speedproof.stats.ranks import ascending
 
 if TYPE_CHECKING:
     from speedproof.mixture.goodness import Distance, GoodnessOfFit
@@ -232,7 +233,7 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
 
 def standardise(values: ArrayLike) -> tuple[FloatArray, float, float]:
     """Sort a sample and remove its location and scale, so that no answer depends on the unit."""
-    x = in_order(np.asarray(values, dtype=np.float64).ravel())
+    x = ascending(np.asarray(values, dtype=np.float64).ravel())
     if x.size < 2:
         raise DataError(f"a mixture needs at least two values, not {x.size}")
     if not (isfinite(x[0]) and isfinite(x[-1])):  # sorted: infinities are at the ends, NaN is last

@@ -5,19 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from speedproof.arrays import ArrayLike, FloatArray
+from speedproof.stats.ranks import ascending, sample_ends
 
 FINEST = 1e6
 """A grid of more steps than this over the range is no rounding to reckon with."""
-
-
-def is_sorted(x: FloatArray) -> bool:
-    """Whether there is nothing to sort, for numbers that mostly are."""
-    return x.size > 0 and bool((x[1:] >= x[:-1]).all())
-
-
-def in_order(x: FloatArray) -> FloatArray:
-    """The numbers sorted."""
-    return x if is_sorted(x) else np.sort(x)
 
 
 def detect_resolution(values: ArrayLike) -> float | None:
@@ -27,9 +18,8 @@ def detect_resolution(values: ArrayLike) -> float | None:
     are equal (then nothing shows a grid), when all are, or when there is no such h above a millionth of the
     range.
     """
-    x = np.asarray(values, dtype=np.float64)
-    x = x.ravel()
-    distinct = x[np.append(True, x[1:] > x[:-1])] if is_sorted(x) else np.unique(x)
+    x = ascending(np.asarray(values, dtype=np.float64).ravel())
+    distinct = x[sample_ends(x)]
     # Decimals are not exact in binary, and neither are their differences.
     noise = 64.0 * float(np.spacing(np.abs(x).max(initial=0.0)))
     steps = np.diff(distinct)
@@ -90,11 +80,6 @@ def tick(values: FloatArray) -> float | None:
     # More lies between ticks than at them: a wide step in the ordered gaps, with as many above it as there may be.
     first, last = max(n - 1 - 2 * n // 3, 0), n - MANY
     if last <= first:
-        return None
-    # A step to three times as much skips an interval of those to 3/2 and 4/3 as much, which the first bits tell.
-    held = np.bincount((gaps + 0.0).view(np.int64) >> 51)  # no negative zero
-    below = np.cumsum(held)
-    if not ((held == 0) & (below > first) & (below <= last)).any():
         return None
     order = np.sort(gaps)
     low, high = order[first:last], order[first + 1 : last + 1]

@@ -23,10 +23,11 @@ from speedproof.arrays import ArrayLike, FloatArray, IntArray
 from speedproof.mixture import em
 from speedproof.mixture.em import condensed
 from speedproof.mixture.fitting import MixtureFit, standardise
-from speedproof.mixture.grid import in_order, without_ties
+from speedproof.mixture.grid import without_ties
 from speedproof.mixture.model import MixtureModel, Modes
 from speedproof.mixture.results import FEW_RUNS, ModeOrder
 from speedproof.mixture.search import table
+from speedproof.stats.ranks import ascending
 from speedproof.stats.special import ndtr
 
 DIP = log(1.25)
@@ -51,7 +52,7 @@ def clear_modes(fitted: MixtureFit) -> Modes:
     modes = fitted.model.modes().deeper_than(DIP)
     if fitted.components == 1:
         return modes
-    x = condensed(without_ties(in_order(fitted.values), fitted.resolution), MANY_RUNS)
+    x = condensed(without_ties(ascending(fitted.values), fitted.resolution), MANY_RUNS)
     joined: Modes | None = modes
     known: tuple[float, float] | None = None  # where one mode is
     while joined is not None:

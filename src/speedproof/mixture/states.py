@@ -37,7 +37,7 @@ def step_of(values: ArrayLike, *, whole: bool = False) -> float:
     return min(step, 1.0) if whole else step
 
 
-def states_of(values: ArrayLike, K_max: int = MOST_STATES) -> IntArray:
+def states_of(values: ArrayLike) -> IntArray:
     """The state of every run by one metric: a mixture of normal distributions chosen by ICL.
 
     Examples
@@ -47,7 +47,7 @@ def states_of(values: ArrayLike, K_max: int = MOST_STATES) -> IntArray:
     """
     x = np.asarray(values, dtype=np.float64)
     best, labels = -np.inf, np.zeros(x.size, dtype=np.int64)
-    for icl, found in _of_one(x, min(K_max, x.size // FEW_RUNS), step_of(x)):
+    for icl, found in _of_one(x, min(MOST_STATES, x.size // FEW_RUNS), step_of(x)):
         if icl > best and np.bincount(found).min() >= FEW_RUNS:
             best, labels = icl, found
     return labels
@@ -89,7 +89,6 @@ def joint_states(
     *,
     by_version: Sequence[bool] = (),
     versions: ArrayLike | None = None,
-    K_max: int = MOST_STATES,
 ) -> IntArray:
     """The state of every run by several metrics, in ascending order of the first one's mean.
 
@@ -103,14 +102,12 @@ def joint_states(
         Of which metrics every version has levels of its own.
     versions : array_like of int, shape (n,), optional
         The version of every run.
-    K_max : int
-        The largest number that is tried.
     """
     x = np.asarray(metrics, dtype=np.float64)
     of = np.zeros(len(x), dtype=np.int64) if versions is None else np.unique(versions, return_inverse=True)[1]
     model = _Joint(x, steps, tuple(by_version) or (False,) * x.shape[1], of)
     begun: dict[int, tuple[float, FloatArray]] = {}
-    for start in model.starts(min(K_max, len(x) // FEW_RUNS)):
+    for start in model.starts(min(MOST_STATES, len(x) // FEW_RUNS)):
         one = model.climb(start, _BRIEF)
         if one[0] > begun.get(start.shape[1], (-np.inf, start))[0]:
             begun[start.shape[1]] = one

@@ -117,14 +117,8 @@ def forecasts(
     if not wanted:
         return needed
     rows = np.asarray(wanted)
-    known = np.full((2, len(sides)), np.nan)
-    if slow is sides.ordered[0]:  # protocols share what they know of these
-        known = sides.needed.setdefault((runs_needed, rules.alpha), known)
-    new = rows[np.isnan(known[0, rows])]
-    if new.size:
-        runs = runs_needed(slow[new], fast[new], rules.alpha)
-        known[:, new] = runs.x, runs.y
-    of_slow, of_fast = known[:, rows]
+    runs = runs_needed(slow[rows], fast[rows], rules.alpha)
+    of_slow, of_fast = runs.x, runs.y
     within = np.zeros(rows.size, dtype=np.bool_)
     if rules.margin is not None and speedups:
         ends = 1.0 / (1.0 + rules.margin), 1.0 + rules.margin

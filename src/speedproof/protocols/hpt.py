@@ -37,7 +37,7 @@ from speedproof.protocols.results import Hpt, HptBenchmark, RSpeedup, Winner
 from speedproof.protocols.units import independent_units
 from speedproof.stats.estimate import alpha_at
 from speedproof.stats.scaling import MOST_APART
-from speedproof.stats.special import t_quantile, t_sf
+from speedproof.stats.special import halved, t_quantile, t_sf
 
 CONFIDENCES = (0.95, 0.99)
 RELATIVE, AS_GIVEN = "relative to the reference's median", "as given"
@@ -291,9 +291,6 @@ def paired_t(a: ArrayLike, b: ArrayLike, alpha: float) -> tuple[float, float | N
     reached = 1.0 - float(t_sf(at_one, n - 1)) if math.isfinite(at_one) else float(at_one > 0)
     if at_one < critical:
         return reached, None
-    passes, fails = 1.0, float(x.mean() / y.mean())  # where the statistic is 0
-    while True:
-        middle = 0.5 * (passes + fails)
-        if not passes < middle < fails:
-            return reached, passes
-        passes, fails = (middle, fails) if statistic(middle) >= critical else (passes, middle)
+    equal = float(x.mean() / y.mean())  # where the statistic is 0
+    first = halved(lambda factor: statistic(factor) < critical, 1.0, equal)  # that fails
+    return reached, max(1.0, math.nextafter(first, 0.0))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
 from speedproof.options import WORTH_KNOWING, quantile_name
-from speedproof.protocols.figures import log_speedups, verdict_of
+from speedproof.protocols.figures import log_speedups
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.quantile import quantiles_of, slowest_begin
 from speedproof.protocols.results import CHANGED, SEQUENTIAL, AtMargin, Comparison, State, Verdict
-from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at
+from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at, verdict_on
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
 from speedproof.stats.quantile_sequence import QuantileSequence
@@ -48,20 +48,15 @@ def in_blocks(
     sequence, slow, fast = sequence_of(side, blocks, rules.alpha, q)
     result = sequence.result()
     margin, within = _at_margin(sequence, rules.margin), rules.margin or WORTH_KNOWING
-    verdict = verdict_of(result.pvalue_faster, result.pvalue_slower, margin, rules.alpha)
-    if result.contradictory:
-        verdict = Verdict.UNDECIDED
-    elif verdict is Verdict.UNDECIDED and rules.margin is None and result.equivalent(within):
-        verdict = Verdict.EQUIVALENT
+    verdict = verdict_on(result, rules.margin, within)
     needed = needed_of(sequence, within) if verdict is Verdict.UNDECIDED else None
-    p = result.pvalue_faster
     return side.answer(
         "typical" if q is None else quantile_name(q),
         "is the value of a typical run of the candidate {better}?" if q is None else slowest_begin(q),
         rules,
         state=State.SIGNIFICANT if verdict in CHANGED else State.NOT_SIGNIFICANT,
         test=SEQUENTIAL,
-        pvalue=p,
+        pvalue=result.pvalue_faster,
         pvalue_slower=result.pvalue_slower,
         speedup=Estimate(sequence.estimate(), result.low, result.high, 1 - rules.alpha),
         verdict=verdict,

@@ -139,7 +139,6 @@ class SameSizes(list[Sides]):
     def __init__(self, sides: Sequence[Sides]) -> None:
         super().__init__(sides)
         self.values = stacked([side.slow for side in sides]), stacked([side.fast for side in sides])
-        self.needed: dict[object, FloatArray] = {}
 
     @cached_property
     def ordered(self) -> tuple[FloatArray, FloatArray]:

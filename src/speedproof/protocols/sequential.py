@@ -274,7 +274,7 @@ class SequentialComparison:
         sides = [side for side in (1, -1) if sequence.proves(side)]
         if not (same or any(rules.stop_at_proof or self._shown(name, side) for side in sides)):
             return ""
-        return PROVEN if self._verdict(name, sequence.result()) is not Verdict.UNDECIDED else ""
+        return PROVEN if self._verdict(sequence.result()) is not Verdict.UNDECIDED else ""
 
     def _held(self, name: str) -> tuple[Outcome | None, Claim | None, Claim | None]:
         """What the policy says of a candidate, what it asks and what contradicts it."""
@@ -323,16 +323,8 @@ class SequentialComparison:
         near = sequence.stepped and side * math.log(sequence.attainable(side)) <= _SHARE * effect
         return near or sequence.rejects(math.exp(side * _SHARE * effect), side=side)
 
-    def _verdict(self, name: str, result: SequentialResult) -> Verdict:
-        faster, slower = result.faster, result.slower
-        if faster and slower:
-            return Verdict.UNDECIDED
-        asked, within = self._rules.margin, self._rules.within
-        same = within is not None and result.equivalent(within)
-        # A difference that is proven is told, unless it was said which ones do not matter.
-        if same and (asked is not None or not (faster or slower)):
-            return Verdict.EQUIVALENT
-        return Verdict.FASTER if faster else Verdict.SLOWER if slower else Verdict.UNDECIDED
+    def _verdict(self, result: SequentialResult) -> Verdict:
+        return verdict_on(result, self._rules.margin, self._rules.within)
 
     def stopped(self) -> tuple[str, ...]:
         """The candidates that left because of what their values showed.
@@ -373,7 +365,7 @@ class SequentialComparison:
         results = []
         for name, sequence in self._sequences.items():
             result, rules = sequence.result(), self._rules
-            verdict = self._verdict(name, result)
+            verdict = self._verdict(result)
             open_ = verdict is Verdict.UNDECIDED and rules.within is not None
             results.append(
                 CandidateResult(
@@ -396,7 +388,7 @@ class SequentialComparison:
 
     def _blocks_to_go(self, name: str, sequence: PairedSequence, result: SequentialResult) -> float:
         rules = self._rules
-        verdict = self._verdict(name, result)
+        verdict = self._verdict(result)
         if name in self._reasons and not (rules.fixed and verdict is Verdict.UNDECIDED):
             return 0.0
         if rules.precision is not None:
@@ -423,6 +415,18 @@ def _sequence_of(rules: StopRules, alpha: float) -> PairedSequence:
     if rules.quantile is not None:
         return QuantileSequence(rules.quantile, alpha=alpha)
     return FixedPairs(alpha=alpha) if rules.fixed else PairedSequence(alpha=alpha)
+
+
+def verdict_on(result: SequentialResult, margin: float | None, within: float | None) -> Verdict:
+    """What blocks say: a difference that is proven is told, unless a margin was asked for that says it is none.
+
+    `within` is how close two versions are the same, asked for or not.
+    """
+    if result.faster and result.slower:
+        return Verdict.UNDECIDED
+    differ = Verdict.FASTER if result.faster else Verdict.SLOWER if result.slower else Verdict.UNDECIDED
+    same = within is not None and result.equivalent(within)
+    return Verdict.EQUIVALENT if same and (margin is not None or differ is Verdict.UNDECIDED) else differ
 
 
 def pvalue_at(sequence: PairedSequence, edge: float, side: int) -> float:

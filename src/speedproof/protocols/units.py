@@ -13,7 +13,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray, IntArray, batches, stacked
 from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending, like
+from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending, levels_at, like
 from speedproof.data.suite import Pair, Suite
 from speedproof.stats.scaling import middle, shifts
 
@@ -43,7 +43,11 @@ def matched(samples: Sequence[Sample]) -> Sequence[Sample]:
     places = _last_of_all(samples)
     if places is None:
         return samples
-    return [s if s.groups is None else _at(s, s.groups.between(*places)) for s in samples]
+    kept = [None if s.groups is None else s.groups.between(*places) for s in samples]
+    return [
+        s if at is None else like(s, s.values[at], **levels_at(s, at))
+        for s, at in zip(samples, kept, strict=True)
+    ]
 
 
 def _last_of_all(samples: Sequence[Sample]) -> tuple[int, int] | None:
@@ -71,16 +75,6 @@ def matched_pair(pair: Pair) -> Pair:
     """The pair with :func:`matched` sides, itself where nothing is left out."""
     x, y = matched((pair.reference, pair.candidate))
     return pair if x is pair.reference and y is pair.candidate else Pair(pair.key, x, y)
-
-
-def _at(sample: Sample, kept: IntArray) -> Sample:
-    """The values at some places."""
-    levels = {
-        level: numbers[kept]
-        for level in ("processes", "sessions", "blocks")
-        if (numbers := getattr(sample, level)) is not None
-    }
-    return like(sample, sample.values[kept], **levels)
 
 
 def independent_units(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:

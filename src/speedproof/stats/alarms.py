@@ -37,7 +37,6 @@ from speedproof.stats.special import halved, ndtr, ndtri, t_sf
 _SLACK = 0.5  # best for a change by one deviation
 _FIRST = 10  # values that only serve for ranking, and of a level before it can be left
 _NODES = 80
-_SHARED = 512  # values of a series, of many of which scores are looked up
 _MOST_DEPENDENT = 0.9
 _ROWS = 256  # series at a time
 _NEW, _NEWEST = (2, 3, 4, 5), (1, 2)
@@ -124,17 +123,7 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
 
 def _sequential_scores(values: FloatArray) -> FloatArray:
     """Of every value of a row its normal score among those so far."""
-    (rows, n), places = values.shape, _places(values)
-    if n < _SHARED and rows * n * 4 > _SHARED**2:
-        return np.asarray(_all_scores().take(places + np.arange(n) ** 2))
-    return ndtri((places + 1) / (2.0 * np.arange(1, n + 1)))
-
-
-@lru_cache(maxsize=1)
-def _all_scores() -> FloatArray:
-    """Those of the first, the second, ... value, place by place: many rows share them."""
-    before = np.repeat(np.arange(_SHARED), 2 * np.arange(_SHARED) + 1)
-    return ndtri((np.arange(_SHARED**2) - before * before + 1) / (2.0 * (before + 1)))
+    return ndtri((_places(values) + 1) / (2.0 * np.arange(1, values.shape[1] + 1)))
 
 
 def _places(values: FloatArray) -> IntArray:

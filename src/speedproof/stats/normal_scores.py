@@ -13,20 +13,13 @@ from speedproof.arrays import FloatArray, extension
 from speedproof.stats.special import ndtri
 
 COMPILED = extension("stats._scores")
-_SHORT, _AT_ONCE = 1024, 16  # values; tables
-
-
-def _score_table(n: int) -> FloatArray:
-    """Normal scores of the ranks 1, 1.5, 2, ... n; the upper half mirrors the lower."""
-    return _score_tables(n)[0] if n > _SHORT else _score_tables(n - n % _AT_ONCE, _AT_ONCE)[n % _AT_ONCE]
 
 
 @lru_cache(maxsize=1024)
-def _score_tables(n: int, many: int = 1) -> list[FloatArray]:
-    """The same for n and more values: of parts of series all sizes are asked for, and few are no quicker."""
-    shares = [(np.arange(2, size + 2) / 2.0 - 0.5) / max(size, 1) for size in range(n, n + many)]
-    scores, ends = ndtri(np.concatenate(shares)), np.cumsum([share.size for share in shares])
-    return [np.concatenate([lower, -lower[-2::-1]]) for lower in np.split(scores, ends[:-1])]
+def _score_table(n: int) -> FloatArray:
+    """Normal scores of the ranks 1, 1.5, 2, ... n; the upper half mirrors the lower."""
+    lower = ndtri((np.arange(2, n + 2) / 2.0 - 0.5) / max(n, 1))
+    return np.concatenate([lower, -lower[-2::-1]])
 
 
 def normal_scores(x: FloatArray, ordered: FloatArray | None = None) -> FloatArray:
@@ -34,32 +27,21 @@ def normal_scores(x: FloatArray, ordered: FloatArray | None = None) -> FloatArra
 
     ``ordered`` are the same values in order, where those are known.
     """
-    if COMPILED is None:
-        return _scores(x)
-    rows, n = np.ascontiguousarray(x), x.shape[-1]
-    scores: FloatArray = np.sort(rows, axis=-1) if ordered is None else ordered.copy()
-    COMPILED.scores(rows, n, _score_table(n), scores)
-    return scores
-
-
-def _scores(x: FloatArray) -> FloatArray:
     n = x.shape[-1]
-    rows = np.ascontiguousarray(x).reshape(-1, n)
-    order = rows.argsort(axis=1)
-    order += np.arange(0, rows.size, n)[:, None]
-    ordered = rows.ravel()[order]
-    same = ordered[:, 1:] == ordered[:, :-1]
-    scores, table = np.empty(rows.size), _score_table(n)
-    if not same.any():
-        scores[order] = table[::2]
-        return scores.reshape(x.shape)
-    place = np.arange(n + 1)
-    edge = np.ones((len(rows), 1), dtype=np.bool_)
-    first = np.maximum.accumulate(np.where(np.hstack([edge, ~same]), place[:n], 0), axis=1)
-    upto = np.minimum.accumulate(np.where(np.hstack([~same, edge]), place[1:], n)[:, ::-1], axis=1)[:, ::-1]
-    sums = np.concatenate([[0.0], table[::2].cumsum()])
-    scores[order] = np.where(upto - first > 1, (sums[upto] - sums[first]) / (upto - first), table[2 * first])
-    return scores.reshape(x.shape)
+    table = _score_table(n)
+    if COMPILED is not None:
+        rows = np.ascontiguousarray(x)
+        scores: FloatArray = np.sort(rows, axis=-1) if ordered is None else ordered.copy()
+        COMPILED.scores(rows, n, table, scores)
+        return scores
+    scores, sums = np.empty(x.shape), np.concatenate([[0.0], table[::2].cumsum()])
+    for row in np.ndindex(x.shape[:-1]):
+        _, code, counts = np.unique(x[row], return_inverse=True, return_counts=True)
+        upto = counts.cumsum()
+        first = upto - counts
+        means = np.where(counts > 1, (sums[upto] - sums[first]) / counts, table[2 * first])
+        scores[row] = means[code]
+    return scores
 
 
 @lru_cache(maxsize=1024)

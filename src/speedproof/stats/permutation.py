@@ -30,7 +30,7 @@ from itertools import count
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, IntArray
 from speedproof.stats.ranks import COMPILED as COMPILED
 from speedproof.stats.special import ndtr, normal_quantile, t_ppf
 
@@ -130,6 +130,26 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
     return _deviate(studentised(Spread(scores, square_x, square_y), n, m, factors), effective[:, None])
 
 
+def states_between(
+    x: FloatArray, y: FloatArray, constants: ArrayPair, slack: float
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """The states of each row, of ascending x to descending y: their ends, their scores, and which ones are real.
+
+    State k lies between ends k and k + 1: 0, the ratios in ascending order (of two zeros 1), infinity. There is
+    none between such as may be equal.
+    """
+    (count, n), m = x.shape, y.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = (x[:, :, None] / y[:, None, :]).reshape(count, n * m)
+    ratios[np.isnan(ratios)] = 1.0
+    order = np.argsort(ratios, axis=1)
+    ends = np.pad(np.take_along_axis(ratios, order, axis=1), ((0, 0), (1, 1)), constant_values=(0.0, np.inf))
+    with np.errstate(invalid="ignore", over="ignore"):
+        real: BoolArray = ends[:, 1:] > ends[:, :-1] * (1.0 + slack)
+    real[:, [0, -1]] = True  # below every ratio and above, where these are 0 or infinite, too
+    return ends, walked(order, n, m, *constants), real
+
+
 def extremes(
     x: FloatArray,
     y: FloatArray,
@@ -139,13 +159,16 @@ def extremes(
     critical: FloatArray,
     *,
     least: bool,
-) -> FloatArray | None:
+) -> FloatArray:
     """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on.
 
-    Where that at gamma is not as extreme as the critical one, that: the others only lessen it.
+    Where that at gamma is not as extreme as the critical one, it may be that: the others only lessen it.
     """
     if COMPILED is None:
-        return None
+        ends, scores, real = states_between(x, y, constants, slack)
+        real &= ends[:, :-1] <= gamma if least else ends[:, 1:] > gamma
+        some = np.where(real, scores, np.inf if least else -np.inf)
+        return np.asarray(some.min(axis=1) if least else some.max(axis=1))
     n, m, found = x.shape[1], y.shape[1], np.empty(len(x))
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
     COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, critical, found)
@@ -154,18 +177,22 @@ def extremes(
 
 def bounded(
     x: FloatArray, y: FloatArray, constants: ArrayPair, critical: FloatArray, slack: float
-) -> FloatArray | None:
+) -> FloatArray:
     """Of the ratios of ascending x to descending y, rows, the two in the middle, and the ends of what is kept.
 
     Kept is what lies between the first and the last state whose `Null.score` does not reach the critical one, by
-    inflation and effective size; ratios are equal that differ by so small a factor. None where it is not compiled.
+    inflation and effective size; ratios are equal that differ by so small a factor.
     """
+    n, m, found = x.shape[1], y.shape[1], np.empty((len(x), 4))
     if COMPILED is None:
-        return None
-    n, m, ends = x.shape[1], y.shape[1], np.empty((len(x), 4))
+        ends, scores, real = states_between(x, y, constants, slack)
+        first = np.argmax(real & ~(scores >= critical[:, None]), axis=1)
+        last = n * m - np.argmax((real & ~(-scores >= critical[:, None]))[:, ::-1], axis=1)
+        middle = np.full((len(x), 2), (1 + (n * m - 1) // 2, 1 + n * m // 2))
+        return np.take_along_axis(ends, np.column_stack((middle, first, last + 1)), axis=1)
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.bounded(x, n, y, m, _constants(n, m, *constants), critical, 1.0 + slack, ends)
-    return ends
+    COMPILED.bounded(x, n, y, m, _constants(n, m, *constants), critical, 1.0 + slack, found)
+    return found
 
 
 def _constants(n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:

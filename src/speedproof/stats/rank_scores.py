@@ -97,12 +97,6 @@ class Score(Struct, frozen=True, eq=False):
         """The least score that is rejected; NaN where none is."""
         return np.where(self.least <= alpha, self.null.critical(alpha), np.nan)
 
-    def rejects(self, score: FloatArray, alpha: float) -> BoolArray:
-        """Whether the p-value of a score, shape (rows, ...), is at most alpha."""
-        critical = self.null.critical(alpha)
-        possible = (self.least <= alpha).reshape(self.least.shape + (1,) * (score.ndim - 1))
-        return np.asarray((score >= critical) & possible)
-
 
 def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
     """Rows that share a null distribution: independent ones, those with inflated variances; none of one run."""

@@ -258,12 +258,10 @@ def _pooled(
     x: FloatArray, y: FloatArray, shape: tuple[int, ...], tolerance: FloatArray | None
 ) -> PooledOrder:
     n, m = x.shape[1], y.shape[1]
-    x_before, y_before = merged_places(x, y, x_first=True)
-    starts = np.arange(0, len(x) * (n + m), n + m)[:, None]
-    at_x, at_y = x_before + (starts + np.arange(n)), y_before + (starts + np.arange(m))
-    pool, x_upto = np.empty(shape), np.empty(shape, dtype=np.int64)
-    for whole, of_x, of_y in ((pool, x, y), (x_upto, np.arange(1, n + 1), y_before)):
-        whole.reshape(-1)[at_x], whole.reshape(-1)[at_y] = of_x, of_y
+    pool = np.concatenate((x, y), axis=1)
+    order = np.argsort(pool, axis=1, kind="stable")
+    pool = np.take_along_axis(pool, order, axis=1).reshape(shape)
+    x_upto = np.cumsum(order < n, axis=1).reshape(shape)
     steps = pool[..., 1:] - pool[..., :-1]
     ends = np.ones(shape, dtype=np.bool_)
     ends[..., :-1] = steps > (0.0 if tolerance is None else tolerance[..., None])
@@ -315,15 +313,10 @@ def ranked(x: FloatArray) -> ArrayPair:
         n = x.shape[-1]
         COMPILED.ranked(np.ascontiguousarray(x, dtype=np.float64), n, ranks, ordered, np.empty(4 * n))
         return ranks, ordered
-    order = np.argsort(x, axis=-1)
-    position = np.arange(1.0, x.shape[-1] + 1)
-    ordered = np.take_along_axis(x, order, axis=-1)
-    ends = sample_ends(ordered)
-    before = np.maximum.accumulate(np.where(ends, position, 0.0), axis=-1)
-    before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
-    upto = np.where(ends, position, x.shape[-1] + 1.0)
-    upto = np.minimum.accumulate(upto[..., ::-1], axis=-1)[..., ::-1]
-    np.put_along_axis(ranks, order, 0.5 * (before + 1.0 + upto), axis=-1)
+    for row in np.ndindex(x.shape[:-1]):
+        ordered[row] = np.sort(x[row])
+        below, upto = (np.searchsorted(ordered[row], x[row], side) for side in ("left", "right"))
+        ranks[row] = 0.5 * (below + upto + 1)
     return ranks, ordered
 
 

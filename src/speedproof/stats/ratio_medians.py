@@ -34,9 +34,7 @@ from speedproof.stats.ratio import Interval, edges, hold, monotone, scaled
 from speedproof.stats.scaling import in_common_unit
 from speedproof.stats.special import normal_quantile
 
-# Of one pair; above that they are not all made, or not even where all may be equal
-_MOST_RATIOS, _MOST_COMPILED = 1 << 14, 1 << 18
-_CACHED = 32_768  # ratios sorted at a time: they fit a core's cache
+_MOST_COMPILED = 1 << 18  # ratios of one pair, for all of which there is room
 
 
 def ratio_of_medians(x: ArrayLike, y: ArrayLike, alpha: float, *, at_one: RankSum | None = None) -> Interval:
@@ -51,7 +49,7 @@ def ratio_of_medians(x: ArrayLike, y: ArrayLike, alpha: float, *, at_one: RankSu
     """
     x, y = map(ascending, in_common_unit(x, y))  # once for all that follows
     test = rank_sum(x, y) if at_one is None else at_one
-    low, high = _extreme_ratios(x, y, _needed_ratios(x, y, alpha, test.exact))
+    low, high = extreme_ratios(x, y, _needed_ratios(x, y, alpha, test.exact))
     interval = hold(low, high, test.pvalue <= alpha, test.pvalue_less <= alpha)
     negative = (x < 0.0).any(axis=-1) | (y < 0.0).any(axis=-1)
     return Interval(np.where(negative, np.nan, interval.low), np.where(negative, np.nan, interval.high))
@@ -98,48 +96,25 @@ def _without_ties_across(x: FloatArray, y: FloatArray) -> FloatArray:
     return rank_sum_sd(x.shape[-1], y.shape[-1], excess)
 
 
-def _extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> ArrayPair:
+def extreme_ratios(x: FloatArray, y: FloatArray, rank: IntArray) -> ArrayPair:
     """The rank-th largest and the rank-th smallest of the ratios x_i / y_j."""
     n, m = x.shape[-1], y.shape[-1]
     x = np.broadcast_to(x, (*rank.shape, n)).reshape(-1, n)
     y = np.broadcast_to(y, (*rank.shape, m)).reshape(-1, m)
     at = np.stack([n * m - rank.ravel(), rank.ravel() - 1], axis=-1)
-    compiled = ranks.COMPILED if n * m <= _MOST_COMPILED else None
-    if compiled is not None and (x > 0.0).all() and (y > 0.0).all():
-        statistics: FloatArray = np.empty(at.shape)
-        places = np.clip(at, 0, n * m - 1)
-        x, y = (np.sort(np.ascontiguousarray(side), axis=1) for side in (x, y))  # row after row
-        compiled.ratios(x, n, y, m, places, statistics)
-    elif n * m <= _MOST_RATIOS:
-        statistics = _of_all_ratios(x, y, np.clip(at, 0, n * m - 1))
-    else:
-        rows = zip(x, y, at.tolist(), strict=True)
-        statistics = np.array([_two_of_many(*row) for row in rows]).reshape(-1, 2)
+    places, statistics = np.clip(at, 0, n * m - 1), np.empty(at.shape)
+    left = np.ones(len(at), dtype=np.bool_)
+    if ranks.COMPILED is not None and n * m <= _MOST_COMPILED:
+        left = np.minimum(x.min(axis=1), y.min(axis=1)) <= 0.0
+        rest = ~left
+        some: FloatArray = np.empty((int(rest.sum()), 2))
+        sides = (np.sort(side[rest], axis=1) for side in (x, y))  # row after row
+        ranks.COMPILED.ratios(next(sides), n, next(sides), m, places[rest], some)
+        statistics[rest] = some
+    for i in np.flatnonzero(left).tolist():
+        statistics[i] = ratio_order_statistics(x[i], y[i], places[i].tolist())
     statistics = np.where(at < 0, 0.0, np.where(at >= n * m, np.inf, statistics))
     return statistics[:, 0].reshape(rank.shape), statistics[:, 1].reshape(rank.shape)
-
-
-def _of_all_ratios(x: FloatArray, y: FloatArray, places: IntArray) -> FloatArray:
-    statistics = np.empty(places.shape)
-    ratios_of_a_pair = x.shape[1] * y.shape[1]
-    few = max(1, _CACHED // ratios_of_a_pair)
-    for at in range(0, len(places), few):
-        rows = slice(at, at + few)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ratios = (x[rows, :, None] / y[rows, None, :]).reshape(-1, ratios_of_a_pair)
-        if not x[rows].all():
-            ratios[np.isnan(ratios)] = 1.0
-        wanted = np.unique(places[rows], return_counts=True)[0]  # without counts, numpy.ma is imported
-        statistics[rows] = np.take_along_axis(np.partition(ratios, wanted, axis=-1), places[rows], axis=-1)
-    return statistics
-
-
-def _two_of_many(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -> tuple[float, float]:
-    """Order statistics of the ratios; 0 below the smallest and infinity above the largest."""
-    within = [rank for rank in ranks if 0 <= rank < x.size * y.size]
-    by_rank = dict(zip(within, ratio_order_statistics(x, y, within), strict=True))
-    low, high = (by_rank.get(rank, 0.0 if rank < 0 else np.inf) for rank in ranks)
-    return low, high
 
 
 def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray) -> IntArray:
@@ -193,13 +168,6 @@ def ratio_order_statistics(x: FloatArray, y: FloatArray, ranks: Sequence[int]) -
         else:
             statistics.append(ratios.order_statistic(k))
     return statistics
-
-
-def median_ratio(x: FloatArray, y: FloatArray) -> float:
-    """The median of the ratios, of two in the middle their geometric mean."""
-    count = x.size * y.size
-    lower, upper = ratio_order_statistics(x, y, ((count - 1) // 2, count // 2))
-    return lower if lower == upper else math.sqrt(lower) * math.sqrt(upper)
 
 
 class _End(NamedTuple):

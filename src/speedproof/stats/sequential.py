@@ -21,7 +21,7 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import ArrayLike, FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.errors import DataError, UsageError
 from speedproof.stats.betting import (
     FORECAST_FROM,
@@ -133,19 +133,6 @@ class PairedSequence:
         self._rows = np.empty((5, 64))
         self._at_one: dict[int, list[float]] = {side: LOG_WEIGHTS.tolist() for side in (1, -1)}
         self._result: SequentialResult | None = None
-
-    @classmethod
-    def of(cls, reference: ArrayLike, candidate: ArrayLike, *, alpha: float = 0.05) -> PairedSequence:
-        """Make one of blocks that were all measured already."""
-        x, y = np.asarray(reference, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
-        if x.ndim != 1 or x.shape != y.shape:
-            raise DataError(
-                f"blocks need one value of each version: the reference has {x.size}, the candidate {y.size}"
-            )
-        sequence = cls(alpha=alpha)
-        for a, b in zip(x.tolist(), y.tolist(), strict=True):
-            sequence.add(a, b)
-        return sequence
 
     @property
     def blocks(self) -> int:

@@ -8,7 +8,7 @@ distribution, 2002.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -24,7 +24,6 @@ _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _FEW = 16
 _EPS = 2.0**-52
-_TOGETHER = 8  # terms
 _MOST_TERMS = 10_000  # of the fraction; it takes tens, and the square root of the largest parameter at worst
 
 
@@ -139,7 +138,12 @@ def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
         table = np.array([a, b, x, y, start, fraction, c, d])
         COMPILED.fraction(table, _MOST_TERMS, _EPS)
         return np.asarray(table[5])
-    for numerator, term in _levels(a, b, x, y, start):
+    for m in map(float, range(1, _MOST_TERMS)):
+        am = a + m
+        ratio = x / (am + (m - 1.0))
+        cross = m * (b - m) * ratio
+        numerator = (am - 1.0) * (a + b + (m - 1.0)) * ratio * cross
+        term = m + cross + am * (start + m * (1.0 + y)) / (am + (m + 1.0))
         d = 1.0 / (term + numerator * d)
         c = term + numerator / c
         step = c * d
@@ -148,25 +152,6 @@ def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
         if not ((abs(step - 1.0) > _EPS).any() if isinstance(step, np.ndarray) else abs(step - 1.0) > _EPS):
             break
     return fraction
-
-
-def _levels(a: Number, b: Number, x: Number, y: Number, start: Number) -> Iterator[tuple[Number, Number]]:
-    """The numerator and the term of each level of that fraction; of arrays those of several at once."""
-
-    def levels(m: Number) -> tuple[Number, Number]:
-        am = a + m
-        ratio = x / (am + (m - 1.0))
-        cross = m * (b - m) * ratio
-        numerator = (am - 1.0) * (a + b + (m - 1.0)) * ratio * cross
-        return numerator, m + cross + am * (start + m * (1.0 + y)) / (am + (m + 1.0))
-
-    for first in range(1, _MOST_TERMS, _TOGETHER):
-        several = [float(m) for m in range(first, first + _TOGETHER)]
-        if isinstance(start, np.ndarray):
-            of_all = map(np.asarray, levels(np.array(several).reshape(-1, *[1] * start.ndim)))
-            yield from zip(*of_all, strict=True)
-        else:
-            yield from map(levels, several)
 
 
 def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Number]:

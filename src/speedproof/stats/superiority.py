@@ -17,7 +17,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
@@ -30,7 +29,6 @@ from speedproof.stats.permutation import (
     most_single,
     studentised,
     tied_pvalue,
-    walked,
 )
 from speedproof.stats.rank_scores import (
     BEYOND_DRIFT,
@@ -221,9 +219,6 @@ def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float], most: float) 
     for below, above in map(edges, gammas):
         least = extremes(*low, constants, above, ROUNDING, critical, least=True)
         greatest = extremes(*high, constants, math.nextafter(below, 0.0), ROUNDING, critical, least=False)
-        if least is None or greatest is None:
-            of_low, of_high = both_states(pairs, score)
-            return [(of_low.least_upto(gamma), of_high.greatest_from(gamma)) for gamma in gammas]
         of_gammas.append((least, greatest))
     return of_gammas
 
@@ -273,95 +268,33 @@ def _ends(pairs: Pairs, alpha: float) -> tuple[FloatArray, FloatArray, FloatArra
             estimate[rows], low[rows], high[rows] = _sorted_ends(part, score, alpha)
     rest = np.isnan(estimate)
     if rest.any():
-        estimate[rest] = (_middles if many else _middle)(pairs.rows(rest))
+        estimate[rest] = _middles(pairs.rows(rest))
     return estimate, low, high
 
 
 def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same of few ratios; no estimate where it takes other ratios than the bounds, or is not at hand."""
-    unknown = np.full(len(pairs.x), np.nan)
+    """The same of few ratios; no estimate where it takes other ratios than the bounds."""
     critical = score.critical(alpha)
-    sides = []
-    for sign in (-1.0, 1.0) if pairs.step.any() else (0.0,):
-        x, y = _values(pairs, sign)
-        ends = bounded(x, y, (score.inflation, score.effective), critical, ROUNDING)
-        if ends is None:
-            states = _states(x, y, score)
-            low, high = score.rejects(states.scores, alpha), score.rejects(-states.scores, alpha)
-            sides.append((unknown, states.low(low), states.high(high)))
-        else:
-            sides.append((unknown if sign else _centre(*ends.T[:2]), *ends.T[2:]))
-    return sides[0][0], sides[0][1], sides[-1][2]
+    sides = [
+        bounded(*_values(pairs, sign), (score.inflation, score.effective), critical, ROUNDING).T
+        for sign in ((-1.0, 1.0) if pairs.step.any() else (0.0,))
+    ]
+    centre = np.full(len(pairs.x), np.nan) if len(sides) > 1 else _centre(*sides[0][:2])
+    return centre, sides[0][2], sides[-1][3]
 
 
 def _middles(pairs: Pairs) -> FloatArray:
-    """The median of too many ratios to have them all at once."""
-    from speedproof.stats.ratio_medians import median_ratio
+    """The median of the ratios."""
+    from speedproof.stats.ratio_medians import extreme_ratios
 
-    return np.array([*map(median_ratio, pairs.x, pairs.y)])
-
-
-def _middle(pairs: Pairs) -> FloatArray:
-    """The median of the ratios: of two in the middle their geometric mean, as for 1 / ratios."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios = (pairs.x[:, :, None] / pairs.y[:, None, :]).reshape(pairs.x.shape[0], -1)
-    if not pairs.x.all():
-        ratios[np.isnan(ratios)] = 1.0
-    at = (ratios.shape[1] - 1) // 2, ratios.shape[1] // 2
-    ratios.partition(at, axis=1)
-    return _centre(ratios[:, at[0]], ratios[:, at[1]])
+    n, m = pairs.sizes
+    return _centre(*extreme_ratios(pairs.x, pairs.y, np.full(len(pairs.x), n * m // 2 + 1)))
 
 
 def _centre(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Of two in the middle their geometric mean, as for 1 / ratios."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
-
-
-class States(Struct, frozen=True, eq=False):
-    """What the test says between each two neighbouring ratios."""
-
-    edges: FloatArray  # 0, the ratios in ascending order, infinity: state k lies between edges k and k + 1
-    scores: FloatArray  # of each state
-    real: BoolArray  # whether gamma can lie there: between equal ratios, or such that may be equal, it cannot
-
-    def low(self, rejected: BoolArray) -> FloatArray:
-        """The end of the rejected states that start at gamma = 0."""
-        first = np.argmax(self.real & ~rejected, axis=1)
-        return np.take_along_axis(self.edges, first[:, None], axis=1)[:, 0]
-
-    def high(self, rejected: BoolArray) -> FloatArray:
-        """The start of the rejected states that end at infinity."""
-        count = self.scores.shape[1]
-        last = count - 1 - np.argmax((self.real & ~rejected)[:, ::-1], axis=1)
-        return np.take_along_axis(self.edges, last[:, None] + 1, axis=1)[:, 0]
-
-    def least_upto(self, gamma: float) -> FloatArray:
-        """The least score of a state that begins at gamma or below."""
-        inside = self.real & (self.edges[:, :-1] <= edges(gamma)[1])
-        return np.asarray(np.where(inside, self.scores, np.inf).min(axis=1))
-
-    def greatest_from(self, gamma: float) -> FloatArray:
-        """The greatest score of a state that ends at gamma or above."""
-        inside = self.real & (self.edges[:, 1:] >= edges(gamma)[0])
-        return np.asarray(np.where(inside, self.scores, -np.inf).max(axis=1))
-
-
-def _states(x: FloatArray, y: FloatArray, score: Score) -> States:
-    """Walk through the ratios of ascending x to descending y; that of two zeros is 1."""
-    (count, n), m = x.shape, y.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        flat = (x[:, :, None] / y[:, None, :]).reshape(count, n * m)
-    if not x.all():
-        flat[np.isnan(flat)] = 1.0
-    order = np.argsort(flat, axis=1)
-    edges = np.zeros((count, n * m + 2))
-    edges[:, 1:-1] = np.take_along_axis(flat, order, axis=1)
-    edges[:, -1] = np.inf
-    real = np.empty((count, n * m + 1), dtype=np.bool_)
-    with np.errstate(invalid="ignore", over="ignore"):
-        real[:] = edges[:, 1:] > edges[:, :-1] * (1.0 + ROUNDING)
-    real[:, [0, -1]] = True  # below every ratio and above, where these are 0 or infinite, too
-    return States(edges, walked(order, n, m, score.inflation, score.effective), real)
 
 
 def _values(pairs: Pairs, sign: float) -> ArrayPair:
@@ -369,12 +302,6 @@ def _values(pairs: Pairs, sign: float) -> ArrayPair:
     x = np.sort(pairs.x, axis=1) + sign * 0.5 * pairs.step[:, :1]
     y = np.sort(pairs.y, axis=1)[:, ::-1] - sign * 0.5 * pairs.step[:, 1:]
     return np.maximum(x, 0.0), np.maximum(y, 0.0)
-
-
-def both_states(pairs: Pairs, score: Score) -> tuple[States, States]:
-    """States for the lower bound and for the upper one, mostly the same."""
-    low = _states(*_values(pairs, -1.0), score)
-    return low, _states(*_values(pairs, 1.0), score) if pairs.step.any() else low
 
 
 def chance_bounds(
