@@ -10,14 +10,13 @@ import re
 import signal
 import subprocess
 import sys
-import tarfile
-import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from tests.formats.reading import packed
 
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError
@@ -360,18 +359,6 @@ def test_a_folder_is_all_its_files(files: Path) -> None:
     assert sorted(apart, key=repr) == sorted(found_in(others), key=repr)
     versions = {r.version for f in streamed if "criterion" in Path(f.path).parts for r in f.records}
     assert versions == {"base", "new"}, "the folders of single runs name versions"
-
-
-def packed(path: Path, files: list[Path]) -> Path:
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for file in files:
-                archive.write(file, f"in/{file.name}")
-    else:
-        with tarfile.open(path, "w:gz") as members:
-            for file in files:
-                members.add(file, f"in/{file.name}")
-    return path
 
 
 @pytest.mark.parametrize("name", ["r.zip", "r.tar.gz", "r.tgz"])

@@ -39,43 +39,28 @@ def test_benchmarkdotnet_against_json(files: Path) -> None:
     assert "8 warm-up iterations" in skipped[2].reason
 
 
-def test_benchmarkdotnet_jobs_are_versions_and_hosts_fields(files: Path) -> None:
+def test_benchmarkdotnet_jobs_are_versions_and_launches_processes(files: Path, tmp_path: Path) -> None:
+    """One job names no version, and one launch is one process."""
     records, _ = split(files / "benchmarkdotnet.json")
     old, new = times(records)
     assert old.benchmark == new.benchmark == "Demo.Sorts.Quick(N: 10)"
     assert (old.version or "").startswith(".NET 6.0(")
     assert (new.version or "").startswith(".NET 8.0(")
-    assert dict(old.fields)["cpu"] == "a processor"
-    assert dict(old.fields)["job"] == old.version
-
-
-def test_benchmarkdotnet_one_job_names_no_version(files: Path, tmp_path: Path) -> None:
-    def keep_first(content: Any) -> None:
-        del content["Benchmarks"][1:]
-
-    path = changed(files / "benchmarkdotnet.json", tmp_path / "b.json", keep_first)
-    assert {r.version for r in split(path)[0]} == {None}
-
-
-def test_benchmarkdotnet_one_launch_is_one_process(files: Path, tmp_path: Path) -> None:
-    def first_launch(content: Any) -> None:
-        for benchmark in content["Benchmarks"]:
-            measured = benchmark.get("Measurements", [])
-            benchmark["Measurements"] = [m for m in measured if m["LaunchIndex"] == 1]
-
-    path = changed(files / "benchmarkdotnet.json", tmp_path / "b.json", first_launch)
-    for record in times(split(path)[0]):
-        assert record.processes is None
-        assert Trait.ONE_PROCESS in record.traits
-
-
-def test_benchmarkdotnet_metrics_of_diagnosers(files: Path) -> None:
-    records, _ = split(files / "benchmarkdotnet.json")
+    assert {"cpu": "a processor", "job": old.version}.items() <= dict(old.fields).items()
     memory = [r for r in records if r.metric == "memory"]
     assert [(r.values.tolist(), r.unit) for r in memory] == [([368.0], "B/op"), ([184.0], "B/op")]
     (speed,) = [r for r in records if r.metric == "Speed"]
     assert speed.direction is Direction.HIGHER
     assert all(r.traits == {Trait.SUMMARY_ONLY} for r in (*memory, speed))
+
+    def first_of_first(content: Any) -> None:
+        del content["Benchmarks"][1:]
+        (only,) = content["Benchmarks"]
+        only["Measurements"] = [m for m in only["Measurements"] if m["LaunchIndex"] == 1]
+
+    (one,) = times(split(changed(files / "benchmarkdotnet.json", tmp_path / "b.json", first_of_first))[0])
+    assert (one.version, one.processes) == (None, None)
+    assert Trait.ONE_PROCESS in one.traits
 
 
 def test_benchmarkdotnet_without_measurements(files: Path) -> None:

@@ -83,6 +83,14 @@ CASES: list[Any] = [
      [timed(1.0), timed(2.0)], ["a entry=results[0]", "a entry=results[1]"]),
     ("h.json", '{"results": [{"command": "NaN, Infinity", "mean": NaN, "times": [1.0, 2.0]}]}', {},
      [timed(1.0, 2.0, name="NaN, Infinity")], []),
+    ("p.json", {"version": "1.0", "benchmarks": [{"metadata": {"name": n}, "runs": [{"values": v}]} for n, v in (
+        ("a", [1.0, "fast"]), ("b", [2.0]))]}, {}, [timed([2.0], name="b")],
+     ["! benchmarks[0].runs[0].values[1]: "]),
+    ("go.txt", "BenchmarkX 100 20 ns/op NaN ratio +Inf rate\nBenchmarkX 100 21 ns/op 0.5 ratio 2 rate\n", {},
+     [timed(2e-08, 2.1e-08, name="X"), ("X", None, "ratio", "ratio", [0.5]), ("X", None, "rate", "rate", [2.0])],
+     ["! ratio is NaN", "! rate is +Inf"]),
+    # Words that would make two whole results, had the lines as many.
+    ("go go.txt", "BenchmarkA 1 2\nBenchmarkB BenchmarkC 1 2 BenchmarkB", {}, [], ["! line 1: ", "! line 2: "]),
     ("google-benchmark g.json", {"context": {}, "benchmarks": [{"name": "f", "time_unit": "us"}]}, {}, [],
      ["! f: … holds no measured value"]),
     # Before there were run types: g_mean is a name, as there is no g.
@@ -245,6 +253,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
       for odd in ("NaN", "Infinity")),
     ("n.json", '{"results": [{"name": "a", "median(elapsed)": 2e-8}]}', "", "templates::json()"),
     ("krun k.json", "{}", "", "lacks wallclock_times"),
+    ("build.log", "[PARSEC] Packages to build:  parsec.sort\n[PARSEC] Done.\n", "", "holds no results"),
     ("r.data", "#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n", "",
      "data file of ReBench without its header line"),
     ("rebench r.data", "#!rebench\n1\t1\t2.5\tms\ttotal\tA\n", "line 2", "values before the header line"),
