@@ -11,7 +11,6 @@ import pytest
 from tests.command import runs_are
 
 from speedproof.data.session_file import PlannedVersion
-from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, RunError, execute
 from speedproof.measuring.executor import (
@@ -30,52 +29,27 @@ from speedproof.measuring.executor import (
 
 
 @pytest.mark.parametrize(("text", "output", "value", "unit", "direction"), [
-    (r"t:ms=took ([\d.]+)", b"took 12.5 ms", 0.0125, "s", Direction.LOWER),
-    (r"score:ops/s=(\d+)", b"1 then 20", 20.0, "ops/s", Direction.HIGHER),
-    (r"q:points:higher=\d+", b"7", 7.0, "points", Direction.HIGHER),
-    (r"q:higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
-    (r"q::higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
-    (r"q:ops/s:lower=(\d+)", b"7", 7.0, "ops/s", Direction.LOWER),
-    (r"n=total=([\d,]+)", b"total=1,234", 1234.0, "", Direction.LOWER),
-    (r"n=x(\d)?", b"x", None, "", Direction.LOWER), (r"n=(\w+)", b"word", None, "", Direction.LOWER),
-    (r"n=(\d+)", b"", None, "", Direction.LOWER),
-    (r"n=([\d,.]+)", b"-1,234,567.5, or so", 1234567.5, "", Direction.LOWER),
-    (r"n=(.+)", b"1,5", None, "", Direction.LOWER), (r"n=(.+)", b"12,34", None, "", Direction.LOWER),
-    (r"n=(.+)", b"nan", None, "", Direction.LOWER), (r"n=(.+)", b"1e999", None, "", Direction.LOWER),
-    (r"n=(.+)", b" 2.5e3 ", 2500.0, "", Direction.LOWER),
+    (r"t:ms=took ([\d.]+)", "took 12.5 ms", 0.0125, "s", "lower"),
+    (r"score:ops/s=(\d+)", "1 then 20", 20.0, "ops/s", "higher"),
+    (r"q:points:higher=\d+", "7", 7.0, "points", "higher"), (r"q:higher=(\d+)", "7", 7.0, "", "higher"),
+    (r"q::higher=(\d+)", "7", 7.0, "", "higher"), (r"q:ops/s:lower=(\d+)", "7", 7.0, "ops/s", "lower"),
+    (r"n=total=([\d,]+)", "total=1,234", 1234.0, "", "lower"),
+    (r"n=([\d,.]+)", "-1,234,567.5, or so", 1234567.5, "", "lower"), (r"n=(.+)", " 2.5e3 ", 2500.0, "", "lower"),
+    (r"n=x(\d)?", "x", "the first brackets of 'x(\\\\d)?' match nothing in 'x'", "", "lower"),
+    (r"n=(\d+)", "sum", r"nothing in the output matches '(\\d+)'", "", "lower"),
+    *((r"n=(.+)", text, f"'{text}', in its last match '{text}', is no number", "", "lower")
+      for text in ("1,5", "12,34", "nan", "1e999", "word")),
+    (r"n=total \d+", "total 4\ntotal 5",
+     "its last match 'total 5' is no number; put the digits in brackets: (...)", "", "lower"),
 ])  # fmt: skip
-def test_output_metrics(
-    text: str, output: bytes, value: float | None, unit: str, direction: Direction
+def test_a_metric_has_a_value_or_says_why(
+    text: str, output: str, value: float | str, unit: str, direction: str
 ) -> None:
-    metric = parse_metric(text)
-    assert metric.read(Run({}, stdout=output)) == (None if value is None else pytest.approx(value))
-    assert (metric.unit.base, metric.direction) == (unit, direction)
-
-
-@pytest.mark.parametrize(
-    ("text", "output", "said"),
-    [
-        (r"n=total (\d+)", b"total 5", ""),
-        (r"n=total (\d+)", b"sum 5", r"--metric n: nothing in the output matches 'total (\\d+)'"),
-        (
-            r"n=total \d+",
-            b"total 4\ntotal 5",
-            "--metric n: its last match 'total 5' is no number; put the digits in brackets: (...)",
-        ),
-        (
-            r"n=total(\d+)? (.*)",
-            b"total 5 s",
-            "--metric n: the first brackets of 'total(\\\\d+)? (.*)' match nothing in 'total 5 s'",
-        ),
-        (r"n=total (.*)", b"total 5 s", "--metric n: '5 s', in its last match 'total 5 s', is no number"),
-        (r"n=total (.*)", b"total 1,5", "--metric n: '1,5', in its last match 'total 1,5', is no number"),
-    ],
-)
-def test_a_metric_without_a_value_says_why(text: str, output: bytes, said: str) -> None:
     """Exactly where there is no value there is an explanation."""
-    metric, run = parse_metric(text), Run({}, stdout=output)
-    assert metric.explain(run) == said
-    assert (metric.read(run) is None) == bool(said)
+    metric, run = parse_metric(text), Run({}, stdout=output.encode())
+    assert metric.read(run) == (None if isinstance(value, str) else pytest.approx(value))
+    assert metric.explain(run) == (f"--metric {metric.name}: {value}" if isinstance(value, str) else "")
+    assert (metric.unit.base, metric.direction) == (unit, direction)
 
 
 @pytest.mark.parametrize("name", sorted({*execute(Job(("true",))).metrics, *ACCOUNTED, "time", "energy"}))
@@ -101,20 +75,16 @@ def test_wrong_metrics_are_named(text: str, message: str) -> None:
 
 
 def test_perf_output_is_read(tmp_path: Path) -> None:
+    """Lines with less than a number, its unit and the name are passed over, as is what was not counted."""
     path = tmp_path / "perf.txt"
     path.write_text(
         "# started on Monday\n\n1234567;;instructions;100;100.00;;\n<not supported>;;cycles;0;100.00;;\n"
         "0.55;msec;task-clock;550000;100.00;0.5;CPUs utilized\n2500000;ns;duration_time;2500000;100.00;;\n"
+        "5;x\n6\n7;;exact\n1.2.3;;odd;1\n8.5;msec;clock;1;2;3\n;;none;1\n0;;idle\n"
     )
     expected = {"instructions": 1234567.0, "task-clock": 0.55, "cpu": 0.00055, "time": 0.0025}
+    expected |= {"exact": 7.0, "clock": 8.5, "idle": 0.0}
     assert PerfStat(("instructions",), path).read() == expected
-
-
-def test_lines_of_perf_that_are_no_counts_are_passed_over(tmp_path: Path) -> None:
-    """A number, its unit and the name, at the least."""
-    path = tmp_path / "perf.txt"
-    path.write_text("5;x\n6\n7;;exact\n1.2.3;;odd;1\n8.5;msec;clock;1;2;3\n;;none;1\n0;;idle\n")
-    assert PerfStat((), path).read() == {"exact": 7.0, "clock": 8.5, "idle": 0.0}
 
 
 @pytest.mark.parametrize(("seconds", "whole"), [((70.12, 0.03), True), ((0.1234, 0.03), False)])
