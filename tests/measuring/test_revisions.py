@@ -89,72 +89,65 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
         repository(tmp_path)
 
 
+def seen(folder: Path) -> dict[str, tuple[bool, bytes]]:
+    """What git does not ignore: where each link leads, or the content of a file, and the right to execute it."""
+    found = {}
+    for name in git(folder, "ls-files", "-co", "--exclude-standard", "-z").split("\0"):
+        path = folder / name
+        if path.is_symlink():
+            found[name] = (True, bytes(path.readlink()))
+        elif path.is_file() and path.parent.resolve() == path.parent:
+            found[name] = (os.access(path, os.X_OK), path.read_bytes())
+    return found
+
+
 def test_worktree_is_the_files_as_they_are(repo: Path, tmp_path: Path) -> None:
-    """Changed, new, deleted, renamed and executable; ignored ones stay behind."""
-    commit(repo, "1", "Two more", name="doomed")
-    (repo / "source").write_text("changed")
-    (repo / "source").chmod(0o755)
-    (repo / "doomed").unlink()
-    (repo / "folder").mkdir()
-    (repo / "folder" / "new one").write_text("new")
-    (repo / "link").symlink_to("source")
-    (repo / "bench").write_text("ignored")
-    before = state(repo)
-    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
-    check_out(repo, revision, tmp_path / "tree")
-    assert (tmp_path / "tree" / "source").read_text() == "changed"
-    assert os.access(tmp_path / "tree" / "source", os.X_OK)
-    assert (tmp_path / "tree" / "folder" / "new one").read_text() == "new"
-    assert (tmp_path / "tree" / "link").readlink() == Path("source")
-    assert not (tmp_path / "tree" / "doomed").exists()
-    assert not (tmp_path / "tree" / "bench").exists()
-    assert state(repo) == before
+    """Changed, new, deleted, renamed, executable; files, links and folders take each other's places.
 
-
-def test_files_links_and_folders_take_each_others_places(repo: Path, tmp_path: Path) -> None:
-    """What lies behind a link is not the repository's, and nothing is written there."""
+    Ignored ones stay behind; what lies behind a link is not the repository's, and nothing is written there.
+    """
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x").write_text("not ours")
     for folder in ("to file", "to link", "to outside", "other"):
         (repo / folder / "deep").mkdir(parents=True)
-        (repo / folder / "x").write_text(folder)
-        (repo / folder / "deep" / "y").write_text(folder)
-    (repo / "file").write_text("file")
+        for name in ("x", "deep/y"):
+            (repo / folder / name).write_text(folder)
+    for name in ("file", "doomed", "mode"):
+        (repo / name).write_text(name)
     (repo / "link").symlink_to("other")
     (repo / "broken").symlink_to("nowhere")
-    git(repo, "add", "-A")
-    git(repo, "commit", "-q", "-m", "Many kinds")
+    commit(repo, "1", "Many kinds", name="both sides")
     for folder in ("to file", "to link", "to outside"):
         shutil.rmtree(repo / folder)
     (repo / "to file").write_text("now a file")
     (repo / "to link").symlink_to("other")
     (repo / "to outside").symlink_to(outside)
-    for name in ("file", "link", "broken"):
+    for name in ("file", "link", "broken", "doomed", "source"):
         (repo / name).unlink()
-    for name in ("file", "link"):
-        (repo / name / "a" / "b").mkdir(parents=True)
-        for k in "xy":
-            (repo / name / "a" / "b" / k).write_text(f"{name} {k}")
-    (repo / "broken").write_text("whole")
-    (repo / "source").unlink()
+    for name in ("file/a/b/x", "link/a/b/x", "link/a/b/y", "folder/new one", "broken"):
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text(name)
+    (repo / "mode").chmod(0o755)
     (repo / "source").symlink_to("gone")
+    (repo / "bench").write_text("ignored")
+    before = state(repo)
     _, revision = resolve(repo, ["HEAD~1", WORKTREE])
-    tree = tmp_path / "tree"
-    check_out(repo, revision, tree)
-    assert (tree / "to file").read_text() == "now a file"
-    assert (tree / "to link").readlink() == Path("other")
-    assert (tree / "to outside").readlink() == outside
-    assert (tree / "source").readlink() == Path("gone")
-    for name in ("file", "link"):
-        assert not (tree / name).is_symlink()
-        assert [(tree / name / "a" / "b" / k).read_text() for k in "xy"] == [f"{name} x", f"{name} y"]
-    assert not (tree / "broken").is_symlink()
-    assert (tree / "broken").read_text() == "whole"
-    assert [(tree / "other" / name).read_text() for name in ("x", "deep/y")] == ["other"] * 2
-    assert [path.name for path in outside.iterdir()] == ["x"]
-    assert (outside / "x").read_text() == "not ours"
+    check_out(repo, revision, tree := tmp_path / "tree")
+    assert seen(tree) == seen(repo)
+    assert len(seen(tree)) == 14
+    assert not (tree / "bench").exists()
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("x", "not ours")]
     assert git(tree, "status", "--porcelain") == git(repo, "status", "--porcelain")
+    assert state(repo) == before
+    # Files of a merge that is not done are among the changed.
+    git(repo, "stash", "-u", "-q")
+    git(repo, "checkout", "-q", "-b", "side", "main~1")
+    commit(repo, "2", "Theirs", name="both sides")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repo, "merge", "main")
+    check_out(repo, resolve(repo, ["HEAD~1", WORKTREE])[1], tmp_path / "merged")
+    assert "<<<<<<<" in (tmp_path / "merged" / "both sides").read_text()
 
 
 def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
@@ -181,18 +174,6 @@ def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
     (repo / "folder" / "z").chmod(0o640)
     parts[1] = b"folder/z\x000\0"
     assert state_of_files() == hashlib.sha256(b"".join(parts)).hexdigest()
-
-
-def test_files_of_a_merge_that_is_not_done_are_among_the_changed(repo: Path, tmp_path: Path) -> None:
-    commit(repo, "1", "Ours", name="both sides")
-    git(repo, "checkout", "-q", "-b", "side", "main~1")
-    commit(repo, "2", "Theirs", name="both sides")
-    git(repo, "checkout", "-q", "main")
-    with pytest.raises(subprocess.CalledProcessError):
-        git(repo, "merge", "side")
-    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
-    check_out(repo, revision, tmp_path / "tree")
-    assert "<<<<<<<" in (tmp_path / "tree" / "both sides").read_text()
 
 
 @pytest.mark.slow
