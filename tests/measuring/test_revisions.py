@@ -134,15 +134,15 @@ def test_worktree_is_the_files_as_they_are(repo: Path, tmp_path: Path) -> None:
     before = state(repo)
     _, revision = resolve(repo, ["HEAD~1", WORKTREE])
     check_out(repo, revision, tree := tmp_path / "tree")
+    assert state(repo) == before
     assert seen(tree) == seen(repo)
     assert len(seen(tree)) == 14
     assert not (tree / "bench").exists()
     assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("x", "not ours")]
     assert git(tree, "status", "--porcelain") == git(repo, "status", "--porcelain")
-    assert state(repo) == before
     # Files of a merge that is not done are among the changed.
-    git(repo, "stash", "-u", "-q")
-    git(repo, "checkout", "-q", "-b", "side", "main~1")
+    git(repo, "checkout", "-q", "-f", "-b", "side", "main~1")
+    git(repo, "clean", "-f", "-d", "-q")
     commit(repo, "2", "Theirs", name="both sides")
     with pytest.raises(subprocess.CalledProcessError):
         git(repo, "merge", "main")
