@@ -82,20 +82,6 @@ def test_words_after_dashes_and_a_shells_commands_are_free() -> None:
         plan_calibration("a 2>&1", Hooks())
 
 
-def test_parameters_that_change_nothing_are_found() -> None:
-    """Whether in the command, the environment or a hook, a parameter that is used is used."""
-    both = {"n": ["1", "2"], "k": ["a", "b"]}
-    plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
-    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
-        "n": ["z"],
-        "k": ["y", "z"],
-    }
-    plan = plan_commands(["x {n}", "y"], [], {"n": ["1", "2"]}, Hooks(env={"N": "{n}"}))
-    assert idle_parameters(plan) == {}
-    plan = plan_commands(["x {n}", "y"], ["x", "y"], {"n": ["1"]}, Hooks())
-    assert idle_parameters(plan) == {}
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -214,9 +200,17 @@ def test_what_is_filled_in_each_at_its_place_and_what_is_left_over() -> None:
     )
 
 
-def test_a_parameter_that_is_idle_for_one_version_in_one_of_its_benchmarks() -> None:
-    """Where the others decide whether it is: n matters to x for k = a alone."""
-    plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], {"n": ["1", "2"], "k": ["a", "b"]}, Hooks())
+def test_parameters_that_change_nothing_are_found() -> None:
+    """Used in the command, the environment or a hook it is used; n matters to x for k = a alone."""
+    both = {"n": ["1", "2"], "k": ["a", "b"]}
+    plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
+    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
+        "n": ["z"],
+        "k": ["y", "z"],
+    }
+    for values, hooks in (({"n": ["1", "2"]}, Hooks(env={"N": "{n}"})), ({"n": ["1"]}, Hooks())):
+        assert idle_parameters(plan_commands(["x {n}", "y"], ["x", "y"], values, hooks)) == {}
+    plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], both, Hooks())
     same = [
         structs.replace(b, versions=(structs.replace(b.versions[0], command=("x",), text="x"), b.versions[1]))
         if b.parameters["k"] == "b"
