@@ -39,9 +39,12 @@ def run_line(name: str, block: int) -> RunLine:
 
 
 @pytest.mark.parametrize("cut", range(1, 40, 3))
-def test_a_line_that_was_cut_costs_only_itself(tmp_path: Path, cut: int) -> None:
-    """Whatever byte the last write stopped at, all lines before it and all later ones are read."""
-    path = tmp_path / "r.jsonl"
+def test_a_line_that_was_cut_costs_only_itself(
+    tmp_path: Path, cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever byte the last write stopped at, other lines are read; however much the kernel takes at once."""
+    path, write = tmp_path / "r.jsonl", os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:cut])))
     with ResultsFile(path) as store:
         for line in (head("s"), run_line("s", 0), run_line("s", 1)):
             store.append(line)
@@ -117,17 +120,6 @@ def full(descriptor: int, data: bytes) -> int:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_line_is_written_whole_whatever_the_kernel_takes_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data[:3])))
-    with ResultsFile(tmp_path / "r.jsonl") as store:
-        store.append(head("s"))
-        store.append(run_line("s", 4))
-    assert read_sessions(tmp_path / "r.jsonl")[0].runs == (run_line("s", 4),)
-
-
 def test_what_is_no_file_holds_no_results(tmp_path: Path) -> None:
     for path in (tmp_path, Path(os.devnull)):
         with pytest.raises(FormatError, match="is not a file that can be read again"):
@@ -143,14 +135,14 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}'])
 def test_a_damaged_memory_tells_again(text: str) -> None:
+    """And without a place for one everything is told."""
     cache_folder().mkdir()
-    (cache_folder() / "told.json").write_text(text)
+    (told := cache_folder() / "told.json").write_text(text)
     assert untold(["a"]) == ("a",)
     assert untold(["a"]) == ()
-
-
-def test_without_a_place_everything_is_told(tmp_path: Path) -> None:
-    (tmp_path / "speedproof").write_text("no folder")
+    told.unlink()
+    cache_folder().rmdir()
+    cache_folder().write_text("no folder")
     assert untold(["a"]) == untold(["a"]) == ("a",)
 
 
