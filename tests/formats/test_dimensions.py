@@ -42,12 +42,6 @@ def test_parameters_as_versions(
     assert len(suite.pair(*versions[:2]).pairs) == len(benchmarks) or by == ("/1", "/2")
 
 
-def test_hyperfine_parameters_as_versions(files: Path) -> None:
-    """-L n 1,2 of 'sleep 0.00{n}': the two commands are one benchmark of two versions."""
-    suite = read_suite(files / "hyperfine.json", by="n")
-    assert (suite.versions, suite.benchmarks) == (("1", "2"), ("sleep 0.00{n}",))
-
-
 def test_an_unknown_dimension_names_the_known(files: Path) -> None:
     with pytest.raises(UsageError, match=r"by='speed': the fields of these results are .*\bn\b"):
         read_suite(files / "hyperfine.json", by="speed")
@@ -75,49 +69,29 @@ def test_numbered_and_dated_files_are_in_their_own_order(tmp_path: Path) -> None
 
 
 def test_factorial_csv(tmp_path: Path) -> None:
-    """Program x threads x compiler, a row a run: as the authors of the affinity study keep their measurements."""
-    rows = [
-        f"{program},{threads},{compiler},{k},{k + threads}"
-        for program in ("swim", "bwaves") for threads in (2, 4) for compiler in ("gcc", "icc") for k in (1, 2, 3)
-    ]  # fmt: skip
-    path = tmp_path / "f.csv"
-    path.write_text("\n".join(["program,threads,compiler,run,time", *rows]))
-    columns = {"benchmark": "program,threads", "version": "compiler"}
-    suite = read_suite(path, columns=columns, unit="s")
-    assert suite.versions == ("gcc", "icc")
-    assert suite.benchmarks == tuple(f"program={p}/threads={n}" for p in ("swim", "bwaves") for n in (2, 4))
-    values = {tuple(s.values.tolist()) for s in suite["program=swim/threads=4"].samples.values()}
-    assert values == {(5.0, 6.0, 7.0)}
-    with pytest.raises(FormatError, match="there is no column 'affinity'"):
-        read_suite(path, columns={"benchmark": "program,affinity"})
-
-
-@pytest.fixture
-def mazouz(tmp_path: Path) -> Path:
-    """Names as those of the affinity study: numbers first, with a blank, and numbers alone."""
+    """Program x compiler x affinity x threads, a row a run, under the names of the affinity study."""
     path = tmp_path / "f.csv"
     path.write_text("program,compiler,affinity,threads,time\n" + "".join(
-        f"{program},{compiler},{affinity},{threads},{k}.5\n"
+        f"{program},{compiler},{affinity},{threads},{k + threads}\n"
         for program in ("330.art_m", "312.swim_m") for compiler in ("gcc", "icc")
-        for affinity in ("no affinity", "compact") for threads in (2, 6) for k in (1, 2)
+        for affinity in ("no affinity", "compact") for threads in (2, 6) for k in (1, 2, 3)
     ))  # fmt: skip
-    return path
-
-
-COLUMNS = {"benchmark": "program,affinity,threads", "version": "compiler"}
-
-
-def test_all_fields_of_a_factorial_name_are_named(mazouz: Path) -> None:
-    suite = read_suite(mazouz, columns=COLUMNS)
-    assert suite.benchmarks[0] == "program=330.art_m/affinity=no affinity/threads=2"
-    assert all(name.count("=") == 3 for name in suite.benchmarks)
-    words = read_suite(mazouz, columns={"benchmark": "compiler,affinity"})
+    suite = read_suite(
+        path, columns={"benchmark": "program,affinity,threads", "version": "compiler"}, unit="s"
+    )
+    assert suite.versions == ("gcc", "icc")
+    assert suite.benchmarks == tuple(
+        f"program={p}/affinity={a}/threads={n}"
+        for p in ("330.art_m", "312.swim_m") for a in ("no affinity", "compact") for n in (2, 6)
+    )  # fmt: skip
+    values = {tuple(s.values.tolist()) for s in suite[suite.benchmarks[1]].samples.values()}
+    assert values == {(7.0, 8.0, 9.0)}
+    words = read_suite(path, columns={"benchmark": "compiler,affinity"})
     assert words.benchmarks[0] == "gcc/no affinity", "words need no names"
-
-
-def test_a_name_of_which_all_fields_are_versions(mazouz: Path) -> None:
-    suite = read_suite(mazouz, by="program,threads", columns={"benchmark": "program,threads"})
-    assert (suite.versions[0], suite.benchmarks) == ("program=330.art_m/threads=2", ("values",))
+    whole = read_suite(path, by="program,threads", columns={"benchmark": "program,threads"})
+    assert (whole.versions[0], whole.benchmarks) == ("program=330.art_m/threads=2", ("values",))
+    with pytest.raises(FormatError, match="there is no column 'socket'"):
+        read_suite(path, columns={"benchmark": "program,socket"})
 
 
 @pytest.mark.parametrize(("url", "version"), [

@@ -91,47 +91,31 @@ def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrappi
     assert [(r.values.tolist(), r.where) for r in read(path) if isinstance(r, Record)] == plain
 
 
-def test_missing_file_and_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FormatError, match="no such file"):
-        read(tmp_path / "absent.json")
-    path = tmp_path / "secret.json"
-    path.write_text("1.5\n")
-
-    def forbidden(self: Path, mode: str) -> bytes:
-        raise PermissionError(13, "Permission denied", str(self))
-
-    # Tests may run as root, whom no mode keeps out.
-    monkeypatch.setattr(Path, "open", forbidden)
-    with pytest.raises(FormatError, match="permission to read it is denied"):
-        read(path)
-
-
-def test_what_is_no_file_is_refused() -> None:
+def test_what_cannot_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device may never end, and an empty name would be the folder at hand."""
-    for device in ("/dev/zero", "/dev/full", "/dev/null"):
-        with pytest.raises(FormatError, match="this is a device, not a file"):
-            read(device)
-    with pytest.raises(UsageError, match='the path "" is empty'):
-        sp.read("")
-
-
-def test_impossible_names(tmp_path: Path) -> None:
-    for name in ("x" * 5000, "a\0b"):
-        with pytest.raises(FormatError, match="cannot be read"):
+    for name, message in (
+        ("absent.json", "no such file"), ("x" * 5000, "cannot be read"), ("a\0b", "cannot be read"),
+        *((f"/dev/{device}", "this is a device, not a file") for device in ("zero", "full", "null")),
+    ):  # fmt: skip
+        with pytest.raises(FormatError, match=message):
             read(tmp_path / name)
     (tmp_path / "c.csv").write_text(f"Name,Sample1,Sample2\na,{'x' * 5000},y\n")
     (skipped,) = read(tmp_path / "c.csv")
     assert isinstance(skipped, Skipped)
     assert "too long" in skipped.reason
+    with pytest.raises(UsageError, match='the path "" is empty'):
+        sp.read("")
+    with pytest.raises(UsageError, match="there is no format 'excel'; available: hyperfine, speedproof"):
+        read("x", format="excel")
 
-
-def test_forbidden_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbidden(self: Path) -> None:
+    def forbidden(self: Path, mode: str = "") -> bytes:
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "iterdir", forbidden)
-    with pytest.raises(FormatError, match="permission to list the folder is denied"):
-        list(read(tmp_path))
+    # Tests may run as root, whom no mode keeps out.
+    for what, path in (("open", tmp_path / "c.csv"), ("iterdir", tmp_path)):
+        monkeypatch.setattr(Path, what, forbidden)
+        with pytest.raises(FormatError, match=r"permission to (read it|list the folder) is denied"):
+            list(read(path))
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,11 +124,6 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     (record,) = result.records
     assert (record.benchmark, record.path) == ("standard input", "standard input")
     assert record.values.tolist() == [1.5, 2.5]
-
-
-def test_unknown_format_name() -> None:
-    with pytest.raises(UsageError, match="there is no format 'excel'; available: hyperfine, speedproof"):
-        read("x", format="excel")
 
 
 def test_folder_without_results(tmp_path: Path) -> None:

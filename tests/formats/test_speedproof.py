@@ -130,11 +130,11 @@ def test_what_is_sound_of_a_damaged_header_is_asked(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", replace(session("s"), options=options), run("s", "old", 0, 1.0))
     assert sp.read(path).question == SessionAsked("score", confidence=0.99)
     assert any("policy-of b*" in str(item) for item in read(path) if isinstance(item, Skipped))
-
-
-def test_a_field_of_another_tool_asks_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(f"version,benchmark,time,{SESSION_ASKS}\nold,b,1,Bob\nnew,b,2,Bob\n")
+    assert "was killed" in records(path)[0].notes[0]  # it has no last line
+    # A field of another tool asks nothing.
+    (path := tmp_path / "a.csv").write_text(
+        f"version,benchmark,time,{SESSION_ASKS}\nold,b,1,Bob\nnew,b,2,Bob\n"
+    )
     assert sp.read(path).question == SessionAsked("time")
 
 
@@ -150,11 +150,6 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
         assert sum(part in item.reason for item in skipped) == 1, part
     assert [item.expected for item in skipped if "warm-up" in item.reason] == [True]
     assert [r.values.tolist() for r in records(path) if r.metric == "time"] == [[1.0], [1.0]]
-
-
-def test_a_killed_session_has_a_note(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0))
-    assert "was killed" in records(path)[0].notes[0]
 
 
 def test_a_program_that_was_replaced_between_sessions_is_two(tmp_path: Path) -> None:
