@@ -9,6 +9,7 @@ import gzip
 import json
 import random
 import re
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,7 +21,7 @@ import pytest
 from tests.formats.reading import packed
 
 from speedproof.data.suite import Record, Skipped, Suite
-from speedproof.errors import SpeedproofError
+from speedproof.errors import FormatError, SpeedproofError
 from speedproof.formats import FORMATS, read
 from speedproof.formats.registry import detect_source
 from speedproof.formats.source import open_source
@@ -31,6 +32,9 @@ from speedproof.reporting.shown import remarks
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")
 
+TEXTS = [n for n in NAMES if n.endswith((".txt", "v", ".data", "baseline.log"))]
+
+GROUPED = ("google-benchmark", "sightglass")  # what is of one name is told at its first entry
 HOSTILE_VALUES: list[Any] = [
     None, True, False, 0, -1, 0.0, -0.0, 1e308, -1e308, 5e-324, 10**400, -(10**400), 2**63, 2**64, "", "x", "NaN",
     "1e5", "\ud800", "a\x00b", "\x1b[31m", "𝔘" * 50, [], {}, [[]], [None], {"": None}, [1e308, 5e-324],
@@ -43,12 +47,13 @@ HOSTILE_TOKENS: list[bytes] = [
 ]  # fmt: skip
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container of a JSON value with each of its keys."""
+def places(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every container of a JSON value with each of its keys, and how its place is told."""
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from places(value[key])
+            here = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
+            yield here, value, key
+            yield from places(value[key], here)
 
 
 def mutated_json(data: bytes, rng: random.Random) -> bytes:
@@ -58,12 +63,12 @@ def mutated_json(data: bytes, rng: random.Random) -> bytes:
         found = list(places(value))
         if not found:
             break
-        container, key = rng.choice(found)
+        _, container, key = rng.choice(found)
         what = rng.randrange(6)
         if what == 0:
             del container[key]
         elif what == 1:
-            other, other_key = rng.choice(found)
+            _, other, other_key = rng.choice(found)
             container[key] = other[other_key] if not isinstance(other[other_key], dict | list) else "swapped"
         elif what == 2 and isinstance(container, list):
             container *= 2
@@ -137,6 +142,62 @@ def format_of(name: str) -> str | None:
     with suppress(SpeedproofError):
         return detect_source(open_source(FILES / name)).name
     return None
+
+
+def told(path: Path, format: str | None) -> tuple[set[tuple[str, str]], set[tuple[str, str, bytes]]]:
+    """Where something is wrong with a file, and what; and where which values of what are."""
+    try:
+        items = list(read(path, format=format))
+    except FormatError as error:
+        return {(error.where, error.message)}, set()
+    wrong = {(one.where, one.reason) for one in items if isinstance(one, Skipped) and not one.expected}
+    return wrong, {(r.where, r.metric, r.values.tobytes()) for r in items if isinstance(r, Record)}
+
+
+def entry(place: str) -> str:
+    """That of a list which a place is in."""
+    return place[: place.find("]") + 1]
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith(".json") and format_of(n)])
+def test_what_is_wrong_in_json_costs_its_entry_and_is_told_where_it_is(tmp_path: Path, name: str) -> None:
+    """Of what is put in place of a value: its place, that of what holds it, or of what it should have held."""
+    content, rng = json.loads((FILES / name).read_text()), random.Random(name)
+    path, known = tmp_path / Path(name).name, format_of(name)
+    (sound, records), found = told(FILES / name, known), [*places(content)]
+    hostile: list[Any] = [{"odd": 1}, -7.5, []]
+    for here, container, key in rng.sample(found, min(len(found), 50)):
+        value = container[key]
+        for odd in hostile:
+            container[key] = odd
+            path.write_text(json.dumps(content))
+            wrong, left = told(path, known)
+            for where, why in wrong - sound:
+                # Names have dots in them.
+                end = "[" if known in GROUPED else "[..."
+                one, other = here.partition(end)[0], where.partition(end)[0]
+                assert one.startswith(other) or other.startswith(one), (here, odd, where, why)
+            if entry(here) and all(entry(r[0]) for r in records) and known not in GROUPED:
+                assert {r for r in records - left if entry(r[0]) != entry(here)} == set(), (here, odd)
+        container[key] = value
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_wrong_in_text_is_told_by_its_line(tmp_path: Path, name: str) -> None:
+    """Of a word below the header that is none of a number, a name or a unit."""
+    lines, rng = (FILES / name).read_text().split("\n"), random.Random(name)
+    shutil.copytree((FILES / name).parent, tmp_path / "copy")
+    path, known = tmp_path / "copy" / Path(name).name, format_of(name)
+    sound, _ = told(FILES / name, known)
+    words = [
+        (n, word.span()) for n, line in enumerate(lines) for word in re.finditer(r"[^\s,;:]+", line) if n
+    ]
+    for n, (begin, end) in rng.sample(words, min(len(words), 50)):
+        for odd in ("oops", "-7.5x"):
+            changed = [*lines[:n], lines[n][:begin] + odd + lines[n][end:], *lines[n + 1 :]]
+            path.write_text("\n".join(changed))
+            for where, why in told(path, known)[0] - sound:
+                assert re.match(rf"(line {n + 1}\b|$)", where), (changed[n], where, why)
 
 
 @pytest.mark.slow
