@@ -584,10 +584,16 @@ def test_what_was_decided_is_not_measured_again() -> None:
     assert (second.runs, second.executor.hooks) == ([], [])
 
 
-def test_a_single_version_is_measured_and_nothing_is_found() -> None:
-    bench = Bench({"only": 1.0}, rules=until(max_blocks=12))
-    assert bench.session.run().findings == ()
-    assert len(bench.runs) == 12
+@pytest.mark.parametrize(("names", "most", "why"), [
+    ("X", 1, "1 run was allowed"), ("X", 12, "12 runs were allowed"),
+    ("XY", 12, "12 runs of each version were allowed"),
+])  # fmt: skip
+def test_runs_that_were_allowed(names: str, most: int, why: str) -> None:
+    """Of a single version nothing is found."""
+    bench = Bench(dict.fromkeys(names, 1.0), rules=until(min_blocks=1, max_blocks=most, margin=NEVER))
+    outcome = bench.session.run()
+    assert [reason for _, reason in outcome.measured.reasons] == [why]
+    assert (len(outcome.findings), len(bench.runs)) == (len(names) - 1, most * len(names))
 
 
 def test_runs_are_stored_with_their_moments_and_shown() -> None:

@@ -187,6 +187,17 @@ def test_a_build_ends_with_its_runner(tmp_path: Path) -> None:
     wait_for(lambda: all(map(gone, pids)))
 
 
+def test_an_interrupted_build_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(pid: int) -> None:
+        if pid:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "watch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        built(tmp_path, "a", f"sleep 2; touch {tmp_path}/done")
+    assert not (tmp_path / "done").exists()
+
+
 def test_a_build_runs_in_its_part_of_the_repository(tmp_path: Path) -> None:
     with BuildCache(tmp_path).builder(tmp_path, "true", inside="part/deep", tell=str) as builder:
         with pytest.raises(RunError, match=r"^a: has no folder part/deep$"):

@@ -179,7 +179,7 @@ def test_a_program_is_there_where_its_version_runs() -> None:
     assert lacks("a", "./x", "") == "a: has no ./x; if it has to be built, give --build CMD"
 
 
-def test_executables_that_a_shell_starts() -> None:
+def test_executables_that_a_shell_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     program("old", "\x7fELF a")
     program("new", "\x7fELF b")
     for texts, others in ((("./old | ./old", "cat x | ./new"), ("v1",)), (("./old >new", "cd .; ./old"), ())):
@@ -189,6 +189,8 @@ def test_executables_that_a_shell_starts() -> None:
         )
         found = other_executables(benchmarks, fingerprints(benchmarks))
         assert found == ({"b": others} if others else {}), texts
+    monkeypatch.setattr(Path, "open", lambda path, mode: (_ for _ in ()).throw(PermissionError))
+    assert other_executables(benchmarks, {}) == {}
 
 
 @pytest.mark.parametrize(

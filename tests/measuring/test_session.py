@@ -4,6 +4,7 @@ import hashlib
 import itertools
 import math
 import os
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -240,6 +241,25 @@ def test_every_order_is_as_likely() -> None:
     ):
         counts = Counter(seen)
         assert stats.chisquare([counts[one] for one in possible]).pvalue > 0.001
+
+
+def test_every_build_has_one_turn_after_the_other() -> None:
+    """Against counts: a block that lacks a build, or has one out of turn or of a longer plan, is not taken."""
+    counts = {"X": 3, "Y": 5, "Z": 0}
+    order, rng = BuildOrder(counts, seed=3, benchmark=1), random.Random(5)
+    uses = {name: Counter(dict.fromkeys(range(count), 0)) for name, count in counts.items()}
+    for _ in range(400):
+        due = {name: [b for b, n in of.items() if n == min(of.values())] for name, of in uses.items()}
+        builds = {name: rng.choice([*due[name], *due[name], None, rng.randrange(7)]) for name in counts}
+        if rng.random() < 0.2:
+            builds = order.upcoming()
+            assert builds.keys() == {"X", "Y"}
+        else:
+            builds["Z"] = None
+        taken = all(build in due[name] for name, build in builds.items() if name != "Z")
+        assert order.use(builds) is taken
+        for name, build in builds.items():
+            uses[name].update([build] if taken and build is not None else [])
 
 
 def drawn(n: int, *place: int) -> list[int]:
