@@ -62,6 +62,7 @@ COLUMNS: list[Any] = [
     ("f.csv", "benchmark,3.12\nsort,2\n", [("sort", "3.12", [2])], []),
     ("f.csv", "threads,1,2\nsort,3,2\nhash,6,5\n", [("f", "1", [3, 6]), ("f", "2", [2, 5])], ["! : threads"]),
     ("f.csv", "what,3.11,3.12\nsort,0.5,0.25\n", [("f", "3.11", [0.5]), ("f", "3.12", [0.25])], ["! : what"]),
+    ("f.csv", "what,0.5,0.25\nsort,9,8\n", [("f", "0.5", [9]), ("f", "0.25", [8])], ["! : what"]),
     ("f.csv", "program,1.5,2.5\nsort,1.5,2.5\n", [("sort", "1.5", [1.5]), ("sort", "2.5", [2.5])], []),
     ("csv f.txt", ",1,2\nx,3,4\n", [("f", "1", [3.0]), ("f", "2", [4.0])], []),
     ("f.csv", "benchmark,v1,v2\na,8,9\n", [("a", "v1", [8]), ("a", "v2", [9])], ["- wide by version"]),
@@ -97,6 +98,15 @@ CASES: list[Any] = [
     ("g.json", {"context": {}, "benchmarks": [{"name": n, "real_time": t, "time_unit": "us"} for n, t in (
         ("f/8", 1.0), ("f/8", 3.0), ("f/8_mean", 2.0), ("f/8_stddev", 1.4), ("g_mean", 7.0))]}, {},
      [timed(1 / 1e6, 3 / 1e6, name="f/8"), timed(7 / 1e6, name="g_mean")], ["! 2 aggregates of repetitions"]),
+    ("p.json", {"machine_info": {}, "benchmarks": [
+        {"fullname": n, "name": n, "options": {"warmup": warm}, "stats": {"rounds": 2, "data": [1.0, 2.0]}}
+        for n, warm in (("a", True), ("b", False))]}, {}, [timed(1.0, 2.0), timed(1.0, 2.0, name="b")],
+     ["a WARMUP_REMOVED", "- b WARMUP_REMOVED"]),
+    ("p.json", {"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": [
+        {"warmups": [[1, 9.0]], "values": [2.0], "metadata": {"date": "2026-01-01 10:00:00", "duration": 60.0}},
+    ]}]}, {}, [timed([2.0])], ["a span 1767261600.0 1767261660.0", "! 0 calibration runs and 1 warm-up value "]),
+    ("p.json", {"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": [
+        {"values": []}, {"values": [2.0]}]}]}, {}, [timed([2.0])], ["! 1 calibration run and 0 warm-up values"]),
     ("p.json", {"machine_info": {}, "benchmarks": [{"fullname": n, "name": n, "stats": stats} for n, stats in (
         ("a", {"rounds": 12, "data": [1.0, 2.0, 3.0]}), ("b", {"rounds": 3, "data": [1.0, 2.0, "... omitted"]}),
         ("c", {"rounds": 12}), ("d", {"rounds": 2, "data": [1.0, 2.0]}))]}, {}, [timed(1.0, 2.0, name="d")],
@@ -121,6 +131,22 @@ CASES: list[Any] = [
     *(("sample.json", {"iters": iters, "times": times}, {}, [], [f"! {says}"]) for iters, times, says in (
         ([1, 2], [1.0], "2 iteration counts but 1 times"), ([0, 2], [1.0, 2.0], "not positive"),
         ([], [], "no samples"))),
+    # No loops that anything can have made are one; the first values may be warm-ups.
+    ("old.json", {"version": 3, "benchmarks": {"x": {"common_metadata": {"loops": 0, "inner_loops": 2}, "runs": [
+        {"raw_samples": [9.0, 1.0, 2.0], "warmups": 1}, {"raw_samples": [3.0, 2.5], "loops": 5}]}}}, {},
+     [timed([0.5, 1.0], [0.3, 0.25], name="x")], ["! 1 warm-up value "]),
+    ("raw.csv", "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count\n"
+     "g,f,,,,3,us,2\ng,f,,,,5,us,2\n", {},
+     [timed(1.5e-6, 2.5e-6, name="g/f")], ["g/f in line 2"]),
+    ("raw.csv", "group,function,value,sample_time_nanos,iteration_count\ng,f,v,4,2\n", {},
+     [timed(2e-9, name="g/f/v")], []),
+    ("v.json", {"commit_hash": "c", "requirements": {},
+                "result_columns": ["result", "params", "samples", "started_at", "duration"], "results": {
+        "time_x": [[1.0, None, 3.0], [["1", "2", "3"]], [[1.0], None, [3.0, "nan", 5.0]], 5000, 2.0]}}, {},
+     [timed(1.0, name="time_x(1)"), timed(3.0, 5.0, name="time_x(3)")],
+     ["time_x(1) span 5.0 7.0", "! time_x(3): 1 of 3 samples are no numbers", "! 1 of 3 parameter sets failed"]),
+    ("f.log", "sort-simsmall-2 1.5 2.5\nsort-native-2 1.5 n/a\n", {},
+     [timed(1.5, 2.5, name="sort-simsmall-2")], ["! line 2: "]),
     ("k.json", {"data": {"a:PyPy:x": [[1.0]], "b:PyPy:x": [[2.0]]}, "audit": {}, "eta_estimates": {}}, {},
      [timed([1.0]), timed([2.0], name="b")], ["a vm=PyPy", "b variant=x"]),
     ("k.json", {"wallclock_times": {"a:P:x": 7, "b": [[2.0]]}, "audit": {}, "eta_estimates": {}}, {},
@@ -157,6 +183,9 @@ CASES: list[Any] = [
     ("r.data", rebench("# Source: {oops", *(f"1\t{k}\t{v}\tms\ttotal\tA\tSOM\t\t" for k, v in (
         (1, 2.5), (2, "fast"), (3, "inf"))), "1\t4\t2."), {}, [timed([0.0025], name="A")],
      ["! line 2: ", "! line 4: ", "! line 5: ", "! line 6: … 3 cells where the header has 9"]),
+    # Executors that have one size each do not differ in it.
+    ("r.data", rebench(*(f"1\t1\t{n}.5\tms\ttotal\tA\tE{n}\t{n}\t" for n in (1, 2))), {},
+     [("A", f"E{n}", "time", "s", [[(n + 0.5) / 1e3]]) for n in (1, 2)], []),
     # A unit behind a blank is of the number before it.
     ("f.txt", "1 ms 2 ms\n3 ms\n", {}, [timed(1 / 1e3, 2 / 1e3, 3 / 1e3, name="f")], []),
     ("f.txt", "96.981ms 97.5ms\n", {}, [timed(96.981 / 1e3, 97.5 / 1e3, name="f")], []),
@@ -175,6 +204,10 @@ CASES: list[Any] = [
     ("f.csv", '# by hand, "so"\nbenchmark,value\n"#1 sort",2\n#x,3\n # y "\n"a\n#b",4\n"#1 sort",5', {},
      [("#1 sort", None, "time", "", [2.0, 5.0]), ("a#b", None, "time", "", [4.0])],
      ["#1 sort in line 3", "a#b in line 7", "! line 4: "]),
+    # What stands before the header does not say what is between cells, nor do blanks in one.
+    ("f.csv", "\n# by; a; b\nbenchmark,value\n b ,2\nb,\x0b3\n", {}, [("b", None, "time", "", [2.0, 3.0])], []),
+    ("f.csv", "benchmark,took,time\na,1,2\n", {"columns": {"value": "took"}},
+     [("a", None, "time", "", [1.0])], []),
     # A comment that looks like a row is told, others are not.
     ("f.csv", "name,time_ms\n#c,4\na,1\n", {}, [timed(0.001)], ["! line 2: the line begins with #"]),
     ("f.csv", "name,time_ms\na,1\n\n # c,4\n# by, hand\n# 1\n#d,5\n", {}, [timed(0.001)],
@@ -211,6 +244,7 @@ def test_what_is_read(
     items: list[Record | Skipped] = [*records, *left_out]
     skipped = Suite.from_records(("", item) for item in items).skipped
     told = [note for r in records for note in r.notes] + [f"{r.benchmark} in {r.where}" for r in records]
+    told += [f"{r.benchmark} span {r.span[0]} {r.span[1]}" for r in records if r.span is not None]
     told += [f"{r.benchmark} {name}={value}" for r in records for name, value in r.fields]
     told += [
         f"{r.benchmark} {one.name}" for r in records for one in (*r.traits, r.direction) if one is not None
@@ -276,10 +310,10 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f.txt", "done\nFAILED\nFAILED\n1.5\n", "line 1", "'done' is not a number"),
     *(("f.csv", text, "line 1", "add a header")
       for text in ("1.5,2.5\n1.6,2.6\n", "a,1\na,2\nb,3\n", "a,1,2\nb,2,3\na,3,4\n")),
-    ("f.csv", "sort,1.5,2.5\nhash,1.75,2.25\n", "line 1", "numbers where column names are expected"),
+    ("f.csv", "sort,1.5,2.5\nhash,1.75,2.25\nmap,9,9\n", "line 1", "numbers where column names are expected"),
     ("csv f.txt", "1,5\n1,6\n", "line 1", "write 1.5 for 1,5"),
     ("csv f.txt", "96,981 ms\n97,1 ms\n", "line 1", "write 1.5 for 1,5"),
-    ("f", "a,b\n1,2\n1\n3,4\n", "line 3", "1 cell where the header has 2"),
+    ("f", "a,b\n1,2\n1\n3,4\n", "line 3", "1 cell where the header has 2$"),
     ("f.csv", "a,b\n1,2\n1,2,3\n", "line 3", "3 cells where the header has 2"),
     ("csv f.txt", "a;b\n1,5;2\n", "line 2, column a", "write 1.5"),
     ("csv f.txt", "a,a\n1,2\n", "line 1", "two columns are named 'a'"),
@@ -301,7 +335,7 @@ def test_what_is_refused(tmp_path: Path, name: str, content: str | bytes, where:
     assert caught.value.path == str(path)
     assert caught.value.where.startswith(where)
     assert bool(caught.value.where) == bool(where)
-    assert words in caught.value.message
+    assert words in f"{caught.value.message}$"
 
 
 def test_raw_text_comments_header_and_missing_values(files: Path) -> None:

@@ -196,7 +196,7 @@ def test_names_in_filters_mean_themselves() -> None:
     ("pyperf", "python b.py", "a", "b", "python b.py"),
     ("pytest-benchmark", "pytest", "a", "b", "pytest --deselect=b"),
     # It deselects by prefix.
-    ("pytest-benchmark", "pytest", "t.py::sort_big", "t.py::sort t.py::x", "pytest --deselect=t.py::x"),
+    ("pytest-benchmark", "pytest", "t.py::sort_big t.py::z", "t.py::sort t.py::x", "pytest --deselect=t.py::x"),
     # A method is left out with all its parameters.
     ("jmh", "java", "a", "b", "java -e ^(b)$"),
     ("jmh", "java", "p.B.a:n=1", "p.B.a:n=2 p.B.r", r"java -e ^(p\.B\.r)$"),

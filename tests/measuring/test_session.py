@@ -250,9 +250,11 @@ def test_every_build_has_one_turn_after_the_other() -> None:
     uses = {name: Counter(dict.fromkeys(range(count), 0)) for name, count in counts.items()}
     for _ in range(400):
         due = {name: [b for b, n in of.items() if n == min(of.values())] for name, of in uses.items()}
-        builds = {name: rng.choice([*due[name], *due[name], None, rng.randrange(7)]) for name in counts}
+        builds: dict[str, int | None] = {
+            name: rng.choice([*due[name], *due[name], None, rng.randrange(7)]) for name in counts
+        }
         if rng.random() < 0.2:
-            builds = order.upcoming()
+            builds = {**order.upcoming()}
             assert builds.keys() == {"X", "Y"}
         else:
             builds["Z"] = None
