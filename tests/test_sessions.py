@@ -644,13 +644,10 @@ def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     assert 2**0.5 <= fine.result.low <= 39.5 / 20.5
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [
-        until(min_blocks=7), until(min_blocks=25, max_blocks=60), until(precision=0.5), stop_rules(),
-        stop_rules(min_blocks=40, max_blocks=40), stop_rules(min_blocks=40, max_blocks=40, fixed=True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("rules", [
+    until(min_blocks=7), until(min_blocks=25, max_blocks=60), until(precision=0.5), stop_rules(),
+    stop_rules(min_blocks=40, max_blocks=40), stop_rules(min_blocks=40, max_blocks=40, fixed=True),
+])  # fmt: skip
 def test_blocks_that_are_certain_end_nothing(rules: StopRules) -> None:
     """However clear they are, nobody leaves before the last of them; a single version never does."""
     race = SequentialComparison("b", ["X", "Y"], rules)

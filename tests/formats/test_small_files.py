@@ -358,14 +358,11 @@ def test_files_of_different_commands_say_which_were_compared(tmp_path: Path) -> 
     assert all(s.notes == () for s in sp.read(*plain).samples.values())
 
 
-@pytest.mark.parametrize(
-    ("header", "unit"),
-    [
-        *((name, None) for name in ("time", "Times", "value", "wall time", "user,real", "sample")),
-        *((name, "s") for name in ("seconds", "runtime [us]", '"elapsed_ns"', "ns per run", "anything (ms)")),
-        ("cycles", "cycles"), ("bytes", "B"), ("KiB", "B"), ("time (ticks)", "ticks"), ("MB/s", "B/s"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("header", "unit"), [
+    *((name, None) for name in ("time", "Times", "value", "wall time", "user,real", "sample")),
+    *((name, "s") for name in ("seconds", "runtime [us]", '"elapsed_ns"', "ns per run", "anything (ms)")),
+    ("cycles", "cycles"), ("bytes", "B"), ("KiB", "B"), ("time (ticks)", "ticks"), ("MB/s", "B/s"),
+])  # fmt: skip
 def test_a_header_names_a_quantity_or_a_unit_and_is_noted(
     tmp_path: Path, header: str, unit: str | None
 ) -> None:

@@ -102,18 +102,15 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
     assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
 
 
-@pytest.mark.parametrize(
-    ("options", "asked", "held"),
-    [
-        ({"policy": '"proven-improvement"'}, {}, ("proven-improvement", 0.02)),
-        ({"policy": '"proven-improvement"', "margin_of": '["b*=7%"]'}, {}, ("proven-improvement", 0.07)),
-        ({"policy_of": '["*=proven-improvement","b ?=1=no-regression"]'}, {}, ("no-regression", 0.02)),
-        ({"policy": '"proven-improvement"'}, {"policy": "equivalence"}, ("equivalence", 0.02)),
-        ({"margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.3)),
-        ({"margin_of": '["b n=1=7%"]', "margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.07)),
-        ({"policy_of": '["b n=1=no-policy"]', "margin": "0.1"}, {}, ("no-regression", 0.1)),  # damaged
-    ],
-)
+@pytest.mark.parametrize(("options", "asked", "held"), [
+    ({"policy": '"proven-improvement"'}, {}, ("proven-improvement", 0.02)),
+    ({"policy": '"proven-improvement"', "margin_of": '["b*=7%"]'}, {}, ("proven-improvement", 0.07)),
+    ({"policy_of": '["*=proven-improvement","b ?=1=no-regression"]'}, {}, ("no-regression", 0.02)),
+    ({"policy": '"proven-improvement"'}, {"policy": "equivalence"}, ("equivalence", 0.02)),
+    ({"margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.3)),
+    ({"margin_of": '["b n=1=7%"]', "margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.07)),
+    ({"policy_of": '["b n=1=no-policy"]', "margin": "0.1"}, {}, ("no-regression", 0.1)),  # damaged
+])  # fmt: skip
 def test_a_gate_of_a_session_holds_it_to_its_policy(
     tmp_path: Path, options: dict[str, str], asked: dict[str, Any], held: tuple[str, float]
 ) -> None:

@@ -41,16 +41,12 @@ def test_a_run_is_as_many_calls_as_fill_a_millisecond(seconds: float) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("seconds", "calls"),
-    [
-        (1.0, 3 + 8),  # three tries, then eight rounds
-        (0.25, 1 + 2 + 3 * 4 + 8 * 4),  # doubled until it is long enough, to the least
-        (0.26, 1 + 2 + 3 * 4 + 8 * 4),
-        (99.0, 3 + 8),
-        (100.0, 1),  # so slow that what interrupts is no matter
-    ],
-)
+@pytest.mark.parametrize(("seconds", "calls"), [
+    (1.0, 3 + 8),  # three tries, then eight rounds
+    (0.25, 1 + 2 + 3 * 4 + 8 * 4),  # doubled until it is long enough, to the least
+    (0.26, 1 + 2 + 3 * 4 + 8 * 4), (99.0, 3 + 8),
+    (100.0, 1),  # so slow that what interrupts is no matter
+])  # fmt: skip
 def test_calls_that_are_spent_to_learn_it(seconds: float, calls: int) -> None:
     clock = Lap()
     calls_needed({"f": clock.takes("f", 2.0 * seconds)}, least=2.0, clock=clock)

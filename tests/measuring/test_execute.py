@@ -118,16 +118,12 @@ def test_child_has_its_own_group_and_the_signals_of_subprocess() -> None:
             signal.signal(number, handler)
 
 
-@pytest.mark.parametrize(
-    ("job", "message"),
-    [
-        (Job(("no-such-program-anywhere",)), "no such program"),
-        (Job(("/etc/passwd",)), "not executable"),
-        (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: No such file"),
-        (Job(("true",), stdin="/no/such/file"), "/no/such/file: No such file"),
-        (Job(("true", "x" * 200_000)), r"^true: cannot be started: Argument list too long$"),
-    ],
-)
+@pytest.mark.parametrize(("job", "message"), [
+    (Job(("no-such-program-anywhere",)), "no such program"), (Job(("/etc/passwd",)), "not executable"),
+    (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: No such file"),
+    (Job(("true",), stdin="/no/such/file"), "/no/such/file: No such file"),
+    (Job(("true", "x" * 200_000)), r"^true: cannot be started: Argument list too long$"),
+])  # fmt: skip
 def test_what_cannot_start_is_named(job: Job, message: str) -> None:
     with pytest.raises(RunError, match=message):
         execute(job)
@@ -157,16 +153,13 @@ def test_script_without_an_interpreter_is_named(tmp_path: Path) -> None:
         execute(Job((str(script),)))
 
 
-@pytest.mark.parametrize(
-    ("run", "how"),
-    [
-        (Run({}, 0), "exited with code 0"), (Run({}, 1), "exited with code 1"),
-        (Run({}, -1), "was killed by SIGHUP"), (Run({}, -9), "was killed by SIGKILL"),
-        (Run({}, -34), "was killed by SIGRTMIN"), (Run({}, -35), "was killed by SIGRTMIN+1"),
-        (Run({}, -33), "was killed by signal 33"),
-        (Run({}, -9, timed_out=True), "took longer than its time-out and was ended"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("run", "how"), [
+    (Run({}, 0), "exited with code 0"), (Run({}, 1), "exited with code 1"),
+    (Run({}, -1), "was killed by SIGHUP"), (Run({}, -9), "was killed by SIGKILL"),
+    (Run({}, -34), "was killed by SIGRTMIN"), (Run({}, -35), "was killed by SIGRTMIN+1"),
+    (Run({}, -33), "was killed by signal 33"),
+    (Run({}, -9, timed_out=True), "took longer than its time-out and was ended"),
+])  # fmt: skip
 def test_how_a_run_ended(run: Run, how: str) -> None:
     assert run.describe_failure() == f"{how}; it wrote nothing to standard error"
     told = Run(run.metrics, run.exit, run.timed_out, b"x" * 9, b"y" * 3999).describe_failure()

@@ -191,13 +191,8 @@ def test_time_under_perf_is_the_programs(tmp_path: Path) -> None:
 
 def test_energy_counts_packages_and_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A zone that is no counter is passed over; that only root may read one is said."""
-    for zone, micro in (
-        ("intel-rapl:0", 900),
-        ("intel-rapl:1", 50),
-        ("intel-rapl:0:0", 7),
-        ("intel-rapl:2", None),
-    ):
-        (tmp_path / zone).mkdir()
+    for zone, micro in (("0", 900), ("1", 50), ("0:0", 7), ("2", None)):
+        (tmp_path / f"intel-rapl:{zone}").mkdir()
         if micro is not None:
             (tmp_path / f"intel-rapl:{zone}" / "energy_uj").write_text(f"{micro}\n")
             (tmp_path / f"intel-rapl:{zone}" / "max_energy_range_uj").write_text("1000\n")

@@ -193,23 +193,12 @@ def test_executables_that_a_shell_starts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert other_executables(benchmarks, {}) == {}
 
 
-@pytest.mark.parametrize(
-    ("command", "refused"),
-    [
-        ("/bin/sh", True),
-        ("/bin/sh -c true", True),
-        ("{here}/pause 1", True),
-        ("sh {here}/pause", True),
-        ("sh pause", False),
-        ("/bin/sh pause", False),
-        ("/bin/sh {here}/pause pause", False),
-        ("sh {here}/gone", False),
-        ("./built {here}/pause", False),
-        ("/bin/sh ./built", False),
-        ("/usr/bin/env {here}/pause", True),
-        ("sh /bin/sh", False),
-    ],
-)
+@pytest.mark.parametrize(("command", "refused"), [
+    ("/bin/sh", True), ("/bin/sh -c true", True), ("{here}/pause 1", True), ("sh {here}/pause", True),
+    ("sh pause", False), ("/bin/sh pause", False), ("/bin/sh {here}/pause pause", False),
+    ("sh {here}/gone", False), ("./built {here}/pause", False), ("/bin/sh ./built", False),
+    ("/usr/bin/env {here}/pause", True), ("sh /bin/sh", False),
+])  # fmt: skip
 @pytest.mark.parametrize(("split", "shell"), [(False, ""), (True, ""), (False, "sh")])
 def test_one_file_for_all_commits_is_not_compared_with_itself(
     tmp_path: Path, command: str, refused: bool, split: bool, shell: str

@@ -190,28 +190,19 @@ def test_either_end_of_a_range_may_be_left_out(repo: Path, words: list[str], fou
     assert names(repo, "..main~1") == ["Begin", "Improve"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["..main~2"], "HEAD is not an ancestor of main~2; do you mean main~2..HEAD?"),
-        (["main.."], "main.. is only one revision; give two, or a range A..B"),
-        (["main", "HEAD"], "main HEAD is only one revision; give two, or a range A..B"),
-        (["main", WORKTREE], "main WORKTREE is only one revision; give two, or a range A..B"),
-        (["main..main~1"], "main is not an ancestor of main~1; do you mean main~1..main?"),
-        (["main", "mainn"], "'mainn' is not a revision of TOP; did you mean main?"),
-        (["main", "v1.00"], "'v1.00' is not a revision of TOP; did you mean v1.0.0?"),
-        (["main", "zzz"], "'zzz' is not a revision of TOP; 'git log --oneline --all' lists them"),
-        (
-            ["--output=x", "HEAD"],
-            "'--output=x' is not a revision of TOP; 'git log --oneline --all' lists them",
-        ),
-        *(
-            (["main", word], f"{word!r} is not a revision of TOP; {BEFORE}")
-            for word in ("./x", ".x", "/x", "ls x")
-        ),
-        ([f"main~1..{WORKTREE}"], "WORKTREE is no commit, so no range ends there; commit the files first"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["..main~2"], "HEAD is not an ancestor of main~2; do you mean main~2..HEAD?"),
+    (["main.."], "main.. is only one revision; give two, or a range A..B"),
+    (["main", "HEAD"], "main HEAD is only one revision; give two, or a range A..B"),
+    (["main", WORKTREE], "main WORKTREE is only one revision; give two, or a range A..B"),
+    (["main..main~1"], "main is not an ancestor of main~1; do you mean main~1..main?"),
+    (["main", "mainn"], "'mainn' is not a revision of TOP; did you mean main?"),
+    (["main", "v1.00"], "'v1.00' is not a revision of TOP; did you mean v1.0.0?"),
+    (["main", "zzz"], "'zzz' is not a revision of TOP; 'git log --oneline --all' lists them"),
+    (["--output=x", "HEAD"], "'--output=x' is not a revision of TOP; 'git log --oneline --all' lists them"),
+    *((["main", word], f"{word!r} is not a revision of TOP; {BEFORE}") for word in ("./x", ".x", "/x", "ls x")),
+    ([f"main~1..{WORKTREE}"], "WORKTREE is no commit, so no range ends there; commit the files first"),
+])  # fmt: skip
 def test_what_is_no_revision_is_told_in_full(repo: Path, words: list[str], message: str) -> None:
     for tag in ("v1.0", "v1.0.0"):
         git(repo, "tag", tag, "main")
@@ -571,25 +562,22 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
         assert (code, f" main~1: {told}" in err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("./a ./b --revisions main~1 main", "--revisions measures one command"),
-        ("./a --build make --control", "--revisions is built: give that, or leave out --build, --control\n"),
-        ("./a --plan", "--revisions is built: give that, or leave out --plan\n"),
-        ("./a --builds 3", "--revisions is built: give that, or leave out --builds\n"),
-        ("--suite s.toml --revisions main~1 main", "s.toml: No such file"),
-        ("--suite ../s.toml --revisions main~1 main", "lies outside the repository"),
-        ("./a --revisions main~1 main --build no-such-tool", "no-such-tool: not found"),
-        # Few builds of what cannot be: that comes first.
-        ("true true --builds 3", "nothing but --revisions is built: give that, or leave out --builds"),
-        ("true --revisions main~1 no-such --build make --builds 3", "'no-such' is not a revision"),
-        ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "leave out --min-runs"),
-        ("--revisions main~1 main --build make --builds 3", "give the command after --"),
-        ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
-        ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    ("./a ./b --revisions main~1 main", "--revisions measures one command"),
+    ("./a --build make --control", "--revisions is built: give that, or leave out --build, --control\n"),
+    ("./a --plan", "--revisions is built: give that, or leave out --plan\n"),
+    ("./a --builds 3", "--revisions is built: give that, or leave out --builds\n"),
+    ("--suite s.toml --revisions main~1 main", "s.toml: No such file"),
+    ("--suite ../s.toml --revisions main~1 main", "lies outside the repository"),
+    ("./a --revisions main~1 main --build no-such-tool", "no-such-tool: not found"),
+    # Few builds of what cannot be: that comes first.
+    ("true true --builds 3", "nothing but --revisions is built: give that, or leave out --builds"),
+    ("true --revisions main~1 no-such --build make --builds 3", "'no-such' is not a revision"),
+    ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "leave out --min-runs"),
+    ("--revisions main~1 main --build make --builds 3", "give the command after --"),
+    ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
+    ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),
+])  # fmt: skip
 def test_wrong_requests_are_named(repo: Path, words: str, message: str) -> None:
     code, _, err = run(*words.split())
     assert code == 2

@@ -172,13 +172,10 @@ def test_rounds_share_one_budget() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("hopeless", "last", "counted", "cut"),
-    [
-        ("", "XYZ", 11, 0), ("", "XY", 10, 0), ("Z", "XY", 11, 0), ("Z", "X", 10, 0), ("Y", "XZ", 11, 0),
-        ("Y", "X", 10, 0), ("YZ", "X", 10, 1), ("X", "YZ", 10, 1), ("X", "Y", 10, 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("hopeless", "last", "counted", "cut"), [
+    ("", "XYZ", 11, 0), ("", "XY", 10, 0), ("Z", "XY", 11, 0), ("Z", "X", 10, 0), ("Y", "XZ", 11, 0),
+    ("Y", "X", 10, 0), ("YZ", "X", 10, 1), ("X", "YZ", 10, 1), ("X", "Y", 10, 1),
+])  # fmt: skip
 def test_a_block_of_builds_is_whole_without_what_is_hopeless(
     hopeless: str, last: str, counted: int, cut: int
 ) -> None:
