@@ -594,6 +594,7 @@ def test_runs_that_were_allowed(names: str, most: int, why: str) -> None:
     outcome = bench.session.run()
     assert [reason for _, reason in outcome.measured.reasons] == [why]
     assert (len(outcome.findings), len(bench.runs)) == (len(names) - 1, most * len(names))
+    assert (SequentialComparison("b", names, until()).certain == math.inf) is (names == "X")
 
 
 def test_runs_are_stored_with_their_moments_and_shown() -> None:
@@ -642,23 +643,3 @@ def test_a_bound_that_can_never_hold_half_is_not_waited_for() -> None:
     times: Times = {"X": lambda i: 40.0 + i % 2, "Y": 20.0}
     (fine,) = Bench(times, rules=stop_rules(max_time=None)).session.run().findings
     assert 2**0.5 <= fine.result.low <= 39.5 / 20.5
-
-
-@pytest.mark.parametrize("rules", [
-    until(min_blocks=7), until(min_blocks=25, max_blocks=60), until(precision=0.5), stop_rules(),
-    stop_rules(min_blocks=40, max_blocks=40), stop_rules(min_blocks=40, max_blocks=40, fixed=True),
-])  # fmt: skip
-def test_blocks_that_are_certain_end_nothing(rules: StopRules) -> None:
-    """However clear they are, nobody leaves before the last of them; a single version never does."""
-    race = SequentialComparison("b", ["X", "Y"], rules)
-    assert SequentialComparison("b", ["X"], rules).certain == math.inf
-    for k, block in zip(
-        range(60), itertools.cycle(({"X": 2.0, "Y": 1.0}, {"X": 2.1, "Y": 1.0})), strict=False
-    ):
-        certain = race.certain
-        assert certain >= 1
-        if k < rules.min_blocks:
-            assert k + certain == rules.min_blocks
-        race.add(block)
-        if certain > 1:
-            assert race.open() == ("Y",)
