@@ -60,6 +60,13 @@ def test_commands_are_matched_by_position_on_request(tmp_path: Path) -> None:
     assert "'./b hash' is compared as './a hash', by its position" in pairs[1].candidate.notes
     with pytest.raises(UsageError, match=r"c\.json has 1 benchmarks and .*a\.json has 2"):
         read_suite(a, c, match="position")
+    # Those of one file's versions, too; a row without a version is the file's.
+    path = tmp_path / "t.csv"
+    path.write_text("version,benchmark,time_ms\nold,sort,1\nnew,sort2,2\nold,hash,3\nnew,hash2,4\n")
+    pairs = read_suite(path, match="position").pair("old", "new").pairs
+    assert [pair.key.benchmark for pair in pairs] == ["sort", "hash"]
+    path.write_text("version,benchmark,time_ms\nold,sort,1\n,sort,2\n")
+    assert read_suite(path).versions == ("old", "t")
 
 
 def test_numbered_and_dated_files_are_in_their_own_order(tmp_path: Path) -> None:

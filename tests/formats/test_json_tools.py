@@ -251,13 +251,3 @@ def test_criterion_one_damaged_run_does_not_lose_the_others(files: Path, tmp_pat
     (folder / "Fibonacci" / "Iterative" / "base" / "benchmark.json").unlink()
     names = {r.benchmark for r in split(folder)[0]}
     assert names == {"Iterative", "Fibonacci/Recursive/20"}, "without its name the folder's serves"
-
-
-@pytest.mark.parametrize("folder", ["Fibonacci/Iterative/new", "Fibonacci/Recursive/20/new"])
-def test_criterion_both_raw_csv_forms_agree_with_sample_json(files: Path, folder: str) -> None:
-    run = files / "criterion" / folder
-    ((table,), _), ((sample,), _) = split(run / "raw.csv"), split(run / "sample.json")
-    assert table.benchmark == sample.benchmark
-    assert table.unit == sample.unit == "s"
-    assert table.version is sample.version is None, "a file alone names no versions"
-    np.testing.assert_array_equal(table.values, sample.values)

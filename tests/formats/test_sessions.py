@@ -178,30 +178,6 @@ def test_the_same_sessions_are_compared_by_their_ratios(tmp_path: Path, names: s
     assert compare_typical(pair.reference, pair.candidate).verdict is Verdict.UNDECIDED
 
 
-def session_file(path: Path, old: float, new: float, metric: str, runs: str) -> Path:
-    """Twenty blocks of two programs that never vary, as ``speedproof run`` writes them."""
-    head = {
-        "type": "session", "schema": 1, "session": "s", "started": "2026-01-01T00:00:00+00:00", "seed": 0,
-        "benchmarks": [{"name": "b", "versions": [{"name": n, "command": n} for n in ("old", "new")]}],
-        "units": {metric: ["s", "lower"]} if metric != "time" else {}, "options": {"runs": runs},
-    }  # fmt: skip
-    lines = [
-        {"type": "run", "session": "s", "benchmark": "b", "version": name, "block": k, "position": j,
-         "at": k + j / 2, "metrics": {metric: value}}
-        for k in range(20) for j, (name, value) in enumerate((("old", old), ("new", new)))
-    ]  # fmt: skip
-    path.write_text("\n".join(map(json.dumps, [head, *lines])) + "\n")
-    return path
-
-
-def test_the_step_of_constant_numbers_is_no_difference_of_versions(tmp_path: Path) -> None:
-    """What two versions print alike in every run differs as it does; nobody read it in steps of the change."""
-    suite = sp.read(session_file(tmp_path / "f.json", 2000.0, 1000.0, "score", "null"))
-    (answer,) = sp.compare_suite(suite, reference="old", metric="score")
-    assert answer.verdict is Verdict.FASTER
-    assert answer.lower > 1.6
-
-
 def test_a_version_between_rows_of_another_was_not_measured_after_it(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = ["O2,1", "O2,2", "O3,1", "O3,3", "O2,2", "O1,5", "O1,6"]

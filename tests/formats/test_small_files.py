@@ -471,13 +471,3 @@ def test_numbers_alone_are_versions_of_one_thing(text: str, tmp_path: Path) -> N
     of_folder = read_suite(tmp_path)
     assert read_suite(*sorted(tmp_path.iterdir())).keys == of_folder.keys
     assert (of_folder.benchmarks, of_folder.versions) == (("values",), ("a", "b"))
-
-
-def test_benchmarks_of_one_files_versions_are_matched_by_position(tmp_path: Path) -> None:
-    """As those of two files are; a row without a version is the file's."""
-    path = tmp_path / "t.csv"
-    path.write_text("version,benchmark,time_ms\nold,sort,1\nnew,sort2,2\nold,hash,3\nnew,hash2,4\n")
-    pairs = read_suite(path, match="position").pair("old", "new").pairs
-    assert [pair.key.benchmark for pair in pairs] == ["sort", "hash"]
-    path.write_text("version,benchmark,time_ms\nold,sort,1\n,sort,2\n")
-    assert read_suite(path).versions == ("old", "t")
