@@ -3,10 +3,10 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from tests.protocols.asking import compare_typical
 
 import speedproof as sp
@@ -86,25 +86,6 @@ def test_per_session_against_loops() -> None:
         assert s.per_session("mean").values.tolist() == pytest.approx(naive_per_session(s), rel=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [("google-benchmark.json", ("context", "date")), ("pytest-benchmark.json", ("datetime",))],
-)
-def test_the_older_file_was_measured_first(
-    files: Path, tmp_path: Path, name: str, key: tuple[str, ...]
-) -> None:
-    for label, moment in (("old", "2026-01-01T10:00:00+00:00"), ("new", "2026-01-01T10:30:00+01:00")):
-        content = json.loads((files / name).read_text())
-        place = content
-        for part in key[:-1]:
-            place = place[part]
-        place[key[-1]] = moment
-        (tmp_path / f"{label}.json").write_text(json.dumps(content))
-    (pair, *_) = read_suite(tmp_path / "new.json", tmp_path / "old.json").pair("new", "old").pairs
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.X_FIRST
-    assert pair.candidate.span == (datetime(2026, 1, 1, 10, tzinfo=UTC).timestamp(),) * 2
-
-
 def test_spans_are_those_of_the_files(files: Path) -> None:
     """pyperf: from the begin of the first process with values to the end of the last, as json tells it."""
     moments = []
@@ -118,24 +99,49 @@ def test_spans_are_those_of_the_files(files: Path) -> None:
     assert rebench.span == (datetime.fromisoformat("2026-11-21T18:55:51.603415+00:00").timestamp(),) * 2
 
 
-def test_order_of_commands_of_one_file_and_of_two(tmp_path: Path) -> None:
+RANDOM, TURN, SORTED = Trait.RANDOM_ORDER, Trait.IN_TURN, Trait.SORTED
+
+
+@pytest.mark.parametrize(("x", "y", "order"), [
+    # The runner mixes runs of one sitting; of two it says when each was.
+    ({"traits": {RANDOM}}, {"traits": {RANDOM}}, Order.MIXED), ({"traits": {RANDOM}}, {}, Order.X_FIRST),
+    ({"traits": {RANDOM}}, {"traits": {RANDOM}, "of": ("t",)}, Order.APART),
+    ({"traits": {RANDOM}, "of": ("s", "u")}, {"traits": {RANDOM}, "of": ("t", "u")}, Order.MIXED),
+    ({"span": (1.0, 2.0)}, {"span": (2.0, 3.0)}, Order.X_FIRST),
+    ({"span": (2.0, 3.0)}, {"span": (1.0, 2.0)}, Order.Y_FIRST),
+    ({"span": (1.0, 2.5)}, {"span": (2.0, 3.0)}, Order.MIXED),
+    ({"span": (1.0, 3.0)}, {"span": (1.0, 3.0)}, Order.X_FIRST),
+    ({"span": (1.0, 2.0), "of": ("t",)}, {}, Order.APART),
+    # Rows of a table stand one after the other where each version's are together; nobody knows of sorted ones.
+    ({"traits": {TURN}, "tool": "csv"}, {"traits": {TURN}, "tool": "csv"}, Order.X_FIRST),
+    ({"traits": {TURN}, "tool": "csv"}, {"traits": {TURN, SORTED}, "tool": "csv"}, Order.UNKNOWN),
+    ({"traits": {TURN}, "tool": "csv"}, {"tool": "csv"}, Order.UNKNOWN), ({"tool": ""}, {}, Order.UNKNOWN),
+    # Tools measure the commands of one file in its order.
+    ({}, {}, Order.X_FIRST), ({"position": 2}, {}, Order.Y_FIRST), ({"position": 1}, {}, Order.APART),
+    ({"of": ("s", "t")}, {"of": ("s", "t")}, Order.APART), ({}, {"of": ("t",)}, Order.APART),
+])  # fmt: skip
+def test_which_side_was_measured_first(x: dict[str, Any], y: dict[str, Any], order: Order) -> None:
+    """By default both are of one sitting of a tool, x first."""
+    sides = []
+    for position, (own, values) in enumerate(((x, [1.0, 3.0]), (y, [2.0, 4.0]))):
+        told = {"of": ("s",), "traits": set(), "tool": "hyperfine", "position": position, **own}
+        names = told.pop("of")
+        sessions = np.arange(2) if len(names) == 2 else None
+        told["traits"] = frozenset(told["traits"])
+        sides.append(Sample(np.array(values), sessions=sessions, session_names=names, **told))
+    assert order_of_measuring(*sides) is order
+
+
+def test_commands_of_one_file_and_of_two_and_sessions_of_the_runner(files: Path, tmp_path: Path) -> None:
     path = hyperfine(tmp_path / "h.json", ("a", [1.0, 2.0]), ("b", [1.0, 2.0]))
-    (pair,) = read_suite(path).pair("b", "a").pairs
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.Y_FIRST
     one, two = (hyperfine(tmp_path / f"{n}.json", ("a", [1.0, 2.0])) for n in ("x", "y"))
-    (pair,) = read_suite(one, two).pair("x", "y").pairs
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.APART
-    x, y = Sample(np.array([1.0])), Sample(np.array([2.0]))
-    assert order_of_measuring(x, y) is Order.UNKNOWN
-
-
-def test_sessions_of_the_runner_are_mixed_and_share_their_names(files: Path) -> None:
-    (pair,) = read_suite(files / "speedproof.jsonl", metric="time").pair("gzip", "xz").pairs
-    assert pair.reference.session_names == pair.candidate.session_names
-    assert pair.reference.session_count == 2
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.MIXED
-    x, y = (replace(side, traits=frozenset(), span=None) for side in (pair.reference, pair.candidate))
-    assert Order.MIXED not in (order_of_measuring(x, pair.candidate), order_of_measuring(pair.reference, y))
+    (pair,) = read_suite(path).pair("b", "a").pairs
+    (apart,) = read_suite(one, two).pair("x", "y").pairs
+    (mixed,) = read_suite(files / "speedproof.jsonl", metric="time").pair("gzip", "xz").pairs
+    orders = [order_of_measuring(of.reference, of.candidate) for of in (pair, apart, mixed)]
+    assert orders == [Order.Y_FIRST, Order.APART, Order.MIXED]
+    assert mixed.reference.session_names == mixed.candidate.session_names
+    assert mixed.reference.session_count == 2
 
 
 def test_a_file_given_twice_is_one_session(tmp_path: Path) -> None:

@@ -92,16 +92,19 @@ CASES: list[Any] = [
      ["! ratio is NaN", "! rate is +Inf"]),
     # Words that would make two whole results, had the lines as many.
     ("go go.txt", "BenchmarkA 1 2\nBenchmarkB BenchmarkC 1 2 BenchmarkB", {}, [], ["! line 1: ", "! line 2: "]),
+    ("g.json", {"context": {"date": "2026-01-01T10:30:00+01:00"}, "benchmarks": [
+        {"name": "f", "real_time": 2.0, "time_unit": "s"}]}, {}, [timed(2.0, name="f")],
+     ["f span 1767259800.0 1767259800.0"]),
     ("google-benchmark g.json", {"context": {}, "benchmarks": [{"name": "f", "time_unit": "us"}]}, {}, [],
      ["! f: … holds no measured value"]),
     # Before there were run types: g_mean is a name, as there is no g.
     ("g.json", {"context": {}, "benchmarks": [{"name": n, "real_time": t, "time_unit": "us"} for n, t in (
         ("f/8", 1.0), ("f/8", 3.0), ("f/8_mean", 2.0), ("f/8_stddev", 1.4), ("g_mean", 7.0))]}, {},
      [timed(1 / 1e6, 3 / 1e6, name="f/8"), timed(7 / 1e6, name="g_mean")], ["! 2 aggregates of repetitions"]),
-    ("p.json", {"machine_info": {}, "benchmarks": [
+    ("p.json", {"machine_info": {}, "datetime": "2026-01-01T10:00:00", "benchmarks": [
         {"fullname": n, "name": n, "options": {"warmup": warm}, "stats": {"rounds": 2, "data": [1.0, 2.0]}}
         for n, warm in (("a", True), ("b", False))]}, {}, [timed(1.0, 2.0), timed(1.0, 2.0, name="b")],
-     ["a WARMUP_REMOVED", "- b WARMUP_REMOVED"]),
+     ["a WARMUP_REMOVED", "- b WARMUP_REMOVED", "a span 1767261600.0 1767261600.0"]),
     ("p.json", {"version": "1.0", "benchmarks": [{"metadata": {"name": "a"}, "runs": [
         {"warmups": [[1, 9.0]], "values": [2.0], "metadata": {"date": "2026-01-01 10:00:00", "duration": 60.0}},
     ]}]}, {}, [timed([2.0])], ["a span 1767261600.0 1767261660.0", "! 0 calibration runs and 1 warm-up value "]),
