@@ -52,16 +52,21 @@ def test_asv_samples_against_json(asv_samples: Path) -> None:
     assert (fields["machine"], fields["cpu"], fields["commit"][:8]) == ("box", "a processor", "067eaa49")
 
 
-@pytest.mark.parametrize("called", ["rounds", "processes"])
-def test_asv_rounds_are_processes_where_all_are_full(asv_samples: Path, tmp_path: Path, called: str) -> None:
+@pytest.mark.parametrize(("called", "rounds"), [("rounds", 2), ("processes", 2), ("rounds", 1)])
+def test_asv_rounds_are_processes_where_all_are_full(
+    asv_samples: Path, tmp_path: Path, called: str, rounds: int
+) -> None:
     """The benchmarks ask for 2 rounds of 4 (5) samples and have 8 (10); old asv calls rounds processes."""
     (tmp_path / "box").mkdir()
     path = Path(shutil.copy(asv_samples, tmp_path / "box" / "r.json"))
     listed = (asv_samples.parents[1] / "benchmarks.json").read_text()
-    (tmp_path / "benchmarks.json").write_text(listed.replace('"rounds"', f'"{called}"'))
+    for size in (4, 5) if rounds == 1 else ():
+        listed = listed.replace(f'"repeat": {size}', f'"repeat": {2 * size}')
+    listed = listed.replace('"rounds": 2', f'"{called}": {rounds}')
+    (tmp_path / "benchmarks.json").write_text(listed)
     found = {r.benchmark: r for r in split(path)[0]}
-    assert processes(found["suite.time_sum"]) == [0] * 5 + [1] * 5
-    assert processes(found["suite.Suite.time_sort(100, 'asc')"]) == [0] * 4 + [1] * 4
+    assert processes(found["suite.time_sum"]) == [0] * 5 + [rounds - 1] * 5
+    assert processes(found["suite.Suite.time_sort(100, 'asc')"]) == [0] * 4 + [rounds - 1] * 4
     assert found["suite.mem_list"].processes is None
 
 

@@ -269,6 +269,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f", bz2.compress(b"1.5\n" * 100)[:-5], "", "damaged or cut short"),
     ("f", b"PK\x03\x04 and so on", "", "a zip archive; unpack it"), ("f", b"\x7fELF\0\0", "", "a program"),
     ("f", "1.5\n2.5\n".encode("utf-16-le"), "", "iconv -f UTF-16"), ("f", b"\xff\xfe1", "", "damaged"),
+    ("f", b"\x001.5\n", "", "iconv -f UTF-16"),
     ("f", b"1.5\n2.5 \xb5s\n", "line 2", "iconv -f LATIN1"),
     ("f", "{", "", "begins like JSON but is cut off or malformed"),
     ("f", "name,mean,std\nx,1,2\n", "", "this is a table of means and deviations"),
