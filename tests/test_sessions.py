@@ -123,6 +123,7 @@ class Bench:
         rules: StopRules | None = None,
         warmup: int | None = 0,
         asked: Mapping[str, Any] | None = None,
+        plan: SessionLine | None = None,
         **options: object,
     ) -> None:
         self.clock = FakeClock()
@@ -130,8 +131,8 @@ class Bench:
         self.lines: list[Line] = []
         self.seen: list[Progress] = []
         self.session = compared(
-            head(*(benchmarks or (benchmark(*times),))), SessionQuestion(rules or until(), **(asked or {})),
-            self.executor, clock=self.clock, append=self.lines.append, warmup=warmup, **options,
+            plan or head(*(benchmarks or (benchmark(*times),))),
+            SessionQuestion(rules or until(), **(asked or {})), self.executor, clock=self.clock, append=self.lines.append, warmup=warmup, **options,
         )  # fmt: skip
 
     def run(self) -> RaceResult:
@@ -182,10 +183,8 @@ def test_a_candidate_that_has_left_is_not_warmed_up_again(warmup: int | None) ->
 @pytest.mark.parametrize(("spent", "runs"), [(0.0, 22), (12.0, 10), (60.0, 2)])
 def test_what_was_spent_before_is_part_of_the_time(spent: float, runs: int) -> None:
     """As by the first invocations of a tool; the first block is measured all the same."""
-    plan = head(benchmark("X", "Y"))
-    executor = FakeExecutor(clock := FakeClock(), {"X": 1.0, "Y": 1.0})
-    question = SessionQuestion(until(max_time=21.0, margin=NEVER))
-    outcome = compared(plan, question, executor, clock=clock, warmup=0, spent=spent).run()
+    bench = Bench({"X": 1.0, "Y": 1.0}, rules=until(max_time=21.0, margin=NEVER), spent=spent)
+    outcome = bench.session.run()
     assert sum(tally.runs for tally in outcome.measured.tallies) == runs
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
 
@@ -316,12 +315,9 @@ def test_the_positional_trap_stays_undecided() -> None:
         def time(_: int, noise: np.random.Generator = noise, place: Iterator[int] = place) -> float:
             return float((0.9 if next(place) % 2 else 1.0) * np.exp(0.01 * noise.standard_normal()))
 
-        bench = Bench({"X": time, "Y": time}, rules=until(max_blocks=40))
-        session = compared(
-            head(benchmark("X", "Y"), seed=seed), SessionQuestion(until(max_blocks=40)), bench.executor,
-            clock=bench.clock, append=bench.lines.append, warmup=0,
-        )  # fmt: skip
-        (finding,) = session.run().findings
+        plan = head(benchmark("X", "Y"), seed=seed)
+        bench = Bench({"X": time, "Y": time}, rules=until(max_blocks=40), plan=plan)
+        (finding,) = bench.session.run().findings
         faster += finding.verdict is not Verdict.UNDECIDED
     # Both directions at 5 % each: sessions that err are no more than that allows.
     assert faster <= stats.binom.ppf(0.999, 60, 0.1)
@@ -492,18 +488,16 @@ def test_what_the_layout_of_the_code_may_explain(
     """Of other executables below 1.3x, not where builds tell it; by the session, its review and its file."""
     times: Times = {"X": noisy(ratio, 1, 0.005), "Y": noisy(1.0, 2, 0.005)}
     plan = replace(head(benchmark("X", "Y")), executables={"b": (candidate,)})
-    question = SessionQuestion(until(min_blocks=20, max_blocks=60), **asked)
-    clock, lines = FakeClock(), list[Line]()
-    session = compared(plan, question, FakeExecutor(clock, times), clock=clock, append=lines.append, warmup=0)
-    (finding,) = session.run().findings
-    runs = tuple(line for line in lines if isinstance(line, RunLine))
-    again = compared(plan, question, FakeExecutor(clock, {}), clock=clock, append=lines.append)
-    again.recall([StoredSession(plan, runs, None)])
-    (reviewed,) = again.review().findings
+    bench, again = (
+        Bench(t, rules=until(min_blocks=20, max_blocks=60), asked=asked, plan=plan) for t in (times, {})
+    )
+    (finding,) = bench.session.run().findings
+    again.session.recall([bench.stored()])
+    (reviewed,) = again.session.review().findings
     for found in (finding, reviewed):
         assert any("layout" in check.message for check in found.warnings) is told
     with ResultsFile(path := tmp_path / "s.jsonl") as store:
-        for line in lines:
+        for line in bench.lines:
             store.append(line)
     for said in (speedproof("compare", str(path))[1], str(sp.gate(sp.read(path)))):
         assert asked or " ".join(said.split()).count("run --builds tells code from layout") == told, said
