@@ -132,7 +132,8 @@ class Bench:
         self.seen: list[Progress] = []
         self.session = compared(
             plan or head(*(benchmarks or (benchmark(*times),))),
-            SessionQuestion(rules or until(), **(asked or {})), self.executor, clock=self.clock, append=self.lines.append, warmup=warmup, **options,
+            SessionQuestion(rules or until(), **(asked or {})), self.executor,
+            clock=self.clock, append=self.lines.append, warmup=warmup, **options,
         )  # fmt: skip
 
     def run(self) -> RaceResult:

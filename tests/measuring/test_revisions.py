@@ -1,7 +1,6 @@
 """Revisions of real repositories, made here: built apart, cached, and the repository never written to."""
 
 import hashlib
-import io
 import itertools
 import json
 import math
@@ -12,14 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.command import git, runs_are, speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.session_file import StoredSession
 from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
@@ -74,6 +72,20 @@ def names(top: Path, *words: str) -> list[str]:
 
 def run(*argv: str) -> tuple[int, str, str]:
     return speedproof("run", *argv)
+
+
+def sources_run(
+    monkeypatch: pytest.MonkeyPatch, noise: float, layout: Callable[[Job], float] = lambda job: 1.0
+) -> None:
+    """Runs take what their program says, but for their layout and noise."""
+    rng = np.random.default_rng(7)
+
+    def execute(job: Job) -> Run:
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        seconds = float(text.rpartition(" ")[2]) * np.exp(noise * rng.standard_normal())
+        return Run({"time": float(seconds) * layout(job)})
+
+    runs_are(monkeypatch, execute)
 
 
 def test_a_range_goes_by_first_parents(repo: Path) -> None:
@@ -334,13 +346,7 @@ def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
 
 def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted slowdown is found under the commit's name, and the repository is as before to the bit."""
-    noise = iter(np.exp(0.02 * np.random.default_rng(7).standard_normal(10_000)).tolist())
-
-    def execute(job: Job) -> Run:
-        text = (Path(job.cwd) / job.command[0]).read_text()
-        return Run({"time": float(text.rpartition(" ")[2]) * next(noise)})
-
-    runs_are(monkeypatch, execute)
+    sources_run(monkeypatch, 0.02)
     before = state(repo)
     words = ("./bench", "--revisions", "main~2..main", "--build", BUILD, "--runs", "20")
     code, out, err = run(*words, "--json", "--save", "r.jsonl")
@@ -363,17 +369,14 @@ def test_a_control_holds_small_verdicts_back(
 ) -> None:
     """A second build of the reference that is 5 % slower makes 2 % say nothing, now and looked at again."""
     commit(repo, "0.00102", "A little slower")
-    noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
     trees: list[str] = []
 
-    def execute(job: Job) -> Run:
+    def slower(job: Job) -> float:
         trees.extend([job.cwd] if job.cwd not in trees else [])
-        text = (Path(job.cwd) / job.command[0]).read_text()
         # The plan's order is that of the warm-up: the reference, its control, the candidate.
-        slower = layout if trees.index(job.cwd) == 1 else 1.0
-        return Run({"time": slower * float(text.rpartition(" ")[2]) * next(noise)})
+        return layout if trees.index(job.cwd) == 1 else 1.0
 
-    runs_are(monkeypatch, execute)
+    sources_run(monkeypatch, 0.002, slower)
     words = ["./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control"]
     words += ["--runs", "25", "--seed", "1"]
     code, out, err = run(*words, "--save", "r.jsonl", "--fail-on", "slower")
@@ -413,34 +416,52 @@ def test_a_gate_does_not_pass_a_revision_that_is_not_there(
 
 @pytest.mark.slow
 def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every build has a layout of its own and one block; its runs are nested in it: it is said of the code."""
+    """Every build has a layout of its own and one block; its runs are nested in it: it is said of the code.
 
-    def execute(job: Job) -> Run:
-        layout = Path(job.cwd) / "layout"
-        seed = int(layout.read_text()) if layout.exists() else len(job.env["SPEEDPROOF_PADDING"])
-        text = (Path(job.cwd) / job.command[0]).read_text()
-        # The layout moves a build by up to 5 %.
-        return Run({"time": float(text.rpartition(" ")[2]) * (1 + 0.05 * (seed % 997) / 997)})
+    Sessions in one file share no build, which is a unit across sessions, too. A seed builds its own again.
+    """
 
-    runs_are(monkeypatch, execute)
+    def layout(job: Job) -> float:
+        """It moves a build by up to 5 %."""
+        own = Path(job.cwd) / "layout"
+        seed = int(own.read_text()) if own.exists() else len(job.env["SPEEDPROOF_PADDING"])
+        return 1 + 0.05 * (seed % 997) / 997
+
+    def folders(session: StoredSession) -> list[str]:
+        return [b.cwd for v in session.head.benchmarks[0].versions for b in v.builds]
+
+    sources_run(monkeypatch, 0.0, layout)
     words = ["./bench", "--revisions", "main~2", "main~1", "--builds", "12", "--runs", "2"]
-    code, out, err = run(*words, "--save", "r.jsonl", "--build", f"echo {{seed}} > layout; {BUILD}")
+    drawn = ("--build", f"echo {{seed}} > layout; {BUILD}")
+    code, out, err = run(*words, *drawn, "--save", "r.jsonl")
     assert code == 0, err
     assert err.count("building") == 24
-    assert "this is said of the code" in " ".join(out.split())
-    (session,) = read_sessions(Path("r.jsonl"))
-    counted = [r for r in session.runs if not r.warmup]
+    (first,) = read_sessions(Path("r.jsonl"))
+    counted = [r for r in first.runs if not r.warmup]
     assert len({(r.version, r.build) for r in counted}) == 2 * len({r.block for r in counted})
-    builds = [b for v in session.head.benchmarks[0].versions for b in v.builds]
+    builds = [b for v in first.head.benchmarks[0].versions for b in v.builds]
     assert len({(Path(b.cwd) / "layout").read_text() for b in builds}) == 24
     assert len({b.padding for b in builds}) > 20
+    assert f"--seed {first.head.seed}" in err
     (sample, _) = read_suite("r.jsonl", metric="time").samples.values()
     assert sample.process_count == sample.n // 2
-    assert "this is said of the code" in " ".join(run("--review", "r.jsonl")[1].split())
-    code, out, _ = run(*words, "--save", "other.jsonl", "--build", BUILD)
-    assert "this is said of these builds" in " ".join(out.split())
+    for text in (out, run("--review", "r.jsonl")[1]):
+        assert "this is said of the code" in " ".join(text.split())
     code, _, err = run(*words, "--build", BUILD, "--resume", "r.jsonl")
     assert (code, "--resume takes commands" in err) == (2, True)
+    _, out, _ = run(*words, "--save", "other.jsonl", "--build", BUILD)
+    assert "this is said of these builds" in " ".join(out.split())
+    run(*words, *drawn, "--save", "r.jsonl")
+    _, second = read_sessions(Path("r.jsonl"))
+    assert {*folders(first)}.isdisjoint(folders(second))
+    seed = str(first.head.seed)
+    assert "building" not in run(*words, *drawn, "--seed", seed, "--save", "again.jsonl")[2]
+    assert folders(read_sessions(Path("again.jsonl"))[0]) == folders(first)
+    shutil.rmtree(folders(first)[3])
+    code, _, told = run("--resume", "again.jsonl")
+    assert code == 2
+    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in told
+    assert f"--seed {seed} draws the same layouts" in told
 
 
 def test_builds_of_a_session_that_was_cut_are_all_measured(
@@ -461,10 +482,9 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
     runs = [(r.version, r.build) for s in read_sessions(Path("r.jsonl")) for r in s.runs if not r.warmup]
     assert len(runs) == len(set(runs)) == 10
     assert "1 block taken over" in told
-    compared = io.StringIO()
-    assert main(["compare", "r.jsonl"], Console(compared, io.StringIO())) == 0
-    assert "Stopped on its result" not in compared.getvalue()
-    assert compared.getvalue().splitlines()[0] == out.splitlines()[0]
+    code, compared, _ = speedproof("compare", "r.jsonl")
+    assert (code, compared.splitlines()[0]) == (0, out.splitlines()[0])
+    assert "Stopped on its result" not in compared
     # A block whose run failed is not measured again where that is ignored, and the others are tested.
     calls = itertools.count()
 
@@ -494,30 +514,6 @@ def test_too_few_builds_are_refused_before_they_are_made(repo: Path, words: str,
     assert f"--builds {builds} can prove nothing" in err
     assert f"it takes {builds + 1} or more" in " ".join(err.split())
     assert "building" not in err
-
-
-@pytest.mark.slow
-def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions in one file share no build: it is a unit across sessions, too. A seed builds its own again."""
-    runs_are(monkeypatch, lambda job: Run({"time": 1.0}))
-    build = f"echo {{seed}} > layout; {BUILD}"
-    words = ("./bench", "--revisions", "main~1", "main", "--builds", "5", "--build", build)
-    told = [run(*words, "--save", "r.jsonl") for _ in range(2)]
-    first, second = read_sessions(Path("r.jsonl"))
-
-    def folders(session: StoredSession) -> list[str]:
-        return [b.cwd for v in session.head.benchmarks[0].versions for b in v.builds]
-
-    assert len(set(folders(first) + folders(second))) == 20
-    assert f"--seed {first.head.seed}" in told[0][2]
-    _, _, err = run(*words, "--seed", str(first.head.seed), "--save", "again.jsonl")
-    assert "building" not in err
-    assert folders(read_sessions(Path("again.jsonl"))[0]) == folders(first)
-    shutil.rmtree(folders(first)[3])
-    code, _, err = run("--resume", "again.jsonl")
-    assert code == 2
-    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in err
-    assert f"--seed {first.head.seed} draws the same layouts" in err
 
 
 @pytest.mark.slow
