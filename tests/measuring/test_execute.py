@@ -28,6 +28,7 @@ from speedproof.measuring.execute import (
     run_of,
     shell_command,
 )
+from speedproof.measuring.system import children, left_behind, watched
 
 
 @pytest.fixture(params=["C", "Python"], autouse=True)
@@ -256,6 +257,20 @@ def test_processes_left_behind_are_counted(start: str, tmp_path: Path) -> None:
     assert other.wait() == -signal.SIGKILL
 
 
+def test_what_ends_a_moment_later_is_not_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As parts of a pipeline do; and what has ended already is waited for."""
+    before = children()
+    ended, other = subprocess.Popen(["true"]), subprocess.Popen(["sleep", "300"])
+    wait_for(lambda: gone(ended.pid))
+    monkeypatch.setattr(time, "sleep", lambda seconds: other.kill())
+    assert left_behind(before) == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(ended.pid, 0)
+    monkeypatch.undo()
+    ended.wait()
+    other.wait()
+
+
 def test_the_end_of_standard_error_is_kept() -> None:
     """Its last MiB, also of a program that goes on writing; and no more memory than that is taken for long."""
     quick = execute(Job((sys.executable, "-S", "-c", "import os; os.write(2, b'x' * 3_000_000 + b'end')")))
@@ -271,10 +286,12 @@ def test_the_end_of_standard_error_is_kept() -> None:
     assert slow.stderr == b"a" * ((1 << 20) - 1000) + b"b" * 1000
 
 
-def test_a_runner_that_is_killed_takes_the_command_along(tmp_path: Path) -> None:
+def test_a_runner_that_is_killed_takes_the_command_along(way: str, tmp_path: Path) -> None:
     code = (
-        "from speedproof.measuring.execute import Job, execute\n"
-        "execute(Job(('sh', '-c', 'sleep 300 & echo $! $$ > pids; sleep .5; mv pids there; wait')))\n"
+        "from speedproof.measuring import execute\n"
+        f"execute.COMPILED = execute.COMPILED if {way == 'C'} else None\n"
+        "sleeping = 'sleep 300 & echo $! $$ > pids; sleep .5; mv pids there; wait'\n"
+        "execute.execute(execute.Job(('sh', '-c', sleeping)))\n"
     )
     runner = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
     wait_for((tmp_path / "there").exists)
@@ -299,7 +316,7 @@ def test_runs_leave_nothing_open_and_signals_as_they_were() -> None:
             with suppress(RunError):
                 assert execute(job).timed_out is (job.timeout == 0.001)
             assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == {*mask, signal.SIGUSR1}
-            assert open_files() == before
+            assert (open_files(), watched()) == (before, 0)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     with suppress(ChildProcessError):

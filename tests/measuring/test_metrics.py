@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.command import runs_are
@@ -26,6 +27,7 @@ from speedproof.measuring.executor import (
     units_of,
     whole_ticks,
 )
+from speedproof.measuring.runs import Outcome, Wanted
 
 
 @pytest.mark.parametrize(("text", "output", "value", "unit", "direction"), [
@@ -242,6 +244,20 @@ def test_executor_hooks_and_extras(tmp_path: Path) -> None:
     executor.finish(version)
     assert log.read_text().split() == ["setup", "prepare", "run", "conclude", "cleanup"]
     assert (run.metrics["score"], run.metrics["energy"]) == (5.0, 0.0)
+
+
+@pytest.mark.parametrize("hook", ["prepare", "conclude", ""])
+def test_what_is_done_between_runs_is_done_for_each(hook: str, tmp_path: Path) -> None:
+    """And commands with nothing between them are executed in one go, each as itself."""
+    log = tmp_path / "log"
+    hooks: dict[str, Any] = {hook: f"echo hook >> {log}"} if hook else {}
+    versions = [PlannedVersion(v, ("sh", "-c", f"echo {v} >> {log}"), v, **hooks) for v in "ab"]
+    outcomes: list[Outcome] = []
+    while len(outcomes) < 5:
+        left = [Wanted(versions[k % 2], None, [], ["x"], ["x"]) for k in range(len(outcomes), 5)]
+        CommandExecutor().execute(left, 1e3, time.monotonic, outcomes)
+    said = {"prepare": "hook {} ", "conclude": "{} hook ", "": "{} "}[hook]
+    assert log.read_text().split() == "".join(map(said.format, "ababa")).split()
 
 
 @pytest.mark.parametrize("hook", ["setup", "prepare", "conclude", "cleanup"])

@@ -170,6 +170,11 @@ def test_rounds_share_one_budget() -> None:
     assert [line.reason for line in lines if isinstance(line, EndLine)] == [
         "100 s were allowed for all benchmarks; decided"
     ]
+    # In turns each has its share, and what one leaves is nobody's who had his turn.
+    executor = Alone(lambda name: {"time": 0.5})
+    found, _ = session(plan("a", "b"), executor, {"a": Judge("XY"), "b": Judge("XY", 4)}, max_time=100.0)
+    assert [*found.steps()]
+    assert executor.now == 54.0
 
 
 @pytest.mark.parametrize(("hopeless", "last", "counted", "cut"), [
