@@ -47,17 +47,10 @@ def program(name: str, text: str = "#!/bin/sh\n") -> Path:
     return path
 
 
-def plan(*commands: str, shell: bool = False, **more: object) -> tuple[PlannedBenchmark, ...]:
-    versions = tuple(
-        PlannedVersion(
-            f"v{i}",
-            shell_command(text) if shell else tuple(text.split()),
-            text,
-            **more,  # type: ignore[arg-type]
-        )
-        for i, text in enumerate(commands)
-    )
-    return (PlannedBenchmark("b", versions),)
+def plan(*commands: str, shell: bool = False, **more: Any) -> tuple[PlannedBenchmark, ...]:
+    words = [shell_command(text) if shell else tuple(text.split()) for text in commands]
+    versions = [PlannedVersion(f"v{i}", of, commands[i], **more) for i, of in enumerate(words)]
+    return (PlannedBenchmark("b", tuple(versions)),)
 
 
 def session(benchmarks: tuple[PlannedBenchmark, ...], files: dict[str, str]) -> StoredSession:

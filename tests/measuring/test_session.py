@@ -7,6 +7,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -80,12 +81,6 @@ class Alone(Executor):
         return Run(metrics)
 
 
-class Together(Alone):
-    """All benchmarks at once."""
-
-    together = True
-
-
 def plan(*names: str, versions: str = "XY", builds: int = 0) -> list[PlannedBenchmark]:
     made = tuple(
         PlannedVersion(v, (v,), v, builds=tuple(PlannedBuild(f"{v}{i}", 1) for i in range(builds)))
@@ -99,29 +94,15 @@ def session(
     executor: Alone,
     judges: Mapping[str, Judge],
     *,
-    max_time: float | None = None,
-    in_rounds: bool = False,
-    warmup: int | None = 0,
-    repeats: int = 1,
     metric: str = "time",
     ignore_failure: bool = False,
+    **options: Any,
 ) -> tuple[Session, list[Line]]:
     lines: list[Line] = []
     head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, tuple(benchmarks))
     loop = RunLoop(head, executor, lambda: executor.now, lines.append, metric, ignore_failure)
-    return (
-        Session(
-            loop,
-            judges,
-            max_blocks=None,
-            max_time=max_time,
-            in_rounds=in_rounds,
-            warmup=warmup,
-            changed=lambda: [("b", "Y", "./y")],
-            repeats=repeats,
-        ),
-        lines,
-    )
+    usual = {"max_blocks": None, "max_time": None, "in_rounds": False, "warmup": 0, "repeats": 1}
+    return Session(loop, judges, changed=lambda: [("b", "Y", "./y")], **{**usual, **options}), lines
 
 
 def stored(benchmarks: Sequence[PlannedBenchmark], *runs: RunLine) -> StoredSession:
@@ -286,19 +267,21 @@ def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("ignored", [False, True])
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("all_at_once", [False, True])
 @pytest.mark.parametrize("builds", [0, 7])
 @pytest.mark.parametrize(
     ("leave_at", "why"), [(math.inf, None), *itertools.product((5, 12, 29), (KeyboardInterrupt, RunError))]
 )
 def test_runs_kept_together_are_those_kept_one_by_one(
-    ignored: bool, together: bool, builds: int, leave_at: float, why: type[BaseException]
+    ignored: bool, all_at_once: bool, builds: int, leave_at: float, why: type[BaseException]
 ) -> None:
     """Lines, tallies, blocks and what is told; also where a run fails or cannot start, and after Ctrl-C in one."""
     found = []
     for patience in (0.0, 2.0, 9.5, math.inf):
 
-        class Failing(Together if together else Alone):  # type: ignore[misc]
+        class Failing(Alone):
+            together = all_at_once
+
             def measure(self, version: PlannedVersion) -> Run:
                 if len(self.ran) == leave_at:
                     raise why
