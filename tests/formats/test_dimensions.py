@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from speedproof.data.units import Direction
 from speedproof.errors import FormatError, UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
@@ -101,11 +102,61 @@ def test_factorial_csv(tmp_path: Path) -> None:
         read_suite(path, columns={"benchmark": "program,socket"})
 
 
-@pytest.mark.parametrize(("url", "version"), [
-    ("s3://b/c", "v1"), ("s3://b/c", "12"), ("s3://b/c?endpoint_override=127.0.0.1:9000", ""),
-    ("s3://b/c?endpoint_override=localhost", "v1"),
+@pytest.mark.parametrize(("text", "name", "paths", "version"), [
+    ("s3://b/c:v1", "", ["s3://b/c"], "v1"), ("s3://b/c:12", "", ["s3://b/c"], "12"),
+    ("s3://b/c", "", ["s3://b/c"], ""),
+    # A number at the end of an address in the URL's options is its port.
+    ("s3://b/c?endpoint_override=127.0.0.1:9000", "", ["s3://b/c?endpoint_override=127.0.0.1:9000"], ""),
+    ("s3://b/c?endpoint_override=localhost:v1", "", ["s3://b/c?endpoint_override=localhost"], "v1"),
+    ("n=s3://b/c:v1", "n", ["s3://b/c"], "v1"), ("p:v", "", ["p"], "v"), ("n=p:v", "n", ["p"], "v"),
+    # The shortest path that there is, but a file of the whole name goes before.
+    ("p:q", "", ["p:q"], ""), ("p:q:v", "", ["p"], "q:v"), ("gone:v", "", ["gone:v"], ""), (":v", "", [":v"], ""),
+    ("n=p", "n", ["p"], ""), ("m=p", "", ["m=p"], ""), ("=p", "", ["=p"], ""), ("n=", "", ["n="], ""),
+    ("n=p,gone", "n", ["p", "gone"], ""), ("p,,gone", "", ["p", "gone"], ""), ("p,q", "", ["p,q"], ""),
+    ("p,", "", ["p,"], ""),
 ])  # fmt: skip
-def test_the_version_behind_a_url_is_not_its_port(url: str, version: str) -> None:
-    """A number at the end of an address in the URL's options is its port."""
-    asked = named(f"{url}:{version}" if version else url)
-    assert (asked.paths, asked.version) == ((url,), version)
+def test_what_an_argument_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, name: str, paths: list[str], version: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("p", "p:q", "m=p", "p,q"):
+        Path(file).touch()
+    asked = named(text)
+    assert (asked.name, [*asked.paths], asked.version) == (name, paths, version)
+
+
+@pytest.mark.parametrize(("files", "asked", "found"), [
+    (["t.csv"], {}, {"a old": [1, 2, 3], "a new": [4, 5], "b new": [6]}),
+    (["t.csv:old"], {}, {"a old": [1, 2, 3]}),
+    (["x=t.csv:old", "t.csv:new"], {}, {"a x": [1, 2, 3], "a new": [4, 5], "b new": [6]}),
+    (["u.csv:old", "t.csv:new"], {}, {"a u:old": [1, 2, 3], "a t:new": [4, 5], "b t:new": [6]}),
+    ([["t.csv:old", "u.csv:new"]], {}, {"a t:old": [1, 2, 3], "a u:new": [4, 5], "b u:new": [6]}),
+    (["t.csv"], {"first": 2, "only": "a"}, {"a old": [1, 2], "a new": [4, 5]}),
+    (["t.csv:gone"], {}, "t.csv: there is no version gone; "), ([], {}, "name at least one file"),
+    ([3], {}, "expected the path of a file or folder, not 3"),
+    (["t.csv"], {"where": "x"}, "chooses rows of a corpus"),
+    (["r.txt"], {"columns": {"value": "x"}}, "say how to read CSV, and no file named is CSV"),
+    (["t.csv"], {"higher_is_better": "tim"}, "higher_is_better='tim': there is no such metric; .*time"),
+])  # fmt: skip
+def test_what_is_asked_of_files(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: list[Any],
+    asked: Any,
+    found: dict[str, list[float]] | str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("t.csv", "u.csv"):
+        rows = ("old,a,1", "old,a,2", "old,a,3", "new,a,4", "new,a,5", "new,b,6")
+        Path(name).write_text("\n".join(["version,benchmark,time", *rows]))
+    Path("r.txt").write_text("1\n2\n")
+    if isinstance(found, str):
+        with pytest.raises(UsageError, match=found):
+            read_suite(*files, **asked)
+        return
+    for more in ((), ("time",)):
+        suite = read_suite(*files, higher_is_better=more, **asked)
+        assert {f"{key.benchmark} {v}": s.values.tolist() for (key, v), s in suite.samples.items()} == found
+        assert {s.direction for s in suite.samples.values()} == {
+            Direction.HIGHER if more else Direction.LOWER
+        }

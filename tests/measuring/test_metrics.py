@@ -252,10 +252,12 @@ def test_what_is_done_between_runs_is_done_for_each(hook: str, tmp_path: Path) -
     log = tmp_path / "log"
     hooks: dict[str, Any] = {hook: f"echo hook >> {log}"} if hook else {}
     versions = [PlannedVersion(v, ("sh", "-c", f"echo {v} >> {log}"), v, **hooks) for v in "ab"]
-    outcomes: list[Outcome] = []
-    while len(outcomes) < 5:
-        left = [Wanted(versions[k % 2], None, [], ["x"], ["x"]) for k in range(len(outcomes), 5)]
+    done = 0
+    while done < 5:
+        outcomes: list[Outcome] = []
+        left = [Wanted(versions[k % 2], None, [], ["x"], ["x"]) for k in range(done, 5)]
         CommandExecutor().execute(left, 1e3, time.monotonic, outcomes)
+        done += len(outcomes)
     said = {"prepare": "hook {} ", "conclude": "{} hook ", "": "{} "}[hook]
     assert log.read_text().split() == "".join(map(said.format, "ababa")).split()
 
