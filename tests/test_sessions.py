@@ -73,7 +73,7 @@ class FakeExecutor(Executor):
         self.times = times
         self.calls: list[str] = []
         self.hooks: list[str] = []
-        self.fail: dict[int, int] = {}
+        self.fail: dict[float, int] = {}
         self.interrupt_at = math.inf
 
     def begin(self, version: PlannedVersion) -> None:
@@ -190,30 +190,21 @@ def test_what_was_spent_before_is_part_of_the_time(spent: float, runs: int) -> N
     assert outcome.measured.reasons[0][1] == "21 s were allowed"
 
 
-def built(*names: str, count: int, benchmark: str = "b") -> PlannedBenchmark:
+def built(*names: str, count: int) -> PlannedBenchmark:
     """A plan with so many builds of each version."""
-    return PlannedBenchmark(
-        benchmark,
-        tuple(
-            PlannedVersion(n, (n,), n, builds=tuple(PlannedBuild(f"{n}{i}", 1) for i in range(count)))
-            for n in names
-        ),
-    )
+    builds = {n: tuple(PlannedBuild(f"{n}{i}", 1) for i in range(count)) for n in names}
+    return PlannedBenchmark("b", tuple(PlannedVersion(n, (n,), n, builds=builds[n]) for n in names))
 
 
 class LayoutExecutor(FakeExecutor):
-    """The time of a build is its own, whenever it is measured; at some run it is interrupted, or fails."""
-
-    ends_at = math.inf
-    fails_at = math.inf
+    """The time of a build is its own, whenever it is measured."""
 
     def measure(self, version: PlannedVersion) -> Run:
-        run = len(self.calls)
-        if run == self.ends_at:
-            raise KeyboardInterrupt
-        self.calls.append(version.cwd)
         rng = np.random.default_rng([*map(ord, version.cwd)])
-        return Run({"time": float(np.exp(0.01 * rng.standard_normal()))}, exit=int(run == self.fails_at))
+        self.times[version.name] = float(np.exp(0.01 * rng.standard_normal()))
+        run = super().measure(version)
+        self.calls[-1] = version.cwd
+        return run
 
 
 def in_pieces(
@@ -225,7 +216,7 @@ def in_pieces(
     stored: list[StoredSession] = []
     for number, cut in enumerate([*cuts, math.inf]):
         executor, lines = LayoutExecutor(FakeClock(), {}), list[Line]()
-        setattr(executor, "fails_at" if fails else "ends_at", cut)
+        executor.interrupt_at, executor.fail = (math.inf, {cut: 1}) if fails else (cut, {})
         first = head(plan, session=f"s{number}", seed=11 + number)
         session = compared(
             first, SessionQuestion(rules, repeats=repeats), executor, append=lines.append, warmup=0
@@ -296,9 +287,9 @@ def test_a_failed_run_of_builds_costs_its_pair_alone(lost: int) -> None:
 
 def test_a_build_is_run_before_it_is_measured() -> None:
     """A fresh build is not in the machine's caches: each has the warm-up that the session has."""
-    builds = tuple(PlannedBuild(str(i), 1) for i in range(4))
-    plan = PlannedBenchmark("b", tuple(PlannedVersion(n, (n,), n, builds=builds) for n in "XY"))
-    bench = Bench({"X": 1.0, "Y": 1.0}, plan, rules=stop_rules(min_blocks=4, max_blocks=4), warmup=1)
+    bench = Bench(
+        {"X": 1.0, "Y": 1.0}, built("X", "Y", count=4), rules=stop_rules(min_blocks=4, max_blocks=4), warmup=1
+    )
     bench.session.run()
     kinds = [(r.block, r.warmup) for r in bench.runs]
     assert kinds == [(block, warm) for block in range(4) for warm in (True, True, False, False)]
