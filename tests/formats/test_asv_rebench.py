@@ -68,6 +68,9 @@ def test_asv_rounds_are_processes_where_all_are_full(
     assert processes(found["suite.time_sum"]) == [0] * 5 + [rounds - 1] * 5
     assert processes(found["suite.Suite.time_sort(100, 'asc')"]) == [0] * 4 + [rounds - 1] * 4
     assert found["suite.mem_list"].processes is None
+    (tmp_path / "benchmarks.json").write_text(listed.replace('"unit": "seconds"', '"unit": "ms"'))
+    again = {r.benchmark: r for r in split(path)[0]}
+    assert again["suite.time_sum"].values == pytest.approx(found["suite.time_sum"].values / 1e3, rel=1e-15)
 
 
 @pytest.mark.parametrize("why", ["no list", "changed since", "cut short"])

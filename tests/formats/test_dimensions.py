@@ -135,6 +135,9 @@ def test_what_an_argument_names(
     (["t.csv:gone"], {}, "t.csv: there is no version gone; "), ([], {}, "name at least one file"),
     ([3], {}, "expected the path of a file or folder, not 3"),
     (["t.csv"], {"where": "x"}, "chooses rows of a corpus"),
+    (["d1/t.csv", "d2/t.csv"], {}, {"a d1/t": [1], "a d2/t": [2]}),
+    (["none.csv"], {}, "no measured values\n.*line 2: a"),
+    (["odd.csv"], {}, "no measurement of old can be used:\n.*line 2: a"), (["d1"], {}, {"a d1": [1]}),
     (["r.txt"], {"columns": {"value": "x"}}, "say how to read CSV, and no file named is CSV"),
     (["t.csv"], {"higher_is_better": "tim"}, "higher_is_better='tim': there is no such metric; .*time"),
 ])  # fmt: skip
@@ -149,6 +152,14 @@ def test_what_is_asked_of_files(
     for name in ("t.csv", "u.csv"):
         rows = ("old,a,1", "old,a,2", "old,a,3", "new,a,4", "new,a,5", "new,b,6")
         Path(name).write_text("\n".join(["version,benchmark,time", *rows]))
+    for name, text in (
+        ("d1/t.csv", "a,1"),
+        ("d2/t.csv", "a,2"),
+        ("none.csv", "a,NA"),
+        ("odd.csv", "a,-1,old\na,2,new"),
+    ):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(f"benchmark,time{',version' * text.count('old')}\n{text}\n")
     Path("r.txt").write_text("1\n2\n")
     if isinstance(found, str):
         with pytest.raises(UsageError, match=found):

@@ -101,6 +101,11 @@ CASES: list[Any] = [
     ("g.json", {"context": {}, "benchmarks": [{"name": n, "real_time": t, "time_unit": "us"} for n, t in (
         ("f/8", 1.0), ("f/8", 3.0), ("f/8_mean", 2.0), ("f/8_stddev", 1.4), ("g_mean", 7.0))]}, {},
      [timed(1 / 1e6, 3 / 1e6, name="f/8"), timed(7 / 1e6, name="g_mean")], ["! 2 aggregates of repetitions"]),
+    ("p.json", {"version": "1.0", "metadata": {"date": "2026-01-01 10:00:00", "name": "z", "tags": ["x", "y"]},
+                "benchmarks": [{"runs": [{"values": [1.0]}]}, 7, {"runs": [{"warmups": [[1, 9.0]]}]}]}, {},
+     [timed([1.0], name="z")], ["z tags=x, y", "z span 1767261600.0 1767261600.0",
+      "! benchmarks[1]: expected `object`",
+      "! benchmarks[2]: z: no run has values", "! 1 calibration run and 1 warm-up value "]),
     ("p.json", {"machine_info": {}, "datetime": "2026-01-01T10:00:00", "benchmarks": [
         {"fullname": n, "name": n, "options": {"warmup": warm}, "stats": {"rounds": 2, "data": [1.0, 2.0]}}
         for n, warm in (("a", True), ("b", False))]}, {}, [timed(1.0, 2.0), timed(1.0, 2.0, name="b")],
@@ -148,6 +153,10 @@ CASES: list[Any] = [
         "time_x": [[1.0, None, 3.0], [["1", "2", "3"]], [[1.0], None, [3.0, "nan", 5.0]], 5000, 2.0]}}, {},
      [timed(1.0, name="time_x(1)"), timed(3.0, 5.0, name="time_x(3)")],
      ["time_x(1) span 5.0 7.0", "! time_x(3): 1 of 3 samples are no numbers", "! 1 of 3 parameter sets failed"]),
+    ("v.json", {"commit_hash": "c", "requirements": {},
+                "result_columns": ["result", "params", "samples"], "results": {
+        "time_x": [[None, 3.0], [["1", "2"]], [["nan"], [3.0]]]}}, {}, [timed(3.0, name="time_x(2)")],
+     ["! 1 of 2 parameter sets failed"]),
     ("f.log", "sort-simsmall-2 1.5 2.5\nsort-native-2 1.5 n/a\n", {},
      [timed(1.5, 2.5, name="sort-simsmall-2")], ["! line 2: "]),
     ("k.json", {"data": {"a:PyPy:x": [[1.0]], "b:PyPy:x": [[2.0]]}, "audit": {}, "eta_estimates": {}}, {},
@@ -210,8 +219,12 @@ CASES: list[Any] = [
     # What stands before the header does not say what is between cells, nor do blanks in one.
     ("f.csv", "\n# by; a; b\nbenchmark,value\n b ,2\nb,\x0b3\n", {}, [("b", None, "time", "", [2.0, 3.0])], []),
     ("f.csv", "benchmark,took,time\na,1,2\n", {"columns": {"value": "took"}},
-     [("a", None, "time", "", [1.0])], []),
-    # A comment that looks like a row is told, others are not.
+     [("a", None, "time", "", [1.0])], ["- not used"]),
+    ("f.csv", "benchmark,value,time\na,1,2\n", {}, [("a", None, "time", "", [1.0])],
+     ["the values are those of column 'value'; not used: 'time' (choose one as column value=NAME)"]),
+    ("f.csv", "benchmark,throughput\nx,1\n", {}, [("x", "throughput", "time", "", [1.0])], []),
+    # A comment that looks like a row is told, others are not, nor what is no row.
+    ("f.csv", 'name,time_ms\n#,"4\na,1\n#d,4\n', {}, [timed(0.001)], ["! line 4: the line begins with #"]),
     ("f.csv", "name,time_ms\n#c,4\na,1\n", {}, [timed(0.001)], ["! line 2: the line begins with #"]),
     ("f.csv", "name,time_ms\na,1\n\n # c,4\n# by, hand\n# 1\n#d,5\n", {}, [timed(0.001)],
      ["! line 4: 2 lines from here on begin"]),
@@ -290,6 +303,10 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     *(("sample.json", f'{{"iters": [1, 1], "times": [1.0, {odd}]}}', "times[1]", "")
       for odd in ("NaN", "Infinity")),
     ("n.json", '{"results": [{"name": "a", "median(elapsed)": 2e-8}]}', "", "templates::json()"),
+    ("pyperf p.json", '{"version": "1.0"}', "", "the file lacks benchmarks"),
+    ("speedup-test c.csv", "Name,Sample1\na,b\n", "line 1", "the header lacks Sample2"),
+    ("speedup-test c.csv", 'Name,Sample1,Sample2\n"a,b\n', "line 2", "not CSV"),
+    ("f", f'{{"results": {"[" * 3000}{"]" * 3000}}}', "", "nested too deeply"),
     ("krun k.json", "{}", "", "lacks wallclock_times"),
     ("build.log", "[PARSEC] Packages to build:  parsec.sort\n[PARSEC] Done.\n", "", "holds no results"),
     ("r.data", "#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n", "",

@@ -146,8 +146,9 @@ def test_the_step_of_constant_numbers_is_no_difference_of_versions(tmp_path: Pat
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     lines = [
-        run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3), run("s", "old", 1, 1.0, exit=-9),
-        run("s", "old", 2, 1.0, timed_out=True), run("nobody", "old", 0, 1.0), run("s", "old", 3, 1.0),
+        run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3),
+        run("s", "old", 1, 1.0, exit=-9), run("s", "old", 2, 1.0, timed_out=True), run("nobody", "old", 0, 1.0),
+        run("s", "old", 3, 1.0, left_behind=2),
     ]  # fmt: skip
     path = write(tmp_path / "r.jsonl", session("s"), *lines, b'{"type":"run","session":"s","bench')
     skipped = [item for item in read(path) if isinstance(item, Skipped)]
@@ -155,6 +156,10 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     for part in ("warm-up", "exit code 3", "signal 9", "timed out", unread, "cut off"):
         assert sum(part in item.reason for item in skipped) == 1, part
     assert [item.expected for item in skipped if "warm-up" in item.reason] == [True]
+    (note,) = (
+        note for r in records(path) if r.metric == "time" for note in r.notes if "left processes" in note
+    )
+    assert note.startswith("1 run ")
     assert [r.values.tolist() for r in records(path) if r.metric == "time"] == [[1.0], [1.0]]
 
 
