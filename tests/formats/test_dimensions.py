@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from speedproof.data.units import Direction
-from speedproof.errors import FormatError, UsageError
+from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named
 
@@ -41,13 +41,6 @@ def test_parameters_as_versions(
     suite = read_suite(tmp_path / "results", by=by)
     assert (suite.versions, suite.benchmarks) == (versions, benchmarks)
     assert len(suite.pair(*versions[:2]).pairs) == len(benchmarks) or by == ("/1", "/2")
-
-
-def test_an_unknown_dimension_names_the_known(files: Path) -> None:
-    with pytest.raises(UsageError, match=r"by='speed': the fields of these results are .*\bn\b"):
-        read_suite(files / "hyperfine.json", by="speed")
-    with pytest.raises(UsageError, match="rows='speed': "):
-        read_suite(files / "hyperfine.json", rows="speed")
 
 
 def test_commands_are_matched_by_position_on_request(tmp_path: Path) -> None:
@@ -139,6 +132,10 @@ def test_what_an_argument_names(
     (["none.csv"], {}, "no measured values\n.*line 2: a"),
     (["odd.csv"], {}, "no measurement of old can be used:\n.*line 2: a"), (["d1"], {}, {"a d1": [1]}),
     (["r.txt"], {"columns": {"value": "x"}}, "say how to read CSV, and no file named is CSV"),
+    (["t.csv"], {"columns": {"value": "speed"}}, "there is no column 'speed'; available: version, benchmark"),
+    (["t.csv"], {"columns": {"colour": "x"}}, "not a role"),
+    (["h.json"], {"by": "speed"}, r"by='speed': the fields of these results are .*\bn\b"),
+    (["h.json"], {"rows": "speed"}, "rows='speed': "),
     (["t.csv"], {"higher_is_better": "tim"}, "higher_is_better='tim': there is no such metric; .*time"),
 ])  # fmt: skip
 def test_what_is_asked_of_files(
@@ -161,8 +158,9 @@ def test_what_is_asked_of_files(
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(f"benchmark,time{',version' * text.count('old')}\n{text}\n")
     Path("r.txt").write_text("1\n2\n")
+    Path("h.json").write_text(json.dumps({"results": HYPERFINE}))
     if isinstance(found, str):
-        with pytest.raises(UsageError, match=found):
+        with pytest.raises(SpeedproofError, match=found):
             read_suite(*files, **asked)
         return
     for more in ((), ("time",)):

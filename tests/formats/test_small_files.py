@@ -16,7 +16,7 @@ import speedproof as sp
 from speedproof.data.record import Record, Skipped
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Suite
-from speedproof.errors import FormatError, UsageError
+from speedproof.errors import FormatError
 from speedproof.formats import ReadOptions, csvrecords
 from speedproof.formats.suites import read as read_suite
 
@@ -435,13 +435,6 @@ def test_rows_like_comments_are_counted_in_every_block(
     _, (left_out,) = split(write(tmp_path, text, "f.csv"))
     assert left_out.where == "line 3"
     assert left_out.reason.startswith("40 lines")
-
-
-def test_unknown_column_and_role(files: Path) -> None:
-    with pytest.raises(FormatError, match="there is no column 'speed'; available: benchmark"):
-        split(files / "long.csv", ReadOptions(columns={"value": "speed"}))
-    with pytest.raises(UsageError, match="not a role"):
-        ReadOptions(columns={"colour": "x"})
 
 
 def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path) -> None:
