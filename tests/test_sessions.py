@@ -522,6 +522,7 @@ def test_review_finds_what_the_session_found() -> None:
         (t.version, t.runs, t.failed) for t in found.measured.tallies
     ]
     assert sum(t.failed for t in review.measured.tallies) == 3
+    assert not review.measured.interrupted
     assert again.runs == []
 
 

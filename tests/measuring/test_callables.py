@@ -101,14 +101,18 @@ def test_a_run_is_the_mean_of_its_calls_without_collecting(collecting: bool) -> 
 
     executor = CallableExecutor({"f": function}, {"f": 4}, clock=clock)
     version = PlannedVersion("f", ("f",), "f")
+    collected: list[int] = []
+    gc.callbacks.append(lambda phase, info: collected.append(info["generation"]))
     before = gc.isenabled()
     (gc.enable if collecting else gc.disable)()
     try:
         assert executor.measure(version).metrics == {"time": 2.0}
+        assert 0 in collected  # what was left over, before the run
         assert gc.isenabled() is collecting
         with pytest.raises(ZeroDivisionError):
             executor.measure(version)
         assert gc.isenabled() is collecting
     finally:
         (gc.enable if before else gc.disable)()
+        gc.callbacks.pop()
     assert seen == [False] * 5
