@@ -163,6 +163,12 @@ def test_values_on_disk_are_the_same(name: str, text: str, tmp_path: Path, tiny:
 
 
 @pytest.mark.usefixtures("tiny")
+def test_what_is_no_text_is_told_by_its_line(tmp_path: Path) -> None:
+    (tmp_path / "f.txt").write_bytes(b"1.5\n" * 100 + b"2 \xb5s\n")
+    assert "line 101: byte 0xb5 is not UTF-8" in shown(tmp_path / "f.txt")
+
+
+@pytest.mark.usefixtures("tiny")
 def test_a_file_that_is_cut_short_meanwhile_is_read_as_it_was(tmp_path: Path) -> None:
     """Where the file itself were mapped, the system would end the process at the next look (SIGBUS)."""
     path = tmp_path / "b.csv"

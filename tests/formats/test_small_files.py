@@ -173,11 +173,20 @@ CASES: list[Any] = [
      [timed(0.0125, name="parse"), ("serve", None, "req/s", "req/s", [70.0]), ("score", None, "value", "", [3.0])],
      ["- parse HIGHER", "serve HIGHER", "score HIGHER", *(f"{n} SUMMARY_ONLY" for n in ("parse", "score")),
       "! lost", "! [4]"]),
-    # Where no overhead was measured none was subtracted, and an outlier that the results lack is the actual time.
-    ("b.json", {"HostEnvironmentInfo": {}, "Benchmarks": [{"Type": "T", "Method": "M", "Measurements": [
-        {"IterationMode": "Workload", "IterationStage": stage, "Operations": 1, "Nanoseconds": v}
-        for stage, v in (("Actual", 100.0), ("Actual", 300.0), ("Result", 100.0))]}]}, {},
-     [timed(100 / 1e9, 300 / 1e9, name="T.M")], []),
+    # The overhead is what makes the results of actual times, or none; what the results lack is an actual time.
+    *(("b.json", {"HostEnvironmentInfo": {}, "Benchmarks": [{"Type": "T", "Method": "M", "Measurements": [
+        {"IterationMode": mode, "IterationStage": what, "Operations": 2, "Nanoseconds": v} for mode, what, v in (
+            *(("Overhead", "Actual", v) for v in idle), ("Workload", "Actual", 100.0),
+            ("Workload", "Actual", 300.0), ("Workload", "Result", result))]}]}, {},
+       [timed(result / 2e9, (200 + result) / 2e9, name="T.M")],
+       ["1 value that BenchmarkDotNet removed as an outlier is among the values"])
+      for idle, result in (
+          ((), 100.0), ((20.0, 26.0), 100.0), ((10.0, 20.0, 60.0), 80.0), ((10.0, 20.0, 60.0), 70.0))),
+    ("k.json", {"wallclock_times": {"a:P:x": [[1.0]]}, "core_cycle_counts": {"a:P:x": []}, "audit": {},
+                "eta_estimates": {}}, {}, [timed([1.0])], []),
+    # Each call of go test is a process.
+    ("go.txt", "".join(f"goos: linux\nBenchmarkA 1 {v} ns/op\nBenchmarkA 1 {v} ns/op\nPASS\n" for v in (2, 3)), {},
+     [timed([2e-9, 2e-9], [3e-9, 3e-9], name="A")], []),
     # JSON has no NaN and asv writes one: in a name beside quotes and backslashes the same word is a text.
     ("c.json", {"commit_hash": "c", "requirements": {}, "params": {}, "results": {"time_x": {
         "result": [1.0, float("nan"), 2.0, float("-inf"), 3.0],
