@@ -163,9 +163,15 @@ def test_values_on_disk_are_the_same(name: str, text: str, tmp_path: Path, tiny:
 
 
 @pytest.mark.usefixtures("tiny")
-def test_what_is_no_text_is_told_by_its_line(tmp_path: Path) -> None:
-    (tmp_path / "f.txt").write_bytes(b"1.5\n" * 100 + b"2 \xb5s\n")
-    assert "line 101: byte 0xb5 is not UTF-8" in shown(tmp_path / "f.txt")
+def test_pieces_of_plain_numbers(tmp_path: Path) -> None:
+    """Units count wherever they stand, and what is no text is told by its line."""
+    path = tmp_path / "f.txt"
+    path.write_bytes(b"1.5\n" * 100 + b"2 \xb5s\n")
+    assert "line 101: byte 0xb5 is not UTF-8" in shown(path)
+    path.write_text("time (ms)\n" + "3\n" * 60 + "4 us\n")
+    (record,) = read(path)
+    assert isinstance(record, Record)
+    assert record.values.tolist() == pytest.approx([3e-3] * 60 + [4e-6])
 
 
 @pytest.mark.usefixtures("tiny")
@@ -385,6 +391,7 @@ def test_bad_files_are_named_and_stop_nothing(files: Path, tmp_path: Path) -> No
         strict=True,
     ):
         assert part in reason
+    assert [f.reject.where for f in results if f.reject is not None] == [""] * len(names)
     assert [len(f.records) for f in results if f.reject is None] == [1]
 
 
