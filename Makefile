@@ -94,7 +94,7 @@ lowest: wheel
 # What of the tests exercises numerics, formats and the command line: for the gate, where time is short.
 DECISIVE := tests/test_project.py tests/data_model tests/stats/test_special.py tests/stats/test_rank_and_t_tests.py \
   tests/stats/test_signed_rank.py tests/stats/test_superiority.py tests/mixture/test_fit.py tests/mixture/test_em.py \
-  tests/formats/test_json_tools.py tests/formats/test_text_files.py tests/protocols/test_compare.py \
+  tests/formats/test_json_tools.py tests/formats/test_small_files.py tests/protocols/test_compare.py \
   tests/protocols/test_hpt.py tests/cli/test_compare.py tests/cli/test_gate.py tests/cli/test_extremes.py \
   src/speedproof/mixture
 lowest-quick: DECIDE := $(DECISIVE)

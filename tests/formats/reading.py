@@ -1,6 +1,8 @@
 """What tests of several readers look at records with."""
 
 import json
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,3 +40,17 @@ def changed(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
     change(content)
     target.write_text(json.dumps(content))
     return target
+
+
+def packed(path: Path, files: list[Path], method: int = zipfile.ZIP_STORED) -> Path:
+    """An archive of files in a folder, of the kind that its name says."""
+    kind = path.suffix[1:].replace("tgz", "gz").replace("tar", "")
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w", method) as archive:
+            for file in files:
+                archive.write(file, f"in/{file.name}")
+    else:
+        with tarfile.open(path, mode=f"w:{kind}") as members:  # type: ignore[call-overload]
+            for file in files:
+                members.add(file, f"in/{file.name}")
+    return path

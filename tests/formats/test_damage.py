@@ -6,10 +6,10 @@ No warning comes out either: in this suite they are errors, NumPy's among them. 
 import bz2
 import copy
 import gzip
-import io
 import json
 import random
-import tarfile
+import re
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.reading import packed
 
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import FormatError, SpeedproofError
@@ -31,6 +32,9 @@ from speedproof.reporting.shown import remarks
 FILES = Path(__file__).parents[1] / "data" / "formats"
 NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")
 
+TEXTS = [n for n in NAMES if n.endswith((".txt", "v", ".data", "baseline.log"))]
+
+GROUPED = ("google-benchmark", "sightglass")  # what is of one name is told at its first entry
 HOSTILE_VALUES: list[Any] = [
     None, True, False, 0, -1, 0.0, -0.0, 1e308, -1e308, 5e-324, 10**400, -(10**400), 2**63, 2**64, "", "x", "NaN",
     "1e5", "\ud800", "a\x00b", "\x1b[31m", "𝔘" * 50, [], {}, [[]], [None], {"": None}, [1e308, 5e-324],
@@ -43,66 +47,52 @@ HOSTILE_TOKENS: list[bytes] = [
 ]  # fmt: skip
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container of a JSON value with each of its keys."""
+def places(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every container of a JSON value with each of its keys, and how its place is told."""
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from places(value[key])
+            here = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
+            yield here, value, key
+            yield from places(value[key], here)
 
 
 def mutated_json(data: bytes, rng: random.Random) -> bytes:
-    """A value swapped, taken away, doubled, deeply nested or replaced, at up to three places."""
+    """A value replaced, taken away, doubled or deeply nested, at up to three places."""
     value = json.loads(data)
     for _ in range(rng.randint(1, 3)):
-        found = list(places(value))
-        if not found:
+        if not (found := list(places(value))):
             break
-        container, key = rng.choice(found)
+        _, container, key = rng.choice(found)
         what = rng.randrange(6)
         if what == 0:
             del container[key]
-        elif what == 1:
-            other, other_key = rng.choice(found)
-            container[key] = other[other_key] if not isinstance(other[other_key], dict | list) else "swapped"
-        elif what == 2 and isinstance(container, list):
+        elif what == 1 and isinstance(container, list):
             container *= 2
-        elif what == 3:
-            container[key] = [[[[container[key]]]]]
+        elif what == 2:
+            _, other, other_key = rng.choice(found)
+            container[key] = copy.deepcopy(other[other_key])
         else:
             container[key] = copy.deepcopy(rng.choice(HOSTILE_VALUES))
     text = json.dumps(value)
-    if rng.random() < 0.05:
-        depth = rng.choice([100, 900, 5000, 100_000])
-        text = text.replace(": ", ": " + "[" * depth, 1)
-    return text.encode()
+    depth = rng.choice([100, 900, 5000, 100_000]) * (rng.random() < 0.05)
+    return text.replace(": ", ": " + "[" * depth, 1).encode()
 
 
 def mutated_text(data: bytes, rng: random.Random) -> bytes:
-    """A word, a line or bytes changed, or the end cut off."""
+    """A word, a line or some bytes changed, taken away or put elsewhere, or the end cut off."""
     for _ in range(rng.randint(1, 3)):
-        what = rng.randrange(6)
-        lines = data.split(b"\n")
-        at = rng.randrange(len(lines))
-        if what == 0:
-            del lines[at]
-        elif what == 1:
-            lines[at] = lines[rng.randrange(len(lines))]
-        elif what == 2:
-            words = lines[at].replace(b",", b" , ").replace(b"\t", b" \t ").split(b" ")
-            words[rng.randrange(len(words))] = rng.choice(HOSTILE_TOKENS)
-            lines[at] = b"".join(words) if b"," in lines[at] or b"\t" in lines[at] else b" ".join(words)
-        elif what == 3:
-            lines = [b"\n".join(lines)[: rng.randrange(len(data) + 1)]]
-        elif what == 4 and data:
-            flipped = bytearray(data)
-            for _ in range(rng.choice([1, 5, 20])):
-                flipped[rng.randrange(len(data))] = rng.randrange(1, 128)
-            lines = [bytes(flipped)]
-        else:
-            cut = rng.randrange(len(lines[at]) + 1)
-            lines[at] = lines[at][:cut] + rng.choice(HOSTILE_TOKENS) + lines[at][cut:]
-        data = b"\n".join(lines)
+        begin = rng.randrange(len(data) + 1)
+        end = min(begin + rng.choice([0, 1, 5, 60, 10**6]), len(data))
+        odd = rng.choice(
+            [*HOSTILE_TOKENS, data[begin:end] * 2, bytes(rng.randrange(1, 128) for _ in range(9))]
+        )
+        lines, words = data.split(b"\n"), list(re.finditer(rb"[^\s,;]+", data))
+        if rng.random() < 0.3 and words:
+            begin, end = rng.choice(words).span()
+        elif rng.random() < 0.3:
+            del lines[rng.randrange(len(lines))]
+            data = b"\n".join(lines)
+        data = data[:begin] + odd + data[end:]
     return data
 
 
@@ -139,6 +129,62 @@ def format_of(name: str) -> str | None:
     return None
 
 
+def told(path: Path, format: str | None) -> tuple[set[tuple[str, str]], set[tuple[str, str, bytes]]]:
+    """Where something is wrong with a file, and what; and where which values of what are."""
+    try:
+        items = list(read(path, format=format))
+    except FormatError as error:
+        return {(error.where, error.message)}, set()
+    wrong = {(one.where, one.reason) for one in items if isinstance(one, Skipped) and not one.expected}
+    return wrong, {(r.where, r.metric, r.values.tobytes()) for r in items if isinstance(r, Record)}
+
+
+def entry(place: str) -> str:
+    """That of a list which a place is in."""
+    return place[: place.find("]") + 1]
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith(".json") and format_of(n)])
+def test_what_is_wrong_in_json_costs_its_entry_and_is_told_where_it_is(tmp_path: Path, name: str) -> None:
+    """Of what is put in place of a value: its place, that of what holds it, or of what it should have held."""
+    content, rng = json.loads((FILES / name).read_text()), random.Random(name)
+    path, known = tmp_path / Path(name).name, format_of(name)
+    (sound, records), found = told(FILES / name, known), [*places(content)]
+    hostile: list[Any] = [{"odd": 1}, -7.5, []]
+    for here, container, key in rng.sample(found, min(len(found), 50)):
+        value = container[key]
+        for odd in hostile:
+            container[key] = odd
+            path.write_text(json.dumps(content))
+            wrong, left = told(path, known)
+            for where, why in wrong - sound:
+                # Names have dots in them.
+                end = "[" if known in GROUPED else "[..."
+                one, other = here.partition(end)[0], where.partition(end)[0]
+                assert one.startswith(other) or other.startswith(one), (here, odd, where, why)
+            if entry(here) and all(entry(r[0]) for r in records) and known not in GROUPED:
+                assert {r for r in records - left if entry(r[0]) != entry(here)} == set(), (here, odd)
+        container[key] = value
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_wrong_in_text_is_told_by_its_line(tmp_path: Path, name: str) -> None:
+    """Of a word below the header that is none of a number, a name or a unit."""
+    lines, rng = (FILES / name).read_text().split("\n"), random.Random(name)
+    shutil.copytree((FILES / name).parent, tmp_path / "copy")
+    path, known = tmp_path / "copy" / Path(name).name, format_of(name)
+    sound, _ = told(FILES / name, known)
+    words = [
+        (n, word.span()) for n, line in enumerate(lines) for word in re.finditer(r"[^\s,;:]+", line) if n
+    ]
+    for n, (begin, end) in rng.sample(words, min(len(words), 50)):
+        for odd in ("oops", "-7.5x"):
+            changed = [*lines[:n], lines[n][:begin] + odd + lines[n][end:], *lines[n + 1 :]]
+            path.write_text("\n".join(changed))
+            for where, why in told(path, known)[0] - sound:
+                assert re.match(rf"line {n + 1}\b", where), (changed[n], where, why)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_mutants_of_every_fixture(tmp_path: Path, name: str) -> None:
@@ -156,45 +202,6 @@ def test_mutants_of_every_fixture(tmp_path: Path, name: str) -> None:
             survive(path, known if k % 4 == 0 else None)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith(".json")])
-@pytest.mark.parametrize(
-    "value",
-    ["\ud800", "\udfff x", 10**400, 5e-324, "\x1b]0;x\x07"],
-    ids=["half", "half first", "400 digits", "subnormal", "escape"],
-)
-def test_every_value_of_a_kind_replaced(tmp_path: Path, name: str, value: Any) -> None:
-    """One hostile value in place of every text, or of every number, of a file."""
-    for kind in (str, (int, float)):
-        content = json.loads((FILES / name).read_bytes())
-        for container, key in list(places(content)):
-            if isinstance(container[key], kind) and not isinstance(container[key], bool):
-                container[key] = value
-        path = tmp_path / "result.json"
-        path.write_text(json.dumps(content))
-        survive(path)
-
-
-def packed(kind: str) -> bytes:
-    """An archive of two result files, or one of them compressed."""
-    texts = {name: (FILES / name).read_bytes() for name in ("go.txt", "jmh.json")}
-    out = io.BytesIO()
-    if kind.startswith("zip"):
-        method = getattr(zipfile, kind.replace("zip.", "ZIP_").upper())
-        with zipfile.ZipFile(out, "w", method) as archive:
-            for name, text in texts.items():
-                archive.writestr(name, text)
-        return out.getvalue()
-    if kind.startswith("tar"):
-        with tarfile.open(fileobj=out, mode=f"w:{kind.partition('.')[2]}") as members:  # type: ignore[call-overload]
-            for name, text in texts.items():
-                member = tarfile.TarInfo(name)
-                member.size = len(text)
-                members.addfile(member, io.BytesIO(text))
-        return out.getvalue()
-    return gzip.compress(texts["go.txt"]) if kind == "gz" else bz2.compress(texts["go.txt"])
-
-
 ARCHIVES = [
     "zip.stored", "zip.deflated", "zip.bzip2", "zip.lzma", "tar", "tar.gz", "tar.bz2", "tar.xz", "gz", "bz2",
 ]  # fmt: skip
@@ -203,8 +210,12 @@ ARCHIVES = [
 @pytest.mark.parametrize("kind", ARCHIVES)
 def test_damaged_archives(tmp_path: Path, kind: str) -> None:
     """Cut anywhere, or with bytes flipped anywhere: what cannot be unpacked is refused by name."""
-    data = packed(kind)
     path = tmp_path / ("a.zip" if kind.startswith("zip") else f"a.{kind}")
+    if kind in ("gz", "bz2"):
+        data = {"gz": gzip, "bz2": bz2}[kind].compress((FILES / "go.txt").read_bytes())
+    else:
+        method = getattr(zipfile, kind.replace("zip.", "ZIP_").upper(), 0)
+        data = packed(path, [FILES / "go.txt", FILES / "jmh.json"], method).read_bytes()
     whole = np.frombuffer(data, dtype=np.uint8)
     rng = np.random.default_rng(len(data))
     damaged = [data[:end] for end in (0, 1, len(data) - 1, *rng.integers(0, len(data), 8).tolist())]
@@ -228,80 +239,34 @@ def test_every_file_read_as_every_format(name: str, format: str) -> None:
     survive(FILES / name, format)
 
 
-def hyperfine(values: str) -> str:
-    return f'{{"results": [{{"command": "a", "times": {values}}}, {{"command": "b", "times": [1.0, 2.0]}}]}}'
-
-
-def pyperf(values: str) -> str:
-    a, b = (f'{{"metadata": {{"name": "{n}"}}, "runs": [{{"values": {v}}}]}}' for n, v in pairs(values))
-    return f'{{"version": "1.0", "benchmarks": [{a}, {b}]}}'
-
-
-def pytest_benchmark(values: str) -> str:
-    a, b = (
-        f'{{"fullname": "{n}", "name": "{n}", "stats": {{"rounds": {len(v.split(","))}, "data": {v}}}}}'
-        for n, v in pairs(values)
-    )
-    return f'{{"machine_info": {{}}, "benchmarks": [{a}, {b}]}}'
-
-
-def jmh(values: str) -> str:
-    a, b = (
-        f'{{"benchmark": "{n}", "mode": "avgt", "primaryMetric": {{"scoreUnit": "s/op", "rawData": [{v}]}}}}'
-        for n, v in pairs(values)
-    )
-    return f"[{a}, {b}]"
-
-
-def google_benchmark(values: str) -> str:
-    runs = ", ".join(
-        f'{{"name": "{n}", "run_type": "iteration", "iterations": 1, "real_time": {v}, "time_unit": "s"}}'
-        for n, vs in pairs(values)
-        for v in vs.strip("[]").split(", ")
-    )
-    return f'{{"benchmarks": [{runs}]}}'
-
-
-def go(values: str) -> str:
-    return "".join(
-        f"Benchmark{n.upper()} 1 {v.replace('Infinity', '+Inf')} sec/op\n"
-        for n, vs in pairs(values)
-        for v in vs.strip("[]").split(", ")
-    )
-
-
-def pairs(values: str) -> list[tuple[str, str]]:
-    """Benchmark a with the odd value, b without."""
-    return [("a", values), ("b", "[1.0, 2.0]")]
-
-
 def outcome(path: Path, text: str) -> tuple[dict[str, list[float]], list[str]]:
+    """Times by benchmark, and what was left out."""
     path.write_text(text, encoding="utf-8")
     suite = Suite.from_records(("v", item) for item in read(path))
-    values = {
-        k.benchmark.lower(): s.values.tolist() for (k, _), s in suite.samples.items() if k.metric == "time"
-    }
-    return values, [f"{s.where}: {s.reason}" for s in suite.skipped if not s.expected]
+    times = {k.benchmark: s.values.tolist() for (k, _), s in suite.samples.items() if k.metric == "time"}
+    return times, [f"{s.where}: {s.reason}" for s in suite.skipped if not s.expected]
 
 
 @pytest.mark.parametrize("odd", ["NaN", "Infinity", "-Infinity", "1e999"])
-@pytest.mark.parametrize("write", [hyperfine, pyperf, pytest_benchmark, jmh, google_benchmark, go])
+@pytest.mark.parametrize(("name", "before"), [
+    ("hyperfine.json", r'"times": \['), ("pyperf.json", r'"values":\s*\['),
+    ("pytest-benchmark.json", r'"data": \['), ("jmh.json", r'"rawData": \[\s*\['),
+    ("google-benchmark.json", r'"real_time": '), ("go.txt", r"\s+\d+\s"),
+])  # fmt: skip
 def test_the_benchmark_or_the_value_is_left_out(
-    tmp_path: Path, write: Callable[[str], str], odd: str
+    files: Path, tmp_path: Path, name: str, before: str, odd: str
 ) -> None:
     """The others are kept, but where the tool never writes it, or JSON has no place for it."""
-    values, left_out = outcome(tmp_path / "f", write(f"[1.0, {odd}, 2.0]"))
-    kept = write in (google_benchmark, go) or (write in (jmh, hyperfine) and odd != "1e999")
-    assert values == {"b": [1.0, 2.0]} | ({"a": [1.0, 2.0]} if kept else {})
-    assert len(left_out) == 1
-
-
-def test_criterion_has_one_benchmark_a_file(tmp_path: Path) -> None:
-    for odd in ("NaN", "Infinity"):
-        (tmp_path / "sample.json").write_text(f'{{"iters": [1, 1], "times": [1.0, {odd}]}}')
-        with pytest.raises(FormatError) as caught:
-            list(read(tmp_path / "sample.json"))
-        assert caught.value.where == "times[1]"
+    text = (files / name).read_text()
+    sound, remarked = outcome(tmp_path / name, text)
+    odd = odd.replace("Infinity", "+Inf") if name == "go.txt" else odd
+    values, left_out = outcome(
+        tmp_path / name, re.sub(rf"({before}\s*)[\d.e+-]+", rf"\g<1>{odd}", text, count=1)
+    )
+    assert len({*left_out} - {*remarked}) == 1
+    (changed,) = [key for key in sound if values.get(key) != sound[key]]
+    one_by_one = name.startswith("go") or (name in ("jmh.json", "hyperfine.json") and odd != "1e999")
+    assert values.get(changed) == (sound[changed][1:] if one_by_one else None)
 
 
 @pytest.mark.parametrize("odd", ["NaN", "NA", "null", "inf", "-Infinity", "FAILED", "", "1e999", "-1"])

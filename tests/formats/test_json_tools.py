@@ -2,11 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ import speedproof as sp
 from speedproof.data.sample import Trait
 from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
-from speedproof.formats import detect, jmh, jsontext, read
+from speedproof.formats import detect, jmh, jsontext
 from speedproof.formats.source import ReadOptions, source_of
 
 
@@ -67,31 +65,6 @@ def test_hyperfine_failing_runs_are_noted(files: Path, tmp_path: Path) -> None:
     assert none.notes == ()
 
 
-def test_a_name_with_control_characters_keeps_a_remark_on_one_line(tmp_path: Path) -> None:
-    name = "a\nb\0c\x1b[31m"
-    (tmp_path / "h.json").write_text(json.dumps({"results": [{"command": name, "mean": 1.0}]}))
-    _, (skipped,) = split(tmp_path / "h.json")
-    assert skipped.benchmark == name, "the name itself stays as it is"
-    assert ": a\\nb\\x00c\\x1b[31m: " in str(skipped)
-    assert str(skipped).isprintable()
-
-
-def test_hyperfine_same_command_twice_is_told_apart(tmp_path: Path) -> None:
-    entry = {"command": "a", "times": [1.0]}
-    (tmp_path / "h.json").write_text(json.dumps({"results": [entry, {**entry, "times": [2.0]}]}))
-    records, _ = split(tmp_path / "h.json")
-    residue = Suite.from_records(("v", r) for r in records).residue
-    assert [r.field for r in residue] == ["entry"]
-
-
-def test_hyperfine_one_damaged_command_does_not_lose_the_others(tmp_path: Path) -> None:
-    results = [{"command": "a", "times": [1.0]}, {"times": [2.0]}, {"command": "c", "times": [3.0, True]}]
-    (tmp_path / "h.json").write_text(json.dumps({"results": results}))
-    records, skipped = split(tmp_path / "h.json")
-    assert [r.benchmark for r in records] == ["a"]
-    assert [s.where for s in skipped] == ["results[1]", "results[2].times[1]"]
-
-
 def naive_pyperf(path: Path) -> dict[str, list[list[float]]]:
     data = load(path)
     runs: dict[str, list[list[float]]] = {}
@@ -117,24 +90,14 @@ def test_pyperf_against_json(files: Path, name: str, unit: str, metric: str) -> 
         assert (record.unit, record.metric) == (unit, metric)
         warm = name == "pyperf.json"  # tracking memory needs no warm-up
         assert record.traits == {Trait.ORDER_KNOWN} | ({Trait.WARMUP_REMOVED} if warm else set())
-    assert all(s.expected for s in skipped)
-
-
-def test_pyperf_calibration_and_warmups_are_counted(files: Path) -> None:
-    runs = [run for b in load(files / "pyperf.json")["benchmarks"] for run in b["runs"]]
-    calibrations = sum(not run.get("values") for run in runs)
-    warmups = sum(len(run.get("warmups", ())) for run in runs)
-    (remark,) = split(files / "pyperf.json")[1]
-    assert remark.reason.startswith(f"{calibrations} calibration runs and {warmups} warm-up values")
-
-
-def test_pyperf_one_damaged_benchmark_does_not_lose_the_others(files: Path, tmp_path: Path) -> None:
-    data = load(files / "pyperf.json")
-    data["benchmarks"][0]["runs"][1]["values"][1] = "fast"
-    (tmp_path / "p.json").write_text(json.dumps(data))
-    records, skipped = split(tmp_path / "p.json")
-    assert [r.benchmark for r in records] == ["sorted"]
-    assert [s.where for s in skipped if not s.expected] == ["benchmarks[0].runs[1].values[1]"]
+    told = [run for b in load(files / name)["benchmarks"] for run in b["runs"]]
+    calibrations, warmups = (
+        sum(not run.get("values") for run in told), sum(len(run.get("warmups", ())) for run in told)
+    )  # fmt: skip
+    expected_remarks = [f"{calibrations} calibration runs and {warmups} warm-up values"] * (calibrations > 0)
+    for remark, begin in zip(skipped, expected_remarks, strict=True):
+        assert remark.expected
+        assert remark.reason.startswith(begin)
 
 
 def naive_google(path: Path, member: str) -> dict[str, list[float]]:
@@ -152,8 +115,8 @@ def in_seconds(value: float, places: int) -> float:
 
 
 def test_google_benchmark_against_json(files: Path) -> None:
-    records, _ = split(files / "google-benchmark.json")
     path = files / "google-benchmark.json"
+    records, skipped = split(path)
     factor = {
         e["run_name"]: {"ns": 9, "ms": 3}[e["time_unit"]]
         for e in load(path)["benchmarks"]
@@ -169,50 +132,18 @@ def test_google_benchmark_against_json(files: Path) -> None:
         chosen = [r for r in records if r.metric == metric]
         assert {r.benchmark: r.values.tolist() for r in chosen} == naive_google(path, metric)
         assert {r.unit for r in chosen} == {unit}
-
-
-def test_google_benchmark_rates_are_better_high(files: Path) -> None:
-    suite = Suite.from_records(("v", i) for i in read(files / "google-benchmark.json"))
+    suite = Suite.from_records(("v", i) for i in records)
     better = {key.metric: sample.direction for (key, _), sample in suite.samples.items()}
     assert better["items_per_second"] is better["bytes_per_second"] is Direction.HIGHER
     assert better["time"] is better["cpu time"] is Direction.LOWER
-
-
-def test_google_benchmark_errors_and_nan_are_named(files: Path) -> None:
-    _, skipped = split(files / "google-benchmark.json")
     reasons = {s.benchmark: s.reason for s in skipped if not s.expected}
     assert 'no such "device"' in reasons["BM_fails"]
     assert "undefined is not a finite number in 5 of 5 runs" in reasons["BM_sum/64"]
-    aggregates = sum(
-        e["run_type"] == "aggregate" for e in load(files / "google-benchmark.json")["benchmarks"]
-    )
+    aggregates = sum(e["run_type"] == "aggregate" for e in load(path)["benchmarks"])
     assert [s.reason for s in skipped if s.expected] == [f"{aggregates} aggregates of repetitions left out"]
-
-
-def test_google_benchmark_entry_without_values_is_named(tmp_path: Path) -> None:
-    """An entry that names a benchmark and measures nothing."""
-    (tmp_path / "g.json").write_text(
-        json.dumps({"context": {}, "benchmarks": [{"name": "f", "time_unit": "us"}]})
-    )
-    records, (skipped,) = split(tmp_path / "g.json", format="google-benchmark")
-    assert (records, skipped.benchmark) == ([], "f")
-    assert "holds no measured value" in skipped.reason
-
-
-def test_google_benchmark_with_aggregates_only_names_the_remedy(files: Path) -> None:
-    records, skipped = split(files / "google-benchmark-aggregates.json")
-    assert not records
-    assert [s.benchmark for s in skipped] == ["BM_sum/512"]
-    assert "without --benchmark_report_aggregates_only" in skipped[0].reason
-
-
-def test_google_benchmark_before_run_types(tmp_path: Path) -> None:
-    entries = [{"name": n, "real_time": t, "cpu_time": t, "time_unit": "us"} for n, t in
-               (("f/8", 1.0), ("f/8", 3.0), ("f/8_mean", 2.0), ("f/8_stddev", 1.4), ("g_mean", 7.0))]  # fmt: skip
-    (tmp_path / "g.json").write_text(json.dumps({"context": {}, "benchmarks": entries}))
-    records, _ = split(tmp_path / "g.json")
-    times = {r.benchmark: r.values.tolist() for r in records if r.metric == "time"}
-    assert times == {"f/8": [1.0 / 1e6, 3.0 / 1e6], "g_mean": [7.0 / 1e6]}, "g_mean is a name: there is no g"
+    records, (remedy,) = split(files / "google-benchmark-aggregates.json")
+    assert (records, remedy.benchmark) == ([], "BM_sum/512")
+    assert "without --benchmark_report_aggregates_only" in remedy.reason
 
 
 def test_pytest_benchmark_against_json(files: Path) -> None:
@@ -228,34 +159,6 @@ def test_pytest_benchmark_against_json(files: Path) -> None:
     assert ("extra_info.kind", "sum") in records[0].fields
     assert ("n", "10") in records[0].fields
     assert not skipped
-
-
-def cut(stats: dict[str, Any]) -> None:
-    stats["data"] = stats["data"][:3]
-
-
-def omit(stats: dict[str, Any]) -> None:
-    stats["data"][2:] = ["... omitted"]
-
-
-def drop(stats: dict[str, Any]) -> None:
-    del stats["data"]
-
-
-@pytest.mark.parametrize(
-    ("damage", "word"), [(cut, "3 of 12 rounds"), (omit, "... omitted"), (drop, "no times")]
-)
-def test_pytest_benchmark_incomplete_data_are_summary_only(
-    files: Path, tmp_path: Path, damage: Callable[[dict[str, Any]], None], word: str
-) -> None:
-    data = load(files / "pytest-benchmark.json")
-    damage(data["benchmarks"][0]["stats"])
-    (tmp_path / "p.json").write_text(json.dumps(data))
-    records, skipped = split(tmp_path / "p.json")
-    assert (len(records), len(skipped)) == (len(data["benchmarks"]) - 1, 1)
-    assert word in skipped[0].reason
-    assert "summary only" in skipped[0].reason
-    assert "--benchmark-json" in skipped[0].reason
 
 
 def test_jmh_against_json(files: Path) -> None:
@@ -321,16 +224,6 @@ def test_jmh_numbers_to_the_bit(compiled: bool, forks: list[list[str]], comma: s
         assert record.values.tobytes() == np.array([v for _, v in expected]).tobytes()
 
 
-def test_jmh_contradiction_of_mode_and_unit(tmp_path: Path) -> None:
-    result = {
-        "benchmark": "b", "mode": "thrpt", "primaryMetric": {"scoreUnit": "s/op", "rawData": [[2.0, 3.0]]},
-    }  # fmt: skip
-    (tmp_path / "j.json").write_text(json.dumps([result]))
-    (record,), _ = split(tmp_path / "j.json")
-    assert (record.metric, record.direction) == ("time", Direction.LOWER)
-    assert any("lower is taken as better" in note for note in record.notes)
-
-
 def naive_criterion(run: Path) -> list[float]:
     sample = load(run / "sample.json")
     iters, times = (sample["iters"], sample["times"]) if isinstance(sample, dict) else sample
@@ -358,65 +251,3 @@ def test_criterion_one_damaged_run_does_not_lose_the_others(files: Path, tmp_pat
     (folder / "Fibonacci" / "Iterative" / "base" / "benchmark.json").unlink()
     names = {r.benchmark for r in split(folder)[0]}
     assert names == {"Iterative", "Fibonacci/Recursive/20"}, "without its name the folder's serves"
-
-
-@pytest.mark.parametrize("folder", ["Fibonacci/Iterative/new", "Fibonacci/Recursive/20/new"])
-def test_criterion_both_raw_csv_forms_agree_with_sample_json(files: Path, folder: str) -> None:
-    run = files / "criterion" / folder
-    ((table,), _), ((sample,), _) = split(run / "raw.csv"), split(run / "sample.json")
-    assert table.benchmark == sample.benchmark
-    assert table.unit == sample.unit == "s"
-    assert table.version is sample.version is None, "a file alone names no versions"
-    np.testing.assert_array_equal(table.values, sample.values)
-
-
-@pytest.mark.parametrize(("text", "word"), [
-    ('{"iters": [1, 2], "times": [1.0]}', "2 iteration counts but 1 times"),
-    ('{"iters": [0, 2], "times": [1.0, 2.0]}', "not positive"), ('{"iters": [], "times": []}', "no samples"),
-])  # fmt: skip
-def test_criterion_inconsistent_sample_is_named(tmp_path: Path, text: str, word: str) -> None:
-    (tmp_path / "sample.json").write_text(text)
-    _, (skipped,) = split(tmp_path / "sample.json")
-    assert word in skipped.reason
-
-
-@pytest.mark.parametrize("of_first_format", [False, True])
-@pytest.mark.parametrize("loops", [10, 10**400])
-def test_pyperf_divides_by_loops_that_can_be(tmp_path: Path, loops: int, of_first_format: bool) -> None:
-    """The values of 2016 are divided by both numbers of loops; 400 digits of them leave the benchmark out."""
-    metadata = {"loops": loops, "inner_loops": 2}
-    runs = [{"raw_samples": [1.0, 2.0]}, {"raw_samples": [3.0, 2.5]}]
-    first = {
-        "name": "x", "runs": [run["raw_samples"] for run in runs], **metadata,
-        "metadata": {"perf_version": "0.1"},
-    }  # fmt: skip
-    file = (
-        {"benchmark": first}
-        if of_first_format
-        else {"benchmarks": {"x": {"common_metadata": metadata, "runs": runs}}}
-    )
-    path = tmp_path / "old.json"
-    path.write_text(json.dumps({"version": 1 if of_first_format else 3, **file}))
-    suite = Suite.from_records([("", record) for record in read(path)])
-    if loops == 10:
-        (sample,) = suite.samples.values()
-        assert sample.values.tolist() == [0.05, 0.1, 0.15, 0.125]
-    else:
-        assert not suite.samples
-        assert "not a finite number" in str(suite.skipped[0])
-
-
-@pytest.mark.parametrize("text", ["[[1.5, 1.25], [1.75], [], [2, 3.5]]", "[[12, 11], [13], [], [10, 14]]"])
-def test_bare_lists_are_processes_of_values(tmp_path: Path, text: str) -> None:
-    """Forks x iterations of any length; whole numbers, too, are values and no counts of iterations."""
-    path = tmp_path / "fop.json"
-    path.write_text(text)
-    skipped, record = read(path, options=ReadOptions(unit="ms"))
-    lists = json.loads(text)
-    assert isinstance(record, Record)
-    assert record.processes is not None
-    assert (record.benchmark, record.unit, record.metric) == ("fop", "s", "time")
-    assert record.values.tolist() == pytest.approx([v / 1e3 for own in lists for v in own])
-    full = [own for own in lists if own]
-    assert record.processes.tolist() == [k for k, own in enumerate(full) for _ in own]
-    assert "1 of 4 processes" in str(skipped)

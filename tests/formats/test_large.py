@@ -10,14 +10,14 @@ import re
 import signal
 import subprocess
 import sys
-import tarfile
-import zipfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 import pytest
+from tests.formats.reading import packed
 
 from speedproof.data.record import FileResults, Record
 from speedproof.errors import SpeedproofError
@@ -72,11 +72,13 @@ def variants(data: bytes) -> Iterator[bytes]:
     yield from (gzip.compress(data)[:-9], data + b"\xff\n", data + b"\0")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_every_file_is_the_same_from_disk(name: str, tmp_path: Path, tiny: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", [1, pytest.param(99, marks=pytest.mark.slow)])
+def test_every_file_is_the_same_from_disk(
+    name: str, count: int, tmp_path: Path, tiny: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / Path(name).name
-    for data in variants((FILES / name).read_bytes()):
+    for data in islice(variants((FILES / name).read_bytes()), count):
         path.write_bytes(data)
         found = shown(path)
         with pytest.MonkeyPatch.context() as whole:
@@ -158,6 +160,18 @@ def test_values_on_disk_are_the_same(name: str, text: str, tmp_path: Path, tiny:
     on_disk = shown(path)
     tiny.setattr(reading, "IN_MEMORY", 1 << 20)
     assert shown(path) == on_disk
+
+
+@pytest.mark.usefixtures("tiny")
+def test_pieces_of_plain_numbers(tmp_path: Path) -> None:
+    """Units count wherever they stand, and what is no text is told by its line."""
+    path = tmp_path / "f.txt"
+    path.write_bytes(b"1.5\n" * 100 + b"2 \xb5s\n")
+    assert "line 101: byte 0xb5 is not UTF-8" in shown(path)
+    path.write_text("time (ms)\n" + "3\n" * 60 + "4 us\n")
+    (record,) = read(path)
+    assert isinstance(record, Record)
+    assert record.values.tolist() == pytest.approx([3e-3] * 60 + [4e-6])
 
 
 @pytest.mark.usefixtures("tiny")
@@ -263,7 +277,7 @@ sys.exit(main(["show", sys.argv[1]]))
 
 SECONDS = 3.0
 SIZE = 100_000
-UNITS = ["1", "a", " ", "1 ", "1,", "a=1,", '"', "("]
+UNITS = ["1", "1.", "1e", "a", " ", "1 ", "1,", "a=1,", '"', "("]
 ELSEWHERE = {
     "asv": "asv/results/box/067eaa49-samples.json",
     "criterion": "criterion/Fibonacci/Iterative/new/sample.json", "speedup-test": "speedup-test/config.csv",
@@ -314,16 +328,6 @@ def test_every_reader(files: Path, tmp_path: Path, name: str) -> None:
                 deque(reader.read(source, ReadOptions()), maxlen=0)
 
 
-@pytest.mark.parametrize("value", ["1" * SIZE, "1." * (SIZE // 2), "1e" * (SIZE // 2)])
-def test_values_of_go(tmp_path: Path, value: str) -> None:
-    """A word of digits where a value, or the iterations, stand: 20,000 took 25 s."""
-    path = tmp_path / "go.txt"
-    for line in (f"BenchmarkSort 10 {value}x ns/op", f"BenchmarkSort {value}x 12 ns/op"):
-        path.write_text(f"BenchmarkMap 10 12 ns/op\n{line}\n")
-        with limited(line[:20]):
-            assert len(list(format_named("go").read(open_source(path), ReadOptions()))) == 2
-
-
 def test_a_header_of_many_names(tmp_path: Path) -> None:
     """Each name is its own but the last."""
     path = tmp_path / "wide.csv"
@@ -362,18 +366,6 @@ def test_a_folder_is_all_its_files(files: Path) -> None:
     assert versions == {"base", "new"}, "the folders of single runs name versions"
 
 
-def packed(path: Path, files: list[Path]) -> Path:
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for file in files:
-                archive.write(file, f"in/{file.name}")
-    else:
-        with tarfile.open(path, "w:gz") as members:
-            for file in files:
-                members.add(file, f"in/{file.name}")
-    return path
-
-
 @pytest.mark.parametrize("name", ["r.zip", "r.tar.gz", "r.tgz"])
 def test_an_archive_is_its_members(files: Path, tmp_path: Path, name: str) -> None:
     members = [files / n for n in ("hyperfine.json", "go.txt", "raw.txt", "long.csv")]
@@ -399,6 +391,7 @@ def test_bad_files_are_named_and_stop_nothing(files: Path, tmp_path: Path) -> No
         strict=True,
     ):
         assert part in reason
+    assert [f.reject.where for f in results if f.reject is not None] == [""] * len(names)
     assert [len(f.records) for f in results if f.reject is None] == [1]
 
 

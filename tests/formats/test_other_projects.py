@@ -1,8 +1,10 @@
 """Result files of other projects: all are read, or refused with words that a user understands."""
 
 import json
-import statistics
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,13 +62,6 @@ def test_every_file_is_read_or_refused_with_words(shared: Path) -> None:
             assert all(word in outcome.message for word in words), outcome
 
 
-def test_summary_only_files_name_the_remedy(shared: Path) -> None:
-    for path in sorted((shared / "pytest-benchmark" / "ionelmc").glob("*.json")):
-        (skipped,) = read(path)
-        assert isinstance(skipped, Skipped)
-        assert "--benchmark-save-data" in skipped.reason
-
-
 @pytest.mark.parametrize("days", [
     "07-17_72c18f28 07-18_45796fde 07-18_4af982cd 07-18_70fdba64 10-21_e9b07527",
     "10-21_2348d9de 10-21_dcd92004",
@@ -83,22 +78,34 @@ def test_pyperf_formats_of_all_ages_agree(shared: Path, days: str) -> None:
         np.testing.assert_array_equal(sample.processes, samples[0].processes)
 
 
-def test_hyperfine_means_are_the_tools_own(shared: Path) -> None:
-    for path in sorted((shared / "hyperfine").rglob("*.json")):
-        results = json.loads(path.read_text())["results"]
-        records = [r for r in read(path) if isinstance(r, Record) and r.metric == "time"]
-        for record, result in zip(records, results, strict=True):
-            assert record.values.mean() == pytest.approx(result["mean"], rel=1e-12)
-            assert statistics.stdev(record.values.tolist()) == pytest.approx(result["stddev"], rel=1e-9)
+# Folder, metric, its unit in the file, what the tool computed of each benchmark, and how.
+OWN: list[tuple[str, str | None, float, Callable[[Any], list[float]], Callable[[Any], Any]]] = [
+    ("hyperfine", "time", 1.0, lambda told: [one["mean"] for one in told["results"]], np.mean),
+    ("hyperfine", "time", 1.0, lambda told: [one["stddev"] for one in told["results"]], partial(np.std, ddof=1)),
+    ("benchmarkdotnet", "time", 1e-9, lambda told: [b["Statistics"]["Mean"] for b in told["Benchmarks"]], np.mean),
+    ("nanobench", "time", 1.0, lambda told: [one["median(elapsed)"] for one in told["results"]], np.median),
+    ("nanobench", "cycles", 1.0, lambda told: [one["median(cpucycles)"] for one in told["results"]], np.median),
+    ("jmh", None, 1.0, lambda told: [
+        one["score"] / {"ops/min": 60}.get(one["scoreUnit"], 1) for one in (of["primaryMetric"] for of in told)
+    ], np.mean),
+]  # fmt: skip
 
 
-def test_jmh_scores_are_the_tools_own(shared: Path) -> None:
-    for path in sorted((shared / "jmh").rglob("*.json")):
-        results = json.loads(path.read_text())
-        records = [r for r in read(path) if isinstance(r, Record) and "." not in r.metric]
-        for record, result in zip(records, results, strict=True):
-            scale = {"ops/min": 60.0}.get(result["primaryMetric"]["scoreUnit"], 1.0)
-            assert record.values.mean() * scale == pytest.approx(result["primaryMetric"]["score"], rel=1e-9)
+@pytest.mark.parametrize("case", OWN)
+def test_means_are_the_tools_own(shared: Path, case: Any) -> None:
+    folder, metric, scale, own, mean = case
+    name = "mustache.render.json" if folder == "nanobench" else "*.json"
+    paths = [*(shared / folder).rglob(name)]
+    assert paths
+    for path in paths:
+        records = [
+            r
+            for r in read(path)
+            if isinstance(r, Record) and r.metric == (metric or r.metric.partition(".")[0])
+        ]
+        assert [mean(r.values) / scale for r in records] == pytest.approx(
+            own(json.loads(path.read_text())), rel=1e-9
+        )
 
 
 def test_criterion_means_are_the_tools_own(shared: Path) -> None:
@@ -133,20 +140,3 @@ def test_every_result_file_of_a_tool_has_its_format(shared: Path) -> None:
         paths = list(shared.glob(pattern))
         assert len(paths) >= count
         assert {detect(path).name for path in paths} == {name}
-
-
-def test_benchmarkdotnet_results_are_the_tools_own(shared: Path) -> None:
-    for path in sorted((shared / "benchmarkdotnet").glob("*.json")):
-        entries = json.loads(path.read_text())["Benchmarks"]
-        records = [r for r in read(path) if isinstance(r, Record) and r.metric == "time"]
-        for record, entry in zip(records, entries, strict=True):
-            assert record.values.mean() * 1e9 == pytest.approx(entry["Statistics"]["Mean"], rel=1e-12)
-
-
-def test_nanobench_medians_are_the_tools_own(shared: Path) -> None:
-    (path,) = (shared / "nanobench").rglob("mustache.render.json")
-    results = json.loads(path.read_text())["results"]
-    records = [r for r in read(path) if isinstance(r, Record)]
-    for metric, member in (("time", "elapsed"), ("cycles", "cpucycles"), ("instructions", "instructions")):
-        for record, result in zip([r for r in records if r.metric == metric], results, strict=True):
-            assert np.median(record.values) == pytest.approx(result[f"median({member})"], rel=1e-12)

@@ -3,10 +3,10 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from tests.protocols.asking import compare_typical
 
 import speedproof as sp
@@ -38,12 +38,8 @@ def test_raw_files_of_sessions_are_one_benchmark(tmp_path: Path) -> None:
     assert [(k.benchmark, v, s.session_count) for (k, v), s in suite.samples.items()] == [
         ("values", "old", 2), ("values", "new", 2),
     ]  # fmt: skip
-
-
-def test_a_file_with_a_comma_in_its_name_is_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "a,b.txt"
-    path.write_text("1\n2\n")
-    assert [s.n for s in read_suite(path).samples.values()] == [2]
+    (with_a_comma := tmp_path / "a,b.txt").write_text("1\n2\n")
+    assert [s.n for s in read_suite(with_a_comma).samples.values()] == [2]
 
 
 def test_processes_are_nested_in_sessions(files: Path, tmp_path: Path) -> None:
@@ -90,25 +86,6 @@ def test_per_session_against_loops() -> None:
         assert s.per_session("mean").values.tolist() == pytest.approx(naive_per_session(s), rel=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("name", "key"),
-    [("google-benchmark.json", ("context", "date")), ("pytest-benchmark.json", ("datetime",))],
-)
-def test_the_older_file_was_measured_first(
-    files: Path, tmp_path: Path, name: str, key: tuple[str, ...]
-) -> None:
-    for label, moment in (("old", "2026-01-01T10:00:00+00:00"), ("new", "2026-01-01T12:00:00+01:00")):
-        content = json.loads((files / name).read_text())
-        place = content
-        for part in key[:-1]:
-            place = place[part]
-        place[key[-1]] = moment
-        (tmp_path / f"{label}.json").write_text(json.dumps(content))
-    (pair, *_) = read_suite(tmp_path / "new.json", tmp_path / "old.json").pair("new", "old").pairs
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.Y_FIRST
-    assert pair.candidate.span == (datetime(2026, 1, 1, 10, tzinfo=UTC).timestamp(),) * 2
-
-
 def test_spans_are_those_of_the_files(files: Path) -> None:
     """pyperf: from the begin of the first process with values to the end of the last, as json tells it."""
     moments = []
@@ -122,27 +99,49 @@ def test_spans_are_those_of_the_files(files: Path) -> None:
     assert rebench.span == (datetime.fromisoformat("2026-11-21T18:55:51.603415+00:00").timestamp(),) * 2
 
 
-def test_order_of_commands_of_one_file_and_of_two(tmp_path: Path) -> None:
+RANDOM, TURN, SORTED = Trait.RANDOM_ORDER, Trait.IN_TURN, Trait.SORTED
+
+
+@pytest.mark.parametrize(("x", "y", "order"), [
+    # The runner mixes runs of one sitting; of two it says when each was.
+    ({"traits": {RANDOM}}, {"traits": {RANDOM}}, Order.MIXED), ({"traits": {RANDOM}}, {}, Order.X_FIRST),
+    ({"traits": {RANDOM}}, {"traits": {RANDOM}, "of": ("t",)}, Order.APART),
+    ({"traits": {RANDOM}, "of": ("s", "u")}, {"traits": {RANDOM}, "of": ("t", "u")}, Order.MIXED),
+    ({"span": (1.0, 2.0)}, {"span": (2.0, 3.0)}, Order.X_FIRST),
+    ({"span": (2.0, 3.0)}, {"span": (1.0, 2.0)}, Order.Y_FIRST),
+    ({"span": (1.0, 2.5)}, {"span": (2.0, 3.0)}, Order.MIXED),
+    ({"span": (1.0, 3.0)}, {"span": (1.0, 3.0)}, Order.X_FIRST),
+    ({"span": (1.0, 2.0), "of": ("t",)}, {}, Order.APART),
+    # Rows of a table stand one after the other where each version's are together; nobody knows of sorted ones.
+    ({"traits": {TURN}, "tool": "csv"}, {"traits": {TURN}, "tool": "csv"}, Order.X_FIRST),
+    ({"traits": {TURN}, "tool": "csv"}, {"traits": {TURN, SORTED}, "tool": "csv"}, Order.UNKNOWN),
+    ({"traits": {TURN}, "tool": "csv"}, {"tool": "csv"}, Order.UNKNOWN), ({"tool": ""}, {}, Order.UNKNOWN),
+    # Tools measure the commands of one file in its order.
+    ({}, {}, Order.X_FIRST), ({"position": 2}, {}, Order.Y_FIRST), ({"position": 1}, {}, Order.APART),
+    ({"of": ("s", "t")}, {"of": ("s", "t")}, Order.APART), ({}, {"of": ("t",)}, Order.APART),
+])  # fmt: skip
+def test_which_side_was_measured_first(x: dict[str, Any], y: dict[str, Any], order: Order) -> None:
+    """By default both are of one sitting of a tool, x first."""
+    sides = []
+    for position, (own, values) in enumerate(((x, [1.0, 3.0]), (y, [2.0, 4.0]))):
+        told = {"of": ("s",), "traits": set(), "tool": "hyperfine", "position": position, **own}
+        names = told.pop("of")
+        sessions = np.arange(2) if len(names) == 2 else None
+        told["traits"] = frozenset(told["traits"])
+        sides.append(Sample(np.array(values), sessions=sessions, session_names=names, **told))
+    assert order_of_measuring(*sides) is order
+
+
+def test_commands_of_one_file_and_of_two_and_sessions_of_the_runner(files: Path, tmp_path: Path) -> None:
     path = hyperfine(tmp_path / "h.json", ("a", [1.0, 2.0]), ("b", [1.0, 2.0]))
-    (pair,) = read_suite(path).pair("b", "a").pairs
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.Y_FIRST
     one, two = (hyperfine(tmp_path / f"{n}.json", ("a", [1.0, 2.0])) for n in ("x", "y"))
-    (pair,) = read_suite(one, two).pair("x", "y").pairs
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.APART
-
-
-def test_sessions_of_the_runner_are_mixed_and_share_their_names(files: Path) -> None:
-    (pair,) = read_suite(files / "speedproof.jsonl", metric="time").pair("gzip", "xz").pairs
-    assert pair.reference.session_names == pair.candidate.session_names
-    assert pair.reference.session_count == 2
-    assert order_of_measuring(pair.reference, pair.candidate) is Order.MIXED
-    x, y = (replace(side, traits=frozenset(), span=None) for side in (pair.reference, pair.candidate))
-    assert Order.MIXED not in (order_of_measuring(x, pair.candidate), order_of_measuring(pair.reference, y))
-
-
-def test_nobody_knows_the_order_of_plain_numbers() -> None:
-    x, y = Sample(np.array([1.0])), Sample(np.array([2.0]))
-    assert order_of_measuring(x, y) is Order.UNKNOWN
+    (pair,) = read_suite(path).pair("b", "a").pairs
+    (apart,) = read_suite(one, two).pair("x", "y").pairs
+    (mixed,) = read_suite(files / "speedproof.jsonl", metric="time").pair("gzip", "xz").pairs
+    orders = [order_of_measuring(of.reference, of.candidate) for of in (pair, apart, mixed)]
+    assert orders == [Order.Y_FIRST, Order.APART, Order.MIXED]
+    assert mixed.reference.session_names == mixed.candidate.session_names
+    assert mixed.reference.session_count == 2
 
 
 def test_a_file_given_twice_is_one_session(tmp_path: Path) -> None:
@@ -183,30 +182,6 @@ def test_the_same_sessions_are_compared_by_their_ratios(tmp_path: Path, names: s
     # five of one side are not the sessions of the other: the machine's differences hide the gain
     (pair,) = read_suite(f"old={old}", f"new={','.join(paths['b'][:5])}", unit="ms").pair("old", "new").pairs
     assert compare_typical(pair.reference, pair.candidate).verdict is Verdict.UNDECIDED
-
-
-def session_file(path: Path, old: float, new: float, metric: str, runs: str) -> Path:
-    """Twenty blocks of two programs that never vary, as ``speedproof run`` writes them."""
-    head = {
-        "type": "session", "schema": 1, "session": "s", "started": "2026-01-01T00:00:00+00:00", "seed": 0,
-        "benchmarks": [{"name": "b", "versions": [{"name": n, "command": n} for n in ("old", "new")]}],
-        "units": {metric: ["s", "lower"]} if metric != "time" else {}, "options": {"runs": runs},
-    }  # fmt: skip
-    lines = [
-        {"type": "run", "session": "s", "benchmark": "b", "version": name, "block": k, "position": j,
-         "at": k + j / 2, "metrics": {metric: value}}
-        for k in range(20) for j, (name, value) in enumerate((("old", old), ("new", new)))
-    ]  # fmt: skip
-    path.write_text("\n".join(map(json.dumps, [head, *lines])) + "\n")
-    return path
-
-
-def test_the_step_of_constant_numbers_is_no_difference_of_versions(tmp_path: Path) -> None:
-    """What two versions print alike in every run differs as it does; nobody read it in steps of the change."""
-    suite = sp.read(session_file(tmp_path / "f.json", 2000.0, 1000.0, "score", "null"))
-    (answer,) = sp.compare_suite(suite, reference="old", metric="score")
-    assert answer.verdict is Verdict.FASTER
-    assert answer.lower > 1.6
 
 
 def test_a_version_between_rows_of_another_was_not_measured_after_it(tmp_path: Path) -> None:

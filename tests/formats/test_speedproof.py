@@ -102,18 +102,15 @@ def test_files_of_a_session_are_asked_what_the_session_asked(tmp_path: Path) -> 
     assert (row.comparison.protocol, row.comparison.metric, row.demand.margin) == ("typical", "time", 0.02)
 
 
-@pytest.mark.parametrize(
-    ("options", "asked", "held"),
-    [
-        ({"policy": '"proven-improvement"'}, {}, ("proven-improvement", 0.02)),
-        ({"policy": '"proven-improvement"', "margin_of": '["b*=7%"]'}, {}, ("proven-improvement", 0.07)),
-        ({"policy_of": '["*=proven-improvement","b ?=1=no-regression"]'}, {}, ("no-regression", 0.02)),
-        ({"policy": '"proven-improvement"'}, {"policy": "equivalence"}, ("equivalence", 0.02)),
-        ({"margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.3)),
-        ({"margin_of": '["b n=1=7%"]', "margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.07)),
-        ({"policy_of": '["b n=1=no-policy"]', "margin": "0.1"}, {}, ("no-regression", 0.1)),  # damaged
-    ],
-)
+@pytest.mark.parametrize(("options", "asked", "held"), [
+    ({"policy": '"proven-improvement"'}, {}, ("proven-improvement", 0.02)),
+    ({"policy": '"proven-improvement"', "margin_of": '["b*=7%"]'}, {}, ("proven-improvement", 0.07)),
+    ({"policy_of": '["*=proven-improvement","b ?=1=no-regression"]'}, {}, ("no-regression", 0.02)),
+    ({"policy": '"proven-improvement"'}, {"policy": "equivalence"}, ("equivalence", 0.02)),
+    ({"margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.3)),
+    ({"margin_of": '["b n=1=7%"]', "margin": "0.1"}, {"margin": 0.3}, ("no-regression", 0.07)),
+    ({"policy_of": '["b n=1=no-policy"]', "margin": "0.1"}, {}, ("no-regression", 0.1)),  # damaged
+])  # fmt: skip
 def test_a_gate_of_a_session_holds_it_to_its_policy(
     tmp_path: Path, options: dict[str, str], asked: dict[str, Any], held: tuple[str, float]
 ) -> None:
@@ -130,18 +127,28 @@ def test_what_is_sound_of_a_damaged_header_is_asked(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", replace(session("s"), options=options), run("s", "old", 0, 1.0))
     assert sp.read(path).question == SessionAsked("score", confidence=0.99)
     assert any("policy-of b*" in str(item) for item in read(path) if isinstance(item, Skipped))
-
-
-def test_a_field_of_another_tool_asks_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(f"version,benchmark,time,{SESSION_ASKS}\nold,b,1,Bob\nnew,b,2,Bob\n")
+    assert "was killed" in records(path)[0].notes[0]  # it has no last line
+    # A field of another tool asks nothing.
+    (path := tmp_path / "a.csv").write_text(
+        f"version,benchmark,time,{SESSION_ASKS}\nold,b,1,Bob\nnew,b,2,Bob\n"
+    )
     assert sp.read(path).question == SessionAsked("time")
+
+
+def test_the_step_of_constant_numbers_is_no_difference_of_versions(tmp_path: Path) -> None:
+    """What two versions print alike in every run differs as it does; nobody read it in steps of the change."""
+    lines = [run("s", v, k, seconds) for k in range(20) for v, seconds in (("old", 1e-3), ("new", 5e-4))]
+    path = write(tmp_path / "r.jsonl", replace(session("s"), options={"runs": "null"}), *lines)
+    (answer,) = sp.compare_suite(sp.read(path), reference="old", metric="score")
+    assert answer.verdict is sp.Verdict.FASTER
+    assert answer.lower > 1.6
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     lines = [
-        run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3), run("s", "old", 1, 1.0, exit=-9),
-        run("s", "old", 2, 1.0, timed_out=True), run("nobody", "old", 0, 1.0), run("s", "old", 3, 1.0),
+        run("s", "old", 0, 1.0, warmup=True), run("s", "old", 0, 1.0, exit=3),
+        run("s", "old", 1, 1.0, exit=-9), run("s", "old", 2, 1.0, timed_out=True), run("nobody", "old", 0, 1.0),
+        run("s", "old", 3, 1.0, left_behind=2),
     ]  # fmt: skip
     path = write(tmp_path / "r.jsonl", session("s"), *lines, b'{"type":"run","session":"s","bench')
     skipped = [item for item in read(path) if isinstance(item, Skipped)]
@@ -149,12 +156,11 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     for part in ("warm-up", "exit code 3", "signal 9", "timed out", unread, "cut off"):
         assert sum(part in item.reason for item in skipped) == 1, part
     assert [item.expected for item in skipped if "warm-up" in item.reason] == [True]
+    (note,) = (
+        note for r in records(path) if r.metric == "time" for note in r.notes if "left processes" in note
+    )
+    assert note.startswith("1 run ")
     assert [r.values.tolist() for r in records(path) if r.metric == "time"] == [[1.0], [1.0]]
-
-
-def test_a_killed_session_has_a_note(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.jsonl", session("s"), run("s", "old", 0, 1.0))
-    assert "was killed" in records(path)[0].notes[0]
 
 
 def test_a_program_that_was_replaced_between_sessions_is_two(tmp_path: Path) -> None:

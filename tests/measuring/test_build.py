@@ -187,6 +187,17 @@ def test_a_build_ends_with_its_runner(tmp_path: Path) -> None:
     wait_for(lambda: all(map(gone, pids)))
 
 
+def test_an_interrupted_build_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(pid: int) -> None:
+        if pid:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "watch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        built(tmp_path, "a", f"sleep 2; touch {tmp_path}/done")
+    assert not (tmp_path / "done").exists()
+
+
 def test_a_build_runs_in_its_part_of_the_repository(tmp_path: Path) -> None:
     with BuildCache(tmp_path).builder(tmp_path, "true", inside="part/deep", tell=str) as builder:
         with pytest.raises(RunError, match=r"^a: has no folder part/deep$"):
@@ -201,19 +212,11 @@ def test_a_build_runs_in_its_part_of_the_repository(tmp_path: Path) -> None:
         pass
 
 
-def entries(folder: Path, sizes: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Builds of these sizes, each used after those before it, and made before them."""
-    names = [f"{number:016}" for number in range(len(sizes))]
-    for number in reversed(range(len(sizes))):
-        stamp = folder / names[number] / "built.json"
-        stamp.parent.mkdir(parents=True)
-        stamp.write_text(f'{{"name": "n{number}"}}')
-        os.utime(stamp, (number, number))
-    monkeypatch.setattr(build, "size_on_disk", lambda of: dict(zip(names, sizes, strict=True))[of.name])
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "3", "null"])
-def test_a_damaged_stamp_is_no_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    entries(tmp_path, (1, 2, 4), monkeypatch)
-    (tmp_path / "0000000000000001" / "built.json").write_text(text)
+def test_a_damaged_stamp_is_no_build(tmp_path: Path, text: str) -> None:
+    """The others are told in the order in which they were used."""
+    for number, content in ((2, '{"name": "n2"}'), (1, text), (0, '{"name": "n0"}')):
+        (stamp := tmp_path / f"{9 - number:016}" / "built.json").parent.mkdir()
+        stamp.write_text(content)
+        os.utime(stamp, (number, number))
     assert [found.name for found in BuildCache(tmp_path).builds()] == ["n0", "n2"]

@@ -41,16 +41,12 @@ def test_a_run_is_as_many_calls_as_fill_a_millisecond(seconds: float) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("seconds", "calls"),
-    [
-        (1.0, 3 + 8),  # three tries, then eight rounds
-        (0.25, 1 + 2 + 3 * 4 + 8 * 4),  # doubled until it is long enough, to the least
-        (0.26, 1 + 2 + 3 * 4 + 8 * 4),
-        (99.0, 3 + 8),
-        (100.0, 1),  # so slow that what interrupts is no matter
-    ],
-)
+@pytest.mark.parametrize(("seconds", "calls"), [
+    (1.0, 3 + 8),  # three tries, then eight rounds
+    (0.25, 1 + 2 + 3 * 4 + 8 * 4),  # doubled until it is long enough, to the least
+    (0.26, 1 + 2 + 3 * 4 + 8 * 4), (99.0, 3 + 8),
+    (100.0, 1),  # so slow that what interrupts is no matter
+])  # fmt: skip
 def test_calls_that_are_spent_to_learn_it(seconds: float, calls: int) -> None:
     clock = Lap()
     calls_needed({"f": clock.takes("f", 2.0 * seconds)}, least=2.0, clock=clock)
@@ -105,14 +101,18 @@ def test_a_run_is_the_mean_of_its_calls_without_collecting(collecting: bool) -> 
 
     executor = CallableExecutor({"f": function}, {"f": 4}, clock=clock)
     version = PlannedVersion("f", ("f",), "f")
+    collected: list[int] = []
+    gc.callbacks.append(lambda phase, info: collected.append(info["generation"]))
     before = gc.isenabled()
     (gc.enable if collecting else gc.disable)()
     try:
         assert executor.measure(version).metrics == {"time": 2.0}
+        assert 0 in collected  # what was left over, before the run
         assert gc.isenabled() is collecting
         with pytest.raises(ZeroDivisionError):
             executor.measure(version)
         assert gc.isenabled() is collecting
     finally:
         (gc.enable if before else gc.disable)()
+        gc.callbacks.pop()
     assert seen == [False] * 5

@@ -194,14 +194,18 @@ def test_commits_are_built_when_they_are_first_needed(
         loop = RunLoop(head, CommandExecutor(), lambda: clock[0], lines.append, ignore_failure=True)
         runner = CommitRunner(request, revisions, loop, held, builds={"a": 4}, tell=told.append)
         block = 0
+        cache, trim = build.BuildCache(), build.BuildCache.trim
         monkeypatch.setattr(build.BuildCache, "trim", lambda self: trimmed.append(block))
         for block in (14, 15, 16, 17):
             for name in "ab":
                 runner.ready(name, block)
+            # Fresh builds are in use until the next pair, others until the end.
+            assert sorted(of.name for of in trim(cache, 0)) == ["a", "b"] * (fresh and block > 14)
             for place, name in enumerate("ba"):
                 assert runner.run(name, block, place) == 2.0
             clock[0] += 0.5  # what is thought between pairs
         assert runner.spent == len(asked) * 3.0 + 4 * 0.5  # builds are not counted
+    assert sorted(of.name for of in trim(cache, 0)) == ["a", "b"]
     runs = [line for line in lines if isinstance(line, RunLine)]
     assert [(r.version, r.block, r.position, r.warmup, r.build) for r in runs] == [
         (v, block, place, warm, (4 * (v == "a") + block - 14) if fresh else None)
@@ -215,26 +219,6 @@ def test_commits_are_built_when_they_are_first_needed(
     drawn = [Revision(r.version, r.version, number=r.build, drawn=6) if fresh else None for r in runs]
     assert paddings == [0 if revision is None else revision.padding for revision in drawn]
     assert {version.command for version in asked} == {shell_command("true", "sh")}
-
-
-@pytest.mark.usefixtures("unbuilt")
-@pytest.mark.parametrize("fresh", [False, True])
-def test_fresh_builds_are_in_use_until_the_next_pair(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fresh: bool
-) -> None:
-    """Others until the end."""
-    monkeypatch.setattr(CommandExecutor, "measure", lambda self, version: Run({"time": 2.0}))
-    request = BisectRequest(str(tmp_path), "", ("a", "b"), "true", build="true {seed}" if fresh else "true")
-    cache, revisions = build.BuildCache(), {name: Revision(name, name) for name in "ab"}
-    loop = RunLoop(head_of(request, ["a", "b"], ()), CommandExecutor(), lambda: 0.0, lambda line: None)
-    with ExitStack() as held:
-        runner = CommitRunner(request, revisions, loop, held, builds={}, tell=str)
-        for block in (1, 2, 3):
-            for name in "ab":
-                runner.ready(name, block)
-            gone = [found.name for found in cache.trim(0)]
-            assert sorted(gone) == (["a", "b"] if fresh and block > 1 else [])
-    assert sorted(found.name for found in cache.trim(0)) == ["a", "b"]
 
 
 @pytest.mark.usefixtures("unbuilt")

@@ -47,12 +47,18 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_facts_are_read(tree: Path) -> None:
+    """Of files, and of the running system as Python tells them."""
     facts = snapshot(tree)
     expected = {
         "cpu": "Fast CPU: 3 GHz", "memory": "1000 kB", "governor": "performance, powersave", "turbo": "on",
         "smt": "1", "aslr": "2", "power": "battery", "virtual": "yes", "clock source": "hpet", "load": "7.50",
+        "host": platform.node(), "system": platform.system(), "kernel": platform.release(),
+        "machine": platform.machine(), "python": platform.python_version(), "cpus": str(os.cpu_count()),
+        "affinity": ",".join(map(str, sorted(os.sched_getaffinity(0)))), "speedproof": __version__,
+        "clock resolution": f"{time.get_clock_info('perf_counter').resolution:g} s",
     }  # fmt: skip
     assert {name: facts[name] for name in expected} == expected
+    assert all(facts.values())
 
 
 def test_the_load_of_the_session_itself_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,19 +70,6 @@ def test_the_load_of_the_session_itself_is_not_told(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(os, "cpu_count", lambda cpus=cpus: cpus)
         monkeypatch.setattr(os, "getloadavg", lambda now=now: (now, 5.0, 5.0))
         assert (told in busy(*loads)) if told else busy(*loads) == ""
-
-
-def test_facts_of_the_running_system(tree: Path) -> None:
-    """As Python tells them."""
-    facts = snapshot(tree)
-    assert facts["host"] == platform.node()
-    assert (facts["system"], facts["kernel"]) == (platform.system(), platform.release())
-    assert (facts["machine"], facts["python"]) == (platform.machine(), platform.python_version())
-    assert facts["cpus"] == str(os.cpu_count())
-    assert facts["affinity"].split(",") == [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
-    assert facts["clock resolution"] == f"{time.get_clock_info('perf_counter').resolution:g} s"
-    assert facts["speedproof"] == __version__
-    assert all(facts.values())
 
 
 def test_a_load_is_no_difference() -> None:
@@ -171,6 +164,7 @@ def test_what_a_system_lacks_is_said() -> None:
 def test_a_peak_is_in_bytes_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
     """getrusage(2): kilobytes on Linux, bytes on macOS."""
     assert (bytes_of_peak("linux"), bytes_of_peak("darwin")) == (1024.0, 1.0)
+    monkeypatch.setattr("speedproof.measuring.execute.COMPILED", None)
     usage = resource.struct_rusage((0.0, 0.0, 5000, *[0] * 13))
     wait = os.wait4
     monkeypatch.setattr(os, "wait4", lambda pid, options: (*wait(pid, options)[:2], usage))

@@ -28,6 +28,7 @@ from speedproof.measuring.execute import (
     run_of,
     shell_command,
 )
+from speedproof.measuring.system import children, left_behind, watched
 
 
 @pytest.fixture(params=["C", "Python"], autouse=True)
@@ -68,13 +69,9 @@ def test_memory_against_a_known_allocation() -> None:
     assert "memory" not in execute(Job(("true",))).metrics
 
 
-@pytest.mark.parametrize(("command", "code"), [("exit 7", 7), ("kill -9 $$", -9), ("kill -SEGV $$", -11)])
-def test_exit_codes_and_signals(command: str, code: int) -> None:
-    run = execute(Job(("sh", "-c", command)))
-    assert run.exit == code
-    assert run.failed
-    expected = "exited with code 7" if code > 0 else f"was killed by {signal.Signals(-code).name}"
-    assert expected in run.describe_failure()
+def test_exit_codes_and_signals() -> None:
+    runs = [execute(Job(("sh", "-c", command))) for command in ("exit 7", "kill -9 $$", "kill -SEGV $$")]
+    assert [(run.exit, run.failed) for run in runs] == [(7, True), (-9, True), (-11, True)]
 
 
 def test_failure_shows_the_output() -> None:
@@ -100,94 +97,38 @@ def test_working_directory_environment_and_input(tmp_path: Path) -> None:
     assert execute(Job(("cat",), capture=True)).stdout == b""
 
 
-def test_child_has_its_own_group_and_default_signals() -> None:
-    """Ctrl-C at the terminal does not reach it, and it dies of SIGPIPE as it would from a shell."""
+def test_child_has_its_own_group_and_the_signals_of_subprocess() -> None:
+    """Ctrl-C at the terminal does not reach it; what the caller ignores stays so, but for what Python ignores."""
     code = "import os, signal; print(os.getpgrp() == os.getpid())"
     assert execute(Job((sys.executable, "-S", "-c", code), capture=True)).stdout == b"True\n"
-    ignored = execute(Job(("sh", "-c", "grep SigIgn /proc/self/status"), capture=True)).stdout.split()[1]
-    assert int(ignored, 16) & (1 << (signal.SIGPIPE - 1)) == 0
-    blocked = execute(Job(("sh", "-c", "grep SigBlk /proc/self/status"), capture=True)).stdout.split()[1]
-    assert int(blocked, 16) == 0
+    mask = ("grep", "-hE", "Sig(Blk|Ign)", "/proc/self/status")
 
-
-def test_signals_that_the_caller_ignores_stay_ignored() -> None:
-    """As in a process of subprocess, where those that Python ignores are as by default."""
-    mask = ("grep", "SigIgn", "/proc/self/status")
-
-    def ignored(line: bytes) -> set[int]:
-        return {s for s in signal.valid_signals() if int(line.split()[1], 16) >> s - 1 & 1}
+    def told(lines: bytes) -> list[set[int]]:
+        return [{s for s in signal.valid_signals() if int(of, 16) >> s - 1 & 1} for of in lines.split()[1::2]]
 
     before = {s: signal.getsignal(s) for s in (signal.SIGHUP, signal.SIGUSR1, signal.SIGRTMIN)}
     try:
         signal.signal(signal.SIGUSR1, lambda number, frame: None)
         for number in (signal.SIGHUP, signal.SIGRTMIN):
             signal.signal(number, signal.SIG_IGN)
-        wanted = ignored(subprocess.run(mask, stdout=subprocess.PIPE, check=True).stdout)
-        assert ignored(execute(Job(mask, capture=True)).stdout) == wanted >= {signal.SIGHUP, signal.SIGRTMIN}
+        blocked, ignored = told(subprocess.run(mask, stdout=subprocess.PIPE, check=True).stdout)
+        assert told(execute(Job(mask, capture=True)).stdout) == [blocked, ignored]
+        assert ignored >= {signal.SIGHUP, signal.SIGRTMIN}
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-@pytest.mark.parametrize(
-    ("job", "message"),
-    [
-        (Job(("no-such-program-anywhere",)), "no such program"),
-        (Job(("/etc/passwd",)), "not executable"),
-        (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: No such file"),
-        (Job(("true",), stdin="/no/such/file"), "/no/such/file: No such file"),
-    ],
-)
+@pytest.mark.parametrize(("job", "message"), [
+    (Job(("no-such-program-anywhere",)), "no such program"), (Job(("/etc/passwd",)), "not executable"),
+    (Job(("true",), cwd="/no/such/folder"), "/no/such/folder: No such file"),
+    (Job(("true",), stdin="/no/such/file"), "/no/such/file: No such file"),
+    (Job(("true", "x" * 200_000)), r"^true: cannot be started: Argument list too long$"),
+])  # fmt: skip
 def test_what_cannot_start_is_named(job: Job, message: str) -> None:
     with pytest.raises(RunError, match=message):
         execute(job)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
-
-
-@pytest.mark.slow
-def test_two_thousand_runs_leak_nothing() -> None:
-    """No descriptor, no zombie, no growing memory: in a process of its own, where nothing else comes and goes."""
-    code = """
-import contextlib, os, resource
-from speedproof.measuring.execute import Job, execute
-
-def held():
-    return len(os.listdir("/proc/self/fd")), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-def runs(n):
-    for i in range(n):
-        execute(Job(("true",), timeout=5 if i % 2 else None, capture=i % 3 == 0))
-
-runs(100)
-descriptors, memory = held()
-runs(2_000)
-assert held()[0] == descriptors, (held(), descriptors)
-assert held()[1] - memory < 2_000, (held(), memory)
-with contextlib.suppress(ChildProcessError):
-    assert os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_interrupt_ends_the_child() -> None:
-    """Ctrl-C during a run: KeyboardInterrupt at once, and the child is gone."""
-    code = (
-        "import os, signal\n"
-        "from speedproof.measuring.execute import Job, execute\n"
-        # Whoever runs the tests in the background of a script has told them to ignore it.
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "try:\n"
-        "    execute(Job(('sh', '-c', 'kill -INT $PPID; exec sleep 60')))\n"
-        "except KeyboardInterrupt:\n"
-        "    try:\n"
-        "        os.waitpid(-1, os.WNOHANG)\n"
-        "    except ChildProcessError:\n"
-        "        print('reaped')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
-    )
-    assert done.stdout == "reaped\n"
 
 
 def test_program_is_found_on_the_path_that_it_sees(tmp_path: Path) -> None:
@@ -213,26 +154,13 @@ def test_script_without_an_interpreter_is_named(tmp_path: Path) -> None:
         execute(Job((str(script),)))
 
 
-def test_processes_left_behind_are_counted(tmp_path: Path) -> None:
-    """One goes on after its shell; a pipeline that ends with its shell leaves none."""
-    mark = tmp_path / "pid"
-    run = execute(Job(("sh", "-c", f"sleep 30 & echo $! > {mark}")))
-    os.kill(int(mark.read_text()), signal.SIGKILL)
-    assert run.left_behind == 1
-    assert run.metrics["time"] < 10
-    assert execute(Job(("sh", "-c", "yes | head -n 1"))).left_behind == 0
-
-
-@pytest.mark.parametrize(
-    ("run", "how"),
-    [
-        (Run({}, 0), "exited with code 0"), (Run({}, 1), "exited with code 1"),
-        (Run({}, -1), "was killed by SIGHUP"), (Run({}, -9), "was killed by SIGKILL"),
-        (Run({}, -34), "was killed by SIGRTMIN"), (Run({}, -35), "was killed by SIGRTMIN+1"),
-        (Run({}, -33), "was killed by signal 33"),
-        (Run({}, -9, timed_out=True), "took longer than its time-out and was ended"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("run", "how"), [
+    (Run({}, 0), "exited with code 0"), (Run({}, 1), "exited with code 1"),
+    (Run({}, -1), "was killed by SIGHUP"), (Run({}, -9), "was killed by SIGKILL"),
+    (Run({}, -34), "was killed by SIGRTMIN"), (Run({}, -35), "was killed by SIGRTMIN+1"),
+    (Run({}, -33), "was killed by signal 33"),
+    (Run({}, -9, timed_out=True), "took longer than its time-out and was ended"),
+])  # fmt: skip
 def test_how_a_run_ended(run: Run, how: str) -> None:
     assert run.describe_failure() == f"{how}; it wrote nothing to standard error"
     told = Run(run.metrics, run.exit, run.timed_out, b"x" * 9, b"y" * 3999).describe_failure()
@@ -317,15 +245,30 @@ def test_a_timeout_ends_what_left_the_group(start: str, tmp_path: Path) -> None:
     assert gone(int(mark.read_text()))
 
 
-def test_what_left_the_group_is_counted(tmp_path: Path) -> None:
-    """And whoever was there before is none of it: it can still be waited for."""
+@pytest.mark.parametrize("start", ["sleep", "setsid sleep"])
+def test_processes_left_behind_are_counted(start: str, tmp_path: Path) -> None:
+    """In the command's group or not; whoever was there before is none of it: it can still be waited for."""
     other = subprocess.Popen(["sleep", "300"])
-    run = execute(Job(("sh", "-c", "setsid sleep 300 & echo $! > pid"), cwd=str(tmp_path)))
+    run = execute(Job(("sh", "-c", f"{start} 300 & echo $! > pid"), cwd=str(tmp_path)))
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert run.left_behind == 1
     other.kill()
-    assert execute(Job(("true",))).left_behind == 0
+    assert execute(Job(("sh", "-c", "yes | head -n 1"))).left_behind == 0
     assert other.wait() == -signal.SIGKILL
+
+
+def test_what_ends_a_moment_later_is_not_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As parts of a pipeline do; and what has ended already is waited for."""
+    before = children()
+    ended, other = subprocess.Popen(["true"]), subprocess.Popen(["sleep", "300"])
+    wait_for(lambda: gone(ended.pid))
+    monkeypatch.setattr(time, "sleep", lambda seconds: other.kill())
+    assert left_behind(before) == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(ended.pid, 0)
+    monkeypatch.undo()
+    ended.wait()
+    other.wait()
 
 
 def test_the_end_of_standard_error_is_kept() -> None:
@@ -343,10 +286,12 @@ def test_the_end_of_standard_error_is_kept() -> None:
     assert slow.stderr == b"a" * ((1 << 20) - 1000) + b"b" * 1000
 
 
-def test_a_runner_that_is_killed_takes_the_command_along(tmp_path: Path) -> None:
+def test_a_runner_that_is_killed_takes_the_command_along(way: str, tmp_path: Path) -> None:
     code = (
-        "from speedproof.measuring.execute import Job, execute\n"
-        "execute(Job(('sh', '-c', 'sleep 300 & echo $! $$ > pids; sleep .5; mv pids there; wait')))\n"
+        "from speedproof.measuring import execute\n"
+        f"execute.COMPILED = execute.COMPILED if {way == 'C'} else None\n"
+        "sleeping = 'sleep 300 & echo $! $$ > pids; sleep .5; mv pids there; wait'\n"
+        "execute.execute(execute.Job(('sh', '-c', sleeping)))\n"
     )
     runner = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
     wait_for((tmp_path / "there").exists)
@@ -356,15 +301,14 @@ def test_a_runner_that_is_killed_takes_the_command_along(tmp_path: Path) -> None
     wait_for(lambda: all(map(gone, pids)))
 
 
-def test_runs_leave_no_file_open_and_signals_as_they_were() -> None:
-    """Also those that end late, or cannot be started."""
+def test_runs_leave_nothing_open_and_signals_as_they_were() -> None:
+    """Also those that end late, or cannot be started; and no zombie."""
     execute(Job(("true",)))  # what watches the runner stays
     before = open_files()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     try:
         for job in (
-            Job(("true",), capture=True),
-            Job(("true",), timeout=10.0),
+            *(Job(("true",), timeout=5.0 if k % 2 else None, capture=k % 3 == 0) for k in range(60)),
             Job(("sleep", "30"), timeout=0.001),
             Job(("true", "x" * 200_000)),
             Job(("no-such-program-anywhere",), capture=True),
@@ -372,14 +316,11 @@ def test_runs_leave_no_file_open_and_signals_as_they_were() -> None:
             with suppress(RunError):
                 assert execute(job).timed_out is (job.timeout == 0.001)
             assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == {*mask, signal.SIGUSR1}
-            assert open_files() == before
+            assert (open_files(), watched()) == (before, 0)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
-def test_what_the_kernel_refuses_is_said_in_its_words() -> None:
-    with pytest.raises(RunError, match=r"^true: cannot be started: Argument list too long$"):
-        execute(Job(("true", "x" * 200_000)))
+    with suppress(ChildProcessError):
+        assert os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 @pytest.mark.parametrize("added", [{}, {"A": "é=1", "SPEEDPROOF_OLD": "new"}])
@@ -501,9 +442,13 @@ try:
             count += len(ends)
 except KeyboardInterrupt:
     print(count)
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        print("reaped")
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout == "3\n"
+    assert done.stdout == "3\nreaped\n"
     assert (tmp_path / "ran").read_text() == "\n" * 4

@@ -6,12 +6,12 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.command import runs_are
 
 from speedproof.data.session_file import PlannedVersion
-from speedproof.data.units import Direction
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, RunError, execute
 from speedproof.measuring.executor import (
@@ -27,55 +27,31 @@ from speedproof.measuring.executor import (
     units_of,
     whole_ticks,
 )
+from speedproof.measuring.runs import Outcome, Wanted
 
 
 @pytest.mark.parametrize(("text", "output", "value", "unit", "direction"), [
-    (r"t:ms=took ([\d.]+)", b"took 12.5 ms", 0.0125, "s", Direction.LOWER),
-    (r"score:ops/s=(\d+)", b"1 then 20", 20.0, "ops/s", Direction.HIGHER),
-    (r"q:points:higher=\d+", b"7", 7.0, "points", Direction.HIGHER),
-    (r"q:higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
-    (r"q::higher=(\d+)", b"7", 7.0, "", Direction.HIGHER),
-    (r"q:ops/s:lower=(\d+)", b"7", 7.0, "ops/s", Direction.LOWER),
-    (r"n=total=([\d,]+)", b"total=1,234", 1234.0, "", Direction.LOWER),
-    (r"n=x(\d)?", b"x", None, "", Direction.LOWER), (r"n=(\w+)", b"word", None, "", Direction.LOWER),
-    (r"n=(\d+)", b"", None, "", Direction.LOWER),
-    (r"n=([\d,.]+)", b"-1,234,567.5, or so", 1234567.5, "", Direction.LOWER),
-    (r"n=(.+)", b"1,5", None, "", Direction.LOWER), (r"n=(.+)", b"12,34", None, "", Direction.LOWER),
-    (r"n=(.+)", b"nan", None, "", Direction.LOWER), (r"n=(.+)", b"1e999", None, "", Direction.LOWER),
-    (r"n=(.+)", b" 2.5e3 ", 2500.0, "", Direction.LOWER),
+    (r"t:ms=took ([\d.]+)", "took 12.5 ms", 0.0125, "s", "lower"),
+    (r"score:ops/s=(\d+)", "1 then 20", 20.0, "ops/s", "higher"),
+    (r"q:points:higher=\d+", "7", 7.0, "points", "higher"), (r"q:higher=(\d+)", "7", 7.0, "", "higher"),
+    (r"q::higher=(\d+)", "7", 7.0, "", "higher"), (r"q:ops/s:lower=(\d+)", "7", 7.0, "ops/s", "lower"),
+    (r"n=total=([\d,]+)", "total=1,234", 1234.0, "", "lower"),
+    (r"n=([\d,.]+)", "-1,234,567.5, or so", 1234567.5, "", "lower"), (r"n=(.+)", " 2.5e3 ", 2500.0, "", "lower"),
+    (r"n=x(\d)?", "x", "the first brackets of 'x(\\\\d)?' match nothing in 'x'", "", "lower"),
+    (r"n=(\d+)", "sum", r"nothing in the output matches '(\\d+)'", "", "lower"),
+    *((r"n=(.+)", text, f"'{text}', in its last match '{text}', is no number", "", "lower")
+      for text in ("1,5", "12,34", "nan", "1e999", "word")),
+    (r"n=total \d+", "total 4\ntotal 5",
+     "its last match 'total 5' is no number; put the digits in brackets: (...)", "", "lower"),
 ])  # fmt: skip
-def test_output_metrics(
-    text: str, output: bytes, value: float | None, unit: str, direction: Direction
+def test_a_metric_has_a_value_or_says_why(
+    text: str, output: str, value: float | str, unit: str, direction: str
 ) -> None:
-    metric = parse_metric(text)
-    assert metric.read(Run({}, stdout=output)) == (None if value is None else pytest.approx(value))
-    assert (metric.unit.base, metric.direction) == (unit, direction)
-
-
-@pytest.mark.parametrize(
-    ("text", "output", "said"),
-    [
-        (r"n=total (\d+)", b"total 5", ""),
-        (r"n=total (\d+)", b"sum 5", r"--metric n: nothing in the output matches 'total (\\d+)'"),
-        (
-            r"n=total \d+",
-            b"total 4\ntotal 5",
-            "--metric n: its last match 'total 5' is no number; put the digits in brackets: (...)",
-        ),
-        (
-            r"n=total(\d+)? (.*)",
-            b"total 5 s",
-            "--metric n: the first brackets of 'total(\\\\d+)? (.*)' match nothing in 'total 5 s'",
-        ),
-        (r"n=total (.*)", b"total 5 s", "--metric n: '5 s', in its last match 'total 5 s', is no number"),
-        (r"n=total (.*)", b"total 1,5", "--metric n: '1,5', in its last match 'total 1,5', is no number"),
-    ],
-)
-def test_a_metric_without_a_value_says_why(text: str, output: bytes, said: str) -> None:
     """Exactly where there is no value there is an explanation."""
-    metric, run = parse_metric(text), Run({}, stdout=output)
-    assert metric.explain(run) == said
-    assert (metric.read(run) is None) == bool(said)
+    metric, run = parse_metric(text), Run({}, stdout=output.encode())
+    assert metric.read(run) == (None if isinstance(value, str) else pytest.approx(value))
+    assert metric.explain(run) == (f"--metric {metric.name}: {value}" if isinstance(value, str) else "")
+    assert (metric.unit.base, metric.direction) == (unit, direction)
 
 
 @pytest.mark.parametrize("name", sorted({*execute(Job(("true",))).metrics, *ACCOUNTED, "time", "energy"}))
@@ -101,20 +77,16 @@ def test_wrong_metrics_are_named(text: str, message: str) -> None:
 
 
 def test_perf_output_is_read(tmp_path: Path) -> None:
+    """Lines with less than a number, its unit and the name are passed over, as is what was not counted."""
     path = tmp_path / "perf.txt"
     path.write_text(
         "# started on Monday\n\n1234567;;instructions;100;100.00;;\n<not supported>;;cycles;0;100.00;;\n"
         "0.55;msec;task-clock;550000;100.00;0.5;CPUs utilized\n2500000;ns;duration_time;2500000;100.00;;\n"
+        "5;x\n6\n7;;exact\n1.2.3;;odd;1\n8.5;msec;clock;1;2;3\n;;none;1\n0;;idle\n"
     )
     expected = {"instructions": 1234567.0, "task-clock": 0.55, "cpu": 0.00055, "time": 0.0025}
+    expected |= {"exact": 7.0, "clock": 8.5, "idle": 0.0}
     assert PerfStat(("instructions",), path).read() == expected
-
-
-def test_lines_of_perf_that_are_no_counts_are_passed_over(tmp_path: Path) -> None:
-    """A number, its unit and the name, at the least."""
-    path = tmp_path / "perf.txt"
-    path.write_text("5;x\n6\n7;;exact\n1.2.3;;odd;1\n8.5;msec;clock;1;2;3\n;;none;1\n0;;idle\n")
-    assert PerfStat((), path).read() == {"exact": 7.0, "clock": 8.5, "idle": 0.0}
 
 
 @pytest.mark.parametrize(("seconds", "whole"), [((70.12, 0.03), True), ((0.1234, 0.03), False)])
@@ -219,28 +191,19 @@ def test_time_under_perf_is_the_programs(tmp_path: Path) -> None:
     assert 0.0 < metrics["time"] < ended - began  # perf's clock may start late where the machine is busy
 
 
-def test_energy_counts_packages_and_wraps(tmp_path: Path) -> None:
-    for zone, micro in (("intel-rapl:0", 900), ("intel-rapl:1", 50), ("intel-rapl:0:0", 7)):
-        (tmp_path / zone).mkdir()
-        (tmp_path / zone / "energy_uj").write_text(f"{micro}\n")
-        (tmp_path / zone / "max_energy_range_uj").write_text("1000\n")
+def test_energy_counts_packages_and_wraps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zone that is no counter is passed over; that only root may read one is said."""
+    for zone, micro in (("0", 900), ("1", 50), ("0:0", 7), ("2", None)):
+        (tmp_path / f"intel-rapl:{zone}").mkdir()
+        if micro is not None:
+            (tmp_path / f"intel-rapl:{zone}" / "energy_uj").write_text(f"{micro}\n")
+            (tmp_path / f"intel-rapl:{zone}" / "max_energy_range_uj").write_text("1000\n")
     meter, message = energy_meter(tmp_path)
     assert message == ""
     assert meter is not None
     assert meter.read() == (900.0, 50.0)
     assert meter.used((900.0, 50.0), (100.0, 60.0)) == pytest.approx(210e-6)
     assert energy_meter(tmp_path / "none") == (None, "energy: this machine shows no RAPL counters")
-
-
-def test_energy_that_only_root_may_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A zone that is no counter is passed over."""
-    for zone in ("intel-rapl:0", "intel-rapl:1"):
-        (tmp_path / zone).mkdir()
-    (tmp_path / "intel-rapl:1" / "max_energy_range_uj").write_text("1000\n")
-    (tmp_path / "intel-rapl:1" / "energy_uj").write_text("5\n")
-    meter, message = energy_meter(tmp_path)
-    assert meter is not None
-    assert (meter.read(), message) == ((5.0,), "")
     read = Path.read_text
 
     def refused(path: Path) -> str:
@@ -249,12 +212,8 @@ def test_energy_that_only_root_may_read_is_said(tmp_path: Path, monkeypatch: pyt
         return read(path)
 
     monkeypatch.setattr(Path, "read_text", refused)
-    meter, message = energy_meter(tmp_path)
-    assert meter is None
-    assert (
-        message
-        == f"energy: {tmp_path}/intel-rapl:1/energy_uj is readable by root only; chmod o+r it, or run as root"
-    )
+    said = f"energy: {tmp_path}/intel-rapl:0/energy_uj is readable by root only; chmod o+r it, or run as root"
+    assert energy_meter(tmp_path) == (None, said)
 
 
 def test_why_a_run_has_no_value_is_told_by_who_knows() -> None:
@@ -285,6 +244,22 @@ def test_executor_hooks_and_extras(tmp_path: Path) -> None:
     executor.finish(version)
     assert log.read_text().split() == ["setup", "prepare", "run", "conclude", "cleanup"]
     assert (run.metrics["score"], run.metrics["energy"]) == (5.0, 0.0)
+
+
+@pytest.mark.parametrize("hook", ["prepare", "conclude", ""])
+def test_what_is_done_between_runs_is_done_for_each(hook: str, tmp_path: Path) -> None:
+    """And commands with nothing between them are executed in one go, each as itself."""
+    log = tmp_path / "log"
+    hooks: dict[str, Any] = {hook: f"echo hook >> {log}"} if hook else {}
+    versions = [PlannedVersion(v, ("sh", "-c", f"echo {v} >> {log}"), v, **hooks) for v in "ab"]
+    done = 0
+    while done < 5:
+        outcomes: list[Outcome] = []
+        left = [Wanted(versions[k % 2], None, [], ["x"], ["x"]) for k in range(done, 5)]
+        CommandExecutor().execute(left, 1e3, time.monotonic, outcomes)
+        done += len(outcomes)
+    said = {"prepare": "hook {} ", "conclude": "{} hook ", "": "{} "}[hook]
+    assert log.read_text().split() == "".join(map(said.format, "ababa")).split()
 
 
 @pytest.mark.parametrize("hook", ["setup", "prepare", "conclude", "cleanup"])

@@ -24,21 +24,18 @@ from speedproof.measuring.plan import (
 )
 
 
-@pytest.mark.parametrize(
-    ("commands", "names", "parameters", "expected"),
-    [
-        (["a 'b c' d", ["x", "y z"]], ["old"], {}, {"old": ("a", "b c", "d"), "x 'y z'": ("x", "y z")}),
-        # A list of words has placeholders, too; other braces stay.
-        ([["x", "{n} y"], "z"], [], {"n": ["1"]}, {"x '{n} y'": ("x", "1 y"), "z": ("z",)}),
-        (["awk '{print $1}' {file}"], ["f"], {"file": ["f"]}, {"f": ("awk", "{print $1}", "f")}),
-        # The first parameter of one command makes versions.
-        (["run-{version}"], [], {"version": ["a", "b"]}, {"version=a": ("run-a",), "version=b": ("run-b",)}),
-        # The first number that is free, counted from 2; names count as taken.
-        (["a"] * 3, [], {}, dict.fromkeys(["a", "a (2)", "a (3)"], ("a",))),
-        (["a"] * 2, ["x", "y"], {}, dict.fromkeys(["x", "y"], ("a",))),
-        (["a", "a", "a", "a"], ["a (2)"], {}, dict.fromkeys(["a (2)", "a", "a (3)", "a (4)"], ("a",))),
-    ],
-)
+@pytest.mark.parametrize(("commands", "names", "parameters", "expected"), [
+    (["a 'b c' d", ["x", "y z"]], ["old"], {}, {"old": ("a", "b c", "d"), "x 'y z'": ("x", "y z")}),
+    # A list of words has placeholders, too; other braces stay.
+    ([["x", "{n} y"], "z"], [], {"n": ["1"]}, {"x '{n} y'": ("x", "1 y"), "z": ("z",)}),
+    (["awk '{print $1}' {file}"], ["f"], {"file": ["f"]}, {"f": ("awk", "{print $1}", "f")}),
+    # The first parameter of one command makes versions.
+    (["run-{version}"], [], {"version": ["a", "b"]}, {"version=a": ("run-a",), "version=b": ("run-b",)}),
+    # The first number that is free, counted from 2; names count as taken.
+    (["a"] * 3, [], {}, dict.fromkeys(["a", "a (2)", "a (3)"], ("a",))),
+    (["a"] * 2, ["x", "y"], {}, dict.fromkeys(["x", "y"], ("a",))),
+    (["a", "a", "a", "a"], ["a (2)"], {}, dict.fromkeys(["a (2)", "a", "a (3)", "a (4)"], ("a",))),
+])  # fmt: skip
 def test_versions_of_commands(
     commands: list[Any], names: list[str], parameters: dict[str, list[str]], expected: dict[str, Any]
 ) -> None:
@@ -82,65 +79,37 @@ def test_words_after_dashes_and_a_shells_commands_are_free() -> None:
         plan_calibration("a 2>&1", Hooks())
 
 
-def test_parameters_that_change_nothing_are_found() -> None:
-    """Whether in the command, the environment or a hook, a parameter that is used is used."""
-    both = {"n": ["1", "2"], "k": ["a", "b"]}
-    plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
-    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
-        "n": ["z"],
-        "k": ["y", "z"],
-    }
-    plan = plan_commands(["x {n}", "y"], [], {"n": ["1", "2"]}, Hooks(env={"N": "{n}"}))
-    assert idle_parameters(plan) == {}
-    plan = plan_commands(["x {n}", "y"], ["x", "y"], {"n": ["1"]}, Hooks())
-    assert idle_parameters(plan) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[benchmarks", "not TOML"),
-        ("[versions.a]\n", "benchmarks: defines no benchmark"),
-        ("x = 1\n[benchmarks.b]\n", "suite.toml: x: no such key; there are versions, benchmarks, shell"),
-        ("benchmark = 1\n", "benchmark: no such key; did you mean 'benchmarks'"),
-        ("benchmarks = 1\n", "benchmarks: must be a table of names and values, not 1"),
-        ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: must be a table .*, not 'x'"),
-        ("shell = true\n[benchmarks.b]\n", "shell: must be a text in quotes, not True"),
-        ("[benchmarks]\n", "benchmarks: defines no benchmark"),
-        ("[benchmarks.b]\ncommand = 'x'\n", "benchmarks.b: no versions"),
-        (
-            "[benchmarks.a]\ncommands={x='a'}\n[benchmarks.b]\ncomand = 'x'\n",
-            "benchmarks.b.comand: no such key; did you mean 'command'",
-        ),
-        ("[benchmarks.b]\ncommand = 3\n", "benchmarks.b.command: must be a text in quotes, not 3"),
-        ("[benchmarks.b]\ncommands = { old = 3 }\n", "benchmarks.b.commands.old: must be a text"),
-        ("[benchmarks.b]\nenv = { A = 3 }\n", "benchmarks.b.env.A: must be a text in quotes, not 3"),
-        ("[versions.old]\njobs = 4\n[benchmarks.b]\n", "versions.old.jobs: must be a text in quotes, not 4"),
-        ("[versions.old]\nenv = { A = 3 }\n[benchmarks.b]\n", "versions.old.env.A: must be a text"),
-        ("[versions.old]\nbin = { A = '3' }\n[benchmarks.b]\n", "versions.old.bin: must be a text"),
-        (
-            "[benchmarks.b]\nparameters = { n = 10 }\n",
-            r"benchmarks.b.parameters.n: must be a list of values, such as \[10, 1000\], not 10",
-        ),
-        ("[benchmarks.b]\nparameters = { n = [] }\n", "benchmarks.b.parameters.n: must be a list"),
-        ("[benchmarks.b]\nparameters = 3\n", "benchmarks.b.parameters: must be a table"),
-        (
-            "[benchmarks.b]\nparameters = { n = [1, true] }\n",
-            r"benchmarks.b.parameters.n\[1\]: must be a number or a text in quotes, not True",
-        ),
-        (
-            "[benchmarks.b]\nparameters = { n = [1, '1'] }\n",
-            "suite.toml: benchmarks.b: the parameter n has the value '1' twice",
-        ),
-        (
-            "[benchmarks.b]\ncommands = { old = 'a | b' }\n",
-            "benchmarks.b: 'a | b': only a shell knows what . stands for; put shell = 'sh' before the first table",
-        ),
-        ("[versions.a]\n[benchmarks.b]\nsetup = 'x'\n", "no command for a"),
-        ("[versions.a]\n[benchmarks.b]\ncommand='x'\ncommands={c='y'}\n", "c: no such version"),
-        ('[benchmarks.b]\ncommands={c="y \'z"}\n', "benchmarks.b: .*No closing quotation"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("[benchmarks", "not TOML"), ("[versions.a]\n", "benchmarks: defines no benchmark"),
+    ("x = 1\n[benchmarks.b]\n", "suite.toml: x: no such key; there are versions, benchmarks, shell"),
+    ("benchmark = 1\n", "benchmark: no such key; did you mean 'benchmarks'"),
+    ("benchmarks = 1\n", "benchmarks: must be a table of names and values, not 1"),
+    ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: must be a table .*, not 'x'"),
+    ("shell = true\n[benchmarks.b]\n", "shell: must be a text in quotes, not True"),
+    ("[benchmarks]\n", "benchmarks: defines no benchmark"),
+    ("[benchmarks.b]\ncommand = 'x'\n", "benchmarks.b: no versions"),
+    ("[benchmarks.a]\ncommands={x='a'}\n[benchmarks.b]\ncomand = 'x'\n",
+     "benchmarks.b.comand: no such key; did you mean 'command'"),
+    ("[benchmarks.b]\ncommand = 3\n", "benchmarks.b.command: must be a text in quotes, not 3"),
+    ("[benchmarks.b]\ncommands = {old = 3 }\n", "benchmarks.b.commands.old: must be a text"),
+    ("[benchmarks.b]\nenv = {A = 3 }\n", "benchmarks.b.env.A: must be a text in quotes, not 3"),
+    ("[versions.old]\njobs = 4\n[benchmarks.b]\n", "versions.old.jobs: must be a text in quotes, not 4"),
+    ("[versions.old]\nenv = {A = 3 }\n[benchmarks.b]\n", "versions.old.env.A: must be a text"),
+    ("[versions.old]\nbin = {A = '3' }\n[benchmarks.b]\n", "versions.old.bin: must be a text"),
+    ("[benchmarks.b]\nparameters = {n = 10}\n",
+     r"benchmarks.b.parameters.n: must be a list of values, such as \[10, 1000\], not 10"),
+    ("[benchmarks.b]\nparameters = {n = [] }\n", "benchmarks.b.parameters.n: must be a list"),
+    ("[benchmarks.b]\nparameters = 3\n", "benchmarks.b.parameters: must be a table"),
+    ("[benchmarks.b]\nparameters = {n = [1, true]}\n",
+     r"benchmarks.b.parameters.n\[1\]: must be a number or a text in quotes, not True"),
+    ("[benchmarks.b]\nparameters = {n = [1, '1']}\n",
+     "suite.toml: benchmarks.b: the parameter n has the value '1' twice"),
+    ("[benchmarks.b]\ncommands = {old = 'a | b'}\n",
+     "benchmarks.b: 'a | b': only a shell knows what . stands for; put shell = 'sh' before the first table"),
+    ("[versions.a]\n[benchmarks.b]\nsetup = 'x'\n", "no command for a"),
+    ("[versions.a]\n[benchmarks.b]\ncommand='x'\ncommands={c='y'}\n", "c: no such version"),
+    ('[benchmarks.b]\ncommands={c="y \'z"}\n', "benchmarks.b: .*No closing quotation"),
+])  # fmt: skip
 def test_wrong_suites_are_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "suite.toml"
     path.write_text(text)
@@ -214,9 +183,17 @@ def test_what_is_filled_in_each_at_its_place_and_what_is_left_over() -> None:
     )
 
 
-def test_a_parameter_that_is_idle_for_one_version_in_one_of_its_benchmarks() -> None:
-    """Where the others decide whether it is: n matters to x for k = a alone."""
-    plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], {"n": ["1", "2"], "k": ["a", "b"]}, Hooks())
+def test_parameters_that_change_nothing_are_found() -> None:
+    """Used in the command, the environment or a hook it is used; n matters to x for k = a alone."""
+    both = {"n": ["1", "2"], "k": ["a", "b"]}
+    plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
+    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
+        "n": ["z"],
+        "k": ["y", "z"],
+    }
+    for values, hooks in (({"n": ["1", "2"]}, Hooks(env={"N": "{n}"})), ({"n": ["1"]}, Hooks())):
+        assert idle_parameters(plan_commands(["x {n}", "y"], ["x", "y"], values, hooks)) == {}
+    plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], both, Hooks())
     same = [
         structs.replace(b, versions=(structs.replace(b.versions[0], command=("x",), text="x"), b.versions[1]))
         if b.parameters["k"] == "b"

@@ -1,7 +1,6 @@
 """Revisions of real repositories, made here: built apart, cached, and the repository never written to."""
 
 import hashlib
-import io
 import itertools
 import json
 import math
@@ -12,14 +11,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.command import git, runs_are, speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.session_file import StoredSession
 from speedproof.errors import UsageError
 from speedproof.formats.suites import read as read_suite
@@ -76,6 +74,20 @@ def run(*argv: str) -> tuple[int, str, str]:
     return speedproof("run", *argv)
 
 
+def sources_run(
+    monkeypatch: pytest.MonkeyPatch, noise: float, layout: Callable[[Job], float] = lambda job: 1.0
+) -> None:
+    """Runs take what their program says, but for their layout and noise."""
+    rng = np.random.default_rng(7)
+
+    def execute(job: Job) -> Run:
+        text = (Path(job.cwd) / job.command[0]).read_text()
+        seconds = float(text.rpartition(" ")[2]) * np.exp(noise * rng.standard_normal())
+        return Run({"time": float(seconds) * layout(job)})
+
+    runs_are(monkeypatch, execute)
+
+
 def test_a_range_goes_by_first_parents(repo: Path) -> None:
     git(repo, "checkout", "-q", "-b", "side", "main~1")
     commit(repo, "0.1", "On the side", name="other")
@@ -89,72 +101,65 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
         repository(tmp_path)
 
 
+def seen(folder: Path) -> dict[str, tuple[bool, bytes]]:
+    """What git does not ignore: where each link leads, or the content of a file, and the right to execute it."""
+    found = {}
+    for name in git(folder, "ls-files", "-co", "--exclude-standard", "-z").split("\0"):
+        path = folder / name
+        if path.is_symlink():
+            found[name] = (True, bytes(path.readlink()))
+        elif path.is_file() and path.parent.resolve() == path.parent:
+            found[name] = (os.access(path, os.X_OK), path.read_bytes())
+    return found
+
+
 def test_worktree_is_the_files_as_they_are(repo: Path, tmp_path: Path) -> None:
-    """Changed, new, deleted, renamed and executable; ignored ones stay behind."""
-    commit(repo, "1", "Two more", name="doomed")
-    (repo / "source").write_text("changed")
-    (repo / "source").chmod(0o755)
-    (repo / "doomed").unlink()
-    (repo / "folder").mkdir()
-    (repo / "folder" / "new one").write_text("new")
-    (repo / "link").symlink_to("source")
-    (repo / "bench").write_text("ignored")
-    before = state(repo)
-    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
-    check_out(repo, revision, tmp_path / "tree")
-    assert (tmp_path / "tree" / "source").read_text() == "changed"
-    assert os.access(tmp_path / "tree" / "source", os.X_OK)
-    assert (tmp_path / "tree" / "folder" / "new one").read_text() == "new"
-    assert (tmp_path / "tree" / "link").readlink() == Path("source")
-    assert not (tmp_path / "tree" / "doomed").exists()
-    assert not (tmp_path / "tree" / "bench").exists()
-    assert state(repo) == before
+    """Changed, new, deleted, renamed, executable; files, links and folders take each other's places.
 
-
-def test_files_links_and_folders_take_each_others_places(repo: Path, tmp_path: Path) -> None:
-    """What lies behind a link is not the repository's, and nothing is written there."""
+    Ignored ones stay behind; what lies behind a link is not the repository's, and nothing is written there.
+    """
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "x").write_text("not ours")
     for folder in ("to file", "to link", "to outside", "other"):
         (repo / folder / "deep").mkdir(parents=True)
-        (repo / folder / "x").write_text(folder)
-        (repo / folder / "deep" / "y").write_text(folder)
-    (repo / "file").write_text("file")
+        for name in ("x", "deep/y"):
+            (repo / folder / name).write_text(folder)
+    for name in ("file", "doomed", "mode"):
+        (repo / name).write_text(name)
     (repo / "link").symlink_to("other")
     (repo / "broken").symlink_to("nowhere")
-    git(repo, "add", "-A")
-    git(repo, "commit", "-q", "-m", "Many kinds")
+    commit(repo, "1", "Many kinds", name="both sides")
     for folder in ("to file", "to link", "to outside"):
         shutil.rmtree(repo / folder)
     (repo / "to file").write_text("now a file")
     (repo / "to link").symlink_to("other")
     (repo / "to outside").symlink_to(outside)
-    for name in ("file", "link", "broken"):
+    for name in ("file", "link", "broken", "doomed", "source"):
         (repo / name).unlink()
-    for name in ("file", "link"):
-        (repo / name / "a" / "b").mkdir(parents=True)
-        for k in "xy":
-            (repo / name / "a" / "b" / k).write_text(f"{name} {k}")
-    (repo / "broken").write_text("whole")
-    (repo / "source").unlink()
+    for name in ("file/a/b/x", "link/a/b/x", "link/a/b/y", "folder/new one", "broken"):
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text(name)
+    (repo / "mode").chmod(0o755)
     (repo / "source").symlink_to("gone")
+    (repo / "bench").write_text("ignored")
+    before = state(repo)
     _, revision = resolve(repo, ["HEAD~1", WORKTREE])
-    tree = tmp_path / "tree"
-    check_out(repo, revision, tree)
-    assert (tree / "to file").read_text() == "now a file"
-    assert (tree / "to link").readlink() == Path("other")
-    assert (tree / "to outside").readlink() == outside
-    assert (tree / "source").readlink() == Path("gone")
-    for name in ("file", "link"):
-        assert not (tree / name).is_symlink()
-        assert [(tree / name / "a" / "b" / k).read_text() for k in "xy"] == [f"{name} x", f"{name} y"]
-    assert not (tree / "broken").is_symlink()
-    assert (tree / "broken").read_text() == "whole"
-    assert [(tree / "other" / name).read_text() for name in ("x", "deep/y")] == ["other"] * 2
-    assert [path.name for path in outside.iterdir()] == ["x"]
-    assert (outside / "x").read_text() == "not ours"
+    check_out(repo, revision, tree := tmp_path / "tree")
+    assert state(repo) == before
+    assert seen(tree) == seen(repo)
+    assert len(seen(tree)) == 14
+    assert not (tree / "bench").exists()
+    assert [(path.name, path.read_text()) for path in outside.iterdir()] == [("x", "not ours")]
     assert git(tree, "status", "--porcelain") == git(repo, "status", "--porcelain")
+    # Files of a merge that is not done are among the changed.
+    git(repo, "checkout", "-q", "-f", "-b", "side", "main~1")
+    git(repo, "clean", "-f", "-d", "-q")
+    commit(repo, "2", "Theirs", name="both sides")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repo, "merge", "main")
+    check_out(repo, resolve(repo, ["HEAD~1", WORKTREE])[1], tmp_path / "merged")
+    assert "<<<<<<<" in (tmp_path / "merged" / "both sides").read_text()
 
 
 def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
@@ -183,18 +188,6 @@ def test_the_state_of_the_files_is_a_hash_of_what_differs(repo: Path) -> None:
     assert state_of_files() == hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def test_files_of_a_merge_that_is_not_done_are_among_the_changed(repo: Path, tmp_path: Path) -> None:
-    commit(repo, "1", "Ours", name="both sides")
-    git(repo, "checkout", "-q", "-b", "side", "main~1")
-    commit(repo, "2", "Theirs", name="both sides")
-    git(repo, "checkout", "-q", "main")
-    with pytest.raises(subprocess.CalledProcessError):
-        git(repo, "merge", "side")
-    _, revision = resolve(repo, ["HEAD~1", WORKTREE])
-    check_out(repo, revision, tmp_path / "tree")
-    assert "<<<<<<<" in (tmp_path / "tree" / "both sides").read_text()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("words", "found"), [
     (["main~2..main"], ["Begin", "Improve", "Repair"]), (["main~2...main"], ["Begin", "Improve", "Repair"]),
@@ -209,28 +202,19 @@ def test_either_end_of_a_range_may_be_left_out(repo: Path, words: list[str], fou
     assert names(repo, "..main~1") == ["Begin", "Improve"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["..main~2"], "HEAD is not an ancestor of main~2; do you mean main~2..HEAD?"),
-        (["main.."], "main.. is only one revision; give two, or a range A..B"),
-        (["main", "HEAD"], "main HEAD is only one revision; give two, or a range A..B"),
-        (["main", WORKTREE], "main WORKTREE is only one revision; give two, or a range A..B"),
-        (["main..main~1"], "main is not an ancestor of main~1; do you mean main~1..main?"),
-        (["main", "mainn"], "'mainn' is not a revision of TOP; did you mean main?"),
-        (["main", "v1.00"], "'v1.00' is not a revision of TOP; did you mean v1.0.0?"),
-        (["main", "zzz"], "'zzz' is not a revision of TOP; 'git log --oneline --all' lists them"),
-        (
-            ["--output=x", "HEAD"],
-            "'--output=x' is not a revision of TOP; 'git log --oneline --all' lists them",
-        ),
-        *(
-            (["main", word], f"{word!r} is not a revision of TOP; {BEFORE}")
-            for word in ("./x", ".x", "/x", "ls x")
-        ),
-        ([f"main~1..{WORKTREE}"], "WORKTREE is no commit, so no range ends there; commit the files first"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["..main~2"], "HEAD is not an ancestor of main~2; do you mean main~2..HEAD?"),
+    (["main.."], "main.. is only one revision; give two, or a range A..B"),
+    (["main", "HEAD"], "main HEAD is only one revision; give two, or a range A..B"),
+    (["main", WORKTREE], "main WORKTREE is only one revision; give two, or a range A..B"),
+    (["main..main~1"], "main is not an ancestor of main~1; do you mean main~1..main?"),
+    (["main", "mainn"], "'mainn' is not a revision of TOP; did you mean main?"),
+    (["main", "v1.00"], "'v1.00' is not a revision of TOP; did you mean v1.0.0?"),
+    (["main", "zzz"], "'zzz' is not a revision of TOP; 'git log --oneline --all' lists them"),
+    (["--output=x", "HEAD"], "'--output=x' is not a revision of TOP; 'git log --oneline --all' lists them"),
+    *((["main", word], f"{word!r} is not a revision of TOP; {BEFORE}") for word in ("./x", ".x", "/x", "ls x")),
+    ([f"main~1..{WORKTREE}"], "WORKTREE is no commit, so no range ends there; commit the files first"),
+])  # fmt: skip
 def test_what_is_no_revision_is_told_in_full(repo: Path, words: list[str], message: str) -> None:
     for tag in ("v1.0", "v1.0.0"):
         git(repo, "tag", tag, "main")
@@ -362,13 +346,7 @@ def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
 
 def test_a_session_of_revisions(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted slowdown is found under the commit's name, and the repository is as before to the bit."""
-    noise = iter(np.exp(0.02 * np.random.default_rng(7).standard_normal(10_000)).tolist())
-
-    def execute(job: Job) -> Run:
-        text = (Path(job.cwd) / job.command[0]).read_text()
-        return Run({"time": float(text.rpartition(" ")[2]) * next(noise)})
-
-    runs_are(monkeypatch, execute)
+    sources_run(monkeypatch, 0.02)
     before = state(repo)
     words = ("./bench", "--revisions", "main~2..main", "--build", BUILD, "--runs", "20")
     code, out, err = run(*words, "--json", "--save", "r.jsonl")
@@ -391,17 +369,14 @@ def test_a_control_holds_small_verdicts_back(
 ) -> None:
     """A second build of the reference that is 5 % slower makes 2 % say nothing, now and looked at again."""
     commit(repo, "0.00102", "A little slower")
-    noise = iter(np.exp(0.002 * np.random.default_rng(7).standard_normal(10_000)).tolist())
     trees: list[str] = []
 
-    def execute(job: Job) -> Run:
+    def slower(job: Job) -> float:
         trees.extend([job.cwd] if job.cwd not in trees else [])
-        text = (Path(job.cwd) / job.command[0]).read_text()
         # The plan's order is that of the warm-up: the reference, its control, the candidate.
-        slower = layout if trees.index(job.cwd) == 1 else 1.0
-        return Run({"time": slower * float(text.rpartition(" ")[2]) * next(noise)})
+        return layout if trees.index(job.cwd) == 1 else 1.0
 
-    runs_are(monkeypatch, execute)
+    sources_run(monkeypatch, 0.002, slower)
     words = ["./bench", "--revisions", "main~1", "main", "--build", BUILD, "--control"]
     words += ["--runs", "25", "--seed", "1"]
     code, out, err = run(*words, "--save", "r.jsonl", "--fail-on", "slower")
@@ -441,34 +416,52 @@ def test_a_gate_does_not_pass_a_revision_that_is_not_there(
 
 @pytest.mark.slow
 def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every build has a layout of its own and one block; its runs are nested in it: it is said of the code."""
+    """Every build has a layout of its own and one block; its runs are nested in it: it is said of the code.
 
-    def execute(job: Job) -> Run:
-        layout = Path(job.cwd) / "layout"
-        seed = int(layout.read_text()) if layout.exists() else len(job.env["SPEEDPROOF_PADDING"])
-        text = (Path(job.cwd) / job.command[0]).read_text()
-        # The layout moves a build by up to 5 %.
-        return Run({"time": float(text.rpartition(" ")[2]) * (1 + 0.05 * (seed % 997) / 997)})
+    Sessions in one file share no build, which is a unit across sessions, too. A seed builds its own again.
+    """
 
-    runs_are(monkeypatch, execute)
+    def layout(job: Job) -> float:
+        """It moves a build by up to 5 %."""
+        own = Path(job.cwd) / "layout"
+        seed = int(own.read_text()) if own.exists() else len(job.env["SPEEDPROOF_PADDING"])
+        return 1 + 0.05 * (seed % 997) / 997
+
+    def folders(session: StoredSession) -> list[str]:
+        return [b.cwd for v in session.head.benchmarks[0].versions for b in v.builds]
+
+    sources_run(monkeypatch, 0.0, layout)
     words = ["./bench", "--revisions", "main~2", "main~1", "--builds", "12", "--runs", "2"]
-    code, out, err = run(*words, "--save", "r.jsonl", "--build", f"echo {{seed}} > layout; {BUILD}")
+    drawn = ("--build", f"echo {{seed}} > layout; {BUILD}")
+    code, out, err = run(*words, *drawn, "--save", "r.jsonl")
     assert code == 0, err
     assert err.count("building") == 24
-    assert "this is said of the code" in " ".join(out.split())
-    (session,) = read_sessions(Path("r.jsonl"))
-    counted = [r for r in session.runs if not r.warmup]
+    (first,) = read_sessions(Path("r.jsonl"))
+    counted = [r for r in first.runs if not r.warmup]
     assert len({(r.version, r.build) for r in counted}) == 2 * len({r.block for r in counted})
-    builds = [b for v in session.head.benchmarks[0].versions for b in v.builds]
+    builds = [b for v in first.head.benchmarks[0].versions for b in v.builds]
     assert len({(Path(b.cwd) / "layout").read_text() for b in builds}) == 24
     assert len({b.padding for b in builds}) > 20
+    assert f"--seed {first.head.seed}" in err
     (sample, _) = read_suite("r.jsonl", metric="time").samples.values()
     assert sample.process_count == sample.n // 2
-    assert "this is said of the code" in " ".join(run("--review", "r.jsonl")[1].split())
-    code, out, _ = run(*words, "--save", "other.jsonl", "--build", BUILD)
-    assert "this is said of these builds" in " ".join(out.split())
+    for text in (out, run("--review", "r.jsonl")[1]):
+        assert "this is said of the code" in " ".join(text.split())
     code, _, err = run(*words, "--build", BUILD, "--resume", "r.jsonl")
     assert (code, "--resume takes commands" in err) == (2, True)
+    _, out, _ = run(*words, "--save", "other.jsonl", "--build", BUILD)
+    assert "this is said of these builds" in " ".join(out.split())
+    run(*words, *drawn, "--save", "r.jsonl")
+    _, second = read_sessions(Path("r.jsonl"))
+    assert {*folders(first)}.isdisjoint(folders(second))
+    seed = str(first.head.seed)
+    assert "building" not in run(*words, *drawn, "--seed", seed, "--save", "again.jsonl")[2]
+    assert folders(read_sessions(Path("again.jsonl"))[0]) == folders(first)
+    shutil.rmtree(folders(first)[3])
+    code, _, told = run("--resume", "again.jsonl")
+    assert code == 2
+    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in told
+    assert f"--seed {seed} draws the same layouts" in told
 
 
 def test_builds_of_a_session_that_was_cut_are_all_measured(
@@ -489,10 +482,9 @@ def test_builds_of_a_session_that_was_cut_are_all_measured(
     runs = [(r.version, r.build) for s in read_sessions(Path("r.jsonl")) for r in s.runs if not r.warmup]
     assert len(runs) == len(set(runs)) == 10
     assert "1 block taken over" in told
-    compared = io.StringIO()
-    assert main(["compare", "r.jsonl"], Console(compared, io.StringIO())) == 0
-    assert "Stopped on its result" not in compared.getvalue()
-    assert compared.getvalue().splitlines()[0] == out.splitlines()[0]
+    code, compared, _ = speedproof("compare", "r.jsonl")
+    assert (code, compared.splitlines()[0]) == (0, out.splitlines()[0])
+    assert "Stopped on its result" not in compared
     # A block whose run failed is not measured again where that is ignored, and the others are tested.
     calls = itertools.count()
 
@@ -522,30 +514,6 @@ def test_too_few_builds_are_refused_before_they_are_made(repo: Path, words: str,
     assert f"--builds {builds} can prove nothing" in err
     assert f"it takes {builds + 1} or more" in " ".join(err.split())
     assert "building" not in err
-
-
-@pytest.mark.slow
-def test_every_session_draws_layouts_of_its_own(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions in one file share no build: it is a unit across sessions, too. A seed builds its own again."""
-    runs_are(monkeypatch, lambda job: Run({"time": 1.0}))
-    build = f"echo {{seed}} > layout; {BUILD}"
-    words = ("./bench", "--revisions", "main~1", "main", "--builds", "5", "--build", build)
-    told = [run(*words, "--save", "r.jsonl") for _ in range(2)]
-    first, second = read_sessions(Path("r.jsonl"))
-
-    def folders(session: StoredSession) -> list[str]:
-        return [b.cwd for v in session.head.benchmarks[0].versions for b in v.builds]
-
-    assert len(set(folders(first) + folders(second))) == 20
-    assert f"--seed {first.head.seed}" in told[0][2]
-    _, _, err = run(*words, "--seed", str(first.head.seed), "--save", "again.jsonl")
-    assert "building" not in err
-    assert folders(read_sessions(Path("again.jsonl"))[0]) == folders(first)
-    shutil.rmtree(folders(first)[3])
-    code, _, err = run("--resume", "again.jsonl")
-    assert code == 2
-    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in err
-    assert f"--seed {first.head.seed} draws the same layouts" in err
 
 
 @pytest.mark.slow
@@ -590,25 +558,22 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
         assert (code, f" main~1: {told}" in err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("./a ./b --revisions main~1 main", "--revisions measures one command"),
-        ("./a --build make --control", "--revisions is built: give that, or leave out --build, --control\n"),
-        ("./a --plan", "--revisions is built: give that, or leave out --plan\n"),
-        ("./a --builds 3", "--revisions is built: give that, or leave out --builds\n"),
-        ("--suite s.toml --revisions main~1 main", "s.toml: No such file"),
-        ("--suite ../s.toml --revisions main~1 main", "lies outside the repository"),
-        ("./a --revisions main~1 main --build no-such-tool", "no-such-tool: not found"),
-        # Few builds of what cannot be: that comes first.
-        ("true true --builds 3", "nothing but --revisions is built: give that, or leave out --builds"),
-        ("true --revisions main~1 no-such --build make --builds 3", "'no-such' is not a revision"),
-        ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "leave out --min-runs"),
-        ("--revisions main~1 main --build make --builds 3", "give the command after --"),
-        ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
-        ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    ("./a ./b --revisions main~1 main", "--revisions measures one command"),
+    ("./a --build make --control", "--revisions is built: give that, or leave out --build, --control\n"),
+    ("./a --plan", "--revisions is built: give that, or leave out --plan\n"),
+    ("./a --builds 3", "--revisions is built: give that, or leave out --builds\n"),
+    ("--suite s.toml --revisions main~1 main", "s.toml: No such file"),
+    ("--suite ../s.toml --revisions main~1 main", "lies outside the repository"),
+    ("./a --revisions main~1 main --build no-such-tool", "no-such-tool: not found"),
+    # Few builds of what cannot be: that comes first.
+    ("true true --builds 3", "nothing but --revisions is built: give that, or leave out --builds"),
+    ("true --revisions main~1 no-such --build make --builds 3", "'no-such' is not a revision"),
+    ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "leave out --min-runs"),
+    ("--revisions main~1 main --build make --builds 3", "give the command after --"),
+    ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
+    ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),
+])  # fmt: skip
 def test_wrong_requests_are_named(repo: Path, words: str, message: str) -> None:
     code, _, err = run(*words.split())
     assert code == 2

@@ -4,8 +4,10 @@ import hashlib
 import itertools
 import math
 import os
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -79,12 +81,6 @@ class Alone(Executor):
         return Run(metrics)
 
 
-class Together(Alone):
-    """All benchmarks at once."""
-
-    together = True
-
-
 def plan(*names: str, versions: str = "XY", builds: int = 0) -> list[PlannedBenchmark]:
     made = tuple(
         PlannedVersion(v, (v,), v, builds=tuple(PlannedBuild(f"{v}{i}", 1) for i in range(builds)))
@@ -98,29 +94,15 @@ def session(
     executor: Alone,
     judges: Mapping[str, Judge],
     *,
-    max_time: float | None = None,
-    in_rounds: bool = False,
-    warmup: int | None = 0,
-    repeats: int = 1,
     metric: str = "time",
     ignore_failure: bool = False,
+    **options: Any,
 ) -> tuple[Session, list[Line]]:
     lines: list[Line] = []
     head = SessionLine(SCHEMA, "s", "2026-01-01T00:00:00+00:00", 5, tuple(benchmarks))
     loop = RunLoop(head, executor, lambda: executor.now, lines.append, metric, ignore_failure)
-    return (
-        Session(
-            loop,
-            judges,
-            max_blocks=None,
-            max_time=max_time,
-            in_rounds=in_rounds,
-            warmup=warmup,
-            changed=lambda: [("b", "Y", "./y")],
-            repeats=repeats,
-        ),
-        lines,
-    )
+    usual = {"max_blocks": None, "max_time": None, "in_rounds": False, "warmup": 0, "repeats": 1}
+    return Session(loop, judges, changed=lambda: [("b", "Y", "./y")], **{**usual, **options}), lines
 
 
 def stored(benchmarks: Sequence[PlannedBenchmark], *runs: RunLine) -> StoredSession:
@@ -169,15 +151,17 @@ def test_rounds_share_one_budget() -> None:
     assert [line.reason for line in lines if isinstance(line, EndLine)] == [
         "100 s were allowed for all benchmarks; decided"
     ]
+    # In turns each has its share, and what one leaves is nobody's who had his turn.
+    executor = Alone(lambda name: {"time": 0.5})
+    found, _ = session(plan("a", "b"), executor, {"a": Judge("XY"), "b": Judge("XY", 4)}, max_time=100.0)
+    assert [*found.steps()]
+    assert executor.now == 54.0
 
 
-@pytest.mark.parametrize(
-    ("hopeless", "last", "counted", "cut"),
-    [
-        ("", "XYZ", 11, 0), ("", "XY", 10, 0), ("Z", "XY", 11, 0), ("Z", "X", 10, 0), ("Y", "XZ", 11, 0),
-        ("Y", "X", 10, 0), ("YZ", "X", 10, 1), ("X", "YZ", 10, 1), ("X", "Y", 10, 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("hopeless", "last", "counted", "cut"), [
+    ("", "XYZ", 11, 0), ("", "XY", 10, 0), ("Z", "XY", 11, 0), ("Z", "X", 10, 0), ("Y", "XZ", 11, 0),
+    ("Y", "X", 10, 0), ("YZ", "X", 10, 1), ("X", "YZ", 10, 1), ("X", "Y", 10, 1),
+])  # fmt: skip
 def test_a_block_of_builds_is_whole_without_what_is_hopeless(
     hopeless: str, last: str, counted: int, cut: int
 ) -> None:
@@ -242,6 +226,27 @@ def test_every_order_is_as_likely() -> None:
         assert stats.chisquare([counts[one] for one in possible]).pvalue > 0.001
 
 
+def test_every_build_has_one_turn_after_the_other() -> None:
+    """Against counts: a block that lacks a build, or has one out of turn or of a longer plan, is not taken."""
+    counts = {"X": 3, "Y": 5, "Z": 0}
+    order, rng = BuildOrder(counts, seed=3, benchmark=1), random.Random(5)
+    uses = {name: Counter(dict.fromkeys(range(count), 0)) for name, count in counts.items()}
+    for _ in range(400):
+        due = {name: [b for b, n in of.items() if n == min(of.values())] for name, of in uses.items()}
+        builds: dict[str, int | None] = {
+            name: rng.choice([*due[name], *due[name], None, rng.randrange(7)]) for name in counts
+        }
+        if rng.random() < 0.2:
+            builds = {**order.upcoming()}
+            assert builds.keys() == {"X", "Y"}
+        else:
+            builds["Z"] = None
+        taken = all(build in due[name] for name, build in builds.items() if name != "Z")
+        assert order.use(builds) is taken
+        for name, build in builds.items():
+            uses[name].update([build] if taken and build is not None else [])
+
+
 def drawn(n: int, *place: int) -> list[int]:
     digests = [hashlib.blake2b(" ".join(map(str, (*place, i))).encode()).digest() for i in range(n)]
     return [digests.index(digest) for digest in sorted(digests)]
@@ -262,19 +267,21 @@ def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("ignored", [False, True])
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("all_at_once", [False, True])
 @pytest.mark.parametrize("builds", [0, 7])
 @pytest.mark.parametrize(
     ("leave_at", "why"), [(math.inf, None), *itertools.product((5, 12, 29), (KeyboardInterrupt, RunError))]
 )
 def test_runs_kept_together_are_those_kept_one_by_one(
-    ignored: bool, together: bool, builds: int, leave_at: float, why: type[BaseException]
+    ignored: bool, all_at_once: bool, builds: int, leave_at: float, why: type[BaseException]
 ) -> None:
     """Lines, tallies, blocks and what is told; also where a run fails or cannot start, and after Ctrl-C in one."""
     found = []
     for patience in (0.0, 2.0, 9.5, math.inf):
 
-        class Failing(Together if together else Alone):  # type: ignore[misc]
+        class Failing(Alone):
+            together = all_at_once
+
             def measure(self, version: PlannedVersion) -> Run:
                 if len(self.ran) == leave_at:
                     raise why
