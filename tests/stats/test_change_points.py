@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from speedproof.stats import change_points as module
 from speedproof.stats.change_points import all_changes, change_pvalues, find_changes
-from speedproof.stats.levels import COMPILED
 
 
 @pytest.mark.parametrize("x", [[], [1.0], [1.0, 2.0, 3.0], [2.0] * 50])
@@ -121,16 +119,3 @@ def test_a_rise_between_levels_is_a_drift_and_two_steps_are_none() -> None:
     for series, least, most in ((rises, 36, 40), (steps, 0, 4)):
         every = all_changes(series, 0.05, change_pvalues(series))
         assert least <= sum(any(change.drift for change in changes) for changes in every) <= most
-
-
-def test_drifts_of_the_compiled_kernel_against_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of rises of all lengths both find the same changes."""
-    if COMPILED is None:
-        pytest.skip("built without a compiler")
-    rng = np.random.default_rng(6)
-    rises = [(np.arange(150) - start).clip(0, long) / long for start in (20, 60) for long in (1, 20, 50, 80)]
-    series = [8.0 * rise + rng.standard_normal(150) for rise in rises]
-    ours = [find_changes(x, 0.05) for x in series]
-    assert {change.drift for changes in ours for change in changes} == {False, True}
-    monkeypatch.setattr(module, "COMPILED", None)
-    assert [find_changes(x, 0.05) for x in series] == ours

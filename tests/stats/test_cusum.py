@@ -8,8 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from speedproof.stats import alarms
-from speedproof.stats.alarms import Alarm, first_alarms, first_jumps, mean_run, run_limit
-from speedproof.stats.normal_scores import COMPILED
+from speedproof.stats.alarms import Alarm, first_alarms, mean_run, run_limit
 
 
 @pytest.mark.parametrize(
@@ -86,39 +85,3 @@ def test_the_limit_is_the_first_double_that_is_enough(mean: float, monkeypatch: 
     """Of a mean run that is the limit itself: the very number, wherever the search begins."""
     monkeypatch.setattr(alarms, "mean_run", lambda limit: limit)
     assert run_limit.__wrapped__(mean) == mean
-
-
-@pytest.mark.parametrize(("rows", "n"), [(3, 60), (40, 60), (40, 9), (300, 511), (3, 1300)])
-def test_the_compiled_kernel_against_numpy(rows: int, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit for bit, of few rows, and of many that share their scores; of values that are equal, too."""
-    if COMPILED is None:
-        pytest.skip("built without a compiler")
-    x = np.random.default_rng(n).standard_normal((rows, n))
-    x[::2] += 2.0 * (np.arange(n) >= n // 2)
-    x[::3] = np.round(x[::3])
-    ours, jumps = first_alarms(x, 5.0), first_jumps(x, 100.0)
-    assert n < 20 or sum(alarm is not None for alarm in ours) > 0
-    monkeypatch.setattr(alarms, "COMPILED", None)
-    assert first_alarms(x, 5.0) == ours
-    assert first_jumps(x, 100.0) == jumps
-    assert [first_alarms(row[None], 5.0)[0] for row in x[:40]] == ours[:40]
-
-
-def test_the_kernel_refuses_sizes_that_differ() -> None:
-    """Scores that make no whole rows and answers of another length are no memory to read."""
-    if COMPILED is None:
-        pytest.skip("built without a compiler")
-    scores, found = np.zeros(16), np.zeros((2, 3), np.int64)
-    COMPILED.walks(scores, 8, 10, 0.5, 0.9, 5.0, found)
-    assert found[:, 0].tolist() == [-1, -1]
-    for n in (-8, 0, 5, 16, 17):
-        with pytest.raises(ValueError, match="sizes"):
-            COMPILED.walks(scores, n, 10, 0.5, 0.9, 5.0, found)
-    left, beyond = np.zeros(9, np.int64), np.zeros(16, np.bool_)
-    COMPILED.beyond(
-        scores, 8, 2, left, beyond
-    )  # equal values lie beyond none, and before the first there are none
-    assert np.flatnonzero(beyond).tolist() == [0, 8]
-    for n, new, many in ((-8, 2, 16), (0, 2, 16), (5, 2, 16), (8, 0, 16), (8, 2, 15)):
-        with pytest.raises(ValueError, match="sizes"):
-            COMPILED.beyond(scores, n, new, left, np.zeros(many, np.bool_))

@@ -12,14 +12,7 @@ from scipy import linalg, stats
 
 from speedproof.stats import levels as module
 from speedproof.stats.change_points import change_pvalues, show_changes
-from speedproof.stats.levels import (
-    best_levels,
-    cheap_steps,
-    least_squares,
-    levels,
-    levels_pvalue,
-    places_of_step,
-)
+from speedproof.stats.levels import cheap_steps, least_squares, levels, levels_pvalue, places_of_step
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.two_levels import MARGIN
 
@@ -44,14 +37,9 @@ def naive_least(x: Series, places: list[int], rho: float, steps: int) -> tuple[f
     return min(found, default=(math.inf, [0] * steps))
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("n", [6, 9, 14, 17])
-def test_least_squares_against_every_way(n: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_least_squares_against_every_way(n: int) -> None:
     """With places everywhere and at some; where no more levels fit the sum is infinite."""
-    if compiled and module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    if not compiled:
-        monkeypatch.setattr(module, "COMPILED", None)
     x = np.random.default_rng(n).standard_normal((2, n)) + 3.0 * (np.arange(n) >= n // 2)
     for places in (list(range(1, n)), list(range(2, n - 1, 3))):
         sums, splits = least_squares(x, np.array([places, places]), COEFFICIENTS, 3)
@@ -60,49 +48,6 @@ def test_least_squares_against_every_way(n: int, compiled: bool, monkeypatch: py
             assert sums[row, g, steps] == pytest.approx(least, rel=1e-9)
             if least < math.inf:
                 assert splits[row, g, steps, :steps].tolist() == chosen
-
-
-@pytest.mark.parametrize("n", [12, 40, 61, 200])
-def test_the_compiled_kernel_against_numpy(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both find the same steps, of values that differ and of equal ones."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    x = np.random.default_rng(n).standard_normal((6, n)) + 2.0 * (np.arange(n) >= n // 3)
-    x[3:] = np.round(x[3:])
-    ours, best = levels(x), best_levels(x)
-    steps = [(row, split, rho, 0.05) for row in x for split in (1, n // 3, n - 1) for rho in (0.0, 0.4)]
-    possible = [places_of_step(*step) for step in steps]
-    monkeypatch.setattr(module, "COMPILED", None)
-    numpys = levels(x)
-    assert ours.statistic == pytest.approx(numpys.statistic, rel=1e-9)
-    assert ours.splits.tolist() == numpys.splits.tolist()
-    assert best == best_levels(x)
-    assert [places_of_step(*step) for step in steps] == possible
-    assert [ways[:2] for ways in best] == best_levels(x, 2)
-
-
-def test_the_kernel_refuses_sizes_that_differ() -> None:
-    """Places out of order or out of the series, and answers of another length, are no memory to read."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    x, places, grid = np.ones(8), np.array([3, 4, 5]), np.zeros(2)
-    sums, splits = np.ones((2, 2)), np.ones((2, 2, 1), np.int64)
-    kernel = module.COMPILED.levels
-    kernel(x, 8, places, grid, 1, 3, sums, splits)
-    for bad in ([3, 5, 4], [0, 4, 5], [3, 4, 8], [3, 3, 5], list(range(8))):
-        with pytest.raises(ValueError, match="sizes"):
-            kernel(x, 8, np.array(bad), grid, 1, 3, sums, splits)
-    for n, most, margin in (
-        (7, 1, 3), (0, 1, 3), (-8, 1, 3), (16, 1, 3), (8, 0, 3), (8, 9, 3), (8, 1, 0), (8, 2, 3),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match="sizes"):
-            kernel(x, n, places, grid, most, margin, sums, splits)
-    for n, margin, most in ((7, 3, 2), (0, 3, 2), (-8, 3, 2), (8, 0, 2), (8, 5, 1), (8, 3, 4), (8, 3, 0)):
-        with pytest.raises(ValueError, match="sizes"):
-            module.COMPILED.places(x, n, margin, np.ones(most, np.int64))
-    for split in (-1, 0, 8):
-        with pytest.raises(ValueError, match="sizes"):
-            module.COMPILED.possible(x, split, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("n", [40, 65, 66, 90])
@@ -187,12 +132,9 @@ def naive_places(x: Series, most: int) -> list[int]:
     return sorted(sorted(inside, key=lambda k: -best[k])[:most])
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(("n", "most"), [(20, 25), (90, 25), (131, 25), (90, 60)])
-def test_where_steps_may_be(n: int, most: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_steps_may_be(n: int, most: int) -> None:
     """Everywhere while that is few; else at the largest local contrasts, then beside them."""
-    if not compiled:
-        monkeypatch.setattr(module, "COMPILED", None)
     x = np.random.default_rng(n).standard_normal((3, n))
     found = module.step_places(x, most)
     if n == 20:

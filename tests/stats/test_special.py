@@ -9,7 +9,6 @@ from scipy import special as scipy_special
 from scipy import stats as scipy_stats
 
 from speedproof.stats import normal_scores as module
-from speedproof.stats import special as special_module
 from speedproof.stats.normal_scores import normal_scores
 from speedproof.stats.special import (
     beta_ppf,
@@ -183,17 +182,8 @@ def scores_of(x: list[float]) -> list[float]:
     return found
 
 
-@pytest.fixture(params=["compiled", "numpy"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "numpy":
-        monkeypatch.setattr(module, "COMPILED", None)
-    elif module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    return str(request.param)
-
-
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 1023, 1024, 1025])
-def test_scores_of_values_in_order(n: int, way: str) -> None:
+def test_scores_of_values_in_order(n: int) -> None:
     """Whatever other sizes are asked for, too."""
     expected = stats.norm.ppf((np.arange(n) + 0.5) / n)
     assert normal_scores(np.arange(1.0 * n)) == pytest.approx(expected, rel=1e-12, abs=1e-14)
@@ -201,7 +191,7 @@ def test_scores_of_values_in_order(n: int, way: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [8, 9, 15, 16, 30, 61, 300])
-def test_scores_by_counting(n: int, way: str) -> None:
+def test_scores_by_counting(n: int) -> None:
     """Of values that differ, of equal ones, of steps; in any increasing unit."""
     x = np.random.default_rng(n).standard_normal((6, n))
     x[1] = np.round(x[1])
@@ -215,28 +205,3 @@ def test_scores_by_counting(n: int, way: str) -> None:
     assert normal_scores(np.asfortranarray(x)).tolist() == found.tolist()
     squares = math.fsum(stats.norm.ppf((k + 0.5) / n) ** 2 for k in range(n))
     assert module.power(n) == pytest.approx(squares)
-
-
-def test_the_kernel_goes_on_with_fractions_as_numpy_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To the last bit: of arrays all go on until none moves, and what is no number stops nobody."""
-    if special_module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    rng = np.random.default_rng(3)
-    t, df = rng.standard_t(3, 400) * 10.0 ** rng.uniform(-3, 3, 400), 10.0 ** rng.uniform(-0.5, 4, 400)
-    t[:4] = 0.0, np.nan, np.inf, 1e200
-    compiled = t_sf_pdf(t, df), f_tails(np.abs(t), df, 7.0)
-    monkeypatch.setattr(special_module, "COMPILED", None)
-    assert np.array(compiled).tobytes() == np.array((t_sf_pdf(t, df), f_tails(np.abs(t), df, 7.0))).tobytes()
-
-
-def test_the_kernel_refuses_sizes_that_differ() -> None:
-    """A table or answers of another length than the rows need are no memory to read."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    x, table = np.ones(8), np.ones(15)
-    module.COMPILED.scores(x, 8, table, np.ones(8))
-    for n in (-1, 0, 1, 3, 7, 9):
-        with pytest.raises(ValueError, match="sizes"):
-            module.COMPILED.scores(x, n, table, np.ones(8))
-    with pytest.raises(ValueError, match="sizes"):
-        module.COMPILED.scores(x, 8, table, np.ones(7))

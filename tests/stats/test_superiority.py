@@ -6,12 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from msgspec import structs
 from scipy import special, stats
 from tests.stats.test_permutation import naive, scored, sums_of
 
 from speedproof.arrays import FloatArray
-from speedproof.stats import permutation
 from speedproof.stats.permutation import Studentised, null_distribution, tied_pvalue
 from speedproof.stats.superiority import chance_bounds, typical_ratio, typical_ratio_test, typical_ratio_tests
 
@@ -52,40 +50,6 @@ def test_pvalues_at_one_against_enumeration(n: int, m: int, digits: int | None) 
         found = typical_ratio(x, y, 0.05)
         assert found.pvalue == pytest.approx(naive_pvalue(x, y), rel=1e-12)
         assert found.pvalue_less == pytest.approx(naive_pvalue(y, x), rel=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "m"), [(2, 9), (4, 4), (7, 30), (30, 20), (40, 41)])
-def test_compiled_answers_are_those_of_all_scores(n: int, m: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At every risk and ratio, of ties, zeros, coarse steps and dependent runs: NumPy asks about each state."""
-    if permutation.COMPILED is None:
-        pytest.skip("built without a compiler")
-    rng = np.random.default_rng([n, m])
-    x, y = np.exp(rng.normal(0.1, 0.4, (60, n))), np.exp(rng.normal(0.0, 0.2, (60, m)))
-    x[:20], y[:20] = x[:20].round(1), y[:20].round(1)
-    x[:5, 0] = 0.0
-    steps = np.where(np.arange(60) % 4 == 0, 0.1, 0.0)[:, None] * [1.0, 0.5]
-    inflation = np.where(np.arange(60) % 3 == 0, 1.0, rng.uniform(1.0, 3.0, 60))[:, None] * [1.0, 1.0]
-    usual = np.zeros((60, 2)), np.ones((60, 2))
-    ways, pvalues = [], []
-    each = usual, (steps, usual[1]), (usual[0], inflation)
-    for _ in range(2):
-        ways += [
-            structs.astuple(typical_ratio(x, y, alpha, steps=read, inflation=factors))
-            for alpha in (1e-9, 0.001, 0.05, 0.3, 0.7)
-            for read, factors in each
-        ]
-        pvalues += [
-            [
-                structs.astuple(test)
-                for test in typical_ratio_tests(x, y, gammas, steps=read, inflation=factors)
-            ]
-            for gammas in [(0.02, 0.8, 0.98), (1.02, 1.1, 30.0), (float(x[9, 0] / y[9, 0]), 1.5, 2.0)]
-            for read, factors in each
-        ]
-        monkeypatch.setattr(permutation, "COMPILED", None)
-    np.testing.assert_array_equal(ways[:15], ways[15:])
-    np.testing.assert_allclose(pvalues[:9], pvalues[9:], rtol=1e-10)
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 5), (7, 30), (20, 21), (400, 380)])

@@ -150,10 +150,7 @@ def of_runs(n: int, k: int, runs: int) -> float:
 
 @pytest.mark.parametrize("n", [8, 9, 12, 25, 40])
 @pytest.mark.parametrize("digits", [None, 1])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_two_levels(n: int, digits: int | None, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not compiled:
-        monkeypatch.setattr(module, "COMPILED", None)
+def test_two_levels(n: int, digits: int | None) -> None:
     rng, time = np.random.default_rng(n), np.arange(n)
     steps, more = np.sort(rng.integers(2, n - 1, (2, 60, 1)), axis=0)
     shape = (time >= steps) & ((time < more) | (rng.random((60, 1)) < 0.5))
