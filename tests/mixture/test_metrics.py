@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.mixture.conftest import given
 
 import speedproof as sp
 from speedproof.errors import UsageError
@@ -20,10 +21,6 @@ from speedproof.mixture.metrics import (
 from speedproof.mixture.model import MixtureModel
 
 TIES: dict[Ties, str] = {"strict": "strict", "half": "ties_half", "equal": "or_equal"}
-
-
-def given(record: dict[str, Any]) -> MixtureModel:
-    return MixtureModel(*(np.atleast_1d(record[name]) for name in ("pro", "mean", "sd")))
 
 
 def test_pairs_against_r(metrics: dict[str, Any]) -> None:
@@ -46,16 +43,6 @@ def test_pairs_against_r(metrics: dict[str, Any]) -> None:
                     assert share == pytest.approx(theirs, abs=1e-12)
             chance = mixture_probability_below(a, b, delta=i2["delta"])
             assert chance == pytest.approx(i2["parametric"], abs=1e-10)
-
-
-def test_least_against_r(metrics: dict[str, Any]) -> None:
-    for group in metrics["groups"]:
-        counted = least_of_samples([m["x"] for m in group["members"]])
-        integrated = least_of_mixtures([given(m["mixture"]) for m in group["members"]])
-        for j, i3 in enumerate(group["i3"]):
-            assert counted[0][j] == pytest.approx(i3["nonparametric"]["strict"], abs=1e-12)
-            assert counted[1][j] == pytest.approx(i3["nonparametric"]["or_equal"], abs=1e-12)
-            assert integrated[0][j] == pytest.approx(i3["parametric"], abs=1e-10)
 
 
 def test_given_mixtures_against_r(metrics: dict[str, Any]) -> None:

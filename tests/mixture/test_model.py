@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from tests.mixture.conftest import given
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.model import MixtureModel, Modes
-
-
-def given(record: dict[str, Any]) -> MixtureModel:
-    return MixtureModel(*(np.atleast_1d(record[name]) for name in ("pro", "mean", "sd")))
 
 
 def with_model(samples: list[dict[str, Any]]) -> list[tuple[dict[str, Any], MixtureModel]]:

@@ -2,8 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -132,28 +130,6 @@ class TestGeometricMeans:
 
 def compared(pairs: list[Pair], alpha: float = 0.05, margin: float | None = None) -> list[Comparison]:
     return means(PreparedPairs(pairs, Rules(alpha, margin=margin)))
-
-
-Comparing = Callable[..., Comparison]
-
-
-def equivalent(p: Pair, compare: Comparing, margin: float, **rules: Any) -> float:
-    found = compare(p.reference, p.candidate, Rules(margin=margin, **rules), p.key).at_margin
-    assert found is not None
-    return found.equivalent
-
-
-class TestEquivalence:
-    def test_against_scipy(self) -> None:
-        """The larger p-value of two Welch tests against the candidate's times at either end of the margin."""
-        rng = np.random.default_rng(1)
-        p = pair(rng.normal(10, 0.1, 35), rng.normal(10.05, 0.5, 40))
-        x, y = p.reference.values, p.candidate.values
-        expected = max(
-            stats.ttest_ind(x, y / 1.02, equal_var=False, alternative="greater").pvalue,
-            stats.ttest_ind(x, y * 1.02, equal_var=False, alternative="less").pvalue,
-        )
-        assert equivalent(p, compare_means, 0.02, always_welch=True) == pytest.approx(expected, rel=1e-9)
 
 
 class TestControl:

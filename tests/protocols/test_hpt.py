@@ -3,7 +3,6 @@
 import csv
 import json
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.protocols import hpt_levels, hpt_speedup, hpt_steps
+from speedproof.protocols import hpt_speedup, hpt_steps
 from speedproof.protocols.hpt_levels import Duel, HptRule, cost_duel, score_duel
 from speedproof.protocols.hpt_speedup import confidence_at, r_speedup
 from speedproof.protocols.results import Hpt, RSpeedup, Winner
@@ -118,29 +117,39 @@ def naive_r_speedup(
     return first[0], first[0] < first[1], last[1], last[0] == last[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("seed", [*range(6), *range(20, 26)])
-def test_r_speedup_against_brute_force(seed: int, rule: HptRule, literal: bool) -> None:
+@pytest.mark.parametrize("seed", [*range(8), *range(20, 28)])
+def test_r_speedup_against_brute_force(
+    seed: int, rule: HptRule, literal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Small whole numbers tie everywhere: within runs, across versions, between benchmarks.
 
-    From seed 20 on each benchmark is in a unit that is no short decimal, so that ratios nearly tie.
+    From seed 20 on each benchmark is in a unit that is no short decimal, so that ratios nearly tie; from 26 on
+    they are tested by the normal distribution. Of every third seed ratios are listed only around the changes of mind.
     """
     rng = np.random.default_rng(seed)
+    if seed % 3 == 0:
+        for module in (hpt_steps, hpt_speedup):
+            monkeypatch.setattr(module, "LISTED", 0)
     make = (score_duel, cost_duel)[seed % 2]
     duels = []
-    for _ in range(rng.integers(1, 6)):
-        n, m = rng.integers(1, 6, 2)
+    high = 12 if seed < 26 else 7
+    for _ in range(rng.integers(1, 6) if 1 < seed < 26 else 5 if seed < 2 else 2):
+        n, m = (1, 1) if seed < 2 else rng.integers(1, 6, 2) if seed < 26 else rng.integers(25, 40, 2)
         unit = 1.0 if seed < 20 else rng.uniform(0.1, 10)
-        a, b = (rng.integers(3, 12, n) + 4 * (seed % 3)) * unit, rng.integers(3, 12, m) * unit
+        a, b = (rng.integers(3, high, n) + 4 * (seed % 3)) * unit, rng.integers(3, high, m) * unit
         duels.append(make(a.tolist(), b.tolist()) if seed % 2 == 0 else make(b.tolist(), a.tolist()))
-    for r in (0.5, 0.8, 0.9):
+    own = confidence_at(duels, Fraction(1), rule, literal=literal)
+    for r in (0.5, 0.8, 0.9, *((own, float(np.nextafter(own, 1))) if own > 0.0 else ())):
         (found,) = r_speedup(duels, [r], rule, literal=literal)
-        certified, certified_attained, supremum, supremum_attained = naive_r_speedup(duels, r, rule, literal)
+        certified, attained, supremum, supremum_attained = naive_r_speedup(duels, r, rule, literal)
         assert found.certified_exact == ("" if certified is None else str(certified))
         assert found.supremum_exact == ("" if supremum is None else str(supremum))
-        assert (found.certified_attained, found.supremum_attained) == (certified_attained, supremum_attained)
+        assert (found.certified_attained, found.supremum_attained) == (attained, supremum_attained)
+        if certified is not None:
+            upto = [k for k in range(100, 1500) if k < 100 * certified or (attained and k == 100 * certified)]
+            assert found.hundredth == max(upto, default=99) / 100
 
 
 class TestSignConflict:
@@ -197,59 +206,6 @@ class TestErrors:
             assert found.speedups[0].certified == pytest.approx(size, rel=0.3)
 
 
-class TestManyRuns:
-    """What is done in bounded memory is what is done at length."""
-
-    @pytest.mark.parametrize("rule", RULES)
-    @pytest.mark.parametrize("digits", [None, 2, 1])
-    def test_windows_hold_every_change_of_mind(
-        self, digits: int | None, rule: HptRule, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Ratios listed only around the changes, against all of them listed, and the test at either side."""
-        rng = np.random.default_rng(7)
-        changes = 0
-        for gain in (0.8, 0.99, 1.0, 1.02, 1.3):
-            n, m = rng.integers(31, 90, 2)
-            a, b = rng.lognormal(0, 0.1, n), gain * rng.lognormal(0, 0.1, m)
-            if digits is not None:
-                a, b = np.round(a, digits) + 0.1, np.round(b, digits) + 0.1
-            duel = cost_duel(a, b)
-            monkeypatch.setattr(hpt_steps, "LISTED", 1 << 30)
-            (whole,) = hpt_steps.level1_steps([duel], rule)
-            monkeypatch.setattr(hpt_steps, "LISTED", 0)
-            (found,) = hpt_steps.level1_steps([duel], rule)
-            assert found.start == whole.start
-            for name in ("points", "at", "after"):
-                np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
-            assert [m.tolist() for m in found.members] == [m.tolist() for m in whole.members]
-            for point, sides in zip(whole.points, pairwise([whole.start, *whole.after]), strict=True):
-                near = (Fraction(float(point)) * (1 + k * Fraction(1, 10**9)) for k in (-1, 1))
-                assert tuple(hpt_levels.tested_state(duel, g, rule)[0] for g in near) == sides
-            changes += whole.points.size
-        assert changes > 2
-
-    @pytest.mark.parametrize("rule", RULES)
-    @pytest.mark.parametrize("digits", [None, 1])
-    def test_narrowed_line_against_the_whole(
-        self, digits: int | None, rule: HptRule, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """What is left out of a long half-line of speedups would not have changed the answer."""
-        rng = np.random.default_rng(5)
-        for runs in (1, 6, 35):
-            duels = []
-            for _ in range(25):
-                a, b = 5 * rng.lognormal(0, 0.1, runs), 5 * rng.normal(1.1, 0.1) * rng.lognormal(0, 0.1, runs)
-                if digits is not None:
-                    a, b = np.round(a, digits), np.round(b, digits)
-                duels.append(cost_duel(a, b))
-            found = []
-            for listed in (1 << 40, 0):
-                monkeypatch.setattr(hpt_speedup, "LISTED", listed)
-                found.append(r_speedup(duels, [0.6, 0.95, 0.999], rule, literal=False))
-            assert found[0] == found[1]
-            assert found[0][0].certified is not None
-
-
 def test_what_is_certified_in_words() -> None:
     for hundredth, told in ((1.0, "less than 1.01x"), (1.01, "at least 1.01x"), (2.5, "at least 2.50x")):
         assert (
@@ -257,17 +213,6 @@ def test_what_is_certified_in_words() -> None:
         )
     for found in (RSpeedup(0.95, None, hundredth=1.5), RSpeedup(0.95, 1.5)):
         assert str(found) == "no speedup of the winner holds with 95 % confidence"
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("certified", "hundredth"), [("5/4", 1.24), ("63/50", 1.25), ("1251/1000", 1.25)])
-def test_two_decimals_below_a_breakpoint_that_fails(rule: HptRule, certified: str, hundredth: float) -> None:
-    """One run a side: the speedup is the ratio itself, at which the difference vanishes and nothing is proven."""
-    ratio = Fraction(certified)
-    duels = [score_duel([float(ratio * k)], [float(k)]) for k in (1000, 2000, 3000, 4000, 5000)]
-    (found,) = hpt_speedup.r_speedup(duels, [0.9], rule, literal=False)
-    assert (found.certified_exact, found.certified_attained, found.hundredth) == (certified, False, hundredth)
-    assert (found.supremum_exact, found.supremum_attained) == (certified, False)
 
 
 @pytest.mark.parametrize(("seed", "benchmarks"), [(9, 85), (45, 116)])
@@ -285,11 +230,3 @@ def test_the_answers_own_confidence(seed: int, benchmarks: int) -> None:
             assert at > 1
             assert confidence_at(duels, at - step, "exact", literal=False) >= nearby
             assert confidence_at(duels, at + step, "exact", literal=False) < nearby
-
-
-def test_a_risk_that_is_just_kept() -> None:
-    """Four benchmarks won have the p-value 1/16: enough at a confidence of 15/16, and at none above."""
-    duels = [score_duel([1.5 * k], [float(k)]) for k in range(1, 5)]
-    kept, lost = hpt_speedup.r_speedup(duels, [0.9375, 0.94], "exact", literal=False)
-    assert (kept.certified_exact, lost.certified) == ("3/2", None)
-    assert hpt_speedup.confidence_at(duels, Fraction(1), "exact", literal=False) == 0.9375

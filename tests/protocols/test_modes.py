@@ -294,19 +294,3 @@ def test_several_benchmarks_are_told_apart() -> None:
             line = f"{benchmark}: a run of {one} is better than one of {other} in every metric"
             assert said.count(line) == 1
     assert re.findall(r"than one of (\w) in every metric in [^.]*; mean distance", said) == ["b", "b"]
-
-
-def test_a_picture_has_an_ellipse_a_state() -> None:
-    pytest.importorskip("matplotlib")
-    found = sp.joint(sp.read(EXAMPLE), ["time", "minor-faults"])
-    ((name, figure),) = found.pictures()
-    assert name == "command"
-    for m, ax in zip(found.models, figure.axes, strict=True):
-        assert ax.get_title(loc="left") == m.version
-        curves = [line for line in ax.lines if np.size(line.get_xdata()) == 181]
-        assert len(curves) == len(m.states)
-        for curve in curves:
-            x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
-            assert x[0] == pytest.approx(x[-1])
-            assert (x > 0).all()
-            assert (y > 0).all()

@@ -111,16 +111,6 @@ def test_every_question_compares_values_at_places_that_both_have(
     assert rank_runs({"x": x, "y": y}, resamples=0).best_in_median == "x"
 
 
-def test_one_process_beside_several_has_the_same_places() -> None:
-    """Five values of the one, two or three of each of the others."""
-    x, y = warming((5,), 1.0, 1), warming((2, 3), 1.0, 2)
-    found = matched_pair(Pair(Key("b"), x, y))
-    assert found.reference.values.tolist() == x.values[:2].tolist()
-    assert found.candidate.values.tolist() == y.values[:4].tolist()
-    answer = ask("typical", x, y, Rules())
-    assert (answer.reference.repeated, answer.candidate.repeated) == ("run", "process")
-
-
 def test_values_that_were_left_out_are_said_of_a_suite() -> None:
     """Of one benchmark of two the processes of a side give ten values, else three: the last two of three count."""
 

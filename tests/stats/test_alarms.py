@@ -155,26 +155,6 @@ def test_unconfirmed_alarms_are_as_rare_as_stated(kind: str, benchmarks: int) ->
     assert count <= expected + 4 * math.sqrt(expected)
 
 
-def after_an_outlier(place: int, height: float, step: int) -> Series:
-    """A step of twenty deviations after an outlier."""
-    x = np.random.default_rng([7, place, step]).standard_normal(step + 5)
-    x[step:] += 20.0
-    x[place] = height
-    return x
-
-
-@pytest.mark.parametrize(("step", "raised"), [(16, 3), (30, 3), (35, 2), (80, 2)])
-@pytest.mark.parametrize("height", [-90.0, 45.0, 90.0])
-def test_an_outlier_hides_no_step(step: int, raised: int, height: float) -> None:
-    """Ranks of one old value beyond three new ones: 8 / C(19, 3) is less than .0092, and 6 / C(37, 2), too."""
-    assert chance(3, 16, 1) <= 8000 / 2000**1.8 < chance(3, 15, 1)
-    assert chance(2, 35, 1) <= 8000 / 2000**1.8 < chance(2, 34, 1)
-    for sign in (1.0, -1.0):
-        x = sign * after_an_outlier(5, height, step)
-        assert alarms(x, 1000.0) == (Alarm(step + raised - 1, step, sign > 0),)
-        assert newest_jump(x[: step + 2], 50.0) == step
-
-
 @pytest.mark.parametrize(("step", "outliers"), [(20, 2), (30, 3), (50, 5), (50, 6), (80, 10), (100, 12)])
 def test_several_outliers_hide_no_step(step: int, outliers: int) -> None:
     """In 84 to 90 %, by so many new values, five at most, that as many may lie beyond by chance."""

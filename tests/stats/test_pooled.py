@@ -9,60 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.arrays import FloatArray
-from speedproof.stats import ratio_medians
-from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversions
+from speedproof.stats.crossings import crossing_limit, crossing_pairs
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
-from speedproof.stats.ranks import merged_places, pooled_order, ranked
+from speedproof.stats.ranks import merged_places, ranked
 from speedproof.stats.superiority import both_states
-
-
-def drawn(seed: int, shape: tuple[int, ...], kind: str) -> FloatArray:
-    rng = np.random.default_rng(seed)
-    if kind == "constant":
-        return np.full(shape, 3.0)
-    return rng.normal(size=shape) if kind == "smooth" else rng.integers(0, 4, shape) / 4
-
-
-KINDS = ["smooth", "tied", "constant"]
-
-
-SIZES = [(1, 1), (1, 3), (3, 1), (2, 2), (5, 4), (8, 3)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tolerance", [None, 0.0, 0.25, 0.3])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "m"), SIZES)
-def test_counts_at_every_place_of_two_samples(n: int, m: int, kind: str, tolerance: float | None) -> None:
-    """Of one pair, of rows, of a table of them, and of rows that share a side."""
-    for of_x, of_y in (((), ()), ((3,), (3,)), ((2, 2), (2, 2)), ((), (3,)), ((3,), (1,)), ((1,), (2,))):
-        x, y = drawn(n, (*of_x, n), kind), drawn(m + 9, (*of_y, m), kind)
-        leading = np.broadcast_shapes(of_x, of_y)
-        found = pooled_order(x, y, None if tolerance is None else np.full(leading, tolerance))
-        assert (found.n, found.m, found.ends.shape) == (n, m, (*leading, n + m))
-        assert found.merged.shape == found.ties.shape == leading
-        x_here, y_below, y_here, x_below = found.placements()
-        sides = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
-        for row in np.ndindex(leading):
-            # Of equal values those of X come first.
-            pool = sorted([(v, 0) for v in sides[0][row].tolist()] + [(v, 1) for v in sides[1][row].tolist()])
-            steps = [b - a for (a, _), (b, _) in itertools.pairwise(pool)]
-            ends = [step > (tolerance or 0.0) for step in steps] + [True]
-            assert found.ends[row].tolist() == ends
-            assert found.ties[row] == (not all(ends))
-            assert found.merged[row] == any(0.0 < step <= (tolerance or 0.0) for step in steps)
-            upto, counts = [0, 0], [0, 0]
-            for place, (_, side) in enumerate(pool):
-                upto[side] += 1
-                before = list(counts)
-                counts = list(upto) if ends[place] else counts
-                assert [found.x_upto[row][place], found.y_upto[row][place]] == counts
-                here = [now - then for now, then in zip(counts, before, strict=True)]
-                assert [x_here[row][place], y_here[row][place]] == here
-                assert y_below[row][place] == counts[1] - here[1] / 2
-                assert x_below[row][place] == counts[0] - here[0] / 2
 
 
 @pytest.mark.parametrize("shape", [(3,), (30,), (1, 7), (5, 1), (2, 3, 5), (3, 5000)])
@@ -95,21 +46,6 @@ def test_by_counting(n: int, m: int, high: int) -> None:
                 assert count == sum(v < value or (v == value and not x_first) for v in y[row])
             for value, count in zip(y[row], of_y[row], strict=True):
                 assert count == sum(v < value or (v == value and x_first) for v in x[row])
-
-
-def test_ratios_between_two_numbers() -> None:
-    """Their places, of y first, and how many are beyond; none where the second is not above the first."""
-    x, y = np.array([1.0, 2.0, 3.0, 5.0]), np.array([1.0, 2.0, 4.0])
-    weights = np.array([2, 1, 3, 1]), np.array([1, 4, 2])
-    both = ratio_medians.Ratios(x, weights[0], y, weights[1])
-    for low, high in itertools.product(
-        (0.0, 0.25, 0.3, 0.5, 1.0, 2.0, 6.0), (0.25, 0.75, 1.0, 2.5, 5.0, 9.0)
-    ):
-        of_x, of_y, beyond = both.between(low, high)
-        expected = [(i, j) for j in range(3) for i in range(4) if low * y[j] < x[i] <= high * y[j]]
-        assert list(zip(of_x.tolist(), of_y.tolist(), strict=True)) == expected
-        above = [(i, j) for j in range(3) for i in range(4) if x[i] > high * y[j]]
-        assert beyond == sum(int(weights[0][i] * weights[1][j]) for i, j in above)
 
 
 def only(pairs: Pairs) -> Score:
@@ -191,13 +127,6 @@ def lines(seed: int) -> tuple[list[int], list[int]]:
     rng = np.random.default_rng(seed)
     n, most = int(rng.integers(1, 14)), int(rng.choice([3, 9, 1000]))
     return rng.integers(1, most, n).tolist(), rng.integers(1, most, n).tolist()
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 33])
-def test_inversions_of_a_permutation(n: int) -> None:
-    ranks = np.random.default_rng(n).permutation(n)
-    found = zip(*(part.tolist() for part in inversions(ranks)), strict=True)
-    assert sorted(found) == [(s, t) for s, t in combinations(range(n), 2) if ranks[s] > ranks[t]]
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,7 +1,6 @@
 """Proportions against R's prop.test, SciPy's binomtest and the numbers that were published."""
 
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -78,11 +77,3 @@ def test_proportions_of_all_small_counts() -> None:
                     assert 0.0 <= found.low <= found.value == a / b <= found.high <= 1.0
                     assert found.low > 0.0 if a > 0 and method != "wilsoncc" else found.low == 0.0 or a > 0
                     assert found.high < 1.0 if a < b and method != "wilsoncc" else found.high == 1.0 or a < b
-
-
-def test_a_half_is_not_corrected_for_and_the_papers_condition() -> None:
-    for b in range(1, 30):
-        for a in range(b + 1):
-            assert validity_2013(a, b) == pytest.approx(float(a - Fraction(a * a, b)), abs=1e-12)
-        if b % 2 == 0:
-            assert prop_test(b // 2, b, 0.1) == wilson(b // 2, b, 0.1)

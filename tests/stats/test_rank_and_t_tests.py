@@ -16,11 +16,10 @@ from scipy import stats
 from scipy import stats as scipy_stats
 
 from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.ranks import brunner_munzel, pooled_order, rank_sum, rank_sum_tail
-from speedproof.stats.ratio import Moments, moments, student, student_from, variance_ratio, welch, welch_from
+from speedproof.stats.ranks import brunner_munzel, pooled_order, rank_sum
+from speedproof.stats.ratio import Moments, student, student_from, variance_ratio, welch, welch_from
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.special import t_ppf
-from speedproof.stats.superiority import chance_bounds
 
 SMALL = st.integers(1, 5).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 5).map(float)))
 
@@ -66,15 +65,6 @@ def test_variances_and_means_against_scipy(n: int, m: int) -> None:
             np.testing.assert_allclose(result.statistic, expected.statistic, rtol=1e-11)
             np.testing.assert_allclose(pvalue, expected.pvalue, rtol=1e-11)
             np.testing.assert_allclose(result.df, expected.df, rtol=1e-11)
-
-
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 6), (4, 3), (6, 6)])
-def test_rank_sum_distribution_against_brute_force(n: int, m: int) -> None:
-    counts = np.zeros(n * m + 1)
-    for places in itertools.combinations(range(n + m), n):
-        counts[sum(places) - n * (n - 1) // 2] += 1
-    upper = np.append(np.cumsum((counts / counts.sum())[::-1])[::-1], 0.0)
-    np.testing.assert_allclose(rank_sum_tail(n, m), upper, rtol=1e-14)
 
 
 def smirnov_by_arrangements(u: Any, v: Any) -> tuple[float, float]:
@@ -149,16 +139,6 @@ def test_the_least_error_that_is_resolved(means: tuple[float, float], test: Any)
         assert np.isnan([student(*sides).pvalue, welch(*sides).pvalue]).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10])
-@pytest.mark.parametrize("start", [0, 2**40])
-def test_moments_in_fractions(n: int, start: int) -> None:
-    x = [start + int(k) for k in np.random.default_rng(n).integers(0, 64, n)]
-    found, mean = moments(np.array(x, dtype=float)), Fraction(sum(x), n)
-    assert (found.n, float(found.mean)) == pytest.approx((n, float(mean)), rel=1e-15)
-    variance = sum((v - mean) ** 2 for v in x) / max(n - 1, 1)
-    assert float(found.variance) == pytest.approx(float(variance), rel=1e-14, abs=1e-14)
-
-
 HALF = Fraction(1, 2)
 
 
@@ -201,28 +181,6 @@ def test_brunner_munzel_in_rational_numbers(n: int, m: int) -> None:
             t = (chance - 0.5) / math.sqrt(square)
             expected = [float(stats.t.sf(t, df)), float(stats.t.cdf(t, df))]
         assert [found.pvalue[row], found.pvalue_less[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
-
-
-def test_bounds_of_a_chance_alone() -> None:
-    """Far out the odds overflow to certainty without a warning; without a standard error nothing is known."""
-    false, true = np.zeros(1, dtype=np.bool_), np.ones(1, dtype=np.bool_)
-    for chance, se, quantile, separation, expected in (
-        (0.6, 0.1, 1.7, 0.9, None), (0.6, 5.0, 1e4, 0.9, [0.0, 1.0]), (0.6, 0.0, 1.7, 0.9, [0.0, 1.0]),
-        (0.6, math.nan, 1.7, 0.9, [0.0, 1.0]), (0.999, 1e-9, 1.7, 0.7, [0.5, 0.999]),
-        (0.001, 1e-9, 1.7, 0.7, [0.001, 0.5]), (1.0, 0.0, 1.7, 0.7, [0.5, 1.0]),
-        (0.0, 0.0, 1.7, 0.7, [0.0, 0.5]),
-    ):  # fmt: skip
-        found = chance_bounds(
-            np.array([chance]), np.array([se]), np.array([quantile]), separation, false, false
-        )
-        if expected is None:
-            odds, width = math.log(1.5), 1.7 * 0.1 / 0.24
-            expected = [1 / (1 + math.exp(width - odds)), 1 / (1 + math.exp(-width - odds))]
-        assert [found.low[0], found.high[0]] == pytest.approx(expected, rel=1e-5, abs=1e-12)
-    held = chance_bounds(np.ones(1), np.zeros(1), np.ones(1), 0.8, true, false)
-    assert (held.low[0], held.high[0]) == (0.8, 1.0)
-    held = chance_bounds(np.zeros(1), np.zeros(1), np.ones(1), 0.8, false, true)
-    assert (held.low[0], held.high[0]) == (0.0, pytest.approx(0.2))
 
 
 Oracle = Callable[[str], Any]
