@@ -126,7 +126,7 @@ def test_r_speedup_against_brute_force(
     """Small whole numbers tie everywhere: within runs, across versions, between benchmarks.
 
     From seed 20 on each benchmark is in a unit that is no short decimal, so that ratios nearly tie; from 26 on
-    they are tested by the normal distribution. Of every third seed ratios are listed only around the changes of mind.
+    they are tested by the normal distribution. Of every third seed only ratios around changes are listed.
     """
     rng = np.random.default_rng(seed)
     if seed % 3 == 0:

@@ -5,14 +5,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy import stats as scipy_stats
 
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.protocols.aggregates import Location
-from speedproof.protocols.mean import decide_mean, mean_tests
 
 TOOL = Path(__file__).parents[1] / "data" / "speedup_test_tool"
 RUNS = json.loads((TOOL / "expected.json").read_text(encoding="utf-8"))
@@ -67,74 +64,6 @@ def test_original_against_the_tool(run: dict[str, Any], capsys: pytest.CaptureFi
         assert round(found["proportion"]["high"], 3) == expected["high"]
         assert found["proportion"]["confidence"] == expected["confidence"]
         assert found["benchmarks_needed"] == expected["benchmarks_needed"]
-
-
-def differences(article: dict[str, Any], original: dict[str, Any]) -> set[tuple[str, str]]:
-    """Rows and fields of two reports that differ.
-
-    The tool searches a bracket of 0.01 and rounds down to a hundredth, up to 0.99: a level is the same when that
-    is what it makes of the exact one.
-    """
-    found = set()
-    for a, o in zip(article["rows"], original["rows"], strict=True):
-        for protocol in ("mean", "median"):
-            for field in ("significant", "remarks"):
-                if a[protocol][field] != o[protocol][field]:
-                    found.add((a["name"], f"{protocol} {field}"))
-            exact, searched = level(a[protocol]["confidence"]), level(o[protocol]["confidence"])
-            both_none = math.isnan(exact) and math.isnan(searched)
-            if not (both_none or searched - 1e-9 <= exact < searched + 0.02):
-                found.add((a["name"], f"{protocol} level"))
-    return found
-
-
-def deciding_test(x: Any, y: Any, *, tool_of_2010: bool) -> tuple[str, float]:
-    """Which t test decides on the mean at 0.05, and its p-value, which is SciPy's."""
-    decision = decide_mean(mean_tests(x, y), 0.05, f_test_when_not_normal=tool_of_2010)
-    if bool(decision.lacking_x | decision.lacking_y):
-        return "none", math.nan
-    pooled = bool(decision.holds[-1])
-    oracle = float(scipy_stats.ttest_ind(x, y, equal_var=pooled, alternative="greater").pvalue)
-    assert float(decision.pvalue) == pytest.approx(oracle, rel=1e-8)
-    return "Student" if pooled else "Welch", oracle
-
-
-def test_where_the_article_decides_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
-    """The rows and fields in which the article's protocol differs from the tool, each for a known reason."""
-    config = str(TOOL / "plain.csv")
-    given = ("--conf-level", "0.95")
-    at_level = suite_json(capsys, config, *given), suite_json(capsys, config, "--original", *given)
-    assert differences(*at_level) == set()
-    without_level = suite_json(capsys, config), suite_json(capsys, config, "--original")
-    assert differences(*without_level) == {
-        # Normal at 0.05 but not at 0.5, where the tool asks first whether to search at all.
-        ("small_normal", "mean significant"),
-        ("small_normal", "mean level"),
-        ("small_normal", "mean remarks"),
-        # Significant at a risk of 1e-15, at which the samples count as normal; the tool stops at 0.01.
-        ("rounded_ties", "mean remarks"),
-        # Not significant at any level: the tool prints 0.99, the article's report NA.
-        ("normal_no_gain", "mean level"),
-        ("normal_no_gain", "median level"),
-        ("location_model_fails_large", "mean level"),
-        ("location_model_fails_large", "median level"),
-        ("slower", "mean level"),
-        ("slower", "median level"),
-    }
-    # Large and not normal: the F test of the tool lets Student decide, the article's figure 1 says Welch.
-    by_test = {}
-    for row in RUNS[0]["rows"]:
-        x, y = (np.loadtxt(TOOL / "samples" / f"{row['Name']}.{side}.txt") for side in "xy")
-        article, original = (deciding_test(x, y, tool_of_2010=tool) for tool in (False, True))
-        if article[0] != original[0]:
-            by_test[row["Name"]] = article[0], original[0]
-            assert article[1] != original[1]
-        else:
-            assert article[1] == pytest.approx(original[1], rel=0, nan_ok=True)
-    assert by_test == dict.fromkeys(
-        ["large_skewed", "bimodal_shift", "rounded_ties", "nanoseconds_1e-9", "median_only"],
-        ("Welch", "Student"),
-    )
 
 
 def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

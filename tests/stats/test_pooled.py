@@ -3,13 +3,11 @@
 import itertools
 import math
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.stats.crossings import crossing_limit, crossing_pairs
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
 from speedproof.stats.ranks import merged_places, ranked
@@ -121,49 +119,3 @@ def test_states_are_those_between_distinct_ratios(n: int, m: int) -> None:
             assert end == pytest.approx(last, rel=1e-15)
             assert value == wanted
         assert low.edges.shape == (1, n * m + 2)
-
-
-def lines(seed: int) -> tuple[list[int], list[int]]:
-    rng = np.random.default_rng(seed)
-    n, most = int(rng.integers(1, 14)), int(rng.choice([3, 9, 1000]))
-    return rng.integers(1, most, n).tolist(), rng.integers(1, most, n).tolist()
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_pairs_that_cross_are_all_listed(seed: int) -> None:
-    """Those in between for certain, and none whose crossing is elsewhere."""
-    a, b = lines(seed)
-    low, high = 1.03, 1.9
-    listed = crossing_pairs(np.array(a) * 1.0, np.array(b) * 1.0, low, high)
-    found = set(zip(*(part.tolist() for part in listed), strict=True))
-    for i, j in combinations_with_replacement(range(len(a)), 2):
-        for sign in (-1, 1):
-            bottom = b[i] + sign * b[j]
-            place = Fraction(a[i] + sign * a[j], bottom) if bottom else Fraction(0)
-            if (a[i], b[i]) != (a[j], b[j]):
-                assert ((i, j, sign) in found) == (low < place < high)
-            elif sign == 1:
-                assert (i != j and (i, j, -1) in found) or ((i, j, sign) in found) == (low < place < high)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_no_more_pairs_tie_than_the_limit(seed: int) -> None:
-    """At any place where some do, the ends included."""
-    a, b = lines(seed)
-    grid = [Fraction(k, 7) for k in range(7, 21)]
-    limits, orders = crossing_limit(*(np.array(side) * 1.0 for side in (a, b, [float(g) for g in grid])))
-    pairs = [*combinations(zip(a, b, strict=True), 2)]
-    places = {Fraction(x + s * y, u + s * v) for (x, u), (y, v) in pairs for s in (-1, 1) if u + s * v}
-    for (low, high), limit in zip(itertools.pairwise(grid), limits.tolist(), strict=True):
-        for g in {low, (low + high) / 2, *(place for place in places if low <= place <= high)}:
-            sizes = [abs(x - g * u) for x, u in zip(a, b, strict=True)]
-            assert sum(p == q for p, q in combinations(sizes, 2)) <= limit
-    for g, order in zip(grid, orders.tolist(), strict=True):
-        sizes = [abs(a[i] - g * b[i]) for i in order]
-        assert all(p <= q + 1e-12 for p, q in itertools.pairwise(sizes))
-        assert sorted(order) == [*range(len(a))]
-
-
-def test_lines_too_near_to_tell_are_listed_for_both_signs() -> None:
-    i, j, sign = crossing_pairs(np.array([3.0, 3.0 + 4e-16, 2.0]), np.array([1.0, 1.0, 5.0]), 1.1, 1.2)
-    assert list(zip(i.tolist(), j.tolist(), sign.tolist(), strict=True)) == [(0, 1, -1)]
