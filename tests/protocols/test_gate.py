@@ -306,8 +306,6 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     centre = math.log(x.mean() / y.mean()) - bias
     short = 1.0 - 1.02 * math.exp(centre)  # of the margin, of which the larger mean alone scatters much
     assert row.contradicted.pvalue == pytest.approx(scipy_stats.t.sf(short / error, mine.df))
-    welch = scipy_stats.ttest_ind(1.02 * x, y, equal_var=False, alternative="less").pvalue
-    assert row.contradicted.pvalue == pytest.approx(welch, rel=0.1)
     assert "1 of 2 benchmarks is slower by more than 2 % on average" in str(found)
     (lines,) = rows_of(str(found), "FAIL  spiky")
     told = sp.compare_suite(suite_of({"spiky": samples["spiky"]}))
@@ -317,8 +315,6 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     assert f"{y.mean() / x.mean():.2f}x slower on average" in lines
     assert lines.endswith(f" {how}")
     assert f"But on average new is {y.mean() / x.mean():.2f}x slower than old: {how}." in str(told)
-    rows = str(sp.compare_suite(suite_of(samples))).splitlines()
-    assert sum(f"on average {y.mean() / x.mean():.2f}x slower: {how}" in row for row in rows) == 1
 
 
 def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:
