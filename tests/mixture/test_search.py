@@ -158,7 +158,7 @@ def test_the_compiled_search_against_its_twin(kernels: list[str]) -> None:
 
 @pytest.mark.parametrize("n", [9, 30, 128, 129, 3500])
 def test_instruction_sets_search_alike_to_the_last_bit(kernels: list[str], n: int) -> None:
-    """Scouts of several K go side by side, more in wider vectors: none depends on its neighbours; on cells, too."""
+    """Scouts of several K go side by side, more in wider vectors: none depends on its neighbours, nor on cells."""
     fused = [kernel for kernel in kernels if kernel != "plain"]
     rng = np.random.default_rng(n)
     for x in (
