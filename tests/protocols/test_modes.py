@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -275,22 +274,3 @@ def test_an_ellipse_reaches_two_deviations_of_what_its_axis_shows() -> None:
     shown = [text.get_text() for text in ax.get_yticklabels()]
     assert "167" in shown
     assert "168" in shown
-
-
-def test_several_benchmarks_are_told_apart() -> None:
-    """The heading counts; a line for each direction; the distance between two versions stands once."""
-    parts = {}
-    for k, benchmark in enumerate(("sort", "hash")):
-        for version, share in (("a", 0.3), ("b", 0.1)):
-            for metric, sample in zip(("time", "faults"), made(60, share, k)[1], strict=True):
-                parts[Key(benchmark, metric), version] = sample
-    constant = {(Key("one", m), v): Sample(np.ones(20)) for m in ("time", "faults") for v in "ab"}
-    said = " ".join(str(sp.joint(sp.Suite(("a", "b"), parts), ["time", "faults"])).split())
-    assert "faults: 2 states in 4 samples" in said
-    more = " ".join(str(sp.joint(sp.Suite(("a", "b"), parts | constant), ["time", "faults"])).split())
-    assert "faults: 1 to 2 states in 6 samples" in more
-    for benchmark in ("sort", "hash"):
-        for one, other in (("a", "b"), ("b", "a")):
-            line = f"{benchmark}: a run of {one} is better than one of {other} in every metric"
-            assert said.count(line) == 1
-    assert re.findall(r"than one of (\w) in every metric in [^.]*; mean distance", said) == ["b", "b"]

@@ -225,22 +225,18 @@ def test_shapiro_wilk_against_r(oracle: Oracle, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_variance_ratio_against_r(oracle: Oracle, name: str) -> None:
-    for case, x, y, tolerance in cases(oracle, name):
-        result, record = variance_ratio(x, y), case["var_test"]
-        agree(result.statistic, record["F"], tolerance, case["id"])
-        agree(result.pvalue, record["p"], tolerance, case["id"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize(("field", "test"), [("t_student", student), ("t_welch", welch)])
-def test_t_against_r(oracle: Oracle, name: str, field: str, test: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("field", "test", "letter"), [
+    ("t_student", student, "t"), ("t_welch", welch, "t"), ("var_test", variance_ratio, "F"),
+])  # fmt: skip
+def test_t_and_f_against_r(
+    oracle: Oracle, name: str, field: str, test: Callable[..., Any], letter: str
+) -> None:
     for case, x, y, tolerance in cases(oracle, name):
         result, record = test(x, y), case[field]
-        agree(result.statistic, record["t"], tolerance, case["id"])
-        agree(result.df, record["df"], tolerance, case["id"])
+        agree(result.statistic, record[letter], tolerance, case["id"])
         agree(result.pvalue, record["p"], tolerance, case["id"])
+        if letter == "t":
+            agree(result.df, record["df"], tolerance, case["id"])
         if "lower" in record:  # R's one-sided bound of the difference of means
             difference, error = x.mean() - y.mean(), standard_error(x, y, field)
             for confidence, lower in record["lower"].items():

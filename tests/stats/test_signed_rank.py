@@ -5,8 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from speedproof.arrays import FloatArray
@@ -311,18 +309,11 @@ def naive(values: np.typing.NDArray[np.float64]) -> float:
     return float(np.median(0.5 * (values[i] + values[j])))
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 0.1, 0.3, 1e-9]), min_size=1, max_size=40))
-def test_against_brute_force(values: list[float]) -> None:
-    ordered = np.sort(np.array(values))
-    assert hodges_lehmann(ordered) == pytest.approx(naive(ordered), rel=1e-9, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     "kind", ["normal", "Cauchy", "few values", "one value", "far modes", "lopsided modes", "whole numbers"]
 )
-@pytest.mark.parametrize("n", [255, 256, 257, 1000, 1999])
-def test_against_brute_force_where_the_interval_is_halved(kind: str, n: int) -> None:
+@pytest.mark.parametrize("n", [1, 2, 3, 40, 255, 256, 257, 1000, 1999])
+def test_against_brute_force(kind: str, n: int) -> None:
     """More averages than are listed, with ties, outliers, and a gap where the median lies."""
     rng = np.random.default_rng([n, len(kind)])
     values = {
