@@ -79,10 +79,11 @@ def test_kernels_climb_alike(kernels: list[str], cells: bool) -> None:
     for most, tolerance in ((4, 1e-9), (3000, 1e-4)):
         rules = em.StoppingRules(1e-9, 0.0, 1e-8, most, accelerate=True, extra_step=False, clamp=True)
         twin = np.repeat(MIXTURE, 3, axis=0)
-        expected, _ = em.climb(data, twin, places, rules, kernel="numpy")
+        expected, taken = em.climb(data, twin, places, rules, kernel="numpy")
         for kernel in kernels:
             reached = np.repeat(MIXTURE, 3, axis=0)
-            heights, _ = em.climb(data, reached, places, rules, kernel=kernel)
+            heights, steps = em.climb(data, reached, places, rules, kernel=kernel)
+            assert np.sign(steps).tolist() == np.sign(taken).tolist()  # below zero where it was cut off
             np.testing.assert_allclose(heights, expected, rtol=1e-7 if most > 4 else 1e-12)
             np.testing.assert_allclose(reached, twin, atol=tolerance)
 

@@ -144,3 +144,6 @@ def test_what_is_no_number_is_refused(asked: Any) -> None:
         assert model.ppf(one) == model.ppf(0.5)
     assert model.cdf([]).size == 0
     assert model.loglik(3.0) == model.logpdf(3.0)
+    assert model.rvs(0, 1).size == 0
+    with pytest.raises(UsageError, match="n=-1: expected how many"):
+        model.rvs(-1, 1)

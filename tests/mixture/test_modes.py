@@ -10,7 +10,7 @@ from scipy import stats
 
 import speedproof as sp
 from speedproof.data.sample import Sample
-from speedproof.mixture.analysis import analyse
+from speedproof.mixture.analysis import analyse, independent
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import count_stretches, mode_order, number_of_modes, stretches_sd
@@ -39,6 +39,14 @@ def test_order_of_independent_runs_is_mixed_and_of_one_state_none() -> None:
     assert mode_order([10.0, 10.1], MixtureModel([1.0], [10.0], [1.0]).modes()).kind == "one mode"
     assert mode_order([10.0], two_states(0.5).modes()).kind == "one mode"
     assert mode_order([10.0, 14.0], two_states(0.5).modes()).kind == "mixed"
+
+
+@pytest.mark.parametrize(("count", "enough"), [(9, False), (10, True)])
+def test_ten_processes_are_enough_for_a_mixture_of_their_medians(count: int, enough: bool) -> None:
+    x = Sample(np.random.default_rng(1).normal(10, 1, 3 * count), processes=np.repeat(np.arange(count), 3))
+    found, told = independent(x)
+    assert found.n == (count if enough else 3 * count)
+    assert (f"{count} processes, one value each" in told) is enough
 
 
 def test_every_run_belongs_to_a_mode() -> None:

@@ -70,6 +70,17 @@ def test_constant_samples(n: int) -> None:
     assert single.speedup.low == pytest.approx(0.05 ** (1 / n), abs=1e-9)
 
 
+@pytest.mark.parametrize(("values", "said"), [
+    (np.full(5, 2.0), "all values are equal, so normality cannot be tested"), ([1.0, 2.0], "fewer than 3 values"),
+    (np.arange(20.0), "normality is not rejected"), (np.arange(30.0) ** 9, "not normal and at most 30 runs"),
+    (np.arange(31.0) ** 9, "not normal: the t test is approximate"),
+    (np.arange(5001.0) ** 9, "no valid p-value for more than 5000 values"),
+])  # fmt: skip
+def test_what_is_said_of_normality(values: list[float], said: str) -> None:
+    (check, _) = (c for c in compare_means(sample(values), sample(values)).checks if "normality" in c.name)
+    assert said in check.message
+
+
 def test_zeros_are_named() -> None:
     """Counts may be zero, and a time may be below the clock: never a crash, always a check that did not hold."""
     some, none = [0.0] * 20 + [2.0] * 20, [0.0] * 40

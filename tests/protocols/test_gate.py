@@ -145,18 +145,24 @@ def test_a_vanished_benchmark_fails() -> None:
     odd = [("old", Record("odd", np.arange(1.0, 9.0))), ("new", Record("odd", np.arange(1.0, 9.0), unit="B"))]
     why = ("new", Skipped("new.json", "benchmarks[3]", "gone", "the run reported an error"))
     added = ("new", Record("fresh", np.arange(1.0, 9.0)))
-    suite = Suite.from_records([gone, *records, *odd, why, added])
+    moved = [
+        (v, Record("moved", np.arange(1.0, 9.0), metric=m)) for v, m in (("old", "time"), ("new", "work"))
+    ]
+    suite = Suite.from_records([gone, *records, *odd, why, added, *moved])
     result = hold(suite)
     assert result.outcome is Outcome.FAIL
     assert [row.outcome for row in result.rows] == [Outcome.PASS] * 2
-    assert [absent.benchmark for absent in result.absent] == ["gone", "odd"]
+    assert [absent.benchmark for absent in result.absent] == ["gone", "odd", "moved"]
+    assert "new has work of it, not time" in result.absent[2].reason
     assert "new has none" in result.absent[0].reason
     assert "the run reported an error" in result.absent[0].reason
     assert "they cannot be compared" in result.absent[1].reason
-    assert result.added == ("fresh",)
-    tolerant = gate(suite, ("old", "new"), lambda name: None if name in ("gone", "odd") else Demand())
+    assert result.added == ("fresh", "moved")
+    tolerant = gate(
+        suite, ("old", "new"), lambda name: None if name in ("gone", "odd", "moved") else Demand()
+    )
     assert tolerant.outcome is Outcome.PASS
-    assert tolerant.ignored == ("gone", "odd")
+    assert set(tolerant.ignored) == {"gone", "moved", "odd"}
     assert not tolerant.absent
 
 

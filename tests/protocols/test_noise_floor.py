@@ -148,10 +148,8 @@ def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
 
 def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:
     nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 1.0, 1.0)
-    given = {"benchmark": "sort", "reference": "old", "candidate": "new", **fields}
-    return CandidateResult(
-        verdict=verdict, result=nothing, estimate=estimate, reason="", blocks_to_go=0.0, **given
-    )
+    given = {"benchmark": "sort", "reference": "old", "candidate": "new", "result": nothing, **fields}
+    return CandidateResult(verdict=verdict, estimate=estimate, reason="", blocks_to_go=0.0, **given)
 
 
 @pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96)])
@@ -164,3 +162,13 @@ def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple
     found = withheld([own, other, *controls], question)
     assert [f.verdict for f in found[:2]] == [Verdict.UNDECIDED, Verdict.FASTER]
     assert withheld([*controls, own, other], question) == (*found[2:], *found[:2])
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.002, 1.008), (0.992, 0.998), (0.999, 1.001), (1.0, 1.01)])
+def test_a_control_that_is_the_same_within_a_margin_may_differ(low: float, high: float) -> None:
+    """Where its bounds leave 1 out: a smaller difference of the candidate is then no proof."""
+    bounds = SequentialResult(20, 0, 0.05, low, high, 0.5, 0.5)
+    control = sequential((low * high) ** 0.5, Verdict.EQUIVALENT, benchmark="idle", result=bounds)
+    own = sequential(1.001, Verdict.FASTER)
+    (found, _) = withheld([own, control], SessionQuestion(stop_rules(), unaffected=["idle"]))
+    assert found.verdict is (Verdict.FASTER if low <= 1.0 <= high else Verdict.UNDECIDED)

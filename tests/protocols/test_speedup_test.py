@@ -161,6 +161,15 @@ def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Orac
             continue
         x, y = (Sample(values, "s") for values in both)
         row = report_suite([Entry("f", x, y)], Rules(), alpha=0.05, precision=0.05, original=False).rows[0]
+        free = report([Entry("f", x, y)]).rows[0]
+        for finding, name in ((free.mean, "mean"), (free.median, "median")):
+            highest = case["highest_confidence"][name]["highest_confidence"]
+            if case["id"] not in INEXACT_IN_R and not (name == "median" and case["ks"]["near_ties"]):
+                some = highest is not None and highest >= 0.5
+                assert finding.confidence == pytest.approx(
+                    highest if some else math.nan, abs=1e-6, nan_ok=True
+                )
+                assert finding.significant is some
         compared = sp.compare(x, y).median
         bounds = row.median.bounds
         assert (bounds is None) == (not compared.test)
@@ -169,6 +178,17 @@ def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Orac
             assert (bounds.low, bounds.high) == pytest.approx((proven.low, proven.high), nan_ok=True)
             withheld += math.isnan(bounds.low)
     assert withheld
+
+
+@pytest.mark.parametrize(
+    ("weights", "named"), [((1.0, 1.0), ("b0", 0.75)), ((1.0, 9.0), ("b1", 0.75)), ((1.0, 3.0), None)]
+)
+def test_a_benchmark_of_most_of_the_time_is_named(weights: list[float], named: object) -> None:
+    """Of times by their weights, more than half: of 3 s and 1 s."""
+    sides = [Sample(np.full(3, x)) for x in (3.0, 1.0)]
+    given = [Entry(f"b{k}", x, x, 0.95, w) for k, (x, w) in enumerate(zip(sides, weights, strict=True))]
+    assert report(given, weighting="custom").dominant == named
+    assert report(given[:1], weighting="custom").dominant is None
 
 
 def test_no_speedup_over_zero() -> None:

@@ -13,6 +13,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import ALL_MEASURED, SequentialComparison
+from speedproof.stats.sequential import PairedSequence
 
 
 def test_what_is_asked_by_default() -> None:
@@ -56,6 +57,22 @@ def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
         assert found == pytest.approx(200 * (factor**2 - 1), rel=1e-9)
     assert to_go(race(stop_rules(precision=2 * width), ratios)) == 0.0
     assert math.isnan(to_go(race(stop_rules(precision=1e-3), ratios[:9])))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_proven_is_measured_until_half_of_it_is_certified(sign: int) -> None:
+    """Half of the median difference, by its logarithm, in whichever direction: as many blocks are to go."""
+    x, y = np.exp(0.02 * np.random.default_rng(2).standard_normal((2, 40)) + [[0.05 * sign], [0.0]])
+    logs, compared, seen = np.log(x / y), SequentialComparison("b", ["X", "Y"], stop_rules()), set()
+    for n in range(1, 41):
+        sequence = PairedSequence.of(x[:n], y[:n])
+        compared.add({"X": float(x[n - 1]), "Y": float(y[n - 1])})
+        found = to_go(compared)
+        if n >= 10 and (sequence.result().faster or sequence.result().slower):
+            expected = sequence.blocks_to_go(gamma=math.exp(float(np.median(logs[:n])) / 2), side=sign)
+            assert found == pytest.approx(expected)
+            seen.add(found > 0)
+    assert seen == {True, False}
 
 
 def race_of(ratio: float, blocks: int, noise: float, rules: StopRules, seed: int = 1) -> SequentialComparison:

@@ -5,6 +5,7 @@ sessions, few runs, zeros, one value.
 """
 
 import functools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -174,6 +175,9 @@ def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) ->
     own = list(zip(pairs(), answered(protocol, rules), strict=True))
     for pair, found in own[list(RULES).index(rules) % 3 :: 3]:
         same(asked(protocol, [pair], RULES[rules])[0], found)
+        if found.needed is not None:  # what would decide is always more than there is
+            assert (found.needed.reference or math.inf) > found.reference.n
+            assert (found.needed.candidate or math.inf) > found.candidate.n
 
 
 @EVERY_CASE

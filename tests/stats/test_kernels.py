@@ -88,7 +88,8 @@ def of_pools(n: int, m: int) -> Iterator[Any]:
     x[20, -1] = y[20, -1] = math.inf
     yield from (ranks.pooled_order(x[:20], y[:20], t) for t in (None, np.zeros(20), np.full(20, 0.3)))
     yield from (ranks.merged_places(np.sort(x), np.sort(y), first) for first in (True, False))
-    yield from (ranks.ranked(np.where(x < 0.5, -0.0, x)), normal_scores.normal_scores(x))
+    for some in (np.where(x < 0.5, -0.0, x), x[0], x.reshape(4, 9, n)):
+        yield from (ranks.ranked(some), normal_scores.normal_scores(some))
     yield Quantiles.of(x[:20], y[:20], 0.8).bounds(0.3)
 
 
@@ -113,7 +114,8 @@ def numbers(found: Any) -> Iterator[Any]:
     *((of_alarms, sizes, 0.0) for sizes in ((3, 60), (40, 60), (40, 9), (300, 511), (3, 1300))),
     *((of_ratios, sizes, 1e-10) for sizes in ((2, 9), (4, 4), (7, 30), (30, 20), (40, 41))),
     *((of_pools, sizes, 0.0) for sizes in ((1, 1), (1, 7), (8, 3), (40, 40))),
-    (lambda: map(change_points.find_changes, steps(8, 150), [0.05] * 8), (), 1e-9), (of_tails, (), 0.0),
+    *((lambda n: map(change_points.find_changes, steps(12, n), [0.3] * 12), (n,), 1e-9) for n in (20, 60, 150)),
+    (of_tails, (), 0.0),
 ])  # fmt: skip
 def test_against_numpy(
     what: Callable[..., Iterator[Any]], sizes: tuple[int, ...], error: float, monkeypatch: pytest.MonkeyPatch

@@ -21,7 +21,7 @@ from speedproof.stats.permutation import (
     tied_pvalue,
     walked,
 )
-from speedproof.stats.ranks import rank_sum
+from speedproof.stats.ranks import rank_sum, rank_sum_tails
 from speedproof.stats.smirnov import kolmogorov_sf, ks_location
 from speedproof.stats.superiority import typical_ratio
 
@@ -176,6 +176,20 @@ def test_the_probability_of_one_order() -> None:
         assert one_order(n, m) == one_order(m, n) == 0.0
     x, y = np.linspace(3.0, 4.0, 100_000), np.linspace(1.0, 2.0, 100)
     assert (float(typical_ratio(x, y, 0.05).pvalue), float(typical_ratio(y, x, 0.05).pvalue)) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rank_sum_given_the_ties_against_all_splits(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 7, 2)
+    pool = np.concatenate((rng.integers(0, rng.integers(2, 9), n), rng.integers(0, 6, m)))
+    twice = np.array([2 * sum(split) for split in itertools.combinations(stats.rankdata(pool), n)]) - n * (
+        n + 1
+    )
+    tails = rank_sum_tails(tuple(np.unique(pool, return_counts=True)[1].tolist()), int(n))
+    for seen in {*twice.tolist()}:
+        expected = np.mean(twice >= seen), np.mean(twice <= seen)
+        assert (tails[0][int(seen)], tails[1][int(seen)]) == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize(("n", "m", "exact"), [(49, 49, True), (50, 3, False), (3, 50, False), (49, 2, True)])

@@ -3,11 +3,13 @@
 import itertools
 import math
 from fractions import Fraction
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from speedproof.stats.crossings import crossing_pairs
 from speedproof.stats.permutation import Spread
 from speedproof.stats.rank_scores import Pairs, Score, Search, pairs_of, scores_of
 from speedproof.stats.ranks import merged_places, ranked
@@ -119,3 +121,31 @@ def test_states_are_those_between_distinct_ratios(n: int, m: int) -> None:
             assert end == pytest.approx(last, rel=1e-15)
             assert value == wanted
         assert low.edges.shape == (1, n * m + 2)
+
+
+def lines(seed: int) -> tuple[list[int], list[int]]:
+    rng = np.random.default_rng(seed)
+    n, most = int(rng.integers(1, 14)), int(rng.choice([3, 9, 1000]))
+    return rng.integers(1, most, n).tolist(), rng.integers(1, most, n).tolist()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pairs_that_cross_are_all_listed(seed: int) -> None:
+    """Those in between for certain, and none whose crossing is elsewhere."""
+    a, b = lines(seed)
+    low, high = 1.03, 1.9
+    listed = crossing_pairs(np.array(a) * 1.0, np.array(b) * 1.0, low, high)
+    found = set(zip(*(part.tolist() for part in listed), strict=True))
+    for i, j in combinations_with_replacement(range(len(a)), 2):
+        for sign in (-1, 1):
+            bottom = b[i] + sign * b[j]
+            place = Fraction(a[i] + sign * a[j], bottom) if bottom else Fraction(0)
+            if (a[i], b[i]) != (a[j], b[j]):
+                assert ((i, j, sign) in found) == (low < place < high)
+            elif sign == 1:
+                assert (i != j and (i, j, -1) in found) or ((i, j, sign) in found) == (low < place < high)
+
+
+def test_lines_too_near_to_tell_are_listed_for_both_signs() -> None:
+    i, j, sign = crossing_pairs(np.array([3.0, 3.0 + 4e-16, 2.0]), np.array([1.0, 1.0, 5.0]), 1.1, 1.2)
+    assert list(zip(i.tolist(), j.tolist(), sign.tolist(), strict=True)) == [(0, 1, -1)]

@@ -23,7 +23,7 @@ from speedproof.stats.ratio_medians import (
 )
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
-GAMMAS = (0.8, 1 / 1.02, 1.0, 1.02, 1.3)
+GAMMAS = (0.8, 1 / 1.02, 1.0, 1.02, 1.3, 2.0)
 
 
 def draw(seed: int, n: int, m: int, ratio: float = 1.0) -> tuple[FloatArray, FloatArray]:
