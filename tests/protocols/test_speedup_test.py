@@ -1,5 +1,6 @@
 """The Speedup-Test article against R, and its report against the tool of 2010, row by row."""
 
+import csv
 import json
 import math
 from collections.abc import Callable
@@ -271,14 +272,11 @@ def test_original_against_the_tool(run: dict[str, Any], capsys: pytest.CaptureFi
 
 def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The .out file is CSV as R writes it: quoted names, TRUE and FALSE, NA; four files are written."""
-    import csv
-
-    prefix = tmp_path / "results"
-    config = str(TOOL / "missing_file.csv")
-    assert main(["suite", config, "--original", "--conf-level", "0.95", "-o", str(prefix)], Console()) == 2
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"results.report", "results.out", "results.warning", "results.error"}
-    lines = (tmp_path / "results.out").read_text(encoding="utf-8").splitlines()
+    given = ["suite", str(TOOL / "missing_file.csv"), "--original", "--conf-level", "0.95"]
+    assert main([*given, "-o", str(tmp_path / "results")], Console()) == 2
+    written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert written.keys() == {"results.report", "results.out", "results.warning", "results.error"}
+    lines = written["results.out"].splitlines()
     assert lines[0] == (
         '"Name","SpeedupMin","SpeedupMean","IsMeanSignificant","MeanConfLevel","SpeedupMedian",'
         '"IsMedianSignificant","MedianConfLevel","CoefMin","CoefMean","CoefMedian"'
@@ -288,9 +286,9 @@ def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.C
     for column in ("Name", "SpeedupMin", "SpeedupMedian"):
         assert [row[column] for row in rows] == [str(row[column]) for row in expected["rows"]]
     assert {row["IsMeanSignificant"] for row in rows} <= {"TRUE", "FALSE"}
-    assert "absent" in (tmp_path / "results.error").read_text(encoding="utf-8")
-    assert "absent" in (tmp_path / "results.warning").read_text(encoding="utf-8")
-    assert "Faster of 4 benchmarks: 2 in mean" in (tmp_path / "results.report").read_text(encoding="utf-8")
+    assert "absent" in written["results.error"]
+    assert "absent" in written["results.warning"]
+    assert "Faster of 4 benchmarks: 2 in mean" in written["results.report"]
     capsys.readouterr()
 
 
