@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 from tests.protocols.asking import (
     compare_means,
     compare_medians,
@@ -41,11 +40,6 @@ def sample(values: object, **more: object) -> Sample:
 
 def normal(mean: float, n: int, seed: int, deviation: float = 1.0) -> Sample:
     return sample(np.random.default_rng(seed).normal(mean, deviation, n))
-
-
-times = st.lists(
-    st.one_of(st.integers(1, 12).map(float), st.floats(0.5, 50, allow_nan=False)), min_size=1, max_size=45
-)
 
 
 def check_names(result: Comparison) -> set[str]:

@@ -75,7 +75,8 @@ def of_ratios(n: int, m: int) -> Iterator[Any]:
     x, y = pair(n, m)
     read = np.where(np.arange(36) % 4 == 0, 0.1, 0.0)[:, None] * [1.0, 0.5]
     factors = np.where(np.arange(36) % 3 == 0, 1.0, 1.0 + np.arange(36) / 18)[:, None] * [1.0, 1.0]
-    for kind in ({}, {"steps": read}, {"inflation": factors}):
+    kinds: list[dict[str, Any]] = [{}, {"steps": read}, {"inflation": factors}]
+    for kind in kinds:
         yield from (typical_ratio(x, y, alpha, **kind) for alpha in (1e-9, 0.001, 0.05, 0.3, 0.7))
         for gammas in ((0.02, 0.8, 0.98), (1.02, 1.1, 30.0), (float(x[9, 0] / y[9, 0]), 1.5, 2.0)):
             yield from typical_ratio_tests(x, y, gammas, **kind)
