@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
-from scipy import stats as scipy_stats
 
 from speedproof.stats.normality import critical_distance, lilliefors, lilliefors_pvalue, shapiro_wilk
 from speedproof.stats.ranks import brunner_munzel, pooled_order, rank_sum
@@ -33,7 +32,7 @@ def test_shapiro_wilk_beyond_5000(oracle: Any) -> None:
     """R refuses the sample of 5001; SciPy computes it with a warning about the p-value, and so do we."""
     case = next(c for c in oracle("pairs_edges")["cases"] if c["n"] > 5000)
     with pytest.warns(UserWarning, match="may not be accurate"):
-        expected = scipy_stats.shapiro(case["x"])
+        expected = stats.shapiro(case["x"])
     result = shapiro_wilk(case["x"])
     assert float(result.statistic) == pytest.approx(expected.statistic, abs=1e-8)
     assert float(result.pvalue) == pytest.approx(expected.pvalue, rel=1e-5)
@@ -53,7 +52,7 @@ def test_variances_and_means_against_scipy(n: int, m: int) -> None:
     x, y = samples(1, n, m, rows=20)
     x[10:] += 1.5
     f = x.var(axis=1, ddof=1) / y.var(axis=1, ddof=1)
-    tails = scipy_stats.f.cdf(f, n - 1, m - 1), scipy_stats.f.sf(f, n - 1, m - 1)
+    tails = stats.f.cdf(f, n - 1, m - 1), stats.f.sf(f, n - 1, m - 1)
     there, back = variance_ratio(x, y), variance_ratio(y, x)
     np.testing.assert_allclose(there.pvalue, 2 * np.minimum(*tails), rtol=1e-11)
     np.testing.assert_allclose(there.pvalue, back.pvalue, rtol=1e-12)
@@ -61,7 +60,7 @@ def test_variances_and_means_against_scipy(n: int, m: int) -> None:
     for test, equal in ((student, True), (welch, False)):
         result = test(x, y)
         for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
-            expected = scipy_stats.ttest_ind(x, y, axis=1, equal_var=equal, alternative=side)
+            expected = stats.ttest_ind(x, y, axis=1, equal_var=equal, alternative=side)
             np.testing.assert_allclose(result.statistic, expected.statistic, rtol=1e-11)
             np.testing.assert_allclose(pvalue, expected.pvalue, rtol=1e-11)
             np.testing.assert_allclose(result.df, expected.df, rtol=1e-11)
