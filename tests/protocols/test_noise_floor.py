@@ -69,6 +69,7 @@ def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
         held, own = (log_ratios(pairs, f).mean(like_these=like_these) for f in (known, None))
         assert held.error**2 - own.error**2 == pytest.approx(2 * (0.08 / 3) ** 2)
         assert held.df == min(own.df, 5.0)
+        assert log_ratios(pairs, floor(0.0, 3.0)).mean(like_these=like_these) == own
 
 
 @pytest.mark.slow
