@@ -9,7 +9,10 @@ from scipy import stats
 from tests.mixture.conftest import given
 
 import speedproof as sp
+from speedproof.data.sample import Sample
+from speedproof.data.suite import Key
 from speedproof.errors import UsageError
+from speedproof.mixture.analysis import analyse, indices
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import refitted
 from speedproof.mixture.metrics import (
@@ -26,6 +29,7 @@ from speedproof.mixture.metrics import (
     sample_intervals,
 )
 from speedproof.mixture.model import MixtureModel
+from speedproof.mixture.results import Questions
 from speedproof.stats.superiority import probability_greater
 
 TIES: dict[Ties, str] = {"strict": "strict", "half": "ties_half", "equal": "or_equal"}
@@ -76,6 +80,22 @@ def test_least_against_every_tuple() -> None:
             others = [(t[j], min(t[:j] + t[j + 1 :])) for t in tuples]
             assert chances[0][j] == pytest.approx(np.mean([a < b for a, b in others]), abs=1e-12)
             assert chances[1][j] == pytest.approx(np.mean([a <= b for a, b in others]), abs=1e-12)
+
+
+def test_versions_are_compared_within_a_benchmark() -> None:
+    """Each with every other one of it, in the order given."""
+    rng = np.random.default_rng(3)
+    values = {(b, v): rng.normal(at, 1.0, 20) for b, at in (("f", 10), ("g", 90)) for v in "xyz"}
+    models = [(Key(b), v, Sample(x), analyse(Sample(x), N=0)) for (b, v), x in values.items()]
+    for (key, version, *_), found in zip(models, indices(Questions(metrics=True), models), strict=True):
+        assert found is not None
+        assert [one.other for one in found.versus] == [v for v in "xyz" if v != version]
+        own = values[key.benchmark, version]
+        for one in found.versus:
+            other = values[key.benchmark, one.other]
+            assert one.gap[0] == pytest.approx(expected_gap(own, other))
+            assert one.below[0] == pytest.approx(probability_below(own, other))
+    assert indices(Questions(), models) == [None] * 6
 
 
 def test_one_version_is_refused() -> None:

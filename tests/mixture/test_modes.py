@@ -49,6 +49,11 @@ def test_ten_processes_are_enough_for_a_mixture_of_their_medians(count: int, eno
     assert (f"{count} processes, one value each" in told) is enough
 
 
+@pytest.mark.parametrize(("n", "tested"), [(2, False), (3, True)])
+def test_three_values_are_the_least_that_a_fit_is_tested_with(n: int, tested: bool) -> None:
+    assert (analyse(Sample(np.array([1.0, 2.0, 4.0])[:n]), N=20).test is not None) is tested
+
+
 def test_every_run_belongs_to_a_mode() -> None:
     """Peaks of three runs and of one beside two modes of ten and five: these hold all runs between them."""
     peaks = {117.8: 10, 119.6: 3, 234.8: 5, 236.9: 1, 242.5: 1}
