@@ -126,9 +126,10 @@ def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any)
 
 
 @pytest.mark.parametrize(("alpha", "finite"), [(0.05, True), (1e-3, True), (1e-5, False), (1e-9, False)])
-def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
+@pytest.mark.parametrize("counts", [(1, 1), (1, 3), (2, 1)])
+def test_bounds_beyond_the_largest_number(counts: tuple[int, int], alpha: float, finite: bool) -> None:
     """Two sessions 5 % apart are one degree of freedom: at a risk of 1e-5 they may differ by any factor."""
-    pair = in_sessions((1, 1), 1.05, 5)
+    pair = in_sessions(counts, 1.05, 5)
     floor = NoiseFloor("", {}, {"time": SessionSpread(0.05**2, 1.0, 0.0, 2)})
     for protocol in DETAILS:
         (plain,), (found,) = (asked(protocol, [pair], Rules(alpha, floor=f)) for f in (None, floor))
@@ -137,7 +138,7 @@ def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
             continue
         assert found.floor is not None
         assert found.needed is not None
-        away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(2.0)
+        away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(1 / counts[0] + 1 / counts[1])
         assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)
         assert ("by any factor" in found.needed.reason) is not finite
         told = up_to([0.01, found.floor.reach], 1 - alpha)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from speedproof.arrays import FloatArray
 from speedproof.errors import UsageError
-from speedproof.stats.estimate import alpha_at
+from speedproof.stats.estimate import Estimate, alpha_at
 from speedproof.stats.multiplicity import (
     benchmarks_needed,
     benjamini_hochberg,
@@ -68,6 +68,12 @@ def test_impossible_requests_are_refused() -> None:
     for share in (-0.5, 0.0, 1.0, 5.0, math.nan):
         with pytest.raises(UsageError, match=r"such as 0\.05"):
             benchmarks_needed(1, 2, share, 0.05)
+
+
+def test_the_ends_of_an_estimate_are_in_order() -> None:
+    """Also where the bounds contradict each other."""
+    for low, high in ((0.5, 2.0), (2.0, 0.5), (1.0, 1.0)):
+        assert Estimate(1.0, low, high, 0.95).ends == (min(low, high), max(low, high))
 
 
 def test_proportions_of_all_small_counts() -> None:
