@@ -5,11 +5,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from speedproof.mixture import em
+from speedproof.mixture.model import MixtureModel
 
 DATA = Path(__file__).parents[1] / "data" / "oracle_mixture"
+
+
+def given(record: dict[str, Any]) -> MixtureModel:
+    """Return the mixture that R has by the names of its fields."""
+    return MixtureModel(*(np.atleast_1d(record[name]) for name in ("pro", "mean", "sd")))
 
 
 def _load(name: str) -> dict[str, Any]:

@@ -133,23 +133,6 @@ def test_plain_em_never_loses_likelihood(kernels: list[str]) -> None:
         last = np.where(estimable, loglik, last)
 
 
-def test_fixed_point_satisfies_the_em_equations() -> None:
-    """At convergence one naive E- and M-step changes nothing."""
-    rows = three_peaks(5, 80, seed=6)
-    rules = replace(em.REPLICATE, gain_relative=0.0, gain_absolute=1e-11, max_steps=60_000, give_up=False)
-    fits = em.search(rows, em.quantile_starts(rows, 5), 5, rules)
-    for x, (w, mu, v), (K, model) in zip(rows, fits.parameters, fits.best, strict=True):
-        w, mu, v = w[:K], mu[:K], v[:K]
-        density = w * np.exp(-0.5 * (x[:, None] - mu) ** 2 / v) / np.sqrt(2 * np.pi * v)
-        r = density / density.sum(axis=1, keepdims=True)
-        new_mu = (r * x[:, None]).sum(axis=0) / r.sum(axis=0)
-        scatter = (r * (x[:, None] - new_mu) ** 2).sum(axis=0)
-        new_v = scatter / r.sum(axis=0) if model == em.V else np.full(K, scatter.sum() / x.size)
-        np.testing.assert_allclose(r.mean(axis=0), w, atol=1e-3)
-        np.testing.assert_allclose(new_mu, mu, atol=1e-3)
-        np.testing.assert_allclose(new_v, v, atol=1e-3)
-
-
 def test_starts_without_ties_are_the_general_rule() -> None:
     """The short cut for samples without ties gives the classes of the quantiles themselves."""
     rng = np.random.default_rng(7)

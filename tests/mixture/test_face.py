@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.mixture.conftest import given
 
 import speedproof as sp
 from speedproof.errors import DataError, UsageError
@@ -87,12 +88,9 @@ def test_every_distance_keeps_its_level_and_sees_a_misfit(distance: Any) -> None
 
 def test_metrics_of_any_set_of_versions(metrics: dict[str, Any]) -> None:
     """Both forms against R: every pair, and I3 of all."""
-    for group in metrics["groups"][:6]:
+    for group in metrics["groups"]:
         samples = [m["x"] for m in group["members"]]
-        models = [
-            MixtureModel(*(np.atleast_1d(m["mixture"][k]) for k in ("pro", "mean", "sd")))
-            for m in group["members"]
-        ]
+        models = [given(m["mixture"]) for m in group["members"]]
         counted, modelled = sp.mixture.compare(samples), sp.mixture.compare(models)
         np.testing.assert_allclose(
             counted.least, [i["nonparametric"]["strict"] for i in group["i3"]], atol=1e-12

@@ -2,18 +2,16 @@
 
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from tests.mixture.conftest import given
 
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.model import MixtureModel, Modes
-
-
-def given(record: dict[str, Any]) -> MixtureModel:
-    return MixtureModel(*(np.atleast_1d(record[name]) for name in ("pro", "mean", "sd")))
 
 
 def with_model(samples: list[dict[str, Any]]) -> list[tuple[dict[str, Any], MixtureModel]]:
@@ -114,6 +112,20 @@ def test_shallow_dips_are_joined_the_shallowest_first() -> None:
     assert modes.deeper_than(0.0).count == 3
 
 
+def test_some_of_the_modes_are_parted_by_the_lowest_valley_between() -> None:
+    """Of every choice of four modes, by a loop over the valleys."""
+    heights, floors = np.array([-1.0, -2.0, -1.5, -0.5]), np.array([-3.0, -2.5, -4.0])
+    dips = np.minimum(heights[:-1], heights[1:]) - floors
+    modes = Modes(np.arange(4.0), heights, np.arange(3.0) + 0.5, dips)
+    for kept in (c for k in (1, 2, 3, 4) for c in combinations(range(4), k)):
+        found = modes.among(np.array(kept))
+        assert (found.places.tolist(), found.log_densities.tolist()) == ([*kept], heights[[*kept]].tolist())
+        lowest = [min(range(a, b), key=floors.__getitem__) for a, b in pairwise(kept)]
+        assert found.valleys.tolist() == [at + 0.5 for at in lowest]
+        ends = zip(pairwise(kept), lowest, strict=True)
+        assert found.dips.tolist() == [min(heights[a], heights[b]) - floors[at] for (a, b), at in ends]
+
+
 @pytest.mark.parametrize(
     ("w", "mu", "s"),
     [
@@ -147,3 +159,6 @@ def test_what_is_no_number_is_refused(asked: Any) -> None:
         assert model.ppf(one) == model.ppf(0.5)
     assert model.cdf([]).size == 0
     assert model.loglik(3.0) == model.logpdf(3.0)
+    assert model.rvs(0, 1).size == 0
+    with pytest.raises(UsageError, match="n=-1: expected how many"):
+        model.rvs(-1, 1)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import combinations, islice, product
-from math import log, pi
+from math import log
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 from studies.mixture_best_fits import best_of_random_starts, large_samples, samples
 
 from speedproof.errors import DataError, UsageError
@@ -81,12 +81,6 @@ def test_the_best_mixture_of_a_given_number_may_be_concentric() -> None:
     assert f.kind == "V"
     assert abs(f.means[1] - f.means[0]) < 0.05 * f.sds.min()
     assert f.sds.max() > 10 * f.sds.min()
-
-
-def test_no_component_is_narrower_than_the_clock() -> None:
-    """The density of ticks would grow without bound; a component is as wide as makes a tick certain at most."""
-    x = np.repeat([1.0, 1.25, 1.5, 3.0], [20, 12, 6, 9])
-    assert fit(x).model.sds.min() >= 0.25 / np.sqrt(2 * pi) * (1 - 1e-9)
 
 
 def test_partitions_against_every_one() -> None:
@@ -162,15 +156,16 @@ def test_the_compiled_search_against_its_twin(kernels: list[str]) -> None:
             np.testing.assert_allclose(ones[0][:, order], ones[1][:, other], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("n", [9, 30, 128, 129])
+@pytest.mark.parametrize("n", [9, 30, 128, 129, 3500])
 def test_instruction_sets_search_alike_to_the_last_bit(kernels: list[str], n: int) -> None:
-    """Scouts of several K go side by side, more of them in wider vectors: none depends on its neighbours."""
+    """Scouts of several K go side by side, more in wider vectors: none depends on its neighbours, nor on cells."""
     fused = [kernel for kernel in kernels if kernel != "plain"]
     rng = np.random.default_rng(n)
     for x in (
         rng.standard_t(2, n), rng.normal(0, 1, n) + 5 * rng.integers(0, 3, n), rng.normal(0, 1, n).round(1),
     ):  # fmt: skip
-        tables = [search.table(standardise(x)[0], min(9, n // 3), 0.01, kernel=kernel) for kernel in fused]
+        u, K_max = standardise(x)[0], min(9, n // 3)
+        tables = [search.table(u, K_max, 0.01, most=3000, kernel=kernel) for kernel in fused]
         for other in tables[1:]:
             np.testing.assert_array_equal(other.loglik, tables[0].loglik)
             np.testing.assert_array_equal(other.mixtures, tables[0].mixtures)
@@ -179,37 +174,6 @@ def test_instruction_sets_search_alike_to_the_last_bit(kernels: list[str], n: in
 def bics(found: search.BestMixtures, n: int) -> Floats:
     K = np.arange(1, 10)
     return 2 * found.loglik - np.stack([2 * K, 3 * K - 1], axis=1) * log(n)
-
-
-def test_kernels_climb_alike(kernels: list[str]) -> None:
-    u, _, _ = standardise(next(samples(1, 7)))
-    places = [(2, em.E), (2, em.V), (4, em.V), (3, em.E)]
-    mixtures = np.zeros((4, 3, 4))
-    for mixture, (K, _) in zip(mixtures, places, strict=True):
-        mixture[:, :K] = np.full(K, 1 / K), np.linspace(-1, 1, K), np.full(K, 0.2)
-    rules = em.StoppingRules(1e-7, 0.0, 1e-6, 500, accelerate=True, extra_step=False, clamp=True)
-    expected, _ = em.climb(u, mixtures.copy(), places, rules, kernel="numpy")
-    for kernel in kernels:
-        found, _ = em.climb(u, mixtures.copy(), places, rules, kernel=kernel)
-        np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
-def test_climbs_end_at_the_top(kernels: list[str]) -> None:
-    """SciPy's optimiser finds nothing higher from where a fine climb ends, which takes few steps to get there."""
-    K, rules = 3, em.StoppingRules(0.0, 1e-11, 1e-6, 3000, accelerate=True, extra_step=False, clamp=True)
-
-    def height(at: Floats, u: Floats) -> float:
-        w = np.exp(at[:K]) / np.exp(at[:K]).sum()
-        return float(np.log(stats.norm.pdf(u[:, None], at[K : 2 * K], np.exp(at[2 * K :])) @ w).sum())
-
-    for x, kernel in product(islice(large_samples(11, 7), 1, 11, 3), kernels):
-        u, _, _ = standardise(x)
-        m = np.array([[np.full(K, 1 / K), u[[2, u.size // 2, -3]], np.full(K, 0.2)]])
-        loglik, steps = em.climb(u, m, [(K, em.V)], rules, kernel=kernel)
-        end = np.concatenate([np.log(m[0, 0]), m[0, 1], 0.5 * np.log(m[0, 2])])
-        assert loglik[0] == pytest.approx(height(end, u), abs=1e-10)
-        assert loglik[0] >= -optimize.minimize(lambda at, u=u: -height(at, u), end).fun - 1e-9
-        assert 0 < steps[0] < 100
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +19,9 @@ from speedproof.errors import DataError
 from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.mean import means
 from speedproof.protocols.median import medians
-from speedproof.protocols.multiplicity import Controlled, control_verdicts
+from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Verdict
 
 
 def pair(x: np.ndarray, y: np.ndarray, name: str = "b", unit: str = "s") -> Pair:
@@ -38,16 +36,15 @@ def noisy(rng: np.random.Generator, gains: np.ndarray, n: int = 10, noise: float
     ]
 
 
-class TestThese:
-    def test_a_single_run_gives_no_interval(self) -> None:
-        pairs = [*noisy(np.random.default_rng(1), np.array([1.2, 1.3])), pair(np.ones(1), np.ones(5), "once")]
-        found = geometric_means(pairs)
-        assert (found.these.low, found.these.high) == (0.0, math.inf)
-        assert found.like_these.low > 0
-        assert any("once" in note and "two processes" in note for note in found.notes)
-        alone = geometric_means(noisy(np.random.default_rng(1), np.array([1.2])))
-        assert (alone.like_these.low, alone.like_these.high) == (0.0, math.inf)
-        assert any("single benchmark" in note for note in alone.notes)
+def test_a_single_run_gives_no_interval() -> None:
+    pairs = [*noisy(np.random.default_rng(1), np.array([1.2, 1.3])), pair(np.ones(1), np.ones(5), "once")]
+    found = geometric_means(pairs)
+    assert (found.these.low, found.these.high) == (0.0, math.inf)
+    assert found.like_these.low > 0
+    assert any("once" in note and "two processes" in note for note in found.notes)
+    alone = geometric_means(noisy(np.random.default_rng(1), np.array([1.2])))
+    assert (alone.like_these.low, alone.like_these.high) == (0.0, math.inf)
+    assert any("single benchmark" in note for note in alone.notes)
 
 
 @given(st.floats(-9, 9), st.floats(0.5, 1e12), st.floats(1e-9, 0.9))
@@ -80,117 +77,80 @@ def test_a_ratio_of_means_against_one_that_is_known(
     assert (found.low > 0.0) == (stats.t.sf(1.0 / error, df) < alpha), "nothing is too small to be shown"
 
 
-class TestWithoutSpread:
-    """Clocks that are too coarse: no error, so any difference is proven, and none is not."""
+def test_difference() -> None:
+    suite = Suite.from_records(
+        (version, Record(name, np.full(3, time)))
+        for name in ("sort", "hash")
+        for version, time in (("a", 2.0), ("b", 1.0), ("c", 1.0))
+    )
+    verdicts = [p.verdict for p in rank_suite(suite, question="mean").pairs]
+    assert verdicts == [Verdict.FASTER, Verdict.FASTER, Verdict.UNDECIDED]
 
-    def test_difference(self) -> None:
-        suite = Suite.from_records(
-            (version, Record(name, np.full(3, time)))
-            for name in ("sort", "hash")
-            for version, time in (("a", 2.0), ("b", 1.0), ("c", 1.0))
+
+def test_a_benchmark_of_one_side_does_not_count() -> None:
+    """The geometric mean is over the rows that both sides have."""
+    x = [("old", Record(name, np.array([2.0, 2.1]))) for name in "abc"]
+    y = [("new", Record(name, np.array([1.0, 1.05]))) for name in "ab"]
+    pairing = Suite.from_records([*x, *y]).pair("old", "new")
+    assert [key.benchmark for key in pairing.only_reference] == ["c"]
+    found = geometric_means(pairing.pairs)
+    assert found.benchmarks == 2
+    assert found.these.value == pytest.approx(2.0)
+
+
+def test_it_is_of_what_the_rows_show() -> None:
+    """Of typical speedups, also where the means go another way; the same in Python, JSON and the sheet."""
+    rng = np.random.default_rng(8)
+    records = [
+        (version, Record(name, at * (1 + 0.01 * rng.normal(size=20) + slow * (rng.random(20) < 0.3))))
+        for name in "abc"
+        for version, at, slow in (("old", 1.0, 0.0), ("new", 0.97, 0.5))
+    ]
+    found = sp.compare_suite(Suite.from_records(records))
+    means = found.geometric_mean
+    assert means is not None
+    heads = found.result.headlines
+    assert means.these.value == pytest.approx(stats.gmean([c.speedup.value for c in heads]))
+    assert means.these.value > 1 > stats.gmean([c.reference.mean / c.candidate.mean for c in heads])
+    told = json.loads(found.to_json())["results"][0]["geometric_means"]["these"]
+    assert (told["value"], told["low"], told["high"]) == (
+        means.these.value, means.these.low, means.these.high,
+    )  # fmt: skip
+    assert f"Geometric mean: {means.these.value:.2f}x faster [" in str(found)
+    by_means = sp.compare_suite(Suite.from_records(records), protocols="mean").geometric_mean
+    assert by_means is not None
+    assert by_means.these.value < 1
+
+
+def test_one_protocol_a_family() -> None:
+    p = pair(np.array([2.0, 2.1]), np.array([1.0, 1.1]))
+    with pytest.raises(ValueError, match="one family a protocol"):
+        control_verdicts(
+            [compare_means(p.reference, p.candidate), compare_medians(p.reference, p.candidate)], 0.05
         )
-        verdicts = [p.verdict for p in rank_suite(suite, question="mean").pairs]
-        assert verdicts == [Verdict.FASTER, Verdict.FASTER, Verdict.UNDECIDED]
 
 
-class TestGeometricMeans:
-    PAIRS = noisy(np.random.default_rng(7), np.linspace(0.9, 1.5, 7))
-
-    def test_a_benchmark_of_one_side_does_not_count(self) -> None:
-        """The geometric mean is over the rows that both sides have."""
-        x = [("old", Record(name, np.array([2.0, 2.1]))) for name in "abc"]
-        y = [("new", Record(name, np.array([1.0, 1.05]))) for name in "ab"]
-        pairing = Suite.from_records([*x, *y]).pair("old", "new")
-        assert [key.benchmark for key in pairing.only_reference] == ["c"]
-        found = geometric_means(pairing.pairs)
-        assert found.benchmarks == 2
-        assert found.these.value == pytest.approx(2.0)
-
-    def test_it_is_of_what_the_rows_show(self) -> None:
-        """Of typical speedups, also where the means go another way; the same in Python, JSON and the sheet."""
-        rng = np.random.default_rng(8)
-        records = [
-            (version, Record(name, at * (1 + 0.01 * rng.normal(size=20) + slow * (rng.random(20) < 0.3))))
-            for name in "abc"
-            for version, at, slow in (("old", 1.0, 0.0), ("new", 0.97, 0.5))
-        ]
-        found = sp.compare_suite(Suite.from_records(records))
-        means = found.geometric_mean
-        assert means is not None
-        heads = found.result.headlines
-        assert means.these.value == pytest.approx(stats.gmean([c.speedup.value for c in heads]))
-        assert means.these.value > 1 > stats.gmean([c.reference.mean / c.candidate.mean for c in heads])
-        told = json.loads(found.to_json())["results"][0]["geometric_means"]["these"]
-        assert (told["value"], told["low"], told["high"]) == (
-            means.these.value, means.these.low, means.these.high,
-        )  # fmt: skip
-        assert f"Geometric mean: {means.these.value:.2f}x faster [" in str(found)
-        by_means = sp.compare_suite(Suite.from_records(records), protocols="mean").geometric_mean
-        assert by_means is not None
-        assert by_means.these.value < 1
-
-
-def compared(pairs: list[Pair], alpha: float = 0.05, margin: float | None = None) -> list[Comparison]:
-    return means(PreparedPairs(pairs, Rules(alpha, margin=margin)))
-
-
-Comparing = Callable[..., Comparison]
-
-
-def equivalent(p: Pair, compare: Comparing, margin: float, **rules: Any) -> float:
-    found = compare(p.reference, p.candidate, Rules(margin=margin, **rules), p.key).at_margin
-    assert found is not None
-    return found.equivalent
-
-
-class TestEquivalence:
-    def test_against_scipy(self) -> None:
-        """The larger p-value of two Welch tests against the candidate's times at either end of the margin."""
-        rng = np.random.default_rng(1)
-        p = pair(rng.normal(10, 0.1, 35), rng.normal(10.05, 0.5, 40))
-        x, y = p.reference.values, p.candidate.values
-        expected = max(
-            stats.ttest_ind(x, y / 1.02, equal_var=False, alternative="greater").pvalue,
-            stats.ttest_ind(x, y * 1.02, equal_var=False, alternative="less").pvalue,
+@given(seed=st.integers(0, 10**6), margin=st.sampled_from([None, 0.005, 0.05]), runs=st.integers(3, 40))
+@settings(max_examples=60, deadline=None)
+def test_no_correction_claims_more(seed: int, margin: float | None, runs: int) -> None:
+    """Of any suite, shifted or not, tied or not: a corrected verdict is the plain one, or undecided."""
+    rng = np.random.default_rng(seed)
+    pairs = [
+        pair(
+            rng.normal(100, 1 + 3 * rng.random(), runs).round(int(rng.integers(0, 4))),
+            rng.normal(100 * (1 + 0.02 * rng.normal()), 1 + 3 * rng.random(), runs + 2).round(1),
         )
-        assert equivalent(p, compare_means, 0.02, always_welch=True) == pytest.approx(expected, rel=1e-9)
-
-
-class TestControl:
-    GAINS = np.array([1.0, 1.0, 1.02, 1.1, 1.3, 0.85, 1.0])
-    PAIRS = noisy(np.random.default_rng(9), GAINS, 40, 0.02)
-
-    def controlled(self, margin: float | None = None) -> Controlled:
-        return control_verdicts(compared(self.PAIRS, margin=margin), 0.05, margin=margin)
-
-    def test_one_protocol_a_family(self) -> None:
-        p = self.PAIRS[0]
-        with pytest.raises(ValueError, match="one family a protocol"):
-            control_verdicts(
-                [compare_means(p.reference, p.candidate), compare_medians(p.reference, p.candidate)], 0.05
-            )
-
-    @given(seed=st.integers(0, 10**6), margin=st.sampled_from([None, 0.005, 0.05]), runs=st.integers(3, 40))
-    @settings(max_examples=60, deadline=None)
-    def test_no_correction_claims_more(self, seed: int, margin: float | None, runs: int) -> None:
-        """Of any suite, shifted or not, tied or not: a corrected verdict is the plain one, or undecided."""
-        rng = np.random.default_rng(seed)
-        pairs = [
-            pair(
-                rng.normal(100, 1 + 3 * rng.random(), runs).round(int(rng.integers(0, 4))),
-                rng.normal(100 * (1 + 0.02 * rng.normal()), 1 + 3 * rng.random(), runs + 2).round(1),
-            )
-            for _ in range(6)
-        ]
-        prepared = PreparedPairs(pairs, Rules(margin=margin))
-        for question in (means, medians):
-            plain = question(prepared)
-            for method in ("holm", "benjamini-hochberg"):
-                found = control_verdicts(plain, 0.05, method=method, margin=margin)
-                for row, comparison in zip(found.verdicts, plain, strict=True):
-                    assert row.plain is comparison.verdict
-                    assert row.verdict in (row.plain, Verdict.UNDECIDED)
-                    assert not row.pvalue < 1 - row.plain_confidence - 1e-15
+        for _ in range(6)
+    ]
+    prepared = PreparedPairs(pairs, Rules(margin=margin))
+    for question in (means, medians):
+        plain = question(prepared)
+        for method in ("holm", "benjamini-hochberg"):
+            found = control_verdicts(plain, 0.05, method=method, margin=margin)
+            for row, comparison in zip(found.verdicts, plain, strict=True):
+                assert row.plain is comparison.verdict
+                assert row.verdict in (row.plain, Verdict.UNDECIDED)
+                assert not row.pvalue < 1 - row.plain_confidence - 1e-15
 
 
 def versions_suite(rng: np.random.Generator, times: dict[str, float], n: int = 12) -> Suite:
@@ -201,29 +161,30 @@ def versions_suite(rng: np.random.Generator, times: dict[str, float], n: int = 1
     )
 
 
-class TestRanking:
-    def test_clear_order(self) -> None:
-        suite = versions_suite(np.random.default_rng(1), {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
-        found = rank_suite(suite)
-        assert {v.version: (v.best_rank, v.worst_rank) for v in found.versions} == {
-            "a": (4, 4), "b": (1, 2), "c": (3, 3), "d": (1, 2),
-        }  # fmt: skip
-        assert found.versions[-1].speedup.value == 1.0
-        assert {v.version: round(v.speedup.value, 1) for v in found.versions} == {
-            "a": 1, "b": 3, "c": 1.5, "d": 3,
-        }  # fmt: skip
+def test_clear_order() -> None:
+    suite = versions_suite(np.random.default_rng(1), {"a": 3.0, "b": 1.0, "c": 2.0, "d": 1.0})
+    found = rank_suite(suite)
+    assert {v.version: (v.best_rank, v.worst_rank) for v in found.versions} == {
+        "a": (4, 4), "b": (1, 2), "c": (3, 3), "d": (1, 2),
+    }  # fmt: skip
+    assert found.versions[-1].speedup.value == 1.0
+    assert {v.version: round(v.speedup.value, 1) for v in found.versions} == {
+        "a": 1, "b": 3, "c": 1.5, "d": 3,
+    }  # fmt: skip
 
-    def test_only_benchmarks_of_all(self) -> None:
-        suite = versions_suite(np.random.default_rng(4), {"a": 1.0, "b": 2.0, "c": 3.0})
-        partial = Suite(suite.versions, {k: v for k, v in suite.samples.items() if k != (Key("json"), "c")})
-        found = rank_suite(partial)
-        assert (found.benchmarks, found.left_out) == (("sort", "hash"), ("json",))
-        samples = {**suite.samples, (Key("json"), "c"): Sample(np.zeros(3))}
-        assert rank_suite(Suite(suite.versions, samples)).left_out == ("json",)
 
-    def test_errors(self) -> None:
-        suite = versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0})
-        with pytest.raises(DataError, match="at least two versions"):
-            rank_suite(suite, versions=["a"])
-        with pytest.raises(DataError, match=r"no benchmark was measured \(memory\)"):
-            rank_suite(suite, metric="memory")
+def test_only_benchmarks_of_all() -> None:
+    suite = versions_suite(np.random.default_rng(4), {"a": 1.0, "b": 2.0, "c": 3.0})
+    partial = Suite(suite.versions, {k: v for k, v in suite.samples.items() if k != (Key("json"), "c")})
+    found = rank_suite(partial)
+    assert (found.benchmarks, found.left_out) == (("sort", "hash"), ("json",))
+    samples = {**suite.samples, (Key("json"), "c"): Sample(np.zeros(3))}
+    assert rank_suite(Suite(suite.versions, samples)).left_out == ("json",)
+
+
+def test_errors() -> None:
+    suite = versions_suite(np.random.default_rng(7), {"a": 3.0, "b": 1.0})
+    with pytest.raises(DataError, match="at least two versions"):
+        rank_suite(suite, versions=["a"])
+    with pytest.raises(DataError, match=r"no benchmark was measured \(memory\)"):
+        rank_suite(suite, metric="memory")

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 from scipy import stats
 from studies.bisection import bisected
 
@@ -20,7 +19,6 @@ from speedproof.protocols.bisection import (
     outlook_of_search,
     residuals_of,
 )
-from speedproof.reporting.bisection import BisectResult
 from speedproof.stats.betting import blocks_for_proof, smallest_provable
 from speedproof.stats.sequential import PairedSequence
 
@@ -112,19 +110,6 @@ def test_right_in_most_histories() -> None:
     rows = [bisected(seed, "normal", 0.05, broken=0.2) for seed in range(40)]
     assert stats.binomtest(sum(row.right for row in rows), 40, 0.95).pvalue > 0.001
     assert np.mean([row.runs for row in rows]) <= 1.3 * 59
-
-
-def test_what_is_likely_is_not_called_proven() -> None:
-    """A second change by the posterior, or by the interval of the rest; none of a commit that is not confirmed."""
-    found = replace(searched([1.0] * 6 + [1.2] * 6, 0.002), second=0.83)
-
-    def told(found: BisectionFinding) -> str:
-        return " ".join(str(BisectResult(found, tuple(map(str, range(12))), 0.01)).split())
-
-    assert "There may be another change (83 % likely): bisect before and after" in told(found)
-    rest = replace(found, rest_low=1.01, rest_high=1.1)
-    assert "slower beside this one, 95 % confidence if the load stayed the same): bisect" in told(rest)
-    assert "another change" not in told(replace(rest, outcome=BisectionOutcome.OPEN))
 
 
 @pytest.mark.slow

@@ -133,6 +133,7 @@ def test_how_values_are_nested_is_told() -> None:
         return [(c.kind, c.held, c.message.partition(":")[0]) for c in checks if c.kind in kinds]
 
     plain, alone = Sample(values), Sample(values, traits=frozenset({Trait.ONE_PROCESS}))
+    assert len(told(Assumption.SEVERAL_PROCESSES, alone)) == 1
     single = Sample(values[:1], traits=frozenset({Trait.ONE_PROCESS}))
     even, odd, one = (
         Sample(values, processes=np.array(p)) for p in ([0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 2], [0] * 6)

@@ -145,18 +145,24 @@ def test_a_vanished_benchmark_fails() -> None:
     odd = [("old", Record("odd", np.arange(1.0, 9.0))), ("new", Record("odd", np.arange(1.0, 9.0), unit="B"))]
     why = ("new", Skipped("new.json", "benchmarks[3]", "gone", "the run reported an error"))
     added = ("new", Record("fresh", np.arange(1.0, 9.0)))
-    suite = Suite.from_records([gone, *records, *odd, why, added])
+    moved = [
+        (v, Record("moved", np.arange(1.0, 9.0), metric=m)) for v, m in (("old", "time"), ("new", "work"))
+    ]
+    suite = Suite.from_records([gone, *records, *odd, why, added, *moved])
     result = hold(suite)
     assert result.outcome is Outcome.FAIL
     assert [row.outcome for row in result.rows] == [Outcome.PASS] * 2
-    assert [absent.benchmark for absent in result.absent] == ["gone", "odd"]
+    assert [absent.benchmark for absent in result.absent] == ["gone", "odd", "moved"]
+    assert "new has work of it, not time" in result.absent[2].reason
     assert "new has none" in result.absent[0].reason
     assert "the run reported an error" in result.absent[0].reason
     assert "they cannot be compared" in result.absent[1].reason
-    assert result.added == ("fresh",)
-    tolerant = gate(suite, ("old", "new"), lambda name: None if name in ("gone", "odd") else Demand())
+    assert result.added == ("fresh", "moved")
+    tolerant = gate(
+        suite, ("old", "new"), lambda name: None if name in ("gone", "odd", "moved") else Demand()
+    )
     assert tolerant.outcome is Outcome.PASS
-    assert tolerant.ignored == ("gone", "odd")
+    assert set(tolerant.ignored) == {"gone", "moved", "odd"}
     assert not tolerant.absent
 
 
@@ -204,14 +210,6 @@ def test_runs_that_are_enough(k: int, enough: int) -> None:
         )
         assert row.contradicted.proven == (n == enough)
         assert (f"measure at least {enough} of each" in why(row)) == (n < enough)
-
-
-def test_negative_values_have_no_ratio() -> None:
-    """Temperatures below zero: undecided, and said why."""
-    values = np.linspace(-5, 5, 20)
-    (row,) = hold(suite_of({"b": (values, values + 0.01)}, unit="", metric="temperature")).rows
-    assert row.outcome is Outcome.UNDECIDED
-    assert "negative" in why(row)
 
 
 def test_a_contradiction_needs_more_runs_in_a_larger_family() -> None:
@@ -276,20 +274,6 @@ def test_too_few_paired_sessions_are_told_in_sessions() -> None:
     assert hold(paired_sessions(40, 6, 1.3, 0.005, 0.05)).outcome is Outcome.FAIL
 
 
-def test_needed_sessions_are_of_pairs() -> None:
-    """Sessions 30 % apart hide nothing of 3 % within: a few dozen pairs tell, not hundreds of sessions."""
-    suite = paired_sessions(1, 8, 1.03, 0.03, 0.3)
-    (row,), (pair,) = hold(suite).rows, suite.pair("old", "new").pairs
-    assert row.outcome is Outcome.UNDECIDED
-    needed = row.comparison.needed
-    assert needed is not None
-    assert needed.reference is not None
-    d = np.log(pair.reference.values[1::3]) - np.log(pair.candidate.values[1::3]) + np.log(1.02)
-    z = scipy_stats.norm.ppf([0.95, 0.8])
-    oracle = z.sum() ** 2 / (d.mean() / d.std(ddof=1)) ** 2 * np.pi / 3 + z[0] ** 2 / 2
-    assert needed.reference == needed.candidate == np.ceil(oracle)
-
-
 def now_and_then(n: int, seed: int, slow: float = 1.5) -> tuple[np.ndarray, np.ndarray]:
     """A candidate that is 2 % faster, but `slow` times as slow in every fifth run."""
     rng = np.random.default_rng(seed)
@@ -328,8 +312,6 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     centre = math.log(x.mean() / y.mean()) - bias
     short = 1.0 - 1.02 * math.exp(centre)  # of the margin, of which the larger mean alone scatters much
     assert row.contradicted.pvalue == pytest.approx(scipy_stats.t.sf(short / error, mine.df))
-    welch = scipy_stats.ttest_ind(1.02 * x, y, equal_var=False, alternative="less").pvalue
-    assert row.contradicted.pvalue == pytest.approx(welch, rel=0.1)
     assert "1 of 2 benchmarks is slower by more than 2 % on average" in str(found)
     (lines,) = rows_of(str(found), "FAIL  spiky")
     told = sp.compare_suite(suite_of({"spiky": samples["spiky"]}))
@@ -339,8 +321,6 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     assert f"{y.mean() / x.mean():.2f}x slower on average" in lines
     assert lines.endswith(f" {how}")
     assert f"But on average new is {y.mean() / x.mean():.2f}x slower than old: {how}." in str(told)
-    rows = str(sp.compare_suite(suite_of(samples))).splitlines()
-    assert sum(f"on average {y.mean() / x.mean():.2f}x slower: {how}" in row for row in rows) == 1
 
 
 def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:

@@ -1,15 +1,11 @@
 """Speedups over inputs: parameters of every tool, the trend, inputs as the unit, and what is refused."""
 
-import itertools
-import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
-from tests.command import speedproof
 
 import speedproof as sp
 from speedproof.data.record import Record
@@ -156,19 +152,3 @@ def test_a_parameter_of_one_version_is_named() -> None:
     ) for n in SIZES for version in ("old", "new")]  # fmt: skip
     with pytest.raises(sp.SpeedproofError, match="n is not the same in both versions"):
         sp.compare_suite(sp.Suite.from_records(records)).over("n")
-
-
-def test_the_command_tells_every_benchmark_and_json_every_input(tmp_path: Path) -> None:
-    """Its sentences of one benchmark are recorded in tests/contract."""
-    rng = np.random.default_rng(1)
-    for version, shift in (("old", 0.0), ("new", 0.1)):
-        rows = [
-            f"{name}/n={n},{n * (n / 400) ** -shift * rng.lognormal(0.0, 0.01)}"
-            for name, n, _ in itertools.product(("find", "sort"), SIZES, range(20))
-        ]
-        (tmp_path / f"{version}.csv").write_text("\n".join(["benchmark,time_ms", *rows]), encoding="utf-8")
-    asked = ("compare", tmp_path / "old.csv", tmp_path / "new.csv", "--over", "n")
-    assert "each tenfold" in speedproof(*asked)[1]
-    first, second = json.loads(speedproof(*asked, "--json")[1])["over"]
-    assert (first["benchmark"], second["benchmark"]) == ("find", "sort")
-    assert [one["size"] for one in first["inputs"]] == list(SIZES)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -275,38 +274,3 @@ def test_an_ellipse_reaches_two_deviations_of_what_its_axis_shows() -> None:
     shown = [text.get_text() for text in ax.get_yticklabels()]
     assert "167" in shown
     assert "168" in shown
-
-
-def test_several_benchmarks_are_told_apart() -> None:
-    """The heading counts; a line for each direction; the distance between two versions stands once."""
-    parts = {}
-    for k, benchmark in enumerate(("sort", "hash")):
-        for version, share in (("a", 0.3), ("b", 0.1)):
-            for metric, sample in zip(("time", "faults"), made(60, share, k)[1], strict=True):
-                parts[Key(benchmark, metric), version] = sample
-    constant = {(Key("one", m), v): Sample(np.ones(20)) for m in ("time", "faults") for v in "ab"}
-    said = " ".join(str(sp.joint(sp.Suite(("a", "b"), parts), ["time", "faults"])).split())
-    assert "faults: 2 states in 4 samples" in said
-    more = " ".join(str(sp.joint(sp.Suite(("a", "b"), parts | constant), ["time", "faults"])).split())
-    assert "faults: 1 to 2 states in 6 samples" in more
-    for benchmark in ("sort", "hash"):
-        for one, other in (("a", "b"), ("b", "a")):
-            line = f"{benchmark}: a run of {one} is better than one of {other} in every metric"
-            assert said.count(line) == 1
-    assert re.findall(r"than one of (\w) in every metric in [^.]*; mean distance", said) == ["b", "b"]
-
-
-def test_a_picture_has_an_ellipse_a_state() -> None:
-    pytest.importorskip("matplotlib")
-    found = sp.joint(sp.read(EXAMPLE), ["time", "minor-faults"])
-    ((name, figure),) = found.pictures()
-    assert name == "command"
-    for m, ax in zip(found.models, figure.axes, strict=True):
-        assert ax.get_title(loc="left") == m.version
-        curves = [line for line in ax.lines if np.size(line.get_xdata()) == 181]
-        assert len(curves) == len(m.states)
-        for curve in curves:
-            x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
-            assert x[0] == pytest.approx(x[-1])
-            assert (x > 0).all()
-            assert (y > 0).all()

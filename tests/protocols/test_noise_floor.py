@@ -69,6 +69,7 @@ def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
         held, own = (log_ratios(pairs, f).mean(like_these=like_these) for f in (known, None))
         assert held.error**2 - own.error**2 == pytest.approx(2 * (0.08 / 3) ** 2)
         assert held.df == min(own.df, 5.0)
+        assert log_ratios(pairs, floor(0.0, 3.0)).mean(like_these=like_these) == own
 
 
 @pytest.mark.slow
@@ -125,9 +126,10 @@ def in_sessions(counts: tuple[int, int], ratio: float, seed: int, **fields: Any)
 
 
 @pytest.mark.parametrize(("alpha", "finite"), [(0.05, True), (1e-3, True), (1e-5, False), (1e-9, False)])
-def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
+@pytest.mark.parametrize("counts", [(1, 1), (1, 3), (2, 1)])
+def test_bounds_beyond_the_largest_number(counts: tuple[int, int], alpha: float, finite: bool) -> None:
     """Two sessions 5 % apart are one degree of freedom: at a risk of 1e-5 they may differ by any factor."""
-    pair = in_sessions((1, 1), 1.05, 5)
+    pair = in_sessions(counts, 1.05, 5)
     floor = NoiseFloor("", {}, {"time": SessionSpread(0.05**2, 1.0, 0.0, 2)})
     for protocol in DETAILS:
         (plain,), (found,) = (asked(protocol, [pair], Rules(alpha, floor=f)) for f in (None, floor))
@@ -136,7 +138,7 @@ def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
             continue
         assert found.floor is not None
         assert found.needed is not None
-        away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(2.0)
+        away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(1 / counts[0] + 1 / counts[1])
         assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)
         assert ("by any factor" in found.needed.reason) is not finite
         told = up_to([0.01, found.floor.reach], 1 - alpha)
@@ -148,10 +150,8 @@ def test_bounds_beyond_the_largest_number(alpha: float, finite: bool) -> None:
 
 def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:
     nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 1.0, 1.0)
-    given = {"benchmark": "sort", "reference": "old", "candidate": "new", **fields}
-    return CandidateResult(
-        verdict=verdict, result=nothing, estimate=estimate, reason="", blocks_to_go=0.0, **given
-    )
+    given = {"benchmark": "sort", "reference": "old", "candidate": "new", "result": nothing, **fields}
+    return CandidateResult(verdict=verdict, estimate=estimate, reason="", blocks_to_go=0.0, **given)
 
 
 @pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96)])
@@ -164,3 +164,13 @@ def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple
     found = withheld([own, other, *controls], question)
     assert [f.verdict for f in found[:2]] == [Verdict.UNDECIDED, Verdict.FASTER]
     assert withheld([*controls, own, other], question) == (*found[2:], *found[:2])
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.002, 1.008), (0.992, 0.998), (0.999, 1.001), (1.0, 1.01)])
+def test_a_control_that_is_the_same_within_a_margin_may_differ(low: float, high: float) -> None:
+    """Where its bounds leave 1 out: a smaller difference of the candidate is then no proof."""
+    bounds = SequentialResult(20, 0, 0.05, low, high, 0.5, 0.5)
+    control = sequential((low * high) ** 0.5, Verdict.EQUIVALENT, benchmark="idle", result=bounds)
+    own = sequential(1.001, Verdict.FASTER)
+    (found, _) = withheld([own, control], SessionQuestion(stop_rules(), unaffected=["idle"]))
+    assert found.verdict is (Verdict.FASTER if low <= 1.0 <= high else Verdict.UNDECIDED)

@@ -1,6 +1,5 @@
 """Noise in words, plans, and how many runs would decide: formulas of variance components, and simulation."""
 
-import itertools
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.errors import DataError
 from speedproof.protocols import planning
-from speedproof.protocols.figures import forecasts, no_spread_of
+from speedproof.protocols.figures import forecasts
 from speedproof.protocols.pair import Rules, SameSizes
 from speedproof.protocols.planning import MOST_RUNS, calibrate, plan_power
 from speedproof.stats.power import RunsNeeded, variance_components
@@ -196,21 +195,6 @@ def fake_sides(slow: FloatArray, fast: FloatArray) -> SameSizes:
     rows = zip(slow, fast, strict=True)
     sides: list[Any] = [SimpleNamespace(x=of_x, y=of_y, slow=x, fast=y, turned=False) for x, y in rows]
     return SameSizes(sides)
-
-
-def test_a_forecast_of_values_that_do_not_spread() -> None:
-    """Only where neither side does, whatever the range of the other is."""
-    flat, one, two = np.ones(4), np.array([1.0, 2.0, 1.0, 2.0]), np.arange(4.0)
-
-    def needed(x: FloatArray, y: FloatArray, alpha: float, power: float = 0.8) -> RunsNeeded:
-        return RunsNeeded(np.full(len(x), 50.0), np.full(len(x), 60.0))
-
-    for x, y in itertools.product((flat, one, two), repeat=2):
-        rows = np.stack([two, x]), np.stack([two, y])
-        told = forecasts(fake_sides(*rows), *rows, Rules(), [1], needed)
-        assert (told[1].reason == no_spread_of("s")) == (x is y is flat)
-        assert told[1].reference == (None if x is y is flat else 50)
-        assert forecasts(fake_sides(*rows), *rows, Rules(), [], needed) == {}
 
 
 def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:

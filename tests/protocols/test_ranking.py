@@ -31,12 +31,11 @@ def random_versions(rng: np.random.Generator) -> dict[str, Sample]:
     }
 
 
-@pytest.mark.slow
 def test_ranks_against_brute_force() -> None:
     """A version's ranks are its places in all orders that no verdict forbids, when the verdicts are an order."""
     rng = np.random.default_rng(1)
     seen_ties = 0
-    for _ in range(60):
+    for _ in range(12):
         samples = random_versions(rng)
         found = rank_runs(samples, resamples=0)
         ahead = {
@@ -55,14 +54,13 @@ def test_ranks_against_brute_force() -> None:
             assert max(ranks) <= place.worst_rank
             assert place.best_rank == 1 + sum(second == place.version for _, second in ahead)
         seen_ties += bool(found.groups)
-    assert seen_ties > 10
+    assert seen_ties > 2
 
 
-@pytest.mark.slow
 def test_groups_against_brute_force() -> None:
     """The groups are the maximal stretches of the order in which every two are undecided."""
     rng = np.random.default_rng(2)
-    for _ in range(100):
+    for _ in range(20):
         samples = random_versions(rng)
         found = rank_runs(samples, resamples=0)
         names = [v.version for v in found.versions]
@@ -125,6 +123,20 @@ def test_the_best_chance_is_on_average_what_it_says(n: int, bound: float, spread
         others = stats.norm.sf(grid[:, None] - np.delete(means, best)).prod(axis=1)
         off.append(said[best] - float(trapezoid(stats.norm.pdf(grid - means[best]) * others, grid)))
     assert abs(np.mean(off)) < bound + 3 * np.std(off) / len(off) ** 0.5
+
+
+@pytest.mark.parametrize("versions", ["ab", "abcd"])
+def test_a_ranking_of_rates_is_that_of_their_times(versions: str) -> None:
+    """Where more is better; where chances are equal the one of the smaller median time comes first."""
+    rng = np.random.default_rng(5)
+    times = {v: Sample(rng.lognormal(0.1 * k, 0.2, 20)) for k, v in enumerate(versions)}
+    for given in (times, {"a": Sample(np.array([2.0, 3, 5, 6])), "b": Sample(np.array([1.0, 3.5, 3.6, 30]))}):
+        rates = {v: Sample(1 / s.values, "op/s", Direction.HIGHER) for v, s in given.items()}
+        found, other = (rank_runs(some, resamples=0) for some in (given, rates))
+        assert [(v.version, v.best_rank, v.worst_rank, v.chance) for v in found.versions] == [
+            (v.version, v.best_rank, v.worst_rank, v.chance) for v in other.versions
+        ]
+    assert [v.version for v in found.versions] == ["b", "a"]
 
 
 def test_places_of_a_cycle() -> None:

@@ -1,14 +1,19 @@
-"""Figures 1 and 2 of the Speedup-Test article against R, and its report put together from its parts."""
+"""The Speedup-Test article against R, and its report against the tool of 2010, row by row."""
 
+import csv
+import json
 import math
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import speedproof as sp
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.data.units import Direction
 from speedproof.protocols.aggregates import LOCATIONS, locate
@@ -157,6 +162,15 @@ def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Orac
             continue
         x, y = (Sample(values, "s") for values in both)
         row = report_suite([Entry("f", x, y)], Rules(), alpha=0.05, precision=0.05, original=False).rows[0]
+        free = report([Entry("f", x, y)]).rows[0]
+        for finding, name in ((free.mean, "mean"), (free.median, "median")):
+            highest = case["highest_confidence"][name]["highest_confidence"]
+            if case["id"] not in INEXACT_IN_R and not (name == "median" and case["ks"]["near_ties"]):
+                some = highest is not None and highest >= 0.5
+                assert finding.confidence == pytest.approx(
+                    highest if some else math.nan, abs=1e-6, nan_ok=True
+                )
+                assert finding.significant is some
         compared = sp.compare(x, y).median
         bounds = row.median.bounds
         assert (bounds is None) == (not compared.test)
@@ -165,6 +179,17 @@ def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Orac
             assert (bounds.low, bounds.high) == pytest.approx((proven.low, proven.high), nan_ok=True)
             withheld += math.isnan(bounds.low)
     assert withheld
+
+
+@pytest.mark.parametrize(
+    ("weights", "named"), [((1.0, 1.0), ("b0", 0.75)), ((1.0, 9.0), ("b1", 0.75)), ((1.0, 3.0), None)]
+)
+def test_a_benchmark_of_most_of_the_time_is_named(weights: list[float], named: object) -> None:
+    """Of times by their weights, more than half: of 3 s and 1 s."""
+    sides = [Sample(np.full(3, x)) for x in (3.0, 1.0)]
+    given = [Entry(f"b{k}", x, x, 0.95, w) for k, (x, w) in enumerate(zip(sides, weights, strict=True))]
+    assert report(given, weighting="custom").dominant == named
+    assert report(given[:1], weighting="custom").dominant is None
 
 
 def test_no_speedup_over_zero() -> None:
@@ -189,3 +214,96 @@ def test_rates_are_times_with_the_versions_exchanged(original: bool) -> None:
     assert rate.remarks == tuple(remark.replace("sample 2", "sample 1") for remark in time.remarks)
     assert any("sample 1" in remark for remark in rate.remarks)
     assert rate.weights == {at: locate(old, at) for at in LOCATIONS}
+
+
+TOOL = Path(__file__).parents[1] / "data" / "speedup_test_tool"
+RUNS = json.loads((TOOL / "expected.json").read_text(encoding="utf-8"))
+
+
+def identity(run: dict[str, Any]) -> str:
+    return " ".join([run["config"], *run["options"]])
+
+
+def suite_json(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    code = 2 if "missing_file.csv" in options[0] else 0
+    assert main(["suite", *options, "--json"], Console()) == code
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)["results"][0]
+    return result
+
+
+def level(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+@pytest.mark.parametrize("run", RUNS, ids=identity)
+def test_original_against_the_tool(run: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """``suite --original`` gives every number and category of warning of the original tool."""
+    report = suite_json(capsys, str(TOOL / run["config"]), "--original", *run["options"])
+    assert [row["name"] for row in report["rows"]] == [row["Name"] for row in run["rows"]]
+    for row, expected in zip(report["rows"], run["rows"], strict=True):
+        where = row["name"]
+        for location, column in zip(LOCATIONS, ("SpeedupMin", "SpeedupMean", "SpeedupMedian"), strict=True):
+            assert round(row["speedups"][location], 3) == expected[column], where
+        assert row["mean"]["significant"] == expected["IsMeanSignificant"], where
+        assert level(row["mean"]["confidence"]) == pytest.approx(
+            level(expected["MeanConfLevel"]), nan_ok=True
+        ), where
+        assert row["median"]["significant"] == expected["IsMedianSignificant"], where
+        assert level(row["median"]["confidence"]) == pytest.approx(
+            level(expected["MedianConfLevel"]), nan_ok=True
+        )
+        for location, column in zip(LOCATIONS, ("CoefMin", "CoefMean", "CoefMedian"), strict=True):
+            assert row["weights"][location] == pytest.approx(expected[column], rel=1e-13), where
+        assert row["remarks"] == run["warnings"].get(where, []), where
+    for location, expected in run["overall"].items():
+        assert round(report["overall"][location]["gain"], 3) == expected["gain"]
+        assert round(report["overall"][location]["speedup"], 3) == expected["speedup"]
+    for protocol, expected in run["proportion"].items():
+        found = report["accelerated"][protocol]
+        assert (found["accelerated"], found["benchmarks"]) == (
+            expected["accelerated"],
+            expected["benchmarks"],
+        )
+        assert round(found["proportion"]["low"], 3) == expected["low"]
+        assert round(found["proportion"]["high"], 3) == expected["high"]
+        assert found["proportion"]["confidence"] == expected["confidence"]
+        assert found["benchmarks_needed"] == expected["benchmarks_needed"]
+
+
+def test_out_file_keeps_the_columns_of_the_tool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The .out file is CSV as R writes it: quoted names, TRUE and FALSE, NA; four files are written."""
+    given = ["suite", str(TOOL / "missing_file.csv"), "--original", "--conf-level", "0.95"]
+    assert main([*given, "-o", str(tmp_path / "results")], Console()) == 2
+    written = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert written.keys() == {"results.report", "results.out", "results.warning", "results.error"}
+    lines = written["results.out"].splitlines()
+    assert lines[0] == (
+        '"Name","SpeedupMin","SpeedupMean","IsMeanSignificant","MeanConfLevel","SpeedupMedian",'
+        '"IsMedianSignificant","MedianConfLevel","CoefMin","CoefMean","CoefMedian"'
+    )
+    rows = list(csv.DictReader(lines))
+    expected = next(run for run in RUNS if run["config"] == "missing_file.csv")
+    for column in ("Name", "SpeedupMin", "SpeedupMedian"):
+        assert [row[column] for row in rows] == [str(row[column]) for row in expected["rows"]]
+    assert {row["IsMeanSignificant"] for row in rows} <= {"TRUE", "FALSE"}
+    assert "absent" in written["results.error"]
+    assert "absent" in written["results.warning"]
+    assert "Faster of 4 benchmarks: 2 in mean" in written["results.report"]
+    capsys.readouterr()
+
+
+def test_the_tools_names_and_its_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without -o the tool of 2010 wrote CONFIG.report, ...; weights that it could not use were an error."""
+    for name, values in (("x", "1 2 3 4 5"), ("y", "1 2 2 3 4")):
+        (tmp_path / f"{name}.txt").write_text("\n".join(values.split()), encoding="utf-8")
+    config = tmp_path / "bench.csv"
+    config.write_text("Name,Sample1,Sample2,ConfLevel,Coef\na,x.txt,y.txt,,-1\n", encoding="utf-8")
+    assert main(["suite", str(config)], Console()) == 0
+    assert {p.suffix for p in tmp_path.glob("bench.*")} == {".csv"}
+    assert main(["suite", str(config), "--original"], Console()) == 0
+    assert {p.suffix for p in tmp_path.glob("bench.*")} == {".csv", ".report", ".out", ".warning", ".error"}
+    assert "weights" in (tmp_path / "bench.error").read_text(encoding="utf-8")
+    assert "protocols as the tool of 2010 computed them" in capsys.readouterr().out
+    assert main(["suite", str(config), "-o", str(tmp_path / "article")], Console()) == 0
+    assert (tmp_path / "article.error").read_text(encoding="utf-8") == ""
+    assert "protocols of the 2013 article" in capsys.readouterr().out

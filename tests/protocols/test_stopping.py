@@ -1,4 +1,4 @@
-"""When a benchmark was measured enough: what is asked by default, and what cannot be asked."""
+"""Races of blocks: when a benchmark was measured enough, what is said of it, and symmetries."""
 
 import math
 from typing import Any
@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import astuple
+from scipy import stats
+from studies.sequential import sequence_of
 from tests.protocols.asking import stop_rules
 
-from speedproof.errors import UsageError
-from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
+from speedproof.errors import DataError, UsageError
+from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRules
 from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import SequentialComparison
+from speedproof.protocols.sequential import ALL_MEASURED, SequentialComparison
 
 
 def test_what_is_asked_by_default() -> None:
@@ -55,6 +57,22 @@ def test_a_precision_takes_blocks_by_the_square_of_it() -> None:
         assert found == pytest.approx(200 * (factor**2 - 1), rel=1e-9)
     assert to_go(race(stop_rules(precision=2 * width), ratios)) == 0.0
     assert math.isnan(to_go(race(stop_rules(precision=1e-3), ratios[:9])))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_what_is_proven_is_measured_until_half_of_it_is_certified(sign: int) -> None:
+    """Half of the median difference, by its logarithm, in whichever direction: as many blocks are to go."""
+    x, y = np.exp(0.02 * np.random.default_rng(2).standard_normal((2, 40)) + [[0.05 * sign], [0.0]])
+    logs, compared, seen = np.log(x / y), SequentialComparison("b", ["X", "Y"], stop_rules()), set()
+    for n in range(1, 41):
+        sequence = sequence_of(x[:n], y[:n])
+        compared.add({"X": float(x[n - 1]), "Y": float(y[n - 1])})
+        found = to_go(compared)
+        if n >= 10 and (sequence.result().faster or sequence.result().slower):
+            expected = sequence.blocks_to_go(gamma=math.exp(float(np.median(logs[:n])) / 2), side=sign)
+            assert found == pytest.approx(expected)
+            seen.add(found > 0)
+    assert seen == {True, False}
 
 
 def race_of(ratio: float, blocks: int, noise: float, rules: StopRules, seed: int = 1) -> SequentialComparison:
@@ -121,3 +139,61 @@ def test_a_candidate_ends_as_if_every_block_were_looked_at(speedup: float, rules
             assert certain == 1 or race.open() == tuple(names[1:])
             if len(race.open()) < candidates:
                 break
+
+
+@pytest.mark.parametrize(("n", "level", "agreed"), [(60, 0.05, True), (28, 0.05, True), (28, 0.004, False)])
+def test_skewed_blocks_are_told_alike_of_either_side(n: int, level: float, agreed: bool) -> None:
+    """Exchanged sides give the same words; where mean and median agree, p = 0.03 is not enough for any."""
+    rng = np.random.default_rng(12)
+    skewed = rng.exponential(0.02, 60)[:n]
+    ratios = np.exp(skewed - np.median(skewed) + (level if agreed else -level))
+    told = []
+    for x, y in ((ratios, np.ones(n)), (np.ones(n), ratios)):
+        race = SequentialComparison("sort", ("X", "Y"), stop_rules(max_blocks=60))
+        for one, other in zip(x.tolist(), y.tolist(), strict=True):
+            race.add({"X": one, "Y": other})
+        told.append([check.message for check in race.warnings("Y") if "skewed (p" in check.message])
+    assert told[0] == told[1]
+    assert ["agree on who is faster" in one for one in told[0]] == [agreed] * (n == 60 or not agreed)
+
+
+@pytest.mark.parametrize("family", [1, 4])
+def test_a_gate_over_a_fixed_number_of_blocks_is_wilcoxons(family: int) -> None:
+    """It passes at the risk, and fails at the benchmark's part of it, against the margin's end; of rates, too."""
+    rng, seen = np.random.default_rng(family), set()
+    demand = Demand(margin=0.02)
+    rules = stop_rules(alpha=0.1, min_blocks=14, max_blocks=14, fixed=True, demand=demand, family=family)
+    for shift in np.linspace(-0.07, 0.03, 21):
+        logs = shift + 0.02 * rng.standard_normal(14)
+        for higher in (False, True):
+            race = SequentialComparison("b", ["X", "Y"], rules, metric="rate", higher_is_better=higher)
+            for d in logs.tolist():
+                assert race.open() == ("Y",)
+                race.add({"X": math.exp(-d if higher else d), "Y": 1.0})
+            (found,) = race.findings()
+            kept, lost = (
+                stats.wilcoxon(logs + math.log(1.02), alternative=side, method="exact").pvalue
+                for side in ("greater", "less")
+            )
+            assert (found.reason, race.open()) == (ALL_MEASURED, ())
+            assert found.outcome != "pass" or kept <= 0.1
+            assert found.outcome != "fail" or lost <= 0.1 / family
+            assert found.outcome == ("pass" if kept < lost else "fail") or min(kept, lost) > 0.01
+            seen.add(found.outcome)
+    assert seen == set(Outcome)
+
+
+@pytest.mark.parametrize("rules", [stop_rules(), stop_rules(precision=0.05), stop_rules(margin=0.05)])
+def test_a_race_of_rates_is_one_of_times_with_the_sides_changed(rules: StopRules) -> None:
+    """After every block; a value of 0 is refused with its place, and a candidate that is dropped says why."""
+    rng = np.random.default_rng(3)
+    times = SequentialComparison("sort", ["X", "Y"], rules, metric="rate")
+    rates = SequentialComparison("sort", ["X", "Y"], rules, metric="rate", higher_is_better=True)
+    for x, y in np.exp(0.03 * rng.standard_normal((30, 2)) + [0.05, 0.0]).tolist():
+        times.add({"X": x, "Y": y})
+        rates.add({"X": y, "Y": x})
+        assert (repr(times.findings()), times.stopped()) == (repr(rates.findings()), rates.stopped())
+    with pytest.raises(DataError, match=r"sort, Y against X, rate: .*decide by a metric"):
+        times.add({"X": 1.0, "Y": 0.0})
+    rates.drop("Y", "it failed")
+    assert rates.open() == ()

@@ -5,6 +5,7 @@ sessions, few runs, zeros, one value.
 """
 
 import functools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -97,9 +98,17 @@ def answered(protocol: str, rules: str) -> list[Comparison]:
     return asked(protocol, pairs(), RULES[rules])
 
 
-PROTOCOLS = pytest.mark.parametrize("protocol", list(QUESTIONS))
-LOCATIONS = pytest.mark.parametrize("protocol", [name for name in QUESTIONS if name not in QUANTILES])
-EVERY_RULE = pytest.mark.parametrize("rules", list(RULES))
+# Quantiles of so many pairs take long.
+CASES = [
+    pytest.param(
+        name,
+        rules,
+        marks=pytest.mark.slow if name in QUANTILES or rules in ("risk", "welch", "plain") else (),
+    )
+    for name in QUESTIONS
+    for rules in RULES
+]
+EVERY_CASE = pytest.mark.parametrize(("protocol", "rules"), CASES)
 
 
 def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
@@ -160,19 +169,18 @@ def turned_margin(p: AtMargin | None) -> AtMargin | None:
     return p and AtMargin(p.margin, p.not_better, p.better, p.not_worse, p.worse, p.equivalent)
 
 
-@pytest.mark.slow
-@EVERY_RULE
-@PROTOCOLS
+@EVERY_CASE
 def test_a_pair_gets_the_same_answer_beside_others(protocol: str, rules: str) -> None:
     """Whatever the sizes of the others are; every third pair of each rule, so that each has two rules."""
     own = list(zip(pairs(), answered(protocol, rules), strict=True))
     for pair, found in own[list(RULES).index(rules) % 3 :: 3]:
         same(asked(protocol, [pair], RULES[rules])[0], found)
+        if found.needed is not None:  # what would decide is always more than there is
+            assert (found.needed.reference or math.inf) > found.reference.n
+            assert (found.needed.candidate or math.inf) > found.candidate.n
 
 
-@pytest.mark.slow
-@EVERY_RULE
-@PROTOCOLS
+@EVERY_CASE
 def test_what_is_faster_one_way_is_slower_the_other(protocol: str, rules: str) -> None:
     """Reference and candidate changed: every number is the other one, its inverse or its complement."""
     back = asked(protocol, [Pair(p.key, p.candidate, p.reference) for p in pairs()], RULES[rules])
@@ -193,9 +201,8 @@ def test_what_is_faster_one_way_is_slower_the_other(protocol: str, rules: str) -
         same([replace(c, statistic=0.0) for c in own], [replace(c, statistic=0.0) for c in other])
 
 
-@pytest.mark.slow
-@EVERY_RULE
-@LOCATIONS  # the slowest runs are the largest times and the smallest rates
+# The slowest runs are the largest times and the smallest rates.
+@pytest.mark.parametrize(("protocol", "rules"), [c for c in CASES if c.values[0] not in QUANTILES])
 def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> None:
     """Where more is better, "X over Y" for times asks what "Y over X" asks for rates of the same numbers."""
 
@@ -221,9 +228,7 @@ def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> N
         assert a.state is (b.state if both else OPPOSITE.get(b.state, b.state))
 
 
-@pytest.mark.slow
-@EVERY_RULE
-@PROTOCOLS
+@EVERY_CASE
 def test_the_unit_does_not_matter(protocol: str, rules: str) -> None:
     """Times a power of two, which is exact: a small one, and a large one under every other rule."""
     power = (-30, 7)[list(RULES).index(rules) % 2]

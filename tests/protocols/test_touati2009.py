@@ -1,10 +1,8 @@
 """The 2009 protocol: R's values case by case, the text's examples, enumeration of the bootstrap."""
 
-import gzip
 import itertools
-import json
 import math
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,55 +18,44 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, State, Verdict
 from speedproof.protocols.touati2009 import State2009, bootstrap_means, decide_2009
 
-ORACLE = Path(__file__).parents[1] / "data" / "oracle"
-
-
-def read(name: str) -> dict[str, Any]:
-    with gzip.open(ORACLE / f"{name}.json.gz", "rt", encoding="utf-8") as file:
-        content: dict[str, Any] = json.load(file)
-    return content
-
-
-CASES: list[dict[str, Any]] = read("protocol2009")["cases"]
-SUITES: list[dict[str, Any]] = read("suites")["suites"]
+Oracle = Callable[[str], Any]
 # The samples of the text's examples 2.1 and 2.2.
 T1, T2 = [2.799, 2.046, 1.259, 1.877, 2.244], [1.046, 0.259, 0.877, 1.244, 1.799]
-CONFIDENCES = (0.8, 0.9, 0.95, 0.99, 0.01)
-WITH_STATE = [(case, c) for case in CASES for c in CONFIDENCES]
 
 
-def number(value: float | str) -> float:
-    return float(value)
+def test_preconditions_against_r(oracle: Oracle) -> None:
+    """Normality is asked of three to 29 values."""
+    for case in oracle("protocol2009")["cases"]:
+        found = decide_2009(case["t1"], case["t2"], 0.05)
+        sides = zip(found.hurst, found.w, found.normality, strict=True)
+        for (hurst, w, p), name in zip(sides, ("t1", "t2"), strict=True):
+            assert hurst == pytest.approx(case[f"hurst_{name}"], abs=1e-9, nan_ok=True), case["id"]
+            shapiro = case[f"shapiro_{name}"]
+            if 3 <= len(case[name]) < 30 and shapiro["W"] is not None:
+                assert w == pytest.approx(shapiro["W"], abs=1e-7), case["id"]
+                assert p == pytest.approx(shapiro["p"], abs=1e-6), case["id"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
-def test_preconditions_against_r(case: dict[str, Any]) -> None:
-    found = decide_2009(case["t1"], case["t2"], 0.05)
-    sides = zip(found.hurst, found.w, found.normality, strict=True)
-    for (hurst, w, p), name in zip(sides, ("t1", "t2"), strict=True):
-        assert hurst == pytest.approx(number(case[f"hurst_{name}"]), abs=1e-9, nan_ok=True)
-        shapiro = case[f"shapiro_{name}"]
-        if 3 <= len(case[name]) < 30 and shapiro["W"] is not None:
-            assert w == pytest.approx(shapiro["W"], abs=1e-7)
-            assert p == pytest.approx(shapiro["p"], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("case", "confidence"), WITH_STATE, ids=lambda v: v["id"] if isinstance(v, dict) else v
-)
-def test_states_against_r(case: dict[str, Any], confidence: float) -> None:
-    expected = case["protocol"][f"{confidence:g}"]
-    found = decide_2009(case["t1"], case["t2"], 1 - confidence)
-    assert found.state == expected["state"]
-    failing = expected.get("programs_failing", [])
-    assert found.failing == ("P" in failing, "P'" in failing)
-    if "interval_lower" in expected:
-        scale = abs(np.mean(case["t1"]))
-        assert found.difference[1] == pytest.approx(expected["interval_lower"], abs=1e-8 * scale)
-    comparison = compare(case["t1"], case["t2"], 1 - confidence)
-    if "speedup" in expected:
-        assert comparison.speedup.value == pytest.approx(expected["speedup"], rel=1e-12)
-        assert comparison.state is State.SIGNIFICANT
+@pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95, 0.99, 0.01])
+def test_states_against_r(oracle: Oracle, confidence: float) -> None:
+    for case in oracle("protocol2009")["cases"]:
+        expected, where = case["protocol"][f"{confidence:g}"], case["id"]
+        found = decide_2009(case["t1"], case["t2"], 1 - confidence)
+        assert found.state == expected["state"], where
+        failing = expected.get("programs_failing", [])
+        assert found.failing == ("P" in failing, "P'" in failing), where
+        if "interval_lower" in expected:
+            scale = abs(np.mean(case["t1"]))
+            assert found.difference[1] == pytest.approx(expected["interval_lower"], abs=1e-8 * scale), where
+        comparison = compare(case["t1"], case["t2"], 1 - confidence)
+        if "speedup" in expected:
+            assert comparison.speedup.value == pytest.approx(expected["speedup"], rel=1e-12), where
+            assert comparison.state is State.SIGNIFICANT
+        runs = {State2009.HUNDRED_NEEDED: 100, State2009.NOT_NORMAL: 30}.get(found.state)
+        if runs is not None and confidence == 0.95:
+            assert comparison.needed is not None
+            assert {comparison.needed.reference, comparison.needed.candidate} <= {None, runs}
+            assert str(found.state) in comparison.needed.reason
 
 
 def compare(x: list[float], y: list[float], alpha: float = 0.05, *, bootstrap: bool = False) -> Comparison:
@@ -77,71 +64,71 @@ def compare(x: list[float], y: list[float], alpha: float = 0.05, *, bootstrap: b
     )
 
 
-class TestExamplesOfTheText:
-    def test_example_2_1(self) -> None:
-        """A speedup at 95 % and none at 99 %; of the minima 4.86, of the medians 1.95 (cut from 1.956)."""
-        assert compare(T1, T2, 0.01).verdict is Verdict.UNDECIDED
-        found = compare(T1, T2, 0.05)
-        assert found.verdict is Verdict.FASTER
-        assert math.floor(found.speedup.value * 100) / 100 == 1.95
-        assert round(found.reference.minimum / found.candidate.minimum, 2) == 4.86
-        assert [round(c.statistic, 7) for c in found.checks[:2]] == [0.7032736, 0.7032736]
-
-    def test_example_2_2(self) -> None:
-        """At a confidence of 1 % the slower program is 'faster': said as a check that does not hold."""
-        found = compare(T2, T1, 0.99)
-        assert decide_2009(T2, T1, 0.99).difference[1] == pytest.approx(0.02574667, abs=5e-9)
-        assert found.state is State.SIGNIFICANT
-        assert found.verdict is Verdict.SLOWER
-        (told,) = (c for c in found.failed_checks if c.kind is Assumption.USUAL_CONFIDENCE)
-        assert told.name == "confidence level"
-        assert told.statistic == pytest.approx(0.01)
-        assert not any(c.kind is Assumption.USUAL_CONFIDENCE for c in compare(T2, T1, 0.4999).checks)
-        assert any(c.kind is Assumption.USUAL_CONFIDENCE for c in compare(T2, T1, 0.5).checks)
-
-    def test_example_3_1(self) -> None:
-        """W(P1) is 0.0008 (printed 0.008), g(P2) is 179.85 and G is 5 %."""
-        found = gain_2009([3.0, 3600.0], [1.0, 3420.0], [0.95, 0.95])
-        assert [round(w, 4) for w in found.weights] == [0.0008, 0.9992]
-        assert round(found.weighted_gains[1], 2) == 179.85
-        assert found.gain == pytest.approx(0.050000428240443345, rel=1e-13)
-
-    def test_example_4_1(self) -> None:
-        found = accelerated_2009(17, 30, 0.1, 0.05)
-        assert (round(found.proportion.low, 7), round(found.proportion.high, 7)) == (0.4027157, 0.7184049)
-        assert accelerated_2009(17, 30, 0.05, 0.05).benchmarks_needed == 378
+def test_example_2_1() -> None:
+    """A speedup at 95 % and none at 99 %; of the minima 4.86, of the medians 1.95 (cut from 1.956)."""
+    assert compare(T1, T2, 0.01).verdict is Verdict.UNDECIDED
+    found = compare(T1, T2, 0.05)
+    assert found.verdict is Verdict.FASTER
+    assert math.floor(found.speedup.value * 100) / 100 == 1.95
+    assert round(found.reference.minimum / found.candidate.minimum, 2) == 4.86
+    assert [round(c.statistic, 7) for c in found.checks[:2]] == [0.7032736, 0.7032736]
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite["id"])
-def test_gain_against_r(suite: dict[str, Any]) -> None:
-    before, after = (
-        np.array([np.median(benchmark[side]) for benchmark in suite["benchmarks"]]) for side in "xy"
-    )
-    significant = np.array([row["mean"]["state"] == "significant" for row in suite["individual"]])
-    expected = suite["gain_2009"]
-    for name, chosen in (
-        ("all_programs", np.ones(before.size, dtype=bool)),
-        ("accelerated_by_mean_protocol_only", significant),
-    ):
-        if expected[name] is None:
-            continue
-        found = gain_2009(before[chosen], after[chosen], [0.95] * int(chosen.sum()))
-        assert found.weights == pytest.approx(expected[name]["weights"], rel=1e-13)
-        assert found.weighted_gains == pytest.approx(expected[name]["weighted_gains"], rel=1e-12)
-        assert found.gain == pytest.approx(expected[name]["gain"], rel=1e-12)
+def test_example_2_2() -> None:
+    """At a confidence of 1 % the slower program is 'faster': said as a check that does not hold."""
+    found = compare(T2, T1, 0.99)
+    assert decide_2009(T2, T1, 0.99).difference[1] == pytest.approx(0.02574667, abs=5e-9)
+    assert found.state is State.SIGNIFICANT
+    assert found.verdict is Verdict.SLOWER
+    (told,) = (c for c in found.failed_checks if c.kind is Assumption.USUAL_CONFIDENCE)
+    assert told.name == "confidence level"
+    assert told.statistic == pytest.approx(0.01)
+    assert not any(c.kind is Assumption.USUAL_CONFIDENCE for c in compare(T2, T1, 0.4999).checks)
+    assert any(c.kind is Assumption.USUAL_CONFIDENCE for c in compare(T2, T1, 0.5).checks)
 
 
-class TestGain:
-    @pytest.mark.parametrize(("before", "after"), [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (1.0, math.nan)])
-    def test_times_of_zero(self, before: float, after: float) -> None:
-        """In either version, and among others that are positive."""
-        for others in ([], [2.0]):
-            with pytest.raises(ValueError, match="positive"):
-                gain_2009([*others, before], [*others, after], [0.9] * (len(others) + 1))
+def test_example_3_1() -> None:
+    """W(P1) is 0.0008 (printed 0.008), g(P2) is 179.85 and G is 5 %."""
+    found = gain_2009([3.0, 3600.0], [1.0, 3420.0], [0.95, 0.95])
+    assert [round(w, 4) for w in found.weights] == [0.0008, 0.9992]
+    assert round(found.weighted_gains[1], 2) == 179.85
+    assert found.gain == pytest.approx(0.050000428240443345, rel=1e-13)
 
-    def test_lengths(self) -> None:
-        with pytest.raises(ValueError, match="as many"):
-            gain_2009([1.0], [1.0, 2.0], [0.9])
+
+def test_example_4_1() -> None:
+    found = accelerated_2009(17, 30, 0.1, 0.05)
+    assert (round(found.proportion.low, 7), round(found.proportion.high, 7)) == (0.4027157, 0.7184049)
+    assert accelerated_2009(17, 30, 0.05, 0.05).benchmarks_needed == 378
+
+
+def test_gain_against_r(oracle: Oracle) -> None:
+    for suite in oracle("suites")["suites"]:
+        before, after = (np.array([np.median(b[side]) for b in suite["benchmarks"]]) for side in "xy")
+        significant = [row["mean"]["state"] == "significant" for row in suite["individual"]]
+        for name, expected in suite["gain_2009"].items():
+            chosen = np.array(
+                significant if name == "accelerated_by_mean_protocol_only" else [True] * before.size
+            )
+            if expected is not None:
+                found = gain_2009(before[chosen], after[chosen], [0.95] * int(chosen.sum()))
+                assert found.weights == pytest.approx(expected["weights"], rel=1e-13), suite["id"]
+                assert found.weighted_gains == pytest.approx(expected["weighted_gains"], rel=1e-12), suite[
+                    "id"
+                ]
+                assert found.gain == pytest.approx(expected["gain"], rel=1e-12), suite["id"]
+
+
+@pytest.mark.parametrize(("before", "after"), [(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (1.0, math.nan)])
+def test_times_of_zero(before: float, after: float) -> None:
+    """In either version, and among others that are positive."""
+    for others in ([], [2.0]):
+        with pytest.raises(ValueError, match="positive"):
+            gain_2009([*others, before], [*others, after], [0.9] * (len(others) + 1))
+
+
+def test_lengths() -> None:
+    with pytest.raises(ValueError, match="as many"):
+        gain_2009([1.0], [1.0, 2.0], [0.9])
 
 
 def test_the_difference_of_the_means_in_base_units() -> None:
@@ -156,66 +143,59 @@ def test_the_difference_of_the_means_in_base_units() -> None:
         assert found.high == pytest.approx(-mirrored.low, rel=1e-12)
 
 
-class TestBootstrap:
-    def test_against_enumeration(self) -> None:
-        """All 27 x 27 resamples of three runs each, counted, against the drawn ones."""
-        x, y = [1.0, 2.0, 4.0], [1.0, 1.5, 3.0]
-        means = [[np.mean(s) for s in itertools.product(v, repeat=3)] for v in (x, y)]
-        exact = np.sort([a / b for a, b in itertools.product(*means)])
-        drawn = np.divide(*bootstrap_means(x, y, resamples=20000, seed=3))
-        for at in (0.8, 1.0, 1.3, 1.9):
-            share = np.mean(exact <= at + 1e-12)
-            error = 4 * math.sqrt(share * (1 - share) / 20000)
-            assert np.mean(drawn <= at + 1e-12) == pytest.approx(share, abs=error)
-
-    def test_it_is_used_only_where_the_text_allows_it(self) -> None:
-        assert compare(T1, T2, bootstrap=True).test == "Welch's t test"
-        dependent = list(np.tile([1.0, 2.0], 10) + np.arange(20) * 1e-6)
-        assert compare(dependent, T2 * 4, bootstrap=True).test == ""
+def test_against_enumeration() -> None:
+    """All 27 x 27 resamples of three runs each, counted, against the drawn ones."""
+    x, y = [1.0, 2.0, 4.0], [1.0, 1.5, 3.0]
+    means = [[np.mean(s) for s in itertools.product(v, repeat=3)] for v in (x, y)]
+    exact = np.sort([a / b for a, b in itertools.product(*means)])
+    drawn = np.divide(*bootstrap_means(x, y, resamples=20000, seed=3))
+    for at in (0.8, 1.0, 1.3, 1.9):
+        share = np.mean(exact <= at + 1e-12)
+        error = 4 * math.sqrt(share * (1 - share) / 20000)
+        assert np.mean(drawn <= at + 1e-12) == pytest.approx(share, abs=error)
 
 
-class TestComparison:
-    def test_higher_is_better(self) -> None:
-        """Rates are compared with the sides exchanged, and the sample at fault keeps its own name."""
-        slow, fast = (Sample(np.array(v), "1/s", Direction.HIGHER) for v in (T2, T1))
-        found = compare_2009(slow, fast)
-        assert found.verdict is Verdict.FASTER
-        assert found.speedup.value == compare(T1, T2).speedup.value
-        skewed = Sample(np.array([1.0, 1.01, 1.02, 1.0, 1.01, 1.03, 9.0]), "1/s", Direction.HIGHER)
-        assert compare_2009(slow, skewed).state is State.MORE_RUNS_Y
-        assert compare_2009(skewed, slow).state is State.MORE_RUNS_X
+def test_it_is_used_only_where_the_text_allows_it() -> None:
+    assert compare(T1, T2, bootstrap=True).test == "Welch's t test"
+    dependent = list(np.tile([1.0, 2.0], 10) + np.arange(20) * 1e-6)
+    assert compare(dependent, T2 * 4, bootstrap=True).test == ""
 
-    @pytest.mark.parametrize(("state", "runs"), [(State2009.HUNDRED_NEEDED, 100), (State2009.NOT_NORMAL, 30)])
-    def test_what_is_needed(self, state: State2009, runs: int) -> None:
-        for case in CASES:
-            if case["protocol"]["0.95"]["state"] == state:
-                needed = compare(case["t1"], case["t2"]).needed
-                assert needed is not None
-                assert {needed.reference, needed.candidate} <= {None, runs}
-                assert str(state) in needed.reason
 
-    def test_medians_and_means_that_contradict_each_other(self) -> None:
-        """The means differ by the rare slow mode of X, the medians not at all."""
-        rng = np.random.default_rng(1)
-        slow = rng.random(400) < 0.3
-        x, y = 10 + rng.normal(0, 0.1, 400) + 10 * slow, 10 + rng.normal(0, 0.1, 400)
-        found = compare(x.tolist(), y.tolist())
-        assert found.verdict is Verdict.FASTER
-        assert found.speedup.value < found.speedup.low
-        assert "medians and means agree" in [c.name for c in found.failed_checks]
+def test_higher_is_better() -> None:
+    """Rates are compared with the sides exchanged, and the sample at fault keeps its own name."""
+    slow, fast = (Sample(np.array(v), "1/s", Direction.HIGHER) for v in (T2, T1))
+    found = compare_2009(slow, fast)
+    assert found.verdict is Verdict.FASTER
+    assert found.speedup.value == compare(T1, T2).speedup.value
+    skewed = Sample(np.array([1.0, 1.01, 1.02, 1.0, 1.01, 1.03, 9.0]), "1/s", Direction.HIGHER)
+    assert compare_2009(slow, skewed).state is State.MORE_RUNS_Y
+    assert compare_2009(skewed, slow).state is State.MORE_RUNS_X
 
-    @pytest.mark.parametrize("x", [[1.0], [1.0, 2.0], [3.0] * 10])
-    def test_undefined(self, x: list[float]) -> None:
-        found = compare(x, T2)
-        assert (found.state, found.verdict) == (State.UNDEFINED, Verdict.UNDECIDED)
-        assert any("undefined" in c.message for c in found.failed_checks)
 
-    def test_a_spread_that_doubles_do_not_resolve(self) -> None:
-        """Like R's t.test on data that are essentially constant: no statement."""
-        x = [1.0] * 20 + [1.0 + 2.0**-52] * 20
-        found = compare(x, x[::-1])
-        assert found.state is State.UNDEFINED
-        assert found.checks[0].held
+def test_medians_and_means_that_contradict_each_other() -> None:
+    """The means differ by the rare slow mode of X, the medians not at all."""
+    rng = np.random.default_rng(1)
+    slow = rng.random(400) < 0.3
+    x, y = 10 + rng.normal(0, 0.1, 400) + 10 * slow, 10 + rng.normal(0, 0.1, 400)
+    found = compare(x.tolist(), y.tolist())
+    assert found.verdict is Verdict.FASTER
+    assert found.speedup.value < found.speedup.low
+    assert "medians and means agree" in [c.name for c in found.failed_checks]
+
+
+@pytest.mark.parametrize("x", [[1.0], [1.0, 2.0], [3.0] * 10])
+def test_undefined(x: list[float]) -> None:
+    found = compare(x, T2)
+    assert (found.state, found.verdict) == (State.UNDEFINED, Verdict.UNDECIDED)
+    assert any("undefined" in c.message for c in found.failed_checks)
+
+
+def test_a_spread_that_doubles_do_not_resolve() -> None:
+    """Like R's t.test on data that are essentially constant: no statement."""
+    x = [1.0] * 20 + [1.0 + 2.0**-52] * 20
+    found = compare(x, x[::-1])
+    assert found.state is State.UNDEFINED
+    assert found.checks[0].held
 
 
 def test_the_risk_itself_proves_a_speedup() -> None:

@@ -1,18 +1,21 @@
-"""Alarms of jumps and small changes: a loop over values, simulated rates and delays."""
+"""Alarms of jumps and cumulative sums: loops over values, published mean runs, simulated rates and delays."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from speedproof.stats import alarms as module
 from speedproof.stats.alarms import (
     Alarm,
     alarms,
     all_alarms,
     first_alarms,
     first_jumps,
+    mean_run,
     newest_jump,
     run_limit,
 )
@@ -155,26 +158,6 @@ def test_unconfirmed_alarms_are_as_rare_as_stated(kind: str, benchmarks: int) ->
     assert count <= expected + 4 * math.sqrt(expected)
 
 
-def after_an_outlier(place: int, height: float, step: int) -> Series:
-    """A step of twenty deviations after an outlier."""
-    x = np.random.default_rng([7, place, step]).standard_normal(step + 5)
-    x[step:] += 20.0
-    x[place] = height
-    return x
-
-
-@pytest.mark.parametrize(("step", "raised"), [(16, 3), (30, 3), (35, 2), (80, 2)])
-@pytest.mark.parametrize("height", [-90.0, 45.0, 90.0])
-def test_an_outlier_hides_no_step(step: int, raised: int, height: float) -> None:
-    """Ranks of one old value beyond three new ones: 8 / C(19, 3) is less than .0092, and 6 / C(37, 2), too."""
-    assert chance(3, 16, 1) <= 8000 / 2000**1.8 < chance(3, 15, 1)
-    assert chance(2, 35, 1) <= 8000 / 2000**1.8 < chance(2, 34, 1)
-    for sign in (1.0, -1.0):
-        x = sign * after_an_outlier(5, height, step)
-        assert alarms(x, 1000.0) == (Alarm(step + raised - 1, step, sign > 0),)
-        assert newest_jump(x[: step + 2], 50.0) == step
-
-
 @pytest.mark.parametrize(("step", "outliers"), [(20, 2), (30, 3), (50, 5), (50, 6), (80, 10), (100, 12)])
 def test_several_outliers_hide_no_step(step: int, outliers: int) -> None:
     """In 84 to 90 %, by so many new values, five at most, that as many may lie beyond by chance."""
@@ -253,3 +236,79 @@ def test_several_series_are_watched_like_each_alone() -> None:
     together = all_alarms(series, 100.0)
     assert together == [alarms(x, 100.0) for x in series]
     assert {len(found) for found in together} == {0, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    ("limit", "slack", "published"),
+    [(4.0, 0.5, 168.0), (5.0, 0.5, 465.0), (4.77, 0.5, 370.0), (8.01, 0.25, 370.0), (3.34, 0.75, 370.0)],
+)
+def test_mean_runs_of_published_tables(limit: float, slack: float, published: float) -> None:
+    """Montgomery, Introduction to Statistical Quality Control, tables 9.3 and 9.4 (Hawkins, 1993)."""
+    assert mean_run(limit, slack) == pytest.approx(published, rel=0.01)
+
+
+def test_the_limit_inverts_the_mean_run() -> None:
+    """Also for means that no simulation reaches."""
+    for mean in (50.0, 1e3, 2e5, 1e8):
+        assert mean_run(run_limit(mean)) == pytest.approx(mean, rel=1e-6)
+
+
+def alarms_of_sums(x: npt.ArrayLike, mean: float) -> tuple[Alarm, ...]:
+    """One after another, each new level watched from its start."""
+    values, limit, start, found = np.asarray(x, dtype=np.float64), run_limit(mean), 0, []
+    while (alarm := first_alarms(values[None, start:], limit)[0]) is not None:
+        found.append(Alarm(start + alarm.raised, start + alarm.since, alarm.up))
+        start += alarm.since
+    return tuple(found)
+
+
+def naive_alarms(x: list[float], limit: float) -> list[Alarm]:
+    """Value by value: the first ten of a level only serve for ranking."""
+    found: list[Alarm] = []
+    start, k = 0, 0
+    while start + k < len(x):
+        if k == 0:
+            scores: list[float] = []
+            sums, since = {True: 0.0, False: 0.0}, {True: start + 10, False: start + 10}
+        here = x[start : start + k + 1]
+        below, equal = sum(v < here[-1] for v in here), sum(v == here[-1] for v in here)
+        scores.append(NormalDist().inv_cdf((below + equal / 2) / len(here)))
+        earlier = list(zip(scores[1:-1], scores, strict=False))
+        squares = sum(before**2 for _, before in earlier)
+        likeness = sum(a * b for a, b in earlier) / squares if squares > 0 else 0.0
+        rho = min(max(likeness + 2 / (k + 1), 0.0), 0.9)
+        k += 1
+        if k <= 10:
+            continue
+        fresh = (scores[-1] - rho * scores[-2]) / math.sqrt(1 - rho**2)
+        for up in (True, False):
+            sums[up] = max(0.0, sums[up] + (fresh if up else -fresh) - 0.5)
+            since[up] = start + k if sums[up] == 0 else since[up]
+        over = [up for up in (True, False) if sums[up] > limit]
+        if over:
+            found.append(Alarm(start + k - 1, since[over[0]], over[0]))
+            start, k = since[over[0]], 0
+    return found
+
+
+@pytest.mark.parametrize("mean", [4.0, 20.0, 300.0])
+def test_against_a_loop_over_values(mean: float) -> None:
+    """Steps, trends and ties; also where the first values already run away."""
+    rng = np.random.default_rng(int(mean))
+    limit = run_limit(mean)
+    for n in (1, 2, 11, 12, 40, 120):
+        for _ in range(6):
+            x = (
+                rng.normal(size=n)
+                + rng.choice([0.0, 1.5]) * (np.arange(n) > n // 2)
+                + rng.choice([0.0, 0.3]) * np.arange(n)
+            )
+            for series in (x, np.round(x), -x):
+                assert list(alarms_of_sums(series, mean)) == naive_alarms(series.tolist(), limit)
+
+
+@pytest.mark.parametrize("mean", [0.3, 1.0, 2.0, 3.3, 4.0, 6.0, 1000.0])
+def test_the_limit_is_the_first_double_that_is_enough(mean: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a mean run that is the limit itself: the very number, wherever the search begins."""
+    monkeypatch.setattr(module, "mean_run", lambda limit: limit)
+    assert run_limit.__wrapped__(mean) == mean

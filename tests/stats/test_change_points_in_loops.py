@@ -14,7 +14,7 @@ from speedproof.stats.two_levels import two_levels
 Series = npt.NDArray[np.float64]
 
 
-@pytest.mark.parametrize("n", [8, 11, 20, 39, 41, 90])
+@pytest.mark.parametrize("n", [8, 11, 12, 20, 39, 41, 90])
 def test_pvalues_of_any_change(n: int) -> None:
     rng = np.random.default_rng(n)
     x = rng.standard_normal((6, n))

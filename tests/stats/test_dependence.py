@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import fft, optimize, stats
-from scipy import stats as scipy_stats
 
 from speedproof.arrays import FloatArray
 from speedproof.stats.dependence import (
@@ -48,7 +47,7 @@ def test_lag1_pvalue_is_of_the_beta_distribution_with_the_moments(n: int) -> Non
     x[6:] *= np.resize([1.0, -1.0], n)
     found = lag1(x)
     variance = 4 * (n - 2) * (5 * n**2 - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) ** 2)
-    beta = scipy_stats.beta(2 / variance - 0.5, 2 / variance - 0.5)
+    beta = stats.beta(2 / variance - 0.5, 2 / variance - 0.5)
     assert beta.var() * 16 == pytest.approx(variance)
     expected = 2 * np.minimum(beta.cdf(found.statistic / 4), beta.sf(found.statistic / 4))
     np.testing.assert_allclose(found.pvalue, expected, rtol=1e-9)
@@ -66,11 +65,11 @@ def test_run_order_written_out(n: int, high: int) -> None:
         if len(set(values)) == 1:
             assert np.isnan([part[row] for part in (found[0].statistic, found[1].pvalue)]).all()
             continue
-        ranks = scipy_stats.rankdata(values).tolist()
+        ranks = stats.rankdata(values).tolist()
         squares = sum((r - (n + 1) / 2) ** 2 for r in ranks)
         steps = sum((a - b) ** 2 for a, b in itertools.pairwise(ranks))
         assert found[0].statistic[row] == pytest.approx(steps / squares, rel=1e-12)
-        expected = scipy_stats.spearmanr(range(n), values)
+        expected = stats.spearmanr(range(n), values)
         assert found[1].statistic[row] == pytest.approx(expected.statistic, rel=1e-12, abs=1e-15)
         assert found[1].pvalue[row] == pytest.approx(expected.pvalue, rel=1e-9)
 

@@ -4,14 +4,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import special, stats
 
 from speedproof.arrays import FloatArray
-from speedproof.stats import permutation
 from speedproof.stats.permutation import (
     Null,
     Spread,
@@ -170,19 +168,6 @@ def test_approximated_scores_and_quantiles(smaller: float | None) -> None:
     assert null.pvalue(scores).tolist() == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 6), (3, 3), (5, 3), (3, 40), (900, 2)])
-def test_of_fewer_than_four_runs_only_separation_counts(n: int, m: int) -> None:
-    """Whatever the risk below one half: of all orders one each way."""
-    for independent in (True, False):
-        null, won = null_distribution(n, m, independent), np.arange(n * m + 1.0)
-        scores = np.concatenate([[-np.inf], np.linspace(-9.0, 9.0, 60), [np.inf]])
-        assert null.pvalue(scores).tolist() == [1.0, *[0.5] * 60, one_order(n, m)]
-        apart = studentised(Spread(won[-1:], np.array([n * m * m * 1.0]), np.zeros(1)), n, m)
-        assert null.pvalue(null.score(apart)).tolist() == [one_order(n, m)]
-        assert [null.critical(alpha) for alpha in (1e-6, 0.05, 0.2, 0.49)] == [math.inf] * 4
-        assert (null.critical(0.5) <= scores).tolist() == [False, *[True] * 61]
-
-
 def test_the_probability_of_one_order() -> None:
     """1 over the orders, while that is a double; below there is none, and so many runs are compared."""
     for n, m in ((1, 1), (3, 3), (4, 9), (499, 499), (499, 501), (2, 100_000)):
@@ -193,25 +178,18 @@ def test_the_probability_of_one_order() -> None:
     assert (float(typical_ratio(x, y, 0.05).pvalue), float(typical_ratio(y, x, 0.05).pvalue)) == (0.0, 1.0)
 
 
-def conditional_rank_sum(x: Any, y: Any) -> tuple[float, float, float]:
-    """Pairs won and both p-values, by the module's tails given the ties."""
-    n = len(x)
-    _, code, count = np.unique(np.concatenate((x, y)), return_inverse=True, return_counts=True)
-    twice = int((2 * np.cumsum(count) - count + 1)[code][:n].sum()) - n * (n + 1)
-    tails = rank_sum_tails(tuple(count.tolist()), n)
-    return twice / 2, float(tails[0][twice]), float(tails[1][twice])
-
-
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_the_rank_sum_given_the_ties_against_all_splits(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 7, 2)
-    x, y = rng.integers(0, rng.integers(2, 9), n).astype(float), rng.integers(0, 6, m).astype(float)
-    ranks = stats.rankdata(np.concatenate((x, y)))
-    sums = np.array([ranks[list(split)].sum() for split in itertools.combinations(range(n + m), n)])
-    seen, won = ranks[:n].sum(), np.mean(0.5 + 0.5 * np.sign(np.subtract.outer(x, y))) * n * m
-    expected = won, np.mean(sums >= seen - 1e-9), np.mean(sums <= seen + 1e-9)
-    assert conditional_rank_sum(x, y) == pytest.approx(expected, abs=1e-14)
+    pool = np.concatenate((rng.integers(0, rng.integers(2, 9), n), rng.integers(0, 6, m)))
+    twice = np.array([2 * sum(split) for split in itertools.combinations(stats.rankdata(pool), n)]) - n * (
+        n + 1
+    )
+    tails = rank_sum_tails(tuple(np.unique(pool, return_counts=True)[1].tolist()), int(n))
+    for seen in {*twice.tolist()}:
+        expected = np.mean(twice >= seen), np.mean(twice <= seen)
+        assert (tails[0][int(seen)], tails[1][int(seen)]) == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize(("n", "m", "exact"), [(49, 49, True), (50, 3, False), (3, 50, False), (49, 2, True)])
@@ -254,14 +232,9 @@ def test_up_to_which_product_paths_are_counted(n: int, m: int, exact: bool) -> N
     assert float(found.pvalue) == pytest.approx(limit, rel=0.3 if exact else 1e-9)
 
 
-@pytest.mark.parametrize("way", ["compiled", "numpy"])
 @pytest.mark.parametrize(("n", "m"), [(2, 2), (4, 5), (6, 3)])
-def test_a_walk_through_all_ratios(n: int, m: int, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_walk_through_all_ratios(n: int, m: int) -> None:
     """The scores of a walk are those of X against gamma Y, gamma between each two ratios."""
-    if way == "numpy":
-        monkeypatch.setattr(permutation, "COMPILED", None)
-    elif permutation.COMPILED is None:
-        pytest.skip("built without a compiler")
     rng = np.random.default_rng([n, m])
     x, y = np.sort(rng.permutation(900)[:n] + 2), np.sort(rng.permutation(1000)[:m] + 1)[::-1]
     ratios = np.array([[Fraction(int(a), int(b)) for b in y] for a in x], dtype=object).ravel()

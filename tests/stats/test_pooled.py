@@ -3,80 +3,21 @@
 import itertools
 import math
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
-from msgspec.structs import astuple
 from scipy import stats as scipy_stats
 
-from speedproof.arrays import ArrayPair, FloatArray
-from speedproof.stats import ranks as module
-from speedproof.stats import ratio_medians
-from speedproof.stats.crossings import crossing_limit, crossing_pairs, inversions
+from speedproof.arrays import ArrayPair
+from speedproof.stats.crossings import crossing_pairs
 from speedproof.stats.permutation import Spread, bounded, states_between
 from speedproof.stats.rank_scores import ROUNDING, Pairs, Score, Search, pairs_of, scores_of
-from speedproof.stats.ranks import merged_places, pooled_order, ranked
-
-
-def drawn(seed: int, shape: tuple[int, ...], kind: str) -> FloatArray:
-    rng = np.random.default_rng(seed)
-    if kind == "constant":
-        return np.full(shape, 3.0)
-    return rng.normal(size=shape) if kind == "smooth" else rng.integers(0, 4, shape) / 4
-
-
-KINDS = ["smooth", "tied", "constant"]
-
-
-SIZES = [(1, 1), (1, 3), (3, 1), (2, 2), (5, 4), (8, 3)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tolerance", [None, 0.0, 0.25, 0.3])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "m"), SIZES)
-def test_counts_at_every_place_of_two_samples(n: int, m: int, kind: str, tolerance: float | None) -> None:
-    """Of one pair, of rows, of a table of them, and of rows that share a side."""
-    for of_x, of_y in (((), ()), ((3,), (3,)), ((2, 2), (2, 2)), ((), (3,)), ((3,), (1,)), ((1,), (2,))):
-        x, y = drawn(n, (*of_x, n), kind), drawn(m + 9, (*of_y, m), kind)
-        leading = np.broadcast_shapes(of_x, of_y)
-        found = pooled_order(x, y, None if tolerance is None else np.full(leading, tolerance))
-        assert (found.n, found.m, found.ends.shape) == (n, m, (*leading, n + m))
-        assert found.merged.shape == found.ties.shape == leading
-        x_here, y_below, y_here, x_below = found.placements()
-        sides = np.broadcast_to(x, (*leading, n)), np.broadcast_to(y, (*leading, m))
-        for row in np.ndindex(leading):
-            # Of equal values those of X come first.
-            pool = sorted([(v, 0) for v in sides[0][row].tolist()] + [(v, 1) for v in sides[1][row].tolist()])
-            steps = [b - a for (a, _), (b, _) in itertools.pairwise(pool)]
-            ends = [step > (tolerance or 0.0) for step in steps] + [True]
-            assert found.ends[row].tolist() == ends
-            assert found.ties[row] == (not all(ends))
-            assert found.merged[row] == any(0.0 < step <= (tolerance or 0.0) for step in steps)
-            upto, counts = [0, 0], [0, 0]
-            for place, (_, side) in enumerate(pool):
-                upto[side] += 1
-                before = list(counts)
-                counts = list(upto) if ends[place] else counts
-                assert [found.x_upto[row][place], found.y_upto[row][place]] == counts
-                here = [now - then for now, then in zip(counts, before, strict=True)]
-                assert [x_here[row][place], y_here[row][place]] == here
-                assert y_below[row][place] == counts[1] - here[1] / 2
-                assert x_below[row][place] == counts[0] - here[0] / 2
-
-
-@pytest.fixture(params=["compiled", "numpy"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "numpy":
-        monkeypatch.setattr(module, "COMPILED", None)
-    elif module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    return str(request.param)
+from speedproof.stats.ranks import merged_places, ranked
 
 
 @pytest.mark.parametrize("shape", [(3,), (30,), (1, 7), (5, 1), (2, 3, 5), (3, 5000)])
-def test_ranks_against_scipy(shape: tuple[int, ...], way: str) -> None:
+def test_ranks_against_scipy(shape: tuple[int, ...]) -> None:
     """Without ties, with many, all equal, near zero and far from it, with zeros of both signs."""
     rng = np.random.default_rng(shape)
     for x in (
@@ -91,29 +32,9 @@ def test_ranks_against_scipy(shape: tuple[int, ...], way: str) -> None:
         np.testing.assert_array_equal(ascending, np.sort(x, axis=-1))
 
 
-@pytest.mark.parametrize("tolerance", [None, 0.0, 0.3])
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 7), (8, 3), (40, 40)])
-def test_two_ways_of_pooling(
-    n: int, m: int, tolerance: float | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The kernel and NumPy find the same, of which every place is counted in the tests above."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    rng = np.random.default_rng([n, m])
-    tolerances = None if tolerance is None else np.full(5, tolerance)
-    for high in (1, 3, 1000):
-        x, y = (rng.integers(0, high, (5, size)) / 8 for size in (n, m))
-        compiled = pooled_order(x, y, tolerances)
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "COMPILED", None)
-            other = pooled_order(x, y, tolerances)
-        for one, two in zip(astuple(compiled), astuple(other), strict=True):
-            np.testing.assert_array_equal(one, two)
-
-
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 7), (8, 3), (40, 40)])
 @pytest.mark.parametrize("high", [1, 3, 1000])
-def test_by_counting(n: int, m: int, high: int, way: str) -> None:
+def test_by_counting(n: int, m: int, high: int) -> None:
     """Of values that differ, of many that are equal, of all that are, and infinite ones."""
     rng = np.random.default_rng([n, m, high])
     x, y = (np.sort(rng.integers(0, high, (5, size)) / 8, axis=1) for size in (n, m))
@@ -125,86 +46,6 @@ def test_by_counting(n: int, m: int, high: int, way: str) -> None:
                 assert count == sum(v < value or (v == value and not x_first) for v in y[row])
             for value, count in zip(y[row], of_y[row], strict=True):
                 assert count == sum(v < value or (v == value and x_first) for v in x[row])
-
-
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 5), (31, 31), (60, 7)])
-@pytest.mark.parametrize(("spread", "digits"), [(0.1, 15), (0.1, 2), (100.0, 15)])
-def test_ratios_of_two_samples_in_order(n: int, m: int, spread: float, digits: int) -> None:
-    """Of near values, of many equal ones and of such that differ by many orders of magnitude."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    rng = np.random.default_rng([n, m, digits])
-    x, y = (np.sort(rng.lognormal(0, spread, (20, size)).round(digits) + 0.01, axis=1) for size in (n, m))
-    x[0], y[1] = 2.0, 3.0
-    x[2:5], y[2:5] = 1e-160 * x[2:5], 1e160 * y[2:5]  # products round to neighbours
-    places, found = rng.integers(0, n * m, (20, 2)), np.empty((20, 2))
-    places[:4] = [0, n * m - 1]
-    module.COMPILED.ratios(x, n, y, m, places, found)
-    for row in range(20):
-        ratios = sorted(a / b for a in x[row].tolist() for b in y[row].tolist())
-        assert found[row].tolist() == [ratios[k] for k in places[row].tolist()]
-
-
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 5), (31, 31), (60, 7)])
-@pytest.mark.parametrize("digits", [15, 1, 0])
-def test_differences_of_two_samples_in_order(n: int, m: int, digits: int) -> None:
-    """Those at a place and at the next, of values that differ, of many equal ones and of infinite ones."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    rng = np.random.default_rng([n, m, digits])
-    x, y = (np.sort(rng.normal(0, 1, (40, size)).round(digits), axis=1) for size in (n, m))
-    x[0] = y[0] = 1.0
-    x[1:4, 0] = y[2:5, 0] = -math.inf
-    places, found = rng.integers(0, n * m - 1, 40), np.empty((40, 2))
-    places[5:7] = [0, n * m - 2]
-    module.COMPILED.differences(x, n, np.ascontiguousarray(y[:, ::-1]), m, places, found)
-    for row, at in enumerate(places.tolist()):
-        both = itertools.product(x[row].tolist(), y[row].tolist())
-        assert found[row].tolist() == sorted(0.0 if a == b else a - b for a, b in both)[at : at + 2]
-
-
-def test_sizes_that_differ() -> None:
-    """The compiled one refuses arrays that are too small for what it writes."""
-    if module.COMPILED is None:
-        pytest.skip("built without a compiler")
-    x, count = np.arange(4.0), np.empty(3, dtype=np.int64)
-    for n, m, of_x in ((4, 4, count), (3, 4, x), (2, 4, x), (0, 4, x), (4, 0, x)):
-        with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.merged(x, n, x, m, True, of_x, x.copy())
-    ends, one = np.empty(8, dtype=np.bool_), np.empty(1)
-    for n, m, upto in ((4, 4, np.empty(7)), (3, 4, np.empty(8)), (0, 4, np.empty(8)), (4, 4, one)):
-        with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.pooled(x, n, x, m, one, upto, upto.copy(), ends, ends[:1].copy())
-    for n, ranks, room in ((4, 3, 16), (4, 4, 15), (3, 4, 16), (0, 4, 16), (-4, 4, 16)):
-        with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.ranked(x, n, np.empty(ranks), np.empty(4), np.empty(room))
-    places, found = np.zeros((1, 2), dtype=np.int64), np.empty((1, 2))
-    for n, m, at in ((4, 4, 16), (4, 4, -1), (2, 4, 0), (0, 4, 0), (4, 0, 0), (-4, -4, 0)):
-        places[:] = at
-        with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.ratios(x, n, x, m, places, found)
-    tests, four = np.ones((1, 9)), np.empty(4)
-    for n, m, few in ((2, 2, found), (2, 5, four), (1, 4, four), (-2, -2, four)):
-        with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.bounded(x[:n], n, x[:m], m, tests, one, 1.0, few)
-    for n, m, at in ((4, 4, 15), (4, 4, -1), (2, 4, 0), (0, 4, 0), (-4, -4, 0)):
-        with pytest.raises(ValueError, match="sizes differ"):
-            module.COMPILED.differences(x, n, x, m, np.array([at]), one.repeat(2))
-
-
-def test_ratios_between_two_numbers() -> None:
-    """Their places, of y first, and how many are beyond; none where the second is not above the first."""
-    x, y = np.array([1.0, 2.0, 3.0, 5.0]), np.array([1.0, 2.0, 4.0])
-    weights = np.array([2, 1, 3, 1]), np.array([1, 4, 2])
-    both = ratio_medians.Ratios(x, weights[0], y, weights[1])
-    for low, high in itertools.product(
-        (0.0, 0.25, 0.3, 0.5, 1.0, 2.0, 6.0), (0.25, 0.75, 1.0, 2.5, 5.0, 9.0)
-    ):
-        of_x, of_y, beyond = both.between(low, high)
-        expected = [(i, j) for j in range(3) for i in range(4) if low * y[j] < x[i] <= high * y[j]]
-        assert list(zip(of_x.tolist(), of_y.tolist(), strict=True)) == expected
-        above = [(i, j) for j in range(3) for i in range(4) if x[i] > high * y[j]]
-        assert beyond == sum(int(weights[0][i] * weights[1][j]) for i, j in above)
 
 
 def only(pairs: Pairs) -> Score:
@@ -295,13 +136,6 @@ def lines(seed: int) -> tuple[list[int], list[int]]:
     return rng.integers(1, most, n).tolist(), rng.integers(1, most, n).tolist()
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 33])
-def test_inversions_of_a_permutation(n: int) -> None:
-    ranks = np.random.default_rng(n).permutation(n)
-    found = zip(*(part.tolist() for part in inversions(ranks)), strict=True)
-    assert sorted(found) == [(s, t) for s, t in combinations(range(n), 2) if ranks[s] > ranks[t]]
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_pairs_that_cross_are_all_listed(seed: int) -> None:
     """Those in between for certain, and none whose crossing is elsewhere."""
@@ -317,24 +151,6 @@ def test_pairs_that_cross_are_all_listed(seed: int) -> None:
                 assert ((i, j, sign) in found) == (low < place < high)
             elif sign == 1:
                 assert (i != j and (i, j, -1) in found) or ((i, j, sign) in found) == (low < place < high)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_no_more_pairs_tie_than_the_limit(seed: int) -> None:
-    """At any place where some do, the ends included."""
-    a, b = lines(seed)
-    grid = [Fraction(k, 7) for k in range(7, 21)]
-    limits, orders = crossing_limit(*(np.array(side) * 1.0 for side in (a, b, [float(g) for g in grid])))
-    pairs = [*combinations(zip(a, b, strict=True), 2)]
-    places = {Fraction(x + s * y, u + s * v) for (x, u), (y, v) in pairs for s in (-1, 1) if u + s * v}
-    for (low, high), limit in zip(itertools.pairwise(grid), limits.tolist(), strict=True):
-        for g in {low, (low + high) / 2, *(place for place in places if low <= place <= high)}:
-            sizes = [abs(x - g * u) for x, u in zip(a, b, strict=True)]
-            assert sum(p == q for p, q in combinations(sizes, 2)) <= limit
-    for g, order in zip(grid, orders.tolist(), strict=True):
-        sizes = [abs(a[i] - g * b[i]) for i in order]
-        assert all(p <= q + 1e-12 for p, q in itertools.pairwise(sizes))
-        assert sorted(order) == [*range(len(a))]
 
 
 def test_lines_too_near_to_tell_are_listed_for_both_signs() -> None:

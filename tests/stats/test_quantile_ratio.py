@@ -49,6 +49,13 @@ def test_bounds_of_a_naive_twin(n: int, m: int, q: float) -> None:
         for i in range(5):
             assert bounds.low[i] == pytest.approx(naive_low(x[i], y[i], q, alpha), rel=1e-9)
             assert bounds.high[i] == pytest.approx(1 / naive_low(y[i], x[i], q, alpha), rel=1e-9)
+            z, ratio = stats.norm.isf(alpha), naive_limit(x[i], q, 0.0) - naive_limit(y[i], q, 0.0)
+            low = math.log(naive_low(*((x[i], y[i]) if ratio > 0 else (y[i], x[i])), q, alpha))
+            times = ((abs(ratio) - low) / z * (z + stats.norm.ppf(0.8)) / ratio) ** 2
+            needed = runs_needed_quantiles(x[i][None], y[i][None], alpha, q=q)
+            assert (needed.x[0], needed.y[0]) == tuple(
+                max(math.ceil(times * k), least_runs(q, alpha)) for k in (n, m)
+            )
 
 
 def test_shift_function_of_a_naive_twin() -> None:

@@ -1,4 +1,4 @@
-"""The tests of two samples against R, SciPy and brute force, and at their edges."""
+"""The tests of one and two samples against R, SciPy, published values and brute force, and at their edges."""
 
 import itertools
 import math
@@ -13,14 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
-from scipy import stats as scipy_stats
 
-from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.ranks import brunner_munzel, pooled_order, rank_sum, rank_sum_tail
-from speedproof.stats.ratio import Moments, moments, student, student_from, variance_ratio, welch, welch_from
+from speedproof.stats.normality import critical_distance, lilliefors, lilliefors_pvalue, shapiro_wilk
+from speedproof.stats.ranks import brunner_munzel, pooled_order, rank_sum
+from speedproof.stats.ratio import Moments, student, student_from, variance_ratio, welch, welch_from
 from speedproof.stats.smirnov import ks_location
 from speedproof.stats.special import t_ppf
-from speedproof.stats.superiority import chance_bounds
 
 SMALL = st.integers(1, 5).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 5).map(float)))
 
@@ -34,7 +32,7 @@ def test_shapiro_wilk_beyond_5000(oracle: Any) -> None:
     """R refuses the sample of 5001; SciPy computes it with a warning about the p-value, and so do we."""
     case = next(c for c in oracle("pairs_edges")["cases"] if c["n"] > 5000)
     with pytest.warns(UserWarning, match="may not be accurate"):
-        expected = scipy_stats.shapiro(case["x"])
+        expected = stats.shapiro(case["x"])
     result = shapiro_wilk(case["x"])
     assert float(result.statistic) == pytest.approx(expected.statistic, abs=1e-8)
     assert float(result.pvalue) == pytest.approx(expected.pvalue, rel=1e-5)
@@ -54,7 +52,7 @@ def test_variances_and_means_against_scipy(n: int, m: int) -> None:
     x, y = samples(1, n, m, rows=20)
     x[10:] += 1.5
     f = x.var(axis=1, ddof=1) / y.var(axis=1, ddof=1)
-    tails = scipy_stats.f.cdf(f, n - 1, m - 1), scipy_stats.f.sf(f, n - 1, m - 1)
+    tails = stats.f.cdf(f, n - 1, m - 1), stats.f.sf(f, n - 1, m - 1)
     there, back = variance_ratio(x, y), variance_ratio(y, x)
     np.testing.assert_allclose(there.pvalue, 2 * np.minimum(*tails), rtol=1e-11)
     np.testing.assert_allclose(there.pvalue, back.pvalue, rtol=1e-12)
@@ -62,19 +60,10 @@ def test_variances_and_means_against_scipy(n: int, m: int) -> None:
     for test, equal in ((student, True), (welch, False)):
         result = test(x, y)
         for pvalue, side in ((result.pvalue, "greater"), (result.pvalue_less, "less")):
-            expected = scipy_stats.ttest_ind(x, y, axis=1, equal_var=equal, alternative=side)
+            expected = stats.ttest_ind(x, y, axis=1, equal_var=equal, alternative=side)
             np.testing.assert_allclose(result.statistic, expected.statistic, rtol=1e-11)
             np.testing.assert_allclose(pvalue, expected.pvalue, rtol=1e-11)
             np.testing.assert_allclose(result.df, expected.df, rtol=1e-11)
-
-
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 6), (4, 3), (6, 6)])
-def test_rank_sum_distribution_against_brute_force(n: int, m: int) -> None:
-    counts = np.zeros(n * m + 1)
-    for places in itertools.combinations(range(n + m), n):
-        counts[sum(places) - n * (n - 1) // 2] += 1
-    upper = np.append(np.cumsum((counts / counts.sum())[::-1])[::-1], 0.0)
-    np.testing.assert_allclose(rank_sum_tail(n, m), upper, rtol=1e-14)
 
 
 def smirnov_by_arrangements(u: Any, v: Any) -> tuple[float, float]:
@@ -149,16 +138,6 @@ def test_the_least_error_that_is_resolved(means: tuple[float, float], test: Any)
         assert np.isnan([student(*sides).pvalue, welch(*sides).pvalue]).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 10])
-@pytest.mark.parametrize("start", [0, 2**40])
-def test_moments_in_fractions(n: int, start: int) -> None:
-    x = [start + int(k) for k in np.random.default_rng(n).integers(0, 64, n)]
-    found, mean = moments(np.array(x, dtype=float)), Fraction(sum(x), n)
-    assert (found.n, float(found.mean)) == pytest.approx((n, float(mean)), rel=1e-15)
-    variance = sum((v - mean) ** 2 for v in x) / max(n - 1, 1)
-    assert float(found.variance) == pytest.approx(float(variance), rel=1e-14, abs=1e-14)
-
-
 HALF = Fraction(1, 2)
 
 
@@ -203,28 +182,6 @@ def test_brunner_munzel_in_rational_numbers(n: int, m: int) -> None:
         assert [found.pvalue[row], found.pvalue_less[row]] == pytest.approx(expected, rel=1e-9, nan_ok=True)
 
 
-def test_bounds_of_a_chance_alone() -> None:
-    """Far out the odds overflow to certainty without a warning; without a standard error nothing is known."""
-    false, true = np.zeros(1, dtype=np.bool_), np.ones(1, dtype=np.bool_)
-    for chance, se, quantile, separation, expected in (
-        (0.6, 0.1, 1.7, 0.9, None), (0.6, 5.0, 1e4, 0.9, [0.0, 1.0]), (0.6, 0.0, 1.7, 0.9, [0.0, 1.0]),
-        (0.6, math.nan, 1.7, 0.9, [0.0, 1.0]), (0.999, 1e-9, 1.7, 0.7, [0.5, 0.999]),
-        (0.001, 1e-9, 1.7, 0.7, [0.001, 0.5]), (1.0, 0.0, 1.7, 0.7, [0.5, 1.0]),
-        (0.0, 0.0, 1.7, 0.7, [0.0, 0.5]),
-    ):  # fmt: skip
-        found = chance_bounds(
-            np.array([chance]), np.array([se]), np.array([quantile]), separation, false, false
-        )
-        if expected is None:
-            odds, width = math.log(1.5), 1.7 * 0.1 / 0.24
-            expected = [1 / (1 + math.exp(width - odds)), 1 / (1 + math.exp(-width - odds))]
-        assert [found.low[0], found.high[0]] == pytest.approx(expected, rel=1e-5, abs=1e-12)
-    held = chance_bounds(np.ones(1), np.zeros(1), np.ones(1), 0.8, true, false)
-    assert (held.low[0], held.high[0]) == (0.8, 1.0)
-    held = chance_bounds(np.zeros(1), np.zeros(1), np.ones(1), 0.8, false, true)
-    assert (held.low[0], held.high[0]) == (0.0, pytest.approx(0.2))
-
-
 Oracle = Callable[[str], Any]
 FILES = ("pairs", "pairs_edges")
 
@@ -267,22 +224,18 @@ def test_shapiro_wilk_against_r(oracle: Oracle, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_variance_ratio_against_r(oracle: Oracle, name: str) -> None:
-    for case, x, y, tolerance in cases(oracle, name):
-        result, record = variance_ratio(x, y), case["var_test"]
-        agree(result.statistic, record["F"], tolerance, case["id"])
-        agree(result.pvalue, record["p"], tolerance, case["id"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize(("field", "test"), [("t_student", student), ("t_welch", welch)])
-def test_t_against_r(oracle: Oracle, name: str, field: str, test: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("field", "test", "letter"), [
+    ("t_student", student, "t"), ("t_welch", welch, "t"), ("var_test", variance_ratio, "F"),
+])  # fmt: skip
+def test_t_and_f_against_r(
+    oracle: Oracle, name: str, field: str, test: Callable[..., Any], letter: str
+) -> None:
     for case, x, y, tolerance in cases(oracle, name):
         result, record = test(x, y), case[field]
-        agree(result.statistic, record["t"], tolerance, case["id"])
-        agree(result.df, record["df"], tolerance, case["id"])
+        agree(result.statistic, record[letter], tolerance, case["id"])
         agree(result.pvalue, record["p"], tolerance, case["id"])
+        if letter == "t":
+            agree(result.df, record["df"], tolerance, case["id"])
         if "lower" in record:  # R's one-sided bound of the difference of means
             difference, error = x.mean() - y.mean(), standard_error(x, y, field)
             for confidence, lower in record["lower"].items():
@@ -321,3 +274,76 @@ def test_kolmogorov_smirnov_against_r(oracle: Oracle, name: str) -> None:
         if not record["near_ties"] and not legacy.exact:
             agree(legacy.pvalue, record["p_asymptotic_full"], 1e-10, case["id"])
     assert merged > 0 or name != "pairs"
+
+
+@pytest.mark.parametrize(
+    ("n", "critical"),
+    [  # Dallal and Wilkinson (1986), table 1: simulated, three digits
+        (5, {0.10: 0.319, 0.05: 0.343}),
+        (10, {0.10: 0.241, 0.05: 0.262, 0.01: 0.304}),
+        (20, {0.10: 0.176, 0.05: 0.192, 0.01: 0.223}),
+        (30, {0.05: 0.159, 0.01: 0.185}),
+    ],
+)
+def test_against_the_published_table(n: int, critical: dict[float, float]) -> None:
+    for alpha, distance in critical.items():
+        assert critical_distance(n, alpha) == pytest.approx(distance, abs=4e-3)
+
+
+def test_distance_against_every_step() -> None:
+    """The supremum over both sides of each jump, by definition, with the normal distribution from SciPy."""
+    norm = pytest.importorskip("scipy.stats").norm
+    rng = np.random.default_rng(1)
+    for n in (4, 7, 30, 200):
+        x = np.round(rng.exponential(size=n), 1)
+        fitted = norm(x.mean(), x.std(ddof=1))
+        steps = np.concatenate([x, np.nextafter(x, -np.inf)])
+        expected = np.abs((x[None, :] <= steps[:, None]).mean(axis=1) - fitted.cdf(steps)).max()
+        assert float(lilliefors(x).statistic) == pytest.approx(expected, abs=1e-12)
+
+
+STEPHENS = [
+    (0.302, (1.0,)),
+    (0.5, (2.76773, -19.828315, 80.709644, -138.55152, 81.218052)),
+    (0.9, (-4.901232, 40.662806, -97.490286, 94.029866, -32.355711)),
+]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 20, 100, 400])
+def test_the_published_polynomials(n: int) -> None:
+    """Written out for D sqrt n and its corrections, up to their limits, where the other formula exceeds 0.1."""
+    by_root = math.sqrt(n) - 0.01 + 0.85 / math.sqrt(n)
+    distances = [float(d) for d in np.linspace(0.01, 0.9, 300) / by_root]
+    for at in (0.302 / by_root, 0.5 / by_root):  # the very distances at the limits, and their neighbours
+        distances += [math.nextafter(at, 1), at, math.nextafter(at, 0)]
+    for d, found in zip(distances, lilliefors_pvalue(np.array(distances), n).tolist(), strict=True):
+        expected = published(d, n)
+        if expected > 0.1:
+            tail = next(tail for limit, tail in STEPHENS if by_root * d <= limit)
+            expected = math.fsum(c * (by_root * d) ** k for k, c in enumerate(tail))
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+def published(d: float, n: int) -> float:
+    """Dallal and Wilkinson's formula, as R's nortest extends it beyond 100 values."""
+    own, size = (d, n) if n <= 100 else (d * (n / 100) ** 0.49, 100)
+    exponent = -7.01256 * own**2 * (size + 2.78019) + 2.99587 * own * math.sqrt(size + 2.78019) - 0.122119
+    return math.exp(exponent + 0.974598 / math.sqrt(size) + 1.67997 / size)
+
+
+@pytest.mark.parametrize("n", [4, 50, 100, 101, 150, 1000])
+def test_the_critical_distance_inverts_the_published_formula(n: int) -> None:
+    """Around p = 0.1, too."""
+    for p in (0.09, 0.03, 1e-3, 1e-6):
+        assert published(critical_distance(n, p), n) == pytest.approx(p, rel=1e-9)
+
+
+@pytest.mark.parametrize("test", [shapiro_wilk, lilliefors])
+def test_normality_is_undefined_for_few_values_of_any_shape(test: Any) -> None:
+    for n in range(1, 4):
+        for leading in ((), (2,), (2, 3)):
+            found = test(np.arange(float(math.prod(leading) * n)).reshape(*leading, n))
+            defined = test is shapiro_wilk and n == 3
+            for part in (found.statistic, found.pvalue):
+                assert np.shape(part) == leading
+                assert np.isnan(part).all() != defined

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.paired_ratio import paired_ratio, paired_ratio_test
 from speedproof.stats.scaling import (
     Resolution,
     coarse_step,
@@ -109,7 +108,6 @@ def worst(x: FloatArray, y: FloatArray, steps: FloatArray) -> tuple[FloatArray, 
     return np.maximum(x - steps[:, :1] / 2, 0.0), y + steps[:, 1:] / 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.0, 0.01, 0.25, 1.0])
 @pytest.mark.parametrize(("n", "m"), SIZES)
 def test_pvalues_and_bounds_are_of_the_worst_values(n: int, m: int, step: float) -> None:
@@ -138,21 +136,6 @@ def held_at_one(found: Any, least: FloatArray, most: FloatArray, alpha: float) -
     high = np.where(found.pvalue_less <= alpha, np.minimum(most, 1.0), most)
     assert low == pytest.approx(found.low, rel=1e-9)
     assert high == pytest.approx(found.high, rel=1e-9)
-
-
-@pytest.mark.parametrize("n", [4, 5, 9, 20])
-def test_pairs_of_sessions_are_of_the_worst_values(n: int) -> None:
-    x, y = drawn(n, n, 6, 0.05)
-    steps, none = np.tile([0.1, 0.05], (6, 1)), np.zeros((6, 2))
-    low, high = worst(x, y, steps), worst(y, x, steps[:, ::-1])[::-1]
-    for gamma in GAMMAS:
-        above = paired_ratio_test(x, y, gamma, steps=steps).pvalue
-        assert above == pytest.approx(paired_ratio_test(*low, gamma, steps=none).pvalue, rel=1e-9)
-        below = paired_ratio_test(x, y, 1 / gamma, steps=steps).pvalue_less
-        assert below == pytest.approx(paired_ratio_test(*high, 1 / gamma, steps=none).pvalue_less, rel=1e-9)
-    for alpha in (0.2, 0.05, 0.01):
-        least, most = (paired_ratio(*pair, alpha, steps=none) for pair in (low, high))
-        held_at_one(paired_ratio(x, y, alpha, steps=steps), least.low, most.high, alpha)
 
 
 LARGEST = float(np.finfo(np.float64).max)

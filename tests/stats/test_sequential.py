@@ -77,18 +77,6 @@ def test_no_blocks_prove_nothing() -> None:
     assert math.isinf(result.precision)
 
 
-def test_a_proof_that_later_blocks_speak_against_is_given_up() -> None:
-    """Nine of 17 pairs above 1, and first: proven at the ninth, it is not when SciPy's rank test says p = .6."""
-    noise = 0.004 * np.random.default_rng(1).standard_normal(17)
-    differences = np.repeat([0.07, -0.07], [9, 8]) + noise
-    early, late = (sequence_of(differences[:n].tolist()).result() for n in (9, 17))
-    assert early.faster
-    assert early.low > 1.04
-    assert stats.wilcoxon(differences).pvalue > 0.3
-    assert not late.faster
-    assert late.low < 1 < late.high
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", "bimodal", "heavy-tailed", "autocorrelated", "drifting"])
 def test_false_alarms_in_simulation(study: ModuleType, noise: str) -> None:
@@ -228,25 +216,6 @@ def test_blocks_that_are_none() -> None:
         with pytest.raises(DataError, match="block 3: the candidate is"):
             sequence.add(1.0, bad)
         assert sequence.differences.tolist() == [0.0, math.log(2.0)]
-
-
-def test_bets_at_the_tolerance_of_ties() -> None:
-    """What is as close as logarithms of equal ratios are bets nothing; a scale as small is none: one deviation."""
-    tie = 1e-12
-    for d, scale, size in (
-        (tie, 1.0, None), (0.0, 0.0, None), (2 * tie, tie, 1.0), (3.0, 0.0, 1.0), (6 * tie, 2 * tie, 3.0),
-        (1e300, 1e-10, math.inf),
-    ):  # fmt: skip
-        for sign in (1, -1):
-            gains = [
-                0.0 if size is None else sign * min(math.tanh(slope * size), most) for slope, most, _ in BETS
-            ]
-            found = log_factors(np.array([sign * d]), np.array([scale]), 0.0)[0].tolist()
-            assert found == pytest.approx(np.log1p(gains))
-            wealths = LOG_WEIGHTS.tolist()
-            bet(wealths, sign * d, scale)
-            wealth = sum(share * (1 + gain) for gain, (*_, share) in zip(gains, BETS, strict=True))
-            assert mix(wealths) == pytest.approx(math.log(wealth), abs=1e-12)
 
 
 def test_sums_of_wealths_beyond_doubles() -> None:

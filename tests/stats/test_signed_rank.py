@@ -1,4 +1,4 @@
-"""The signed-rank test, also of a fixed number of blocks: all sign changes counted, SciPy, published values."""
+"""The signed-rank test, fixed blocks and locations: all sign changes counted, SciPy, published values."""
 
 import itertools
 import math
@@ -8,16 +8,9 @@ import pytest
 from scipy import stats
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.location import hodges_lehmann, symmetry
+from speedproof.stats.location import hodges_lehmann, median_interval, symmetry
 from speedproof.stats.sequential import FixedPairs, PairedSequence, SequentialResult, blocks_needed
-from speedproof.stats.signed_rank import (
-    TABLE_BELOW,
-    least_sums,
-    signed_rank,
-    squares_of_runs,
-    table_pvalue,
-    upper_tail,
-)
+from speedproof.stats.signed_rank import signed_rank, table_pvalue
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 24, 40, 60])
@@ -66,49 +59,6 @@ def test_nothing_differs(d: list[float]) -> None:
         signed_rank([*d, math.nan])
 
 
-def shares(ranks: list[int], top: int) -> list[float]:
-    """P[S >= s] for s = 0 ... top over all ways to keep some of the ranks."""
-    sums = [sum(itertools.compress(ranks, kept)) for kept in itertools.product((0, 1), repeat=len(ranks))]
-    return [sum(s >= at for s in sums) / len(sums) for at in range(top + 1)]
-
-
-@pytest.mark.parametrize("alphas", [(0.01, 0.05), (1 / 64, 0.25, 0.5), (0.3, 0.75, 0.9)])
-@pytest.mark.parametrize("n", [1, 2, 5, 8])
-def test_least_sums_of_the_ranks_above_some_zeros(n: int, alphas: tuple[float, ...]) -> None:
-    """Each, and no sum below it, has a share of all signs that keeps the risk."""
-    for most in {0, n // 2, n}:
-        found = least_sums(n, most, alphas)
-        for moving in range(most + 1):
-            ranks = [*range(n - moving + 1, n + 1)]
-            tail = [*shares(ranks, sum(ranks)), 0.0]
-            assert found[:, moving].tolist() == [sum(p > alpha for p in tail) for alpha in alphas]
-
-
-@pytest.mark.parametrize(
-    "ranks", [(), (1,), (2,), (6, 6), (2, 4, 6), (3, 6, 9, 9), (1, 3, 4, 4, 10), (5, 5, 10, 20), (2, 3)]
-)
-def test_tails_of_doubled_ranks(ranks: tuple[int, ...]) -> None:
-    """At every sum up to the largest, also between the multiples of a common divisor."""
-    assert upper_tail(ranks).tolist() == shares([*ranks], sum(ranks))
-    assert not upper_tail(ranks).flags.writeable
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, TABLE_BELOW - 1, TABLE_BELOW, 40])
-def test_what_the_tables_say_of_a_sum(n: int) -> None:
-    """Below 25 every sum's share of all signs, halves rounded down; from there the normal distribution's tail."""
-    total = n * (n + 1) // 2
-    counts = np.array([1.0])
-    for rank in range(1, n + 1):
-        counts = np.convolve(counts, [1.0, *[0.0] * (rank - 1), 1.0])
-    tail = np.cumsum(counts[::-1])[::-1] / 2.0**n
-    for half in {0, 1, total - 1, total, total + 1, 2 * total - 1, 2 * total}:
-        if n < 25:
-            expected = tail[half // 2]
-        else:
-            expected = stats.norm.sf((half / 2 - total / 2) / math.sqrt(n * (n + 1) * (2 * n + 1) / 24))
-        assert table_pvalue(half / 2, n) == pytest.approx(expected, rel=1e-12)
-
-
 def test_where_the_methods_change() -> None:
     """The table's at 25 differences; the conditional one's at 1000 that are not zero: of one size, a sign test."""
     d = np.random.default_rng(3).choice([-1.0, 0.0, 1.0], 1600, p=[0.32, 0.35, 0.33])
@@ -135,19 +85,6 @@ def test_where_the_methods_change() -> None:
         assert (plus.positive, plus.negative) == (minus.negative, minus.positive) == (12.5, 2.5)
         assert plus.pvalue_positive == minus.pvalue_negative < minus.pvalue_positive == plus.pvalue_negative
     assert signed_rank(d[:40]).method == signed_rank(d[:40], rule="conditional").method
-
-
-@pytest.mark.parametrize("columns", [0, 1, 2, 5, 9])
-def test_squares_of_groups(columns: int) -> None:
-    """Of every pattern of marks: the sizes of the groups that they join, but for those of one."""
-    marks = np.array([*itertools.product((False, True), repeat=columns)], dtype=np.bool_).reshape(
-        2**columns, columns
-    )
-    expected = []
-    for row in marks.tolist():
-        sizes = [len(list(group)) + 1 for joined, group in itertools.groupby(row) if joined]
-        expected.append(sum(size * size for size in sizes))
-    assert squares_of_runs(marks).tolist() == expected
 
 
 def closed(x: np.ndarray, y: np.ndarray, alpha: float = 0.05, resolution: float = 0.0) -> FixedPairs:
@@ -364,3 +301,71 @@ def test_against_all_signs(seed: int) -> None:
     assert test.pvalue_positive == pytest.approx(naive_pvalue(d.tolist()), abs=1e-15)
     assert test.pvalue_negative == pytest.approx(naive_pvalue((-d).tolist()), abs=1e-15)
     np.testing.assert_array_equal(test.ranks, ranks)
+
+
+def naive(values: np.typing.NDArray[np.float64]) -> float:
+    """The median of all n (n + 1) / 2 Walsh averages."""
+    i, j = np.triu_indices(values.size)
+    return float(np.median(0.5 * (values[i] + values[j])))
+
+
+@pytest.mark.parametrize(
+    "kind", ["normal", "Cauchy", "few values", "one value", "far modes", "lopsided modes", "whole numbers"]
+)
+@pytest.mark.parametrize("n", [1, 2, 3, 40, 255, 256, 257, 1000, 1999])
+def test_against_brute_force(kind: str, n: int) -> None:
+    """More averages than are listed, with ties, outliers, and a gap where the median lies."""
+    rng = np.random.default_rng([n, len(kind)])
+    values = {
+        "normal": rng.standard_normal(n),
+        "Cauchy": 1e3 * rng.standard_cauchy(n),
+        "few values": 0.1 * rng.integers(0, 3, n),
+        "one value": np.full(n, 0.3),
+        "far modes": np.arange(n) % 2 + 1e-9 * rng.standard_normal(n),
+        "lopsided modes": (np.arange(n) % 7 < 2) + 1e-9 * rng.standard_normal(n),
+        "whole numbers": np.round(10 * rng.standard_normal(n)),
+    }[kind]
+    ordered = np.sort(values)
+    assert hodges_lehmann(ordered) == pytest.approx(naive(ordered), rel=1e-12, abs=1e-12)
+
+
+def test_against_hollander_and_wolfe() -> None:
+    """Nonparametric Statistical Methods, depression scale factors: the estimate of the paired differences is
+    -0.46; R's wilcox.test prints the same."""
+    before = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30])
+    after = np.array([0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29])
+    assert hodges_lehmann(np.sort(after - before)) == pytest.approx(-0.46, abs=1e-9)
+
+
+@pytest.mark.parametrize("values", [[-1, 0, 1], [-3, -1, 0, 0, 1, 2], [-7, -3, 0, 0, 0, 1, 5]])
+def test_no_difference_is_no_difference_to_the_last_bit(values: list[float]) -> None:
+    assert hodges_lehmann(np.array(values, dtype=np.float64)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("n", "rank"), [(6, 1), (8, 1), (9, 2), (11, 2), (12, 3), (15, 4), (20, 6), (25, 8), (50, 18)]
+)
+def test_ranks_of_the_published_table(n: int, rank: int) -> None:
+    """Ranks at 95 % of the tables for the sign test (Dixon and Mood, 1946)."""
+    assert [*median_interval(np.arange(1.0, n + 1))] == [rank, n + 1 - rank]
+
+
+@pytest.mark.parametrize("n", [5, 7, 33, 100, 999, 1000, 1001, 5000])
+def test_ranks_against_the_binomial_distribution(n: int) -> None:
+    """The largest rank whose risk is at most alpha; of many values the approximation is one rank off at most."""
+    exact = int(stats.binom.ppf(0.025, n, 0.5))
+    while 2 * stats.binom.cdf(exact - 1, n, 0.5) > 0.05:
+        exact -= 1
+    low, _ = median_interval(np.arange(1.0, n + 1))
+    assert math.isnan(low) if exact == 0 else abs(low - exact) <= (n > 1000)
+
+
+@pytest.mark.parametrize(("n", "rank"), [(6, 1), (9, 2), (20, 5)])
+def test_a_risk_that_is_met_exactly_is_kept(n: int, rank: int) -> None:
+    """The sign test's risk is a fraction of 2^n; at that very risk the rank holds, below it the next one does."""
+    risk = 2 * sum(math.comb(n, k) for k in range(rank)) / 2**n
+    values = np.arange(1.0, n + 1)
+    assert [*median_interval(values, risk)] == [rank, n + 1 - rank]
+    assert median_interval(values, risk * (1 - 1e-9))[0] == (
+        rank - 1 if rank > 1 else pytest.approx(math.nan, nan_ok=True)
+    )

@@ -1,7 +1,6 @@
 """The simulation study of studies/ on its telling cells, and the document that holds its tables."""
 
 import importlib
-from fractions import Fraction
 from math import comb
 from pathlib import Path
 from types import ModuleType
@@ -78,22 +77,6 @@ def test_the_pretest_on_variances_costs_the_level(study: ModuleType, sizes: tupl
     assert min(cells["figure 1, all"].counts) > 0.06 * runs
     assert not cells["always Welch, all"].excessive()
     assert max(cells["always Welch, concluded"].counts) < 0.056 * cells["always Welch, concluded"].trials
-
-
-def test_marks_against_binomial_sums(study: ModuleType) -> None:
-    """A share is marked where fractions, summed exactly, give so many errors less than 1e-4."""
-
-    def tail(least: int, trials: int) -> Fraction:
-        p = Fraction(1, 20)
-        return sum(
-            (comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(least, trials + 1)), Fraction(0)
-        )
-
-    limit = next(k for k in range(301) if tail(k, 300) < Fraction(1, 10_000))
-    assert not study.Errors((limit - 1, 0), 300).excessive()
-    assert study.Errors((0, limit), 300).excessive()
-    assert str(study.Errors((15, 40), 300)) == "5.0 / 13.3!"
-    assert str(study.Errors((15, 40), 199)) == "–"
 
 
 @pytest.mark.slow
