@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import speedproof as sp
 from speedproof.api.sessions import seconds_given
@@ -233,15 +231,6 @@ def test_the_class_takes_base_units_alone(unit: str) -> None:
         sp.Sample(np.array(X), unit=unit)
     for known in (parse_unit(unit).base, "points", "op/s"):
         assert sp.Sample(np.array(X), unit=known).unit == known
-
-
-@pytest.mark.slow
-@given(st.lists(st.sampled_from(["ms", "MB", "op", "s", "Op", "/", " ", "1", "points", "none"]), max_size=9))
-def test_a_base_unit_is_its_own(parts: list[str]) -> None:
-    """So that a sample which was kept can be made again."""
-    for text in ("".join(parts), "/".join(parts)):
-        base = parse_unit(text).base
-        assert parse_unit(base).base == base
 
 
 @pytest.mark.parametrize("values", [
