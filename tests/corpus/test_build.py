@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,36 +80,52 @@ def test_parts_hold_whole_benchmarks_and_all_of_them(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
-def test_killed_at_any_write_a_build_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_stopped_anywhere_a_build_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put, error: type[BaseException]
 ) -> None:
-    """kill -9 leaves the files written so far: here the k-th write never happens, nor anything after it."""
-    results = made_up(24, files=2)
-    write = Place.write
-    kills = 0
-    for k in range(200):
-        left = k
+    """After kill -9 the k-th write never happens, nor anything after it; Ctrl-C comes before the k-th part."""
+    monkeypatch.setattr(building, "ROWS", 7)
+    results, write, stopped = made_up(24, files=2), Place.write, 0
+    parts = in_parts(results)
+    for k in itertools.count():
+        left, place = k, Place.of(tmp_path / str(k))
 
-        def until(self: Place, file: str, content: bytes) -> None:
+        def count() -> None:
             nonlocal left
             if left == 0:
-                raise SystemExit
+                raise error
             left -= 1
+
+        def until(self: Place, file: str, content: bytes) -> None:
+            count()
             write(self, file, content)
 
-        monkeypatch.setattr(Place, "write", until)
+        def given(_: Any) -> Iterator[tuple[str, FileResults]]:
+            for part in parts:
+                if error is KeyboardInterrupt:
+                    count()
+                yield part
+
+        if error is SystemExit:
+            monkeypatch.setattr(Place, "write", until)
         try:
-            put(results, tmp_path / str(k))
-        except SystemExit:
-            kills += 1
+            build(place, given)
+        except error:
+            stopped += 1
         else:
             break
         monkeypatch.setattr(Place, "write", write)
-        put(results, tmp_path / str(k))
-        found = list(read_records(str(tmp_path / str(k))))
+        if error is KeyboardInterrupt:
+            manifest = Manifest.of(place)
+            assert manifest is not None
+            assert manifest.rows == sum(f.rows for f in manifest.files)
+            assert manifest.inputs == sum(not part.more for _, part in parts[:k])
+        put(results, Path(place.name))
+        found = list(read_records(place.name))
         alike(suite_of(found), suite_of(rows_in(results)))
-        assert Manifest.of(Place.of(tmp_path / str(k))).rows == len(found) == 48  # type: ignore[union-attr]
-    assert kills > 12
+        assert Manifest.of(place).rows == len(found) == 48  # type: ignore[union-attr]
+    assert stopped > 12
 
 
 def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path]) -> None:
@@ -192,34 +209,6 @@ def test_files_in_parts_are_the_same(
     assert {p.as_posix() for p in (found / "data").rglob("*.parquet")} == {
         (found / f.path).as_posix() for f in other.files
     }
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("small_leaves")
-def test_stopped_within_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
-) -> None:
-    """By Ctrl-C or by kill -9: the file is read again from its begin."""
-    monkeypatch.setattr(building, "ROWS", 7)
-    results = made_up(40, files=3)
-    parts = in_parts(results)
-    for end, error in ((12, KeyboardInterrupt), (12, SystemExit), (18, KeyboardInterrupt), (18, SystemExit)):
-        place = Place.of(tmp_path / f"{end}{error.__name__}")
-
-        def stopped(builder: Any, end: int = end, error: type[BaseException] = error) -> Any:
-            yield from parts[:end]
-            raise error
-
-        with pytest.raises(error):
-            build(place, stopped)
-        manifest = Manifest.of(place)
-        assert manifest is not None
-        assert manifest.rows == sum(f.rows for f in manifest.files)
-        assert manifest.inputs == sum(not part.more for _, part in parts[:end])
-        read_whole = {part.path for _, part in parts[:end] if not part.more}
-        left = [(version, part) for version, part in parts if part.path not in read_whole]
-        put(left, Path(place.name))
-        alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
 
 
 def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path) -> None:

@@ -91,6 +91,8 @@ def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path, put: Pu
     assert {joint.counts[Verdict.FASTER] for joint in found.joint if joint.protocol == "typical"} == {12}
     assert {joint.counts[Verdict.FASTER] for joint in alone.joint} == {0}
     assert found.undermining == ((Assumption.ONE_SPEED, 6),)
+    with pytest.raises(UsageError, match="name two versions"):
+        corpus.compare("a", workers=1)
 
 
 @pytest.mark.slow
@@ -175,19 +177,6 @@ def test_pairs_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("v2\n")
     with pytest.raises(UsageError, match="line 1: name two versions"):
         pairs_in_file(str(tmp_path / "bad.csv"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("asked", "message"), [
-    ({"reference": "v9", "candidate": "v1"}, "there is no version v9; available: v0, v1, v2"),
-    ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
-    ({"reference": "v1"}, "name two versions"),
-    ({"pairs": "all", "metric": "energy"}, "there is no metric energy"),
-    ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
-])  # fmt: skip
-def test_wrong_questions(corpus: Path, asked: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        sp.Corpus(corpus).compare(**asked, workers=1)
 
 
 def test_mixed_units_are_said(tmp_path: Path, made_up: Make, put: Put) -> None:

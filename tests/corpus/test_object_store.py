@@ -138,31 +138,6 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_build_goes_on(
-    bucket: str, tmp_path: Path, made_up: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever was uploaded, the same build gives the same corpus."""
-    place = Place.of(bucket.format("cut"))
-    write, left = Place.write, 2
-
-    def dying(self: Place, file: str, content: bytes) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise SystemExit
-        write(self, file, content)
-
-    monkeypatch.setattr(Place, "write", dying)
-    with pytest.raises(SystemExit):
-        build(place, lambda builder: made_up(20))
-    monkeypatch.setattr(Place, "write", write)
-    build(place, lambda builder: made_up(20))
-    build(Place.of(tmp_path / "whole"), lambda builder: made_up(20))
-    sql = "SELECT benchmark, version, values FROM corpus ORDER BY ALL"
-    assert sp.Corpus(place.name).query(sql).equals(sp.Corpus(tmp_path / "whole").query(sql))
-
-
-@pytest.mark.slow
 def test_the_commands_of_the_manuals_page(
     bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
