@@ -914,6 +914,8 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     for name in names:
         out = run(tmp_path, "add", str(tmp_path / "telco.txt"), "--commit", name, repository="/")[1]
         assert out.endswith(f"1 sample of {name}: telco\n")
+    assert run(tmp_path, "forget", names[0])[1] == f"1 sample of {names[0]} forgotten\n"
+    run(tmp_path, "add", str(tmp_path / "telco.txt"), "--commit", names[0], repository="/")
     code, out, _ = run(tmp_path, "show", "telco", repository="/")
     assert (code, all(name in out for name in names)) == (0, True)
     code, _, err = run(tmp_path, "show", "tleco", repository="/")

@@ -201,18 +201,6 @@ def spread_of(rows: list[MeasuredCommit]) -> SessionSpread:
     return floor.spreads[Key("sort")]
 
 
-def test_series_in_any_order_have_tracks_of_their_own() -> None:
-    """Rows of two series in turns."""
-    rows = [
-        MeasuredCommit(series, i, 0, COMMITS[i], False, 1.0 + series + i, 2 * i + series)
-        for i in range(3)
-        for series in range(2)
-    ]
-    tracks = tracks_of(measurements(rows), COMMITS[:3], MACHINES)
-    assert [track.series for track in tracks] == [0, 1]
-    np.testing.assert_allclose(np.exp([track.level for track in tracks]), [[1, 2, 3], [2, 3, 4]])
-
-
 def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
     """The variance of a median from its bounds at 95 %, as if it were normal, on average."""
     errors = np.array([0.01, 0.02, 0.03, 0.04])
@@ -271,25 +259,27 @@ def test_a_change_of_the_anchor_raises_no_alarm() -> None:
 
 
 def test_sessions_of_a_commit_are_one_point() -> None:
-    """At the mean of their logarithms, between the lowest and the highest bound; their order does not matter."""
-    rows = [
-        MeasuredCommit(0, i, 0, COMMITS[k], False, value, i, value / 2, value * 2)
-        for i, (k, value) in enumerate([(0, 1.0), (1, 3.0), (0, 1.21), (2, 2.0), (2, 8.0)])
-    ]
-    (track,) = tracks_of(measurements(rows), COMMITS[:3], MACHINES)
-    np.testing.assert_allclose(np.exp(track.level), [1.1, 3.0, 4.0])
-    assert [point.samples for point in track.points()] == [(0, 2), (1,), (3, 4)]
-    np.testing.assert_allclose(np.exp(track.bounds()), [[0.5, 1.5, 1.0], [2.42, 6.0, 16.0]])
+    """At the mean of their logarithms, between the lowest and the highest bound; their order does not matter.
 
-
-def test_what_has_no_logarithm_is_left_out() -> None:
-    """A time of zero or less, among others that are longer."""
+    Neither does it where series are told in turns; a time of zero or less, of which there is no logarithm, is left out.
+    """
     rows = [
-        MeasuredCommit(0, i, 0, COMMITS[i], False, value, i) for i, value in enumerate((1.0, 0.0, 2.0, -0.5))
+        MeasuredCommit(
+            s, i, 0, COMMITS[k], False, value * (1 + s), 2 * i + s, value / 2 * (1 + s), value * 2 * (1 + s)
+        )
+        for i, (k, value) in enumerate(
+            [(0, 1.0), (1, 3.0), (3, 0.0), (0, 1.21), (2, 2.0), (2, 8.0), (3, -0.5)]
+        )
+        for s in range(2)
     ]
-    (track,) = tracks_of(measurements(rows), COMMITS[:4], MACHINES)
-    np.testing.assert_allclose(track.level, np.log([1.0, 2.0]))
-    assert [track.commit(k) for k in range(len(track))] == [COMMITS[0], COMMITS[2]]
+    tracks = tracks_of(measurements(rows), COMMITS[:4], MACHINES)
+    assert [track.series for track in tracks] == [0, 1]
+    for s, track in enumerate(tracks):
+        np.testing.assert_allclose(np.exp(track.level), np.array([1.1, 3.0, 4.0]) * (1 + s))
+        assert [track.commit(k) for k in range(len(track))] == COMMITS[:3]
+        assert [point.samples for point in track.points()] == [(s, 6 + s), (2 + s,), (8 + s, 10 + s)]
+        bounds = np.array([[0.5, 1.5, 1.0], [2.42, 6.0, 16.0]]) * (1 + s)
+        np.testing.assert_allclose(np.exp(track.bounds()), bounds)
 
 
 def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
