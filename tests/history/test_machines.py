@@ -34,7 +34,7 @@ XEON = {"cpu_model_name": "Xeon W", "cpu_count": "20"}
     ({"cpu_model_name": "M1", "ram": "8", "platform": LINUX}, "M1, 8, aarch64, Linux"), ({}, "unknown machine"),
 ])  # fmt: skip
 def test_stable_facts_identify_a_machine(facts: dict[str, str], identity: str) -> None:
-    """No kernel's update and no reading of the clock; the number of CPUs alone would mix all machines of a kind."""
+    """No kernel's update, no reading of the clock; the number of CPUs alone would mix the machines of a kind."""
     assert identity_of(suite_of(**facts)) == identity
 
 

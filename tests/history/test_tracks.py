@@ -261,7 +261,7 @@ def test_a_change_of_the_anchor_raises_no_alarm() -> None:
 def test_sessions_of_a_commit_are_one_point() -> None:
     """At the mean of their logarithms, between the lowest and the highest bound; their order does not matter.
 
-    Neither does it where series are told in turns; a time of zero or less, of which there is no logarithm, is left out.
+    Neither does it where series are told in turns; a time of zero or less, which has no logarithm, is left out.
     """
     rows = [
         MeasuredCommit(
