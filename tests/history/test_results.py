@@ -218,19 +218,6 @@ def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
         assert [(found.bad, found.confirmed) for found in early] == expected
 
 
-@pytest.mark.parametrize(("seed", "step", "beside"), [(60, 0.03, 2), (103, 0.025, -2)])
-def test_an_alarm_beside_a_change_is_of_that_change(seed: int, step: float, beside: int) -> None:
-    """Two commits from the places that the history leaves possible, it is told once, as the history names it."""
-    tracks = followed(noisy(seed, step, 50))
-    (change,), (early,), (alarm,) = (
-        find_history_changes(tracks),
-        alarms(tracks[0].level, 1000.0),
-        alarms_of(tracks),
-    )
-    assert early.since - COMMITS.index(change.latest if beside > 0 else change.earliest) == beside
-    assert (alarm.bad, alarm.confirmed) == (change.commit, True)
-
-
 def test_the_watch_is_never_quieter_than_the_history() -> None:
     """A change that the history shows, but not surely enough for a look at every commit, asks for a measurement.
 

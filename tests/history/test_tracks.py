@@ -102,6 +102,7 @@ ALONE = [range(i, i + 1) for i in range(60)]
         ([range(i, i + 3) for i in range(0, 60, 3)], 10, 30),  # every night its own
         ([*ALONE[:40], range(40, 42), *ALONE[42:]], 40, 43),  # two, beside a change
         ([range(40), *ALONE[40:]], 0, 20),  # in the session itself, too
+        ([range(35), range(19, 21)], 1, 20),  # two of one session of all, measured again
     ],
 )
 def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow: int, at: int) -> None:
@@ -146,18 +147,6 @@ def test_sessions_of_several_commits_share_the_error_of_their_anchor() -> None:
         changes = [change for change in find_history_changes([track]) if change.shown_by_sessions]
         assert [change.commit for change in changes if abs(change.factor - 1.0) > 0.1] == [COMMITS[70]]
     assert max(shown, confirmed) <= stats.binom.ppf(0.999, 40, 0.05)
-
-
-@pytest.mark.parametrize("day", [0.7, 1.3, 4.0])
-def test_what_is_measured_again_is_a_ratio_to_one_session_of_all(day: float) -> None:
-    """All commits are of one file, two of them measured again on another day: the change stays where it is."""
-    sessions = [range(35), range(19, 21)]
-    for seed in range(5):
-        track = measured_in(sessions, lambda s, i: (1.15 if i >= 20 else 1.0) * (day if s else 1.0), seed)
-        assert [change.commit for change in find_history_changes([track]) if change.shown_by_sessions] == [
-            COMMITS[20]
-        ]
-        assert track.level[20] - track.level[19] == pytest.approx(math.log(1.15), abs=0.04)
 
 
 def test_anchors_that_no_session_joins_stay_apart() -> None:
@@ -222,22 +211,6 @@ def test_one_session_on_each_of_two_machines_tells_no_floor() -> None:
         for machine in range(2)
     ]
     assert noise_floor(measurements(rows), {0: Key("sort")}, "s.db") is None
-
-
-def test_an_alarm_is_of_the_newest_anchor() -> None:
-    """A step of 5 % while the second of two anchors was measured, told on the day that it is raised."""
-    rng = np.random.default_rng(5)
-    tracks = tracks_of(history(rng, anchored=True, step=0.05, at=170), COMMITS, MACHINES)
-    assert [track.stretches() for track in tracks] == [((0, 100), (100, 200))]
-    known = {0: StoredSeries(0, Key("sort"), "s", False)}
-    (alarm,), _ = find_alarms(tracks, known, (), every=1000.0, last=40)
-    assert (alarm.good, alarm.bad) == (COMMITS[169], COMMITS[170])
-    days = COMMITS.index(alarm.raised) + 1
-    rng = np.random.default_rng(5)
-    whole = history(rng, anchored=True, step=0.05, at=170)
-    then = tracks_of(whole.where(whole.session < days), COMMITS[:days], MACHINES)
-    (alarm,), _ = find_alarms(then, known, (), every=1000.0, last=1)
-    assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
 
 
 def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
