@@ -229,15 +229,6 @@ def test_a_suite_is_told_in_a_line(suite: sp.Suite) -> None:
     assert (len(suite), "sort" in suite, "fib" in suite) == (2, True, False)
 
 
-def test_rows_are_sorted_by_moments() -> None:
-    moments = np.array(["2020-03-01", "2020-01-01", "2020-02-01"], "M8[s]")
-    made = sp.Suite.from_frame({"t": [3.0, 1.0, 2.0], "at": moments}, value="t", run="at")
-    (one,) = made.samples.values()
-    assert one.values.tolist() == [1.0, 2.0, 3.0]
-    with pytest.raises(sp.SpeedproofError, match="column 'at' has missing values"):
-        sp.Suite.from_frame({"t": [3.0], "at": np.array(["NaT"], "M8[s]")}, value="t", run="at")
-
-
 def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:
     """Waiting times are far from normal, which the mean protocol says of these benchmarks alone."""
     rng = np.random.default_rng(1)

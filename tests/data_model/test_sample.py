@@ -1,6 +1,7 @@
 """Samples and suites: what they refuse, how they pool, what is told of them; nothing is lost without a word."""
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,16 +14,32 @@ from speedproof.errors import DataError, UsageError
 from speedproof.reporting.shown import different_conditions, remarks
 
 
-@pytest.mark.parametrize(("values", "message"), [
-    ([], "at least one value"), ([[1.0, 2.0]], "one dimension"),
-    ([1.0, float("nan")], "value 2 of 2 is not a finite number"),
-    ([float("inf")], "value 1 of 1 is not a finite number"), ([1.0, -1.0], "a time is never negative"),
+@pytest.mark.parametrize(("values", "more", "message"), [
+    ([], {}, "at least one value"), ([[1.0, 2.0]], {}, "one dimension"),
+    ([1.0, float("nan")], {}, "value 2 of 2 is not a finite number"),
+    ([float("inf")], {}, "value 1 of 1 is not a finite number"), ([1.0, -1.0], {}, "a time is never negative"),
+    *((values, {}, r"made of numbers.*sp\.sample\(values\)") for values in (
+        "abc", ["1", "2"], [True, False], [1j], [[1.0], [2.0, 3.0]], np.array([1, 2], "m8[ms]"),
+        np.array([1, 2], "M8[s]"), np.zeros(3, [("a", "f8"), ("b", "f8")]), [None, object()],
+    )),
+    ([1.0, 2.0], {"processes": np.array([0])}, "2 values but 1 process"),
+    *(([1.0, 2.0], {"processes": of}, "whole numbers for process") for of in (["a", "b"], [0.5, 1.0], [None, 1])),
+    ([1.0], {"direction": "up"}, "direction='up': expected 'lower' or 'higher'"),
+    *(([1.0], {"unit": unit}, r"a base unit, .*sp\.sample\(values, unit=") for unit in (
+        "ms", "MB", "MB/s", "op/ms", "ns/op", "1", "none", " s",
+    )),
 ])  # fmt: skip
-def test_values_that_no_statement_can_be_based_on(values: list[float], message: str) -> None:
-    """Each is refused, with the source and the place of the value."""
-    with pytest.raises(DataError, match=message) as error:
-        Sample(np.array(values), source="a.txt line 3")
-    assert str(error.value).startswith("a.txt line 3")
+def test_what_no_statement_can_be_based_on(values: Any, more: dict[str, Any], message: str) -> None:
+    """Values in another unit than a base unit could be compared with nothing else; the source is told."""
+    with pytest.raises(DataError, match=f"a.txt line 3: .*{message}"):
+        Sample(values, source="a.txt line 3", **more)
+
+
+@pytest.mark.parametrize("unit", ["s", "B", "B/s", "op/s", "", "points"])
+@pytest.mark.parametrize("direction", ["lower", "higher"])
+def test_what_a_sample_is_in(unit: str, direction: Any) -> None:
+    sample = Sample(np.array([1.0]), unit=unit, direction=direction)
+    assert (sample.unit, sample.higher_is_better) == (unit, direction == "higher")
 
 
 def test_the_first_runs() -> None:
@@ -47,12 +64,6 @@ def test_the_first_runs_of_nobody_knows_which_order() -> None:
 
 def test_its_signature_is_all_public() -> None:
     assert not [name for name in inspect.signature(Sample).parameters if name.startswith("_")]
-
-
-def test_as_many_processes_as_values() -> None:
-    """Process numbers of another length are an error."""
-    with pytest.raises(DataError, match="2 values but 1 process"):
-        Sample(np.array([1.0, 2.0]), processes=np.array([0]))
 
 
 def record(benchmark: str, *values: float, **more: object) -> Record:
