@@ -223,10 +223,7 @@ def again(folder: Path, name: str, commits: Sequence[str], times: Sequence[float
 
 
 def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it refutes settles the alarm, what it confirms is one, whatever all values of the commit then say.
-
-    Of an alarm of 5x, up to 1.08x refutes it and 1.5x confirms it; so does 4.9x what was refuted before.
-    """
+    """Of an alarm of 5x up to 1.08x refutes it, 1.5x confirms it, and 4.9x does so after it was refuted."""
     history = suspected(tmp_path, monkeypatch, "time")
     (alarm,) = history.alarms().alarms
     ends = [commit.sha for commit in alarm.compared]
@@ -321,10 +318,7 @@ def test_a_speedup_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_what_is_measured_again_is_held_against_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """The good commit took 10 ms: 21 ms may be another thing's, which nobody files unasked.
-
-    If the machine is slower on that day by 2.1 everywhere, what was added is what it was, 50 ms against 10 ms.
-    """
+    """10 ms are 21 ms now, maybe another thing's: filed when asked for, as on a slower day, still 1 to 5."""
     history = suspected(tmp_path, monkeypatch, "time")
     (alarm,) = history.alarms().alarms
     file = again(tmp_path, name, (alarm.good.sha, alarm.bad.sha), (21.0, 105.0))
@@ -437,10 +431,7 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
 
 
 def test_a_share_of_false_changes_finds_more(tmp_path: Path) -> None:
-    """Of ten steps of one to five deviations Holm shows some, a share more: where many are, more may be believed.
-
-    Benjamini and Hochberg's rule is never the stricter one, whatever the values are.
-    """
+    """Of ten steps of one to five deviations: Benjamini and Hochberg's rule is never the stricter one."""
     grown(tmp_path, range(24), lambda i: {f"b{k}": 10 + (i >= 12) * k / 22.5 for k in range(2, 12)}, seed=4)
     few, many = (
         {change["benchmark"] for change in json.loads(told)["results"][0]["changes"]}
@@ -538,10 +529,7 @@ def test_a_version_that_is_a_hash_is_the_commit(repository: Path, tmp_path: Path
 
 @pytest.fixture(scope="module")
 def triage(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """40 commits: at the 11th three of six benchmarks are 20 % slower until the 26th, at the 31st two are faster.
-
-    The times of the others do not change, nor does anybody's number of instructions but that of the last.
-    """
+    """40 commits: three of six benchmarks slower from the 11th to the 25th, two faster from the 31st on."""
     folder = tmp_path_factory.mktemp("triage")
     rng = np.random.default_rng(7)
     history = sp.History(folder / "s.db", folder)

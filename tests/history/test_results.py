@@ -100,10 +100,7 @@ def test_only_what_is_unconfirmed_is_measured_again() -> None:
 
 
 def test_nothing_is_measured_again_that_nobody_can_check_out() -> None:
-    """Without git no command is named that needs its commits; with it all that may be to blame are searched.
-
-    Of 80 commits each second one is measured.
-    """
+    """Without git no command is named that needs its commits; with it all to blame are searched."""
     commits = tuple(Commit(sha) for sha in ALL[::2])
     tracks = followed(noisy(6, 0.06, 30, noise=0.02, n=40), commits=commits)
     (change,) = changes = find_history_changes(tracks)
@@ -219,10 +216,7 @@ def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
 
 
 def test_the_watch_is_never_quieter_than_the_history() -> None:
-    """A change that the history shows, but not surely enough for a look at every commit, asks for a measurement.
-
-    Measured again, or once there are more commits, it is confirmed; what was shown long ago is no news.
-    """
+    """What is shown, but not surely, asks for a measurement; again, or later, it is confirmed."""
     for seed in range(60):
         values = noisy(seed, 0.02, 12)
         tracks = followed(values[:24], commits=COMMITS[:24])
@@ -312,10 +306,7 @@ def test_an_alarm_is_new_once_and_once_when_it_is_confirmed() -> None:
 
 
 def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
-    """Each is handed on once unconfirmed, once confirmed, once where it has doubled; none before its commit.
-
-    What is confirmed was handed on, as sure, by then. The step is undone for good.
-    """
+    """Each is handed on unconfirmed, confirmed, and where it has doubled; what is undone stays so."""
     times = 0
     for seed in range(8):
         answers = list(looks((np.array(noisy(seed, 0.0, 0, n=60)) + BACK_AND_DRIFT)[:57].tolist()))

@@ -52,10 +52,7 @@ def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: 
 
 @pytest.mark.parametrize(("again", "machines"), [(1.10, (0,)), (1.0, (0,)), (1.10, (0, 1))])
 def test_what_is_measured_again_tells_a_ratio(again: float, machines: tuple[int, ...]) -> None:
-    """The machine is 19 % slower by then: the change stays at its commit, and a session without it halves it.
-
-    Larger than the change, that would make the good commit, measured again with the bad one, a change of its own.
-    """
+    """On a machine that is 19 % slower by then the change stays; a session without it halves it."""
     for seed in range(10):
         noise = np.random.default_rng(seed).normal(0.0, 0.01, (len(machines), 57))
         rows = [
@@ -106,10 +103,7 @@ ALONE = [range(i, i + 1) for i in range(60)]
     ],
 )
 def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow: int, at: int) -> None:
-    """The machine is 20 % slower in one session: that is a change, or confirmed, no more often than stated.
-
-    A change at a commit is one, though sessions of several commits are near.
-    """
+    """20 % in one session are no change, nor confirmed, more often than stated; those at a commit are one."""
     known, shown, confirmed = {0: StoredSeries(0, Key("b"), "s", False)}, 0, 0
 
     def changed(track: Track) -> list[Commit]:
@@ -232,10 +226,7 @@ def test_a_change_of_the_anchor_raises_no_alarm() -> None:
 
 
 def test_sessions_of_a_commit_are_one_point() -> None:
-    """At the mean of their logarithms, between the lowest and the highest bound; their order does not matter.
-
-    Neither does it where series are told in turns; a time of zero or less, which has no logarithm, is left out.
-    """
+    """At the mean of their logarithms, between the outer bounds, in any order; without values <= 0."""
     rows = [
         MeasuredCommit(
             s, i, 0, COMMITS[k], False, value * (1 + s), 2 * i + s, value / 2 * (1 + s), value * 2 * (1 + s)

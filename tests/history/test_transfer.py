@@ -228,10 +228,7 @@ def test_what_is_left_out_of_otavas_csv_is_said(tmp_path: Path) -> None:
 
 
 def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
-    """Every numeric column is a benchmark; seconds and ISO dates are read.
-
-    A name that ends with a unit says it; a minimum is not in minutes, a rate not in seconds.
-    """
+    """Every numeric column, in the unit that its name ends with: no minimum in minutes, no rate in seconds."""
     units = {
         "query_ms": ("time", "s", 3e-3), "latency (us)": ("time", "s", 3e-6), "mem_mb": ("memory", "B", 3e6),
         "heap_KiB": ("memory", "B", 3072.0), "ops_per_sec": ("1/s", "1/s", 3.0), "latency_min": ("value", "", 3.0),
