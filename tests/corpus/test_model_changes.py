@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.history.measured import committed
 
 import speedproof as sp
 from speedproof.corpus import model as modelling
@@ -113,12 +113,7 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
 
 def test_an_order_that_nothing_tells_is_told(tmp_path: Path, put: Put) -> None:
     """Where files tell no time the step is lost in their order, unless git has the commits."""
-    subprocess.run(["git", "init", "-q", "-b", "main", str(tmp_path)], check=True)
-    head = "commit refs/heads/main\ncommitter n <e@x> {} +0000\ndata 1\nm\n"
-    text = "".join(head.format(1_700_000_000 + v) for v in range(80))
-    subprocess.run(["git", "-C", str(tmp_path), "fast-import", "--quiet"], input=text, text=True, check=True)
-    listed = ["git", "-C", str(tmp_path), "rev-list", "--reverse", "main"]
-    shas = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+    shas = committed(tmp_path, [""] * 80)
     for timed in (True, False):
         found = [
             (name, replace(one, records=tuple(
@@ -154,10 +149,7 @@ def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path, 
     assert f"  {earliest[:9]} to {latest[:9]}" in shown
     assert f"\n{version[:9]}  b0" in shown
     assert "at least" in shown
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    words = "-c user.name=n -c user.email=e@x commit -q --allow-empty -m m"
-    git = ["git", "-C", str(tmp_path), *words.split()]
-    subprocess.run(git, check=True)
+    committed(tmp_path, [""])
     with pytest.raises(sp.SpeedproofError, match="its branch has none of the versions as commits"):
         sp.Corpus(tmp_path / "c").changes(workers=1, repository=str(tmp_path))
 

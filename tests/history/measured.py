@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tests.command import table
+from tests.command import git, table
 
 import speedproof as sp
 from speedproof.history.commits import Commit
@@ -67,3 +67,16 @@ def grown(
             values = {k: np.atleast_1d(v) + noise * rng.standard_normal(np.size(v)) for k, v in told.items()}
             history.add(table(folder / "r.csv", values), commit=name, unit="ms", **more)
     return history
+
+
+def committed(folder: Path, contents: Sequence[str]) -> list[str]:
+    """A repository with a commit for each content of the file ``pause``: one process, not two a commit."""
+    git(folder, "init", "-q", "-b", "main")
+    head = "commit refs/heads/main\ncommitter t <t@example.org> {} +0000\ndata <<.\nChange {}\n.\n"
+    text = "".join(
+        f"{head.format(1_700_000_000 + i, i)}M 644 inline pause\ndata <<.\n{content}\n.\n"
+        for i, content in enumerate(contents)
+    )
+    git(folder, "fast-import", "--quiet", given=text)
+    git(folder, "reset", "-q", "--hard")
+    return git(folder, "rev-list", "--reverse", "HEAD").split()

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from tests.command import git, parse, speedproof
-from tests.history.measured import grown
+from tests.history.measured import committed, grown
 
 import speedproof as sp
 from speedproof.cli.console import Console, Ticker
@@ -40,19 +40,6 @@ if shutil.which("git") is None:
     pytest.skip("needs git", allow_module_level=True)
 
 COMMITS, SLOWER_FROM = 60, 40
-
-
-def committed(folder: Path, contents: Sequence[str]) -> list[str]:
-    """A repository with a commit for each content of the file ``pause``: one process, not two a commit."""
-    git(folder, "init", "-q", "-b", "main")
-    head = "commit refs/heads/main\ncommitter t <t@example.org> {} +0000\ndata <<.\nChange {}\n.\n"
-    text = "".join(
-        f"{head.format(1_700_000_000 + i, i)}M 644 inline pause\ndata <<.\n{content}\n.\n"
-        for i, content in enumerate(contents)
-    )
-    subprocess.run(["git", "-C", str(folder), "fast-import", "--quiet"], input=text, text=True, check=True)
-    git(folder, "reset", "-q", "--hard")
-    return git(folder, "rev-list", "--reverse", "HEAD").split()
 
 
 @pytest.fixture(scope="module")
