@@ -32,8 +32,8 @@ def pair(n: int = 40, factor: float = 0.9) -> tuple[FloatArray, FloatArray]:
 
 def test_every_public_name_is_there_and_says_what_it_takes() -> None:
     """Listed by ``dir``, with an example and a signature, also after the whole package was imported."""
-    for module in ("speedproof.measuring.execute", "speedproof.reporting.gate"):
-        import_module(module)
+    for name in ("speedproof.measuring.execute", "speedproof.reporting.gate"):
+        import_module(name)
     for module in (sp, sp.mixture, sp.plot):
         for name in module.__all__:
             found = getattr(module, name)

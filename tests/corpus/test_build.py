@@ -11,7 +11,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
+from tests.corpus.made import Results, made_up, put
 
 import speedproof as sp
 from speedproof.corpus import build as building
@@ -34,9 +35,6 @@ from speedproof.reporting.corpus import contents
 from speedproof.reporting.text import render
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
-Results = list[tuple[str, FileResults]]
-Make = Callable[..., Results]
-Put = Callable[[Results, Path], Path]
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
 
 
@@ -66,9 +64,7 @@ def test_every_format_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_leaves")
-def test_parts_hold_whole_benchmarks_and_all_of_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
-) -> None:
+def test_parts_hold_whole_benchmarks_and_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speedproof.corpus.read.TASK", 30)
     place, manifest = opened(put(made_up(100), tmp_path / "c"))
     names = [
@@ -82,7 +78,7 @@ def test_parts_hold_whole_benchmarks_and_all_of_them(
 @pytest.mark.usefixtures("small_leaves")
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
 def test_stopped_anywhere_a_build_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put, error: type[BaseException]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     """After kill -9 the k-th write never happens, nor anything after it; Ctrl-C comes before the k-th part."""
     monkeypatch.setattr(building, "ROWS", 7)
@@ -128,9 +124,9 @@ def test_stopped_anywhere_a_build_goes_on(
     assert stopped > 12
 
 
-def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path]) -> None:
+def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
     """Not what a live process, or a process of another machine, may be writing still."""
-    folder = corpus_of(20)
+    folder = put(made_up(20), tmp_path / "corpus")
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     here = socket.gethostname()
@@ -151,7 +147,7 @@ def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path])
 
 @pytest.mark.slow
 def test_a_benchmark_larger_than_memory_lies_in_several_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing larger than twice what a leaf may hold is ever in memory while a corpus is built."""
     monkeypatch.setattr(building, "VALUES", 60)
@@ -183,9 +179,7 @@ def in_parts(results: Results) -> Results:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
-def test_files_in_parts_are_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
-) -> None:
+def test_files_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second file that proves bad at its end leaves nothing behind but its name."""
     monkeypatch.setattr(building, "ROWS", 7)
     results = made_up(40, files=3)
@@ -283,9 +277,9 @@ def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
         sp.Corpus.build([], tmp_path / "d")
 
 
-def test_other_readers_find_plain_parquet(corpus_of: Callable[..., Path], made_up: Make) -> None:
+def test_other_readers_find_plain_parquet(tmp_path: Path) -> None:
     """PyArrow alone, which knows nothing of us, reads the columns as they are documented."""
-    folder = corpus_of(30)
+    folder = put(made_up(30), tmp_path / "corpus")
     table = pq.read_table(folder / "data", partitioning=None)
     columns = (table[name].to_pylist() for name in ("benchmark", "version", "values"))
     by_name = {(benchmark, version): values for benchmark, version, values in zip(*columns, strict=True)}
@@ -301,10 +295,8 @@ def test_other_readers_find_plain_parquet(corpus_of: Callable[..., Path], made_u
 @pytest.mark.parametrize(
     ("change", "message"), [({"schema": 99}, "schema 99.*newer"), ({"rows": "many"}, "damaged.*rows")]
 )
-def test_a_manifest_that_cannot_be_used(
-    corpus_of: Callable[..., Path], change: dict[str, Any], message: str
-) -> None:
-    folder = corpus_of(3)
+def test_a_manifest_that_cannot_be_used(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    folder = put(made_up(3), tmp_path / "corpus")
     manifest = json.loads((folder / "corpus.json").read_text()) | change
     (folder / "corpus.json").write_text(json.dumps(manifest))
     with pytest.raises(SpeedproofError, match=message):
@@ -328,7 +320,7 @@ def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.Monkey
         sp.Corpus.build([GCC], tmp_path / "c")
 
 
-def test_a_second_build_is_kept_out(tmp_path: Path, made_up: Make, put: Put) -> None:
+def test_a_second_build_is_kept_out(tmp_path: Path) -> None:
     def nested(builder: Any) -> Any:
         with pytest.raises(UsageError, match="another build"):
             put(made_up(2), tmp_path / "c")

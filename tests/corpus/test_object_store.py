@@ -10,24 +10,23 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.corpus.made import made_up
 
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
-from speedproof.data.record import FileResults
 from speedproof.errors import UsageError
 
 pytestmark = pytest.mark.skipif(find_spec("moto") is None, reason="pip install 'moto[s3]' flask flask-cors")
 
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
-Results = list[tuple[str, FileResults]]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def bucket() -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path, made_up: Callable[..., Results]) -> None:
+def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path) -> None:
     """Build, look, query and compare by URL, with the answers of a local corpus."""
     url = bucket.format("folder")
     for place in (url, str(tmp_path / "local")):

@@ -487,8 +487,8 @@ def test_decisions_are_taken_back(tmp_path: Path) -> None:
 
 def test_what_is_said_of_a_drift_is_kept_of_its_benchmark(tmp_path: Path) -> None:
     """Its commit moves; what is said of a step is not, and may be of other benchmarks."""
-    both = {"noise": 0.05, "repository": tmp_path}
-    history = grown(tmp_path, range(50), lambda i: {"parse": 10 + i / 50, "print": 10 + (i >= 25)}, **both)
+    levels = ({"parse": 10 + i / 50, "print": 10 + (i >= 25)} for i in range(50))
+    history = grown(tmp_path, range(50), lambda _: next(levels), noise=0.05, repository=tmp_path)
     drift, step = history.changes().changes
     assert (drift.drift, step.drift, step.commit.sha) == (True, False, "c25")
     assert run(tmp_path, "bless", drift.commit.sha)[0] == run(tmp_path, "bless", "c25")[0] == 0

@@ -240,7 +240,7 @@ def test_otavas_csv_is_a_history(tmp_path: Path) -> None:
     (tmp_path / "perf.csv").write_text("\n".join(rows))
     history = sp.History(tmp_path / "s.db", "/")
     assert history.add(tmp_path / "perf.csv").samples == len(units) + 1
-    found = {r.benchmark: (r.metric, r.unit, pytest.approx(r.median)) for r in history.query(commit="aaa")}
+    found = {r.benchmark: (r.metric, r.unit, float(f"{r.median:.12g}")) for r in history.query(commit="aaa")}
     assert found == units
     assert [(r.benchmark, r.median) for r in history.query(commit="bbb")] == [("query_ms", 0.011)]
     assert history.query(commit="aaa")[0].date == "2023-11-14T22:13:20+00:00"
