@@ -502,7 +502,7 @@ def test_folders_of_real_histories(tmp_path: Path) -> None:
 
 
 def test_damaged_rows_of_an_export_are_told_by_line(store: str, tmp_path: Path) -> None:
-    """Whatever is wrong with one line, nothing is imported, and the line is named; its columns have known names."""
+    """Whatever is wrong with a line, nothing is imported, and the line is named; columns have known names."""
     rows = unpacked(store, tmp_path)
     junk: tuple[object, ...] = (None, [], {}, "x", -1, 10**30, "\ud800", "eA==")
     damaged, new = 0, tmp_path / "n.db"
