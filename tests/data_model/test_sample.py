@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from speedproof.data.sample import Sample, Trait
-from speedproof.data.suite import Key, Record, Skipped, Suite
+from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, UsageError
 from speedproof.reporting.shown import different_conditions, remarks
@@ -70,44 +70,6 @@ def record(benchmark: str, *values: float, **more: object) -> Record:
     return Record(benchmark, np.array(values), **more)  # type: ignore[arg-type]
 
 
-def test_pooling_keeps_processes_apart() -> None:
-    """Process 0 of one file is not process 0 of another."""
-    suite = Suite.from_records([
-        ("a", record("b", 1, 2, processes=np.array([0, 0]), path="1.json")),
-        ("a", record("b", 3, 4, processes=np.array([0, 1]), path="2.json")),
-    ])  # fmt: skip
-    sample = suite.samples[Key("b"), "a"]
-    assert sample.values.tolist() == [1, 2, 3, 4]
-    assert sample.processes is not None
-    assert sample.processes.tolist() == [0, 0, 1, 2]
-
-
-def test_residue_names_what_was_pooled_over() -> None:
-    """Fields that differ inside one sample are named, with the benchmarks concerned; files are sessions."""
-    suite = Suite.from_records([
-        ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
-        ("a", record("b", 2, path="2.json", fields=(("cpu", "y"), ("os", "linux")))),
-        ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
-    ])  # fmt: skip
-    assert {r.field: (r.values, r.benchmarks) for r in suite.residue} == {"cpu": (("x", "y"), ("b",))}
-    assert suite["b"].of("a")[Key("b")].session_names == ("1.json", "2.json")
-
-
-def test_a_record_of_another_unit_is_left_out_and_named() -> None:
-    """Bytes do not join seconds; the first unit stays and the rest is told."""
-    suite = Suite.from_records([("a", record("b", 1.0)), ("a", record("b", 2.0, unit="B", path="2.json"))])
-    assert suite.samples[Key("b"), "a"].values.tolist() == [1.0]
-    assert [s.path for s in suite.skipped] == ["2.json"]
-    assert "unit" in suite.skipped[0].reason
-
-
-def test_one_bad_benchmark_does_not_lose_the_others() -> None:
-    """A NaN makes its own benchmark a leftover, not the suite an error."""
-    suite = Suite.from_records([("a", record("bad", float("nan"))), ("a", record("good", 1.0))])
-    assert ([k.benchmark for k in suite.keys], suite.skipped[0].benchmark) == (["good"], "bad")
-    assert "finite" in suite.skipped[0].reason
-
-
 def test_pairs_of_two_units_or_directions_are_problems() -> None:
     """They are not compared, and the reason names both."""
     suite = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, unit="B"))])
@@ -117,37 +79,6 @@ def test_pairs_of_two_units_or_directions_are_problems() -> None:
     turned = Suite.from_records([("x", record("b", 1)), ("y", record("b", 1, direction=Direction.HIGHER))])
     assert not turned.pair("x", "y").pairs
     assert "higher is better" in turned.pair("x", "y").problems[0]
-
-
-def test_a_taint_of_one_part_taints_the_whole() -> None:
-    """What is good of all parts is kept; trimming or sorting of any part is, too."""
-    suite = Suite.from_records([
-        ("a", record("b", 1, traits=frozenset({Trait.ORDER_KNOWN, Trait.TRIMMED}))),
-        ("a", record("b", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
-        ("a", record("c", 2, traits=frozenset({Trait.ORDER_KNOWN}))), ("a", record("c", 2)),
-    ])  # fmt: skip
-    assert suite.samples[Key("b"), "a"].traits == {Trait.ORDER_KNOWN, Trait.TRIMMED}
-    assert suite.samples[Key("c"), "a"].traits == frozenset()
-
-
-def test_skipped_is_carried_along() -> None:
-    """Leftovers of reading are in the suite."""
-    left = Skipped("f", "line 2", "b", "no number")
-    assert Suite.from_records([("a", left)]).skipped == (left,)
-
-
-def test_files_of_single_process_tools_are_the_processes() -> None:
-    """Two Go files pooled as one version are two processes, however many values each holds."""
-    one = frozenset({Trait.ONE_PROCESS})
-    suite = Suite.from_records([
-        ("a", record("b", 1, 2, path="1.txt", traits=one)),
-        ("a", record("b", 3, 4, 5, path="2.txt", traits=one)),
-        ("a", record("c", 1, 2, path="1.txt", traits=one)),
-    ])  # fmt: skip
-    assert suite.samples[Key("b"), "a"].per_process("mean").values.tolist() == [1.5, 4.0]
-    assert Trait.ONE_PROCESS not in suite.samples[Key("b"), "a"].traits
-    assert suite.samples[Key("c"), "a"].processes is None
-    assert Trait.ONE_PROCESS in suite.samples[Key("c"), "a"].traits
 
 
 def test_other_values_are_reduced_anew() -> None:
