@@ -145,7 +145,6 @@ def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
     assert {name for name, file in left.items() if file.exists()} == kept
 
 
-@pytest.mark.slow
 def test_a_benchmark_larger_than_memory_lies_in_several_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +176,6 @@ def in_parts(results: Results) -> Results:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
 def test_files_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second file that proves bad at its end leaves nothing behind but its name."""
