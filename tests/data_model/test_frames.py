@@ -128,6 +128,10 @@ def test_timedeltas_have_their_own_unit(unit: str) -> None:
     suite = sp.Suite.from_frame({"v": ["a", "a", "b", "b"], "t": spans}, version="v", value="t")
     assert [(s.values.tolist(), s.unit) for s in suite.samples.values()] == [([3, 5], "s"), ([7, 11], "s")]
     assert sp.sample(spans).values.tolist() == sp.sample(spans.astype("m8[us]").tolist()).values.tolist()
+    lacking = {"t": [None, *spans.astype("m8[us]").tolist()]}
+    assert [s.values.tolist() for s in sp.Suite.from_frame(lacking, value="t").samples.values()] == [
+        [3, 5, 7, 11]
+    ]
 
 
 def test_masked_values_are_missing() -> None:
@@ -136,6 +140,7 @@ def test_masked_values_are_missing() -> None:
     assert [s.values.tolist() for s in suite.samples.values()] == [[1], [2, 3]]
     with pytest.raises(DataError, match="masked"):
         sp.sample(masked)
+    assert sp.sample(masked[1:]).values.tolist() == [1, 2, 3]
 
 
 def test_the_first_version_is_the_reference_even_if_its_first_sample_is_dropped() -> None:
@@ -174,7 +179,9 @@ def test_groups_against_masks() -> None:
         np.testing.assert_array_equal(sample.values, t[mask])
 
 
-def test_a_column_of_values_called_as_its_unit() -> None:
-    """It holds values, not the unit of each."""
+def test_a_column_called_as_another_thing() -> None:
+    """As a unit, it holds values, not the unit of each; as a number is written, it comes before that."""
+    for frame in ({1: [2.0], "1": [1.0]}, {"1": [1.0], 1: [2.0]}):
+        assert [s.values.tolist() for s in sp.Suite.from_frame(frame, value="1").samples.values()] == [[1.0]]
     suite = sp.Suite.from_frame({"ms": [12.0, 13.0]}, value="ms", unit="ms")
     assert [s.values.tolist() for s in suite.samples.values()] == [[0.012, 0.013]]
