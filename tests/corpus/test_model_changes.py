@@ -88,6 +88,7 @@ def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
     assert (change.benchmark, change.machine, change.version, change.slower) == ("b0", "ant", "c030", True)
     assert change.low < 1.05 < change.high
     assert (result.changes.series, result.changes.versions, result.changes.longest) == (3, 80, 80)
+    assert (result.changes.confidence, result.changes.metric) == (0.95, "time")
     assert "1 change in 3 series of 80 versions" in str(result)
     assert "A change shows from" not in str(result)
     several = replace(result, changes=replace(result.changes, changes=(change,) * 9))
