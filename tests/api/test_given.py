@@ -119,7 +119,6 @@ def suite() -> sp.Suite:
             lambda s: sp_.measure(TWO, min_runs=5, max_runs=3),
             "min_runs=5 and max_runs=3 leave nothing to measure",
         ),
-        (lambda s: s.select("fast*"), "available: sort, hash"),
         (lambda s: sp_.read("examples/gcc/O2.json", only="x*"), "no command matches"),
         (lambda s: sp_.report(s, "x.json"), "expected a result, of sp.compare"),
     ],

@@ -26,8 +26,6 @@ from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
 from speedproof.reporting.history_results import HistoryResult, by_commit
 from speedproof.reporting.text import render
-from speedproof.stats.alarms import alarms
-from speedproof.stats.change_points import change_pvalues
 
 ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
 KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
@@ -202,19 +200,6 @@ def test_a_row_of_an_alarm_tells_its_state_and_machine_at_any_width() -> None:
     assert told.startswith("1 alarm in 1 of 2 benchmark metrics,")
 
 
-@pytest.mark.parametrize("size", [0.02, 0.1])
-def test_the_watch_names_the_commit_that_the_history_names(size: float) -> None:
-    """What both tell of is one change; a large one is confirmed by its second commit, its first asks for more."""
-    values = noisy(9, size, 60)
-    tracks = followed(values)
-    (change,), (alarm,) = find_history_changes(tracks), alarms_of(tracks)
-    assert (alarm.bad, alarm.confirmed) == (change.commit, True)
-    for measured in (61, 62):
-        early = alarms_of(followed(values[:measured], commits=COMMITS[:measured]))
-        expected = [(COMMITS[60], measured == 62)] if size == 0.1 else []
-        assert [(found.bad, found.confirmed) for found in early] == expected
-
-
 def test_the_watch_is_never_quieter_than_the_history() -> None:
     """What is shown, but not surely, asks for a measurement; again, or later, it is confirmed."""
     for seed in range(60):
@@ -322,17 +307,6 @@ def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
             assert all(min(sure[drift]) < answer.commits for drift in drifts)
             assert all(drifts) or answer.commits < BACK + 9, (seed, answer.commits)
     assert times <= 8 * 5
-
-
-@pytest.mark.parametrize("seed", [104, 198, 386, 488, 553, 583, 687])
-def test_noise_that_is_taken_for_several_changes_confirms_none(seed: int) -> None:
-    """Each is clear without the others: what is confirmed shows with all that is not sure, too, at some look."""
-    values = 0.01 * np.random.default_rng(seed).standard_normal(60)
-    for i in range(1, 60):
-        values[i] = 0.6 * values[i - 1] + 0.8 * values[i]
-    confirmed = any(a.confirmed for a in alarms_of(followed([*values.tolist()], commits=COMMITS[:60])))
-    shown = [float(change_pvalues(values[None, :n])[0]) for n in range(20, 61)]
-    assert not confirmed or alarms(values, 1000.0) or min(shown) <= 0.0015
 
 
 @pytest.mark.parametrize(

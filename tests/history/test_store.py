@@ -205,6 +205,9 @@ def test_a_forgotten_session_may_be_of_another_machine(where: str) -> None:
     for machine, value in (("one", 1.0), ("two", 2.0)):
         store.add(suite_of("v", value), commit, path=machine, digest=machine, machine=machine)
     store.decide("a", "noted", reason="slow", who="ann")
+    store.decide("a", "invalid", reason="noise", who="bob", benchmark="sort")
+    with pytest.raises(UsageError, match="no benchmark none"):
+        store.decide("a", "fixed", reason="", who="", benchmark="none")
     (told,) = store.add(suite_of("v", 2.0), commit, path="two", digest="two", machine="third").problems
     proposed = shlex.split(re.findall("add it again after: (speedproof .*)", told)[0])
     assert proposed[2:6] == ["forget", "a", "--machine", "two"]
@@ -217,7 +220,8 @@ def test_a_forgotten_session_may_be_of_another_machine(where: str) -> None:
     assert store.add(suite_of("v", 2.0), commit, path="two", digest="two", machine="third").samples == 1
     found, names = store.measurements(), store.machines()
     assert [names[number] for number in found.machine] == ["one", "third"]
-    assert [said.reason for said in store.decisions()] == ["slow"]
+    said = [(one.benchmark, one.state, one.reason, one.who) for one in store.decisions()]
+    assert said == [("", "noted", "slow", "ann"), ("sort", "invalid", "noise", "bob")]
     assert (store.forget("a"), store.commits(), store.decisions()) == (2, (), ())
 
 
@@ -293,19 +297,6 @@ def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
     store.add(suite, {"v": Commit("a")}, path="f", digest="1")
     numbers = np.random.default_rng(2).permutation(1001) + 1
     assert [sample.values[0] + 1 for sample in store.samples(numbers.tolist())] == numbers.tolist()
-
-
-def test_decisions_are_kept_with_who_and_when(where: str) -> None:
-    """Oldest first; a benchmark or all of them."""
-    store = HistoryStore(where)
-    store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
-    store.decide("a", "blessed", reason="new feature", who="ann")
-    store.decide("a", "invalid", reason="noise", who="bob", benchmark="sort")
-    first, second = store.decisions()
-    assert (first.benchmark, first.state, first.who) == ("", "blessed", "ann")
-    assert (second.benchmark, second.state, second.reason) == ("sort", "invalid", "noise")
-    with pytest.raises(UsageError, match="no benchmark"):
-        store.decide("a", "fixed", reason="", who="", benchmark="none")
 
 
 def test_files_added_together_are_whole_or_not_there(tmp_path: Path) -> None:
