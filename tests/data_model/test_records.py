@@ -214,7 +214,7 @@ FILE: dict[str, Any] = {"session_names": ("a",), "tool": "go"}
     (MIXED, {**MIXED, "session_names": ("b", "a")}, Order.MIXED),
     ({"span": (0.0, 1.0)}, {"span": (1.0, 2.0)}, Order.X_FIRST),
     ({"span": (3.0, 4.0)}, {"span": (1.0, 3.0)}, Order.Y_FIRST),
-    ({"span": (0.0, 3.0)}, {"span": (1.0, 2.0)}, Order.MIXED), ({}, {}, Order.UNKNOWN),
+    ({"span": (0.0, 1.0)}, {}, Order.UNKNOWN), ({"span": (0.0, 3.0)}, {"span": (1.0, 2.0)}, Order.MIXED), ({}, {}, Order.UNKNOWN),
     (TURNS, {**TURNS, "position": 1}, Order.X_FIRST), ({**TURNS, "position": 2}, TURNS, Order.Y_FIRST),
     ({**TURNS, "traits": TURNS["traits"] | {Trait.SORTED}}, {**TURNS, "position": 1}, Order.UNKNOWN),
     (FILE, {**FILE, "position": 1}, Order.X_FIRST), ({**FILE, "position": 2}, FILE, Order.Y_FIRST),

@@ -81,6 +81,13 @@ def test_pairs_of_two_units_or_directions_are_problems() -> None:
     assert "higher is better" in turned.pair("x", "y").problems[0]
 
 
+@pytest.mark.parametrize(("traits", "unit"), [
+    ("", 1.0), ("MILLI", 1e-3), ("MICRO", 1e-6), ("MILLI NANO", 1e-9), ("NANO SORTED MICRO", 1e-9),
+])  # fmt: skip
+def test_the_smallest_unit_that_values_are_written_in(traits: str, unit: float) -> None:
+    assert Sample(np.ones(2), traits=frozenset(Trait[name] for name in traits.split())).written_unit == unit
+
+
 def test_other_values_are_reduced_anew() -> None:
     sample = Sample(np.array([1.0, 3.0, 2.0, 4.0]), processes=np.array([0, 0, 1, 1]))
     assert sample.per_process("mean").values.tolist() == [2.0, 3.0]
