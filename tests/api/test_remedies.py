@@ -10,13 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import speedproof as sp
 from speedproof.api.sessions import seconds_given
 from speedproof.data.suite import Record
-from speedproof.data.units import parse_unit
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 sp_: Any = sp  # what types forbid is what is tried here
@@ -224,51 +221,6 @@ def test_the_name_of_a_dimension_is_honoured() -> None:
         assert sp.sample(one) == told
     with pytest.raises(sp.SpeedproofError, match=r"dimensions are fork and run: .*'process'"):
         sp.sample(labelled(rows, "", ("fork", "run")))
-
-
-@pytest.mark.parametrize("unit", ["ms", "MB", "MB/s", "op/ms", "ns/op", "1", "none", " s"])
-def test_the_class_takes_base_units_alone(unit: str) -> None:
-    """Else its values would be those of a unit of one's own, which nothing else can be compared with."""
-    with pytest.raises(sp.SpeedproofError, match=r"a base unit, .*sp\.sample\(values, unit="):
-        sp.Sample(np.array(X), unit=unit)
-    for known in (parse_unit(unit).base, "points", "op/s"):
-        assert sp.Sample(np.array(X), unit=known).unit == known
-
-
-@pytest.mark.slow
-@given(st.lists(st.sampled_from(["ms", "MB", "op", "s", "Op", "/", " ", "1", "points", "none"]), max_size=9))
-def test_a_base_unit_is_its_own(parts: list[str]) -> None:
-    """So that a sample which was kept can be made again."""
-    for text in ("".join(parts), "/".join(parts)):
-        base = parse_unit(text).base
-        assert parse_unit(base).base == base
-
-
-@pytest.mark.parametrize("values", [
-    "abc", ["1", "2"], [True, False], [1j], [[1.0], [2.0, 3.0]], np.array([1, 2], "m8[ms]"),
-    np.array([1, 2], "M8[s]"), np.zeros(3, [("a", "f8"), ("b", "f8")]), [None, object()],
-])  # fmt: skip
-def test_the_class_takes_numbers_alone(values: Any) -> None:
-    with pytest.raises(sp.SpeedproofError, match=r"made of numbers.*sp\.sample\(values\)"):
-        sp.Sample(values)
-
-
-@pytest.mark.parametrize("of", [["a", "b"], [0.5, 1.0], [None, 1]])
-def test_processes_are_numbered(of: Any) -> None:
-    with pytest.raises(sp.SpeedproofError, match="whole numbers for process"):
-        sp.Sample(np.array([1.0, 2.0]), processes=of)
-
-
-@pytest.mark.parametrize("direction", ["lower", "higher"])
-def test_a_direction_is_one_of_two(direction: str) -> None:
-    """As text, too, which counted as lower whatever it said."""
-
-    def made(said: Any) -> sp.Sample:
-        return sp.Sample(np.array(X), direction=said)
-
-    assert made(direction).higher_is_better is (direction == "higher")
-    with pytest.raises(sp.SpeedproofError, match="direction='up': expected 'lower' or 'higher'"):
-        made("up")
 
 
 def test_an_array_with_fields_is_a_frame() -> None:

@@ -43,6 +43,9 @@ def test_a_command_pays_for_what_it_uses(words: list[str], absent: str) -> None:
     ("import speedproof", "numpy speedproof.errors"),
     ("import speedproof as sp; sp.read(sys.argv[1])", "json scipy rich gzip"),
     ("import speedproof as sp; sp.compare([1, 2, 3], [2, 3, 4])", "scipy numba pandas"),
+    ("import tempfile, speedproof as sp; d = tempfile.TemporaryDirectory(); "
+     "c = sp.Corpus.build(['examples/gcc'], d.name); c.compare(workers=1); c.changes(workers=1); "
+     "c.model(workers=1, bootstrap=0, where='values[1] > 0')", "pandas"),
 ])  # fmt: skip
 def test_a_library_does_too(code: str, absent: str) -> None:
     assert not {*absent.split()} & {*loaded(code, CONFIG)}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
+from tests.corpus.made import Results, made_up, put
 
 import speedproof as sp
 from speedproof.corpus import build as building
@@ -33,9 +35,6 @@ from speedproof.reporting.corpus import contents
 from speedproof.reporting.text import render
 
 FILES = Path(__file__).parents[1] / "data" / "formats"
-Results = list[tuple[str, FileResults]]
-Make = Callable[..., Results]
-Put = Callable[[Results, Path], Path]
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
 
 
@@ -65,9 +64,7 @@ def test_every_format_comes_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_leaves")
-def test_parts_hold_whole_benchmarks_and_all_of_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
-) -> None:
+def test_parts_hold_whole_benchmarks_and_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("speedproof.corpus.read.TASK", 30)
     place, manifest = opened(put(made_up(100), tmp_path / "c"))
     names = [
@@ -79,41 +76,57 @@ def test_parts_hold_whole_benchmarks_and_all_of_them(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
-def test_killed_at_any_write_a_build_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_stopped_anywhere_a_build_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
-    """kill -9 leaves the files written so far: here the k-th write never happens, nor anything after it."""
-    results = made_up(24, files=2)
-    write = Place.write
-    kills = 0
-    for k in range(200):
-        left = k
+    """After kill -9 the k-th write never happens, nor anything after it; Ctrl-C comes before the k-th part."""
+    monkeypatch.setattr(building, "ROWS", 7)
+    results, write, stopped = made_up(24, files=2), Place.write, 0
+    parts = in_parts(results)
+    for k in itertools.count():
+        left, place = k, Place.of(tmp_path / str(k))
 
-        def until(self: Place, file: str, content: bytes) -> None:
+        def count() -> None:
             nonlocal left
             if left == 0:
-                raise SystemExit
+                raise error
             left -= 1
+
+        def until(self: Place, file: str, content: bytes) -> None:
+            count()
             write(self, file, content)
 
-        monkeypatch.setattr(Place, "write", until)
+        def given(_: Any) -> Iterator[tuple[str, FileResults]]:
+            for part in parts:
+                if error is KeyboardInterrupt:
+                    count()
+                yield part
+
+        if error is SystemExit:
+            monkeypatch.setattr(Place, "write", until)
         try:
-            put(results, tmp_path / str(k))
-        except SystemExit:
-            kills += 1
+            build(place, given)
+        except error:
+            stopped += 1
         else:
             break
         monkeypatch.setattr(Place, "write", write)
-        put(results, tmp_path / str(k))
-        found = list(read_records(str(tmp_path / str(k))))
+        if error is KeyboardInterrupt:
+            manifest = Manifest.of(place)
+            assert manifest is not None
+            assert manifest.rows == sum(f.rows for f in manifest.files)
+            assert manifest.inputs == sum(not part.more for _, part in parts[:k])
+        put(results, Path(place.name))
+        found = list(read_records(place.name))
         alike(suite_of(found), suite_of(rows_in(results)))
-        assert Manifest.of(Place.of(tmp_path / str(k))).rows == len(found) == 48  # type: ignore[union-attr]
-    assert kills > 12
+        assert Manifest.of(place).rows == len(found) == 48  # type: ignore[union-attr]
+    assert stopped > 12
 
 
-def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path]) -> None:
+def test_what_killed_processes_left_is_tidied_up(tmp_path: Path) -> None:
     """Not what a live process, or a process of another machine, may be writing still."""
-    folder = corpus_of(20)
+    folder = put(made_up(20), tmp_path / "corpus")
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     here = socket.gethostname()
@@ -132,9 +145,8 @@ def test_what_killed_processes_left_is_tidied_up(corpus_of: Callable[..., Path])
     assert {name for name, file in left.items() if file.exists()} == kept
 
 
-@pytest.mark.slow
 def test_a_benchmark_larger_than_memory_lies_in_several_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing larger than twice what a leaf may hold is ever in memory while a corpus is built."""
     monkeypatch.setattr(building, "VALUES", 60)
@@ -164,11 +176,8 @@ def in_parts(results: Results) -> Results:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("small_leaves")
-def test_files_in_parts_are_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
-) -> None:
+def test_files_in_parts_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second file that proves bad at its end leaves nothing behind but its name."""
     monkeypatch.setattr(building, "ROWS", 7)
     results = made_up(40, files=3)
@@ -192,34 +201,6 @@ def test_files_in_parts_are_the_same(
     assert {p.as_posix() for p in (found / "data").rglob("*.parquet")} == {
         (found / f.path).as_posix() for f in other.files
     }
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("small_leaves")
-def test_stopped_within_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Make, put: Put
-) -> None:
-    """By Ctrl-C or by kill -9: the file is read again from its begin."""
-    monkeypatch.setattr(building, "ROWS", 7)
-    results = made_up(40, files=3)
-    parts = in_parts(results)
-    for end, error in ((12, KeyboardInterrupt), (12, SystemExit), (18, KeyboardInterrupt), (18, SystemExit)):
-        place = Place.of(tmp_path / f"{end}{error.__name__}")
-
-        def stopped(builder: Any, end: int = end, error: type[BaseException] = error) -> Any:
-            yield from parts[:end]
-            raise error
-
-        with pytest.raises(error):
-            build(place, stopped)
-        manifest = Manifest.of(place)
-        assert manifest is not None
-        assert manifest.rows == sum(f.rows for f in manifest.files)
-        assert manifest.inputs == sum(not part.more for _, part in parts[:end])
-        read_whole = {part.path for _, part in parts[:end] if not part.more}
-        left = [(version, part) for version, part in parts if part.path not in read_whole]
-        put(left, Path(place.name))
-        alike(suite_of(list(read_records(place.name))), suite_of(rows_in(results)))
 
 
 def test_of_a_thousand_things_left_out_each_is_named(tmp_path: Path) -> None:
@@ -294,9 +275,9 @@ def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
         sp.Corpus.build([], tmp_path / "d")
 
 
-def test_other_readers_find_plain_parquet(corpus_of: Callable[..., Path], made_up: Make) -> None:
+def test_other_readers_find_plain_parquet(tmp_path: Path) -> None:
     """PyArrow alone, which knows nothing of us, reads the columns as they are documented."""
-    folder = corpus_of(30)
+    folder = put(made_up(30), tmp_path / "corpus")
     table = pq.read_table(folder / "data", partitioning=None)
     columns = (table[name].to_pylist() for name in ("benchmark", "version", "values"))
     by_name = {(benchmark, version): values for benchmark, version, values in zip(*columns, strict=True)}
@@ -312,10 +293,8 @@ def test_other_readers_find_plain_parquet(corpus_of: Callable[..., Path], made_u
 @pytest.mark.parametrize(
     ("change", "message"), [({"schema": 99}, "schema 99.*newer"), ({"rows": "many"}, "damaged.*rows")]
 )
-def test_a_manifest_that_cannot_be_used(
-    corpus_of: Callable[..., Path], change: dict[str, Any], message: str
-) -> None:
-    folder = corpus_of(3)
+def test_a_manifest_that_cannot_be_used(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    folder = put(made_up(3), tmp_path / "corpus")
     manifest = json.loads((folder / "corpus.json").read_text()) | change
     (folder / "corpus.json").write_text(json.dumps(manifest))
     with pytest.raises(SpeedproofError, match=message):
@@ -339,7 +318,7 @@ def test_a_full_disk_is_said_in_words(tmp_path: Path, monkeypatch: pytest.Monkey
         sp.Corpus.build([GCC], tmp_path / "c")
 
 
-def test_a_second_build_is_kept_out(tmp_path: Path, made_up: Make, put: Put) -> None:
+def test_a_second_build_is_kept_out(tmp_path: Path) -> None:
     def nested(builder: Any) -> Any:
         with pytest.raises(UsageError, match="another build"):
             put(made_up(2), tmp_path / "c")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import speedproof as sp
-from speedproof.corpus.build import build
-from speedproof.corpus.place import Place, column, filled, known, lists, numbers
-from speedproof.data.record import FileResults, Record
+from speedproof.corpus.place import column, filled, known, lists, numbers
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 FLOATS, WHOLE = st.floats(), st.integers(-(2**31), 2**31 - 1)
@@ -60,22 +54,3 @@ def test_lists_and_what_is_missing() -> None:
     table = filled({"a": made}, pa.schema([("a", kind), ("b", pa.int64())]))
     assert table["b"].to_pylist() == [None] * 3
     assert filled({}, table.schema).num_rows == 0
-
-
-def test_a_corpus_is_asked_without_pandas(tmp_path: Path) -> None:
-    """Its import takes as long as comparing thousands of pairs."""
-    records = tuple(
-        Record(f"b{k}", np.arange(1.0 + k, 9.0 + k), version=v, path="a")
-        for k in range(3)
-        for v in ("x", "y")
-    )
-    build(Place.of(tmp_path / "c"), lambda _: [("", FileResults("a", records))])
-    code = (
-        "import sys, speedproof as sp; c = sp.Corpus(sys.argv[1]); c.compare('x', 'y', workers=1); "
-        "c.model(workers=1, where='values[1] > 1'); c.changes(workers=1); print('pandas' in sys.modules)"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "c"], capture_output=True, text=True, check=True
-    )
-    assert ran.stdout == "False\n"
-    assert sp.Corpus(tmp_path / "c").compare(workers=1).conclusion.comparisons == 3

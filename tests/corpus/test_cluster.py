@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.corpus.made import made_up, put
 
 from speedproof.corpus import engine
 from speedproof.corpus.answers import How
 from speedproof.corpus.compare import Asked, compare
 from speedproof.corpus.engine import run
-from speedproof.data.record import FileResults
 from speedproof.errors import SpeedproofError, UsageError
 
 pytestmark = [
@@ -76,8 +76,7 @@ def cluster() -> Iterator[str]:
 
 @pytest.fixture
 def corpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None, made_up: Callable[..., Any],
-    put: Callable[[list[tuple[str, FileResults]], Path], Path],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None
 ) -> Path:  # fmt: skip
     monkeypatch.setattr("speedproof.corpus.read.TASK", 60)
     return put(made_up(60, 2), tmp_path / "c")

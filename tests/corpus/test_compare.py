@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.corpus.made import made_up, put
 
 import speedproof as sp
 from speedproof.corpus import answers as answering
@@ -29,15 +30,9 @@ from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.protocols.results import Verdict
 from speedproof.reporting.numbers import pvalue
 
-Results = list[tuple[str, FileResults]]
-Make = Callable[..., Results]
-Put = Callable[[Results, Path], Path]
-
 
 @pytest.fixture
-def corpus(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None, made_up: Make, put: Put
-) -> Path:
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_leaves: None) -> Path:
     """Sixty benchmarks in three versions, in several parts."""
     monkeypatch.setattr("speedproof.corpus.read.TASK", 40)
     return put(made_up(60, 3, n=12), tmp_path / "c")
@@ -48,7 +43,7 @@ def answers(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("unit", ["s", "B/s"])
-def test_a_machine_of_two_speeds_is_named(tmp_path: Path, put: Put, unit: str) -> None:
+def test_a_machine_of_two_speeds_is_named(tmp_path: Path, unit: str) -> None:
     """The factor and the speedup that the data were made with, as for files, and in the same sentence."""
     rng = np.random.default_rng(5)
     records = []
@@ -75,7 +70,7 @@ def test_a_machine_of_two_speeds_is_named(tmp_path: Path, put: Put, unit: str) -
     assert max(map(len, lines)) <= 80
 
 
-def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path, put: Put) -> None:
+def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path) -> None:
     """Of three versions, two at two speeds: the pair of these is judged as alone, and the others count."""
     rng, records = np.random.default_rng(5), []
     for b, (version, level) in itertools.product(range(6), (("a", 1.0), ("b", 0.4), ("c", 0.1))):
@@ -91,6 +86,8 @@ def test_of_many_pairs_those_at_two_speeds_prove_nothing(tmp_path: Path, put: Pu
     assert {joint.counts[Verdict.FASTER] for joint in found.joint if joint.protocol == "typical"} == {12}
     assert {joint.counts[Verdict.FASTER] for joint in alone.joint} == {0}
     assert found.undermining == ((Assumption.ONE_SPEED, 6),)
+    with pytest.raises(UsageError, match="name two versions"):
+        corpus.compare("a", workers=1)
 
 
 @pytest.mark.slow
@@ -177,20 +174,7 @@ def test_pairs_in_a_file(tmp_path: Path) -> None:
         pairs_in_file(str(tmp_path / "bad.csv"))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("asked", "message"), [
-    ({"reference": "v9", "candidate": "v1"}, "there is no version v9; available: v0, v1, v2"),
-    ({"reference": "v1", "candidate": "v1"}, "not compared with itself"),
-    ({"reference": "v1"}, "name two versions"),
-    ({"pairs": "all", "metric": "energy"}, "there is no metric energy"),
-    ({"pairs": "all", "where": "foo > 1"}, "there is no column foo"),
-])  # fmt: skip
-def test_wrong_questions(corpus: Path, asked: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        sp.Corpus(corpus).compare(**asked, workers=1)
-
-
-def test_mixed_units_are_said(tmp_path: Path, made_up: Make, put: Put) -> None:
+def test_mixed_units_are_said(tmp_path: Path) -> None:
     """Units that differ between versions of a benchmark are never compared, and named."""
     ((label, first), *rest) = made_up(20)
     records = tuple(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.corpus.made import Results, made_up, put
+from tests.history.measured import committed
 
 import speedproof as sp
 from speedproof.corpus import model as modelling
@@ -21,13 +21,8 @@ from speedproof.errors import UsageError
 from speedproof.history.changes import find_history_changes
 from speedproof.reporting.history import changed
 
-Results = list[tuple[str, FileResults]]
-Put = Callable[[Results, Path], Path]
 
-
-def test_every_mixture_is_that_of_its_sample(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_up: Callable[..., Results], put: Put
-) -> None:
+def test_every_mixture_is_that_of_its_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the number of tasks; nested samples are not tested, and say why."""
     folder = put(made_up(12, n=40), tmp_path / "c")
     expected = sp.model(sp.read(folder, where="metric = 'time'"), bootstrap=20)
@@ -48,7 +43,7 @@ def test_every_mixture_is_that_of_its_sample(
         assert found.tested == sum(one.test is not None for one in own.values())
 
 
-def test_a_rebuilt_corpus_answers_anew(tmp_path: Path, put: Put) -> None:
+def test_a_rebuilt_corpus_answers_anew(tmp_path: Path) -> None:
     """Of the same place, names and sizes, in one process, and with answers in a folder that stays."""
     kept = tmp_path / "answers"
     for level in (2.0, 0.5):
@@ -86,13 +81,14 @@ def stepped(versions: int, *, at: int, by: float, benchmarks: int = 3) -> Result
     return found
 
 
-def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
+def test_a_step_is_found_where_it_is(tmp_path: Path) -> None:
     """Versions are in the order of their measuring, not of their files; the bounds hold the factor."""
     result = sp.Corpus(put(stepped(80, at=50, by=1.05)[::-1], tmp_path / "c")).changes(workers=1)
     (change,) = result.changes.changes
     assert (change.benchmark, change.machine, change.version, change.slower) == ("b0", "ant", "c030", True)
     assert change.low < 1.05 < change.high
     assert (result.changes.series, result.changes.versions, result.changes.longest) == (3, 80, 80)
+    assert (result.changes.confidence, result.changes.metric) == (0.95, "time")
     assert "1 change in 3 series of 80 versions" in str(result)
     assert "A change shows from" not in str(result)
     several = replace(result, changes=replace(result.changes, changes=(change,) * 9))
@@ -111,14 +107,9 @@ def test_a_step_is_found_where_it_is(tmp_path: Path, put: Put) -> None:
         )
 
 
-def test_an_order_that_nothing_tells_is_told(tmp_path: Path, put: Put) -> None:
+def test_an_order_that_nothing_tells_is_told(tmp_path: Path) -> None:
     """Where files tell no time the step is lost in their order, unless git has the commits."""
-    subprocess.run(["git", "init", "-q", "-b", "main", str(tmp_path)], check=True)
-    head = "commit refs/heads/main\ncommitter n <e@x> {} +0000\ndata 1\nm\n"
-    text = "".join(head.format(1_700_000_000 + v) for v in range(80))
-    subprocess.run(["git", "-C", str(tmp_path), "fast-import", "--quiet"], input=text, text=True, check=True)
-    listed = ["git", "-C", str(tmp_path), "rev-list", "--reverse", "main"]
-    shas = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+    shas = committed(tmp_path, [""] * 80)
     for timed in (True, False):
         found = [
             (name, replace(one, records=tuple(
@@ -139,7 +130,7 @@ def test_an_order_that_nothing_tells_is_told(tmp_path: Path, put: Put) -> None:
             assert result.changes.order == ("git" if repository else "files" if lost else "time")
 
 
-def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path, put: Put) -> None:
+def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path) -> None:
     """In 80 columns, commits by nine digits; a repository that knows none of the versions is refused."""
     result = sp.Corpus(put(stepped(80, at=50, by=1.01), tmp_path / "c")).changes(workers=1)
     (change,) = result.changes.changes
@@ -154,16 +145,13 @@ def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path, 
     assert f"  {earliest[:9]} to {latest[:9]}" in shown
     assert f"\n{version[:9]}  b0" in shown
     assert "at least" in shown
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    words = "-c user.name=n -c user.email=e@x commit -q --allow-empty -m m"
-    git = ["git", "-C", str(tmp_path), *words.split()]
-    subprocess.run(git, check=True)
+    committed(tmp_path, [""])
     with pytest.raises(sp.SpeedproofError, match="its branch has none of the versions as commits"):
         sp.Corpus(tmp_path / "c").changes(workers=1, repository=str(tmp_path))
 
 
 @pytest.mark.slow
-def test_against_the_history(tmp_path: Path, put: Put) -> None:
+def test_against_the_history(tmp_path: Path) -> None:
     """A history of the same files tells the same changes."""
     results = stepped(60, at=30, by=1.04)
     folder = put(results, tmp_path / "c")

@@ -10,24 +10,23 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.corpus.made import made_up
 
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.corpus.build import build
 from speedproof.corpus.place import Place
-from speedproof.data.record import FileResults
 from speedproof.errors import UsageError
 
 pytestmark = pytest.mark.skipif(find_spec("moto") is None, reason="pip install 'moto[s3]' flask flask-cors")
 
 GCC = Path(__file__).parents[2] / "examples" / "gcc"
-Results = list[tuple[str, FileResults]]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def bucket() -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path, made_up: Callable[..., Results]) -> None:
+def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path) -> None:
     """Build, look, query and compare by URL, with the answers of a local corpus."""
     url = bucket.format("folder")
     for place in (url, str(tmp_path / "local")):
@@ -135,31 +134,6 @@ def test_every_command_takes_a_url(bucket: str, tmp_path: Path) -> None:
     sides = ("--baseline", f"{url}:O9", "--candidate", f"{url}:O3")
     assert main(["gate", *sides], Console(io.StringIO(), err)) == 2
     assert "there is no version O9; available: O2, O3" in err.getvalue()
-
-
-@pytest.mark.slow
-def test_an_interrupted_build_goes_on(
-    bucket: str, tmp_path: Path, made_up: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever was uploaded, the same build gives the same corpus."""
-    place = Place.of(bucket.format("cut"))
-    write, left = Place.write, 2
-
-    def dying(self: Place, file: str, content: bytes) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise SystemExit
-        write(self, file, content)
-
-    monkeypatch.setattr(Place, "write", dying)
-    with pytest.raises(SystemExit):
-        build(place, lambda builder: made_up(20))
-    monkeypatch.setattr(Place, "write", write)
-    build(place, lambda builder: made_up(20))
-    build(Place.of(tmp_path / "whole"), lambda builder: made_up(20))
-    sql = "SELECT benchmark, version, values FROM corpus ORDER BY ALL"
-    assert sp.Corpus(place.name).query(sql).equals(sp.Corpus(tmp_path / "whole").query(sql))
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from msgspec import json
 from msgspec.structs import replace
+from tests.corpus.made import Results, put
 
 import speedproof as sp
 from speedproof.corpus.read import query
@@ -22,8 +23,6 @@ from speedproof.options import DETAILS
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
-
-Results = list[tuple[str, FileResults]]
 
 GAPS = tuple(f"b{b:03}" for b in range(5, 135, 11))
 """What version v1 lacks."""
@@ -134,12 +133,7 @@ CLAIMED = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
     pytest.param("all", ["v0 v1", "v0 v2", "v1 v2"], "s", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_against_comparing_the_files(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    put: Callable[[Results, Path], Path],
-    which: Any,
-    pairs: list[str],
-    unit: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: Any, pairs: list[str], unit: str
 ) -> None:
     """Every answer, what all sum up to, and which changes are shown are what the suites of the pairs give."""
     for limit in ("build.ROWS", "read.TASK"):
@@ -201,9 +195,7 @@ def test_against_comparing_the_files(
 
 
 @pytest.mark.parametrize(("reference", "unit"), [("v0", "s"), ("v1", "s"), ("v1", "B/s")])
-def test_hpt_certifies_the_speedup_of_exact_arithmetic(
-    tmp_path: Path, put: Callable[[Results, Path], Path], reference: str, unit: str
-) -> None:
+def test_hpt_certifies_the_speedup_of_exact_arithmetic(tmp_path: Path, reference: str, unit: str) -> None:
     """Whichever version wins: to a millionth of what rational numbers give of the samples, to the hundredth."""
     corpus = put(mixed(unit), tmp_path / "c")
     gains = tuple(f"b{b:03}" for b in range(48) if b % 6 not in (2, 5))
@@ -220,9 +212,7 @@ def test_hpt_certifies_the_speedup_of_exact_arithmetic(
         assert own.certified == pytest.approx(other.certified, rel=2e-6)
 
 
-def test_a_page_of_few_draws_what_that_of_their_files_draws(
-    tmp_path: Path, put: Callable[[Results, Path], Path]
-) -> None:
+def test_a_page_of_few_draws_what_that_of_their_files_draws(tmp_path: Path) -> None:
     """A panel for each benchmark, with the same samples."""
     corpus = put(mixed("s"), tmp_path / "c")
     where = "benchmark < 'b005' AND version IN ('v0', 'v1')"

@@ -77,32 +77,37 @@ def test_missing_values_are_named(kind: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_rows_are_put_in_run_order_and_metrics_apart() -> None:
+    days = np.array(["2020-01-03", "2020-01-01", "2020-01-01", "2020-01-02"], "M8[s]")
     table = {"t": [3.0, 1.0, 500.0, 2.0], "i": [3, 1, 1, 2], "what": ["time", "time", "memory", "time"],
-             "unit": ["ms", "ms", "kB", "ms"]}  # fmt: skip
-    suite = sp.Suite.from_frame(table, value="t", run="i", metric="what", unit="unit")
-    assert {k.metric: (s.values.tolist(), s.unit) for (k, _), s in suite.samples.items()} == {
-        "time": ([0.001, 0.002, 0.003], "s"),
-        "memory": ([500_000.0], "B"),
-    }
+             "unit": ["ms", "ms", "kB", "ms"], "day": days}  # fmt: skip
+    for run in ("i", "day"):
+        suite = sp.Suite.from_frame(table, value="t", run=run, metric="what", unit="unit")
+        assert {k.metric: (s.values.tolist(), s.unit) for (k, _), s in suite.samples.items()} == {
+            "time": ([0.001, 0.002, 0.003], "s"),
+            "memory": ([500_000.0], "B"),
+        }
 
 
-@pytest.mark.parametrize(("arguments", "error", "words"), [
-    ({"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
-    ({"value": "name"}, DataError, "column 'name': a sample is made of numbers, not of texts"),
-    ({"value": "t", "benchmark": "who"}, UsageError, "no column 'who'"),
+V = ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(("frame", "arguments", "error", "words"), [
+    (TABLE, {"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
+    (TABLE, {"value": "name"}, DataError, "column 'name': a sample is made of numbers, not of texts"),
+    (TABLE, {"benchmark": "who"}, UsageError, "no column 'who'"),
+    ([1.0], {}, UsageError, "a list has no named columns"), ({"t": []}, {}, DataError, "holds no measured value"),
+    ({"t": [1.0, 2.0], "n": ["a", None]}, {"benchmark": "n"}, DataError, "column 'n' has missing values"),
+    ({"v": V, "t": [1.0, 2.0]}, {"version": "v"}, DataError, "column 'v' has 4 values where others have 2"),
+    ({"t": [True] * 4}, {}, DataError, "real numbers, not of bool"),
+    ({"t": np.array(["2020-01-01"] * 4, "M8[s]")}, {}, DataError, "real numbers, not of datetime64"),
+    ({"t": [1.0] * 4, "p": [0, 0, 1, np.nan]}, {"process": "p"}, DataError, "column 'p' has missing values"),
+    ({"t": [3.0], "at": np.array(["NaT"], "M8[s]")}, {"run": "at"}, DataError, "column 'at' has missing values"),
 ])  # fmt: skip
-def test_what_is_wrong_is_said(arguments: dict[str, Any], error: type[SpeedproofError], words: str) -> None:
+def test_what_is_wrong_is_said(
+    frame: Any, arguments: dict[str, Any], error: type[SpeedproofError], words: str
+) -> None:
     with pytest.raises(error, match=words):
-        sp.Suite.from_frame(TABLE, **arguments)
-
-
-def test_odd_frames() -> None:
-    with pytest.raises(UsageError, match="a list has no named columns"):
-        sp.Suite.from_frame([1.0], value="t")
-    with pytest.raises(DataError, match="holds no measured value"):
-        sp.Suite.from_frame({"t": []}, value="t")
-    with pytest.raises(DataError, match="column 'n' has missing values"):
-        sp.Suite.from_frame({"t": [1.0, 2.0], "n": ["a", None]}, value="t", benchmark="n")
+        sp.Suite.from_frame(frame, **({"value": "t"} | arguments))
 
 
 def test_suites_of_arrays() -> None:
@@ -117,24 +122,16 @@ def test_suites_of_arrays() -> None:
         sp.Suite.of_samples({})
 
 
-@pytest.mark.parametrize(("columns", "words"), [
-    ({"t": [1.0, 2.0]}, "column 'v' has 4 values where others have 2"),
-    ({"t": [True] * 4}, "real numbers, not of bool"),
-    ({"t": np.array(["2020-01-01"] * 4, "M8[s]")}, "real numbers, not of datetime64"),
-    ({"t": [1.0] * 4, "p": [0, 0, 1, np.nan]}, "column 'p' has missing values"),
-])  # fmt: skip
-def test_columns_that_are_none(columns: dict[str, Any], words: str) -> None:
-    process = "p" if "p" in columns else None
-    with pytest.raises(DataError, match=words):
-        sp.Suite.from_frame({"v": ["a", "a", "b", "b"], **columns}, version="v", value="t", process=process)
-
-
 @pytest.mark.parametrize("unit", ["ns", "us", "ms", "s"])
 def test_timedeltas_have_their_own_unit(unit: str) -> None:
     spans = np.array([3000, 5000, 7000, 11000], "m8[ms]").astype(f"m8[{unit}]")
     suite = sp.Suite.from_frame({"v": ["a", "a", "b", "b"], "t": spans}, version="v", value="t")
     assert [(s.values.tolist(), s.unit) for s in suite.samples.values()] == [([3, 5], "s"), ([7, 11], "s")]
     assert sp.sample(spans).values.tolist() == sp.sample(spans.astype("m8[us]").tolist()).values.tolist()
+    lacking = {"t": [None, *spans.astype("m8[us]").tolist()]}
+    assert [s.values.tolist() for s in sp.Suite.from_frame(lacking, value="t").samples.values()] == [
+        [3, 5, 7, 11]
+    ]
 
 
 def test_masked_values_are_missing() -> None:
@@ -143,6 +140,7 @@ def test_masked_values_are_missing() -> None:
     assert [s.values.tolist() for s in suite.samples.values()] == [[1], [2, 3]]
     with pytest.raises(DataError, match="masked"):
         sp.sample(masked)
+    assert sp.sample(masked[1:]).values.tolist() == [1, 2, 3]
 
 
 def test_the_first_version_is_the_reference_even_if_its_first_sample_is_dropped() -> None:
@@ -181,7 +179,9 @@ def test_groups_against_masks() -> None:
         np.testing.assert_array_equal(sample.values, t[mask])
 
 
-def test_a_column_of_values_called_as_its_unit() -> None:
-    """It holds values, not the unit of each."""
+def test_a_column_called_as_another_thing() -> None:
+    """As a unit, it holds values, not the unit of each; as a number is written, it comes before that."""
+    for frame in ({1: [2.0], "1": [1.0]}, {"1": [1.0], 1: [2.0]}):
+        assert [s.values.tolist() for s in sp.Suite.from_frame(frame, value="1").samples.values()] == [[1.0]]
     suite = sp.Suite.from_frame({"ms": [12.0, 13.0]}, value="ms", unit="ms")
     assert [s.values.tolist() for s in suite.samples.values()] == [[0.012, 0.013]]

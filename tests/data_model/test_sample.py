@@ -1,28 +1,45 @@
 """Samples and suites: what they refuse, how they pool, what is told of them; nothing is lost without a word."""
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from speedproof.data.sample import Sample, Trait
-from speedproof.data.suite import Key, Record, Skipped, Suite
+from speedproof.data.suite import Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import DataError, UsageError
 from speedproof.reporting.shown import different_conditions, remarks
 
 
-@pytest.mark.parametrize(("values", "message"), [
-    ([], "at least one value"), ([[1.0, 2.0]], "one dimension"),
-    ([1.0, float("nan")], "value 2 of 2 is not a finite number"),
-    ([float("inf")], "value 1 of 1 is not a finite number"), ([1.0, -1.0], "a time is never negative"),
+@pytest.mark.parametrize(("values", "more", "message"), [
+    ([], {}, "at least one value"), ([[1.0, 2.0]], {}, "one dimension"),
+    ([1.0, float("nan")], {}, "value 2 of 2 is not a finite number"),
+    ([float("inf")], {}, "value 1 of 1 is not a finite number"), ([1.0, -1.0], {}, "a time is never negative"),
+    *((values, {}, r"made of numbers.*sp\.sample\(values\)") for values in (
+        "abc", ["1", "2"], [True, False], [1j], [[1.0], [2.0, 3.0]], np.array([1, 2], "m8[ms]"),
+        np.array([1, 2], "M8[s]"), np.zeros(3, [("a", "f8"), ("b", "f8")]), [None, object()],
+    )),
+    ([1.0, 2.0], {"processes": np.array([0])}, "2 values but 1 process"),
+    *(([1.0, 2.0], {"processes": of}, "whole numbers for process") for of in (["a", "b"], [0.5, 1.0], [None, 1])),
+    ([1.0], {"direction": "up"}, "direction='up': expected 'lower' or 'higher'"),
+    *(([1.0], {"unit": unit}, r"a base unit, .*sp\.sample\(values, unit=") for unit in (
+        "ms", "MB", "MB/s", "op/ms", "ns/op", "1", "none", " s",
+    )),
 ])  # fmt: skip
-def test_values_that_no_statement_can_be_based_on(values: list[float], message: str) -> None:
-    """Each is refused, with the source and the place of the value."""
-    with pytest.raises(DataError, match=message) as error:
-        Sample(np.array(values), source="a.txt line 3")
-    assert str(error.value).startswith("a.txt line 3")
+def test_what_no_statement_can_be_based_on(values: Any, more: dict[str, Any], message: str) -> None:
+    """Values in another unit than a base unit could be compared with nothing else; the source is told."""
+    with pytest.raises(DataError, match=f"a.txt line 3: .*{message}"):
+        Sample(values, source="a.txt line 3", **more)
+
+
+@pytest.mark.parametrize("unit", ["s", "B", "B/s", "op/s", "", "points"])
+@pytest.mark.parametrize("direction", ["lower", "higher"])
+def test_what_a_sample_is_in(unit: str, direction: Any) -> None:
+    sample = Sample(np.array([1.0]), unit=unit, direction=direction)
+    assert (sample.unit, sample.higher_is_better) == (unit, direction == "higher")
 
 
 def test_the_first_runs() -> None:
@@ -49,52 +66,8 @@ def test_its_signature_is_all_public() -> None:
     assert not [name for name in inspect.signature(Sample).parameters if name.startswith("_")]
 
 
-def test_as_many_processes_as_values() -> None:
-    """Process numbers of another length are an error."""
-    with pytest.raises(DataError, match="2 values but 1 process"):
-        Sample(np.array([1.0, 2.0]), processes=np.array([0]))
-
-
 def record(benchmark: str, *values: float, **more: object) -> Record:
     return Record(benchmark, np.array(values), **more)  # type: ignore[arg-type]
-
-
-def test_pooling_keeps_processes_apart() -> None:
-    """Process 0 of one file is not process 0 of another."""
-    suite = Suite.from_records([
-        ("a", record("b", 1, 2, processes=np.array([0, 0]), path="1.json")),
-        ("a", record("b", 3, 4, processes=np.array([0, 1]), path="2.json")),
-    ])  # fmt: skip
-    sample = suite.samples[Key("b"), "a"]
-    assert sample.values.tolist() == [1, 2, 3, 4]
-    assert sample.processes is not None
-    assert sample.processes.tolist() == [0, 0, 1, 2]
-
-
-def test_residue_names_what_was_pooled_over() -> None:
-    """Fields that differ inside one sample are named, with the benchmarks concerned; files are sessions."""
-    suite = Suite.from_records([
-        ("a", record("b", 1, path="1.json", fields=(("cpu", "x"), ("os", "linux")))),
-        ("a", record("b", 2, path="2.json", fields=(("cpu", "y"), ("os", "linux")))),
-        ("a", record("c", 2, path="2.json", fields=(("cpu", "y"),))),
-    ])  # fmt: skip
-    assert {r.field: (r.values, r.benchmarks) for r in suite.residue} == {"cpu": (("x", "y"), ("b",))}
-    assert suite["b"].of("a")[Key("b")].session_names == ("1.json", "2.json")
-
-
-def test_a_record_of_another_unit_is_left_out_and_named() -> None:
-    """Bytes do not join seconds; the first unit stays and the rest is told."""
-    suite = Suite.from_records([("a", record("b", 1.0)), ("a", record("b", 2.0, unit="B", path="2.json"))])
-    assert suite.samples[Key("b"), "a"].values.tolist() == [1.0]
-    assert [s.path for s in suite.skipped] == ["2.json"]
-    assert "unit" in suite.skipped[0].reason
-
-
-def test_one_bad_benchmark_does_not_lose_the_others() -> None:
-    """A NaN makes its own benchmark a leftover, not the suite an error."""
-    suite = Suite.from_records([("a", record("bad", float("nan"))), ("a", record("good", 1.0))])
-    assert ([k.benchmark for k in suite.keys], suite.skipped[0].benchmark) == (["good"], "bad")
-    assert "finite" in suite.skipped[0].reason
 
 
 def test_pairs_of_two_units_or_directions_are_problems() -> None:
@@ -108,35 +81,11 @@ def test_pairs_of_two_units_or_directions_are_problems() -> None:
     assert "higher is better" in turned.pair("x", "y").problems[0]
 
 
-def test_a_taint_of_one_part_taints_the_whole() -> None:
-    """What is good of all parts is kept; trimming or sorting of any part is, too."""
-    suite = Suite.from_records([
-        ("a", record("b", 1, traits=frozenset({Trait.ORDER_KNOWN, Trait.TRIMMED}))),
-        ("a", record("b", 2, traits=frozenset({Trait.ORDER_KNOWN}))),
-        ("a", record("c", 2, traits=frozenset({Trait.ORDER_KNOWN}))), ("a", record("c", 2)),
-    ])  # fmt: skip
-    assert suite.samples[Key("b"), "a"].traits == {Trait.ORDER_KNOWN, Trait.TRIMMED}
-    assert suite.samples[Key("c"), "a"].traits == frozenset()
-
-
-def test_skipped_is_carried_along() -> None:
-    """Leftovers of reading are in the suite."""
-    left = Skipped("f", "line 2", "b", "no number")
-    assert Suite.from_records([("a", left)]).skipped == (left,)
-
-
-def test_files_of_single_process_tools_are_the_processes() -> None:
-    """Two Go files pooled as one version are two processes, however many values each holds."""
-    one = frozenset({Trait.ONE_PROCESS})
-    suite = Suite.from_records([
-        ("a", record("b", 1, 2, path="1.txt", traits=one)),
-        ("a", record("b", 3, 4, 5, path="2.txt", traits=one)),
-        ("a", record("c", 1, 2, path="1.txt", traits=one)),
-    ])  # fmt: skip
-    assert suite.samples[Key("b"), "a"].per_process("mean").values.tolist() == [1.5, 4.0]
-    assert Trait.ONE_PROCESS not in suite.samples[Key("b"), "a"].traits
-    assert suite.samples[Key("c"), "a"].processes is None
-    assert Trait.ONE_PROCESS in suite.samples[Key("c"), "a"].traits
+@pytest.mark.parametrize(("traits", "unit"), [
+    ("", 1.0), ("MILLI", 1e-3), ("MICRO", 1e-6), ("MILLI NANO", 1e-9), ("NANO SORTED MICRO", 1e-9),
+])  # fmt: skip
+def test_the_smallest_unit_that_values_are_written_in(traits: str, unit: float) -> None:
+    assert Sample(np.ones(2), traits=frozenset(Trait[name] for name in traits.split())).written_unit == unit
 
 
 def test_other_values_are_reduced_anew() -> None:

@@ -1,6 +1,7 @@
 """A session's file that somebody edited, or a disk damaged: an error with its place, and no value lost."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,14 +155,37 @@ def test_a_sound_header_has_no_damage() -> None:
     (b'"higher"', b'"up"', "line 1: units: 'up' is no direction of 'score': lower or higher"),
     (b'"margin":"0.02"', b'"margin":"2"', "line 1: options.margin: expected float < 1.0"),
     (b'"alpha":"null"', b'"alpha":"[["', "line 1: options.alpha: input data was truncated"),
+    (b'"name":"c"', b'"name":"b n=1"', "line 1: benchmarks: the name 'b n=1' is given twice"),
+    (b'["true","x"]', b'["","x"]', "line 1: benchmarks[0].versions[0].command: names no program"),
+    (b'{"A":"1"}', b'{"A=":"1"}', "line 1: benchmarks[0].versions[0].env: has a name that no variable can have"),
+    (b'{"A":"1"}', b'{"":"1"}', "line 1: benchmarks[0].versions[0].env: has a name that no variable can have"),
+    *((old, new, "line 1: benchmarks[0].versions[0]: holds a NUL character") for old, new in (
+        (b'"true x"', b'"\\u0000"'), (b'["true","x"]', b'["true","\\u0000"]'), (b'{"A":"1"}', b'{"A":"\\u0000"}'),
+    )),
+    (b'"seed":1', b'"seed":1,"resumes":["s"]', "line 1: resumes: names a session twice"),
+    (b'"seed":1', b'"seed":1,"resumes":["t","t"]', "line 1: resumes: names a session twice"),
 ])  # fmt: skip
 def test_the_field_is_named(old: bytes, new: bytes, message: str) -> None:
     head = msgspec.json.encode(HEAD)
     assert old in head
     (session,), _ = read_sessions("f", lines(head.replace(old, new, 1)).splitlines())
     assert str(session.damage[0]).lower().startswith(message.lower())
-    with pytest.raises(FormatError, match="can still be read: speedproof compare f"):
+    assert len(session.runs) == len(RUNS)
+    more = f" (and {len(session.damage) - 1} more)" if len(session.damage) > 1 else ""
+    with pytest.raises(
+        FormatError, match=re.escape(f"{more}; its runs can still be read: speedproof compare f")
+    ) as error:
         session.check("f")
+    assert (error.value.path, error.value.where) == ("f", f"line 1: {session.damage[0].field}")
+
+
+def test_runs_without_a_header_are_a_session() -> None:
+    """Which is said once; a session that went on with others is of the experiment of the first."""
+    (session,), unusable = read_sessions("f", lines(b"").splitlines())
+    assert (session.runs, session.end, unusable) == (tuple(RUNS), END, [])
+    (damage,) = session.damage
+    assert str(damage) == "line 2: session: no readable header of session 's' before it"
+    assert [msgspec.structs.replace(HEAD, resumes=of).experiment for of in ((), ("r", "q"))] == ["s", "r"]
 
 
 def test_values_of_unknown_direction_are_left_out(tmp_path: Path) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from tests.command import git, table
 
+import speedproof as sp
 from speedproof.history.commits import Commit
 from speedproof.history.rows import Measurements
 
@@ -41,3 +45,38 @@ def measurements(rows: Iterable[MeasuredCommit]) -> Measurements:
     place = np.array([commits.index(row.commit) for row in found], dtype=np.int64)
     anchor = np.array([row.anchor for row in found], dtype=np.bool_)
     return Measurements(series, session, machine, place, anchor, location, low, high, sample, commits)
+
+
+def grown(
+    folder: Path,
+    commits: Sequence[str] | range,
+    levels: Callable[[int], float | Mapping[str, npt.ArrayLike]],
+    *,
+    noise: float = 0.1,
+    seed: int = 2,
+    repository: str | Path = "/",
+    **more: Any,
+) -> sp.History:
+    """A store with a file for each commit, c00, c01, ... or others: noise about levels by benchmark."""
+    rng, history = np.random.default_rng(seed), sp.History(folder / "s.db", repository)
+    named = {of: f"c{of:02d}" for of in commits} if isinstance(commits, range) else dict(enumerate(commits))
+    with history.made().together():
+        for i, name in named.items():
+            of = levels(i)
+            told = of if isinstance(of, Mapping) else {"in": of}
+            values = {k: np.atleast_1d(v) + noise * rng.standard_normal(np.size(v)) for k, v in told.items()}
+            history.add(table(folder / "r.csv", values), commit=name, unit="ms", **more)
+    return history
+
+
+def committed(folder: Path, contents: Sequence[str]) -> list[str]:
+    """A repository with a commit for each content of the file ``pause``: one process, not two a commit."""
+    git(folder, "init", "-q", "-b", "main")
+    head = "commit refs/heads/main\ncommitter t <t@example.org> {} +0000\ndata <<.\nChange {}\n.\n"
+    text = "".join(
+        f"{head.format(1_700_000_000 + i, i)}M 644 inline pause\ndata <<.\n{content}\n.\n"
+        for i, content in enumerate(contents)
+    )
+    git(folder, "fast-import", "--quiet", given=text)
+    git(folder, "reset", "-q", "--hard")
+    return git(folder, "rev-list", "--reverse", "HEAD").split()

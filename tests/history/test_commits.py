@@ -18,22 +18,17 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str,
     """Commits one, two, side, merge: the last is a merge of ``side``, which left at ``one``."""
     folder = tmp_path_factory.mktemp("commits")
     git(folder, "init", "-q", "-b", "main", ".")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "one", GIT_COMMITTER_DATE=DAY.format(1))
+
+    def commit(day: int, name: str, *words: str) -> None:
+        git(folder, *(words or ("commit", "--allow-empty")), "-m", name, GIT_COMMITTER_DATE=DAY.format(day))
+
+    commit(1, "one")
     git(folder, "branch", "side")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "two", GIT_COMMITTER_DATE=DAY.format(2))
+    commit(2, "two")
     git(folder, "checkout", "-q", "side")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "side", GIT_COMMITTER_DATE=DAY.format(3))
+    commit(3, "side")
     git(folder, "checkout", "-q", "main")
-    git(
-        folder,
-        "merge",
-        "-q",
-        "--no-ff",
-        "-m",
-        "merge\n\nmore of it",
-        "side",
-        GIT_COMMITTER_DATE=DAY.format(4),
-    )
+    commit(4, "merge\n\nmore of it", "merge", "--no-ff", "side")
     git(folder, "tag", "plain", "HEAD~1")
     git(folder, "tag", "-a", "-m", "a tag", "annotated", "HEAD~1")
     at = {name: git(folder, "rev-parse", where) for name, where in

@@ -22,30 +22,20 @@ def suite_of(**fields: str) -> Suite:
 LINUX = "Linux-6.8.0-85-generic-aarch64-with-glibc2.39"
 
 
-def test_stable_facts_identify_a_machine() -> None:
-    """A kernel's update and a reading of the clock do not make another machine; another model does."""
-    facts = {"cpu_model_name": "Xeon W", "cpu_count": "20"}
-    first = identity_of(suite_of(**facts, platform=LINUX, cpu_freq="2100 MHz"))
-    assert first == "Xeon W, 20, aarch64, Linux"
-    updated = LINUX.replace("6.8.0-85", "6.14.0-1")
-    assert identity_of(suite_of(**facts, platform=updated, hostname="runner-7")) == first
-    assert identity_of(suite_of(**{**facts, "cpu_model_name": "EPYC"}, platform=LINUX)) != first
+XEON = {"cpu_model_name": "Xeon W", "cpu_count": "20"}
 
 
-def test_a_machine_without_a_model_is_known_by_its_host() -> None:
-    """The number of its CPUs alone would mix all machines of a kind."""
-    one, two = (
-        identity_of(suite_of(cpu_count="8", hostname=name, platform=LINUX)) for name in ("ant", "bee")
-    )
-    assert (one, two) == ("ant, 8, aarch64, Linux", "bee, 8, aarch64, Linux")
-    assert identity_of(suite_of()) == "unknown machine"
-
-
-def test_an_architecture_is_that_of_its_own_field() -> None:
-    """Before what the platform says."""
-    facts = {"cpu_model_name": "M1", "ram": "8"}
-    assert identity_of(suite_of(**facts, arch="arm64", platform=LINUX)) == "M1, 8, arm64, Linux"
-    assert identity_of(suite_of(**facts, platform=LINUX)) == "M1, 8, aarch64, Linux"
+@pytest.mark.parametrize(("facts", "identity"), [
+    ({**XEON, "platform": LINUX, "cpu_freq": "2100 MHz"}, "Xeon W, 20, aarch64, Linux"),
+    ({**XEON, "platform": LINUX.replace("6.8.0-85", "6.14.0-1"), "hostname": "bee"}, "Xeon W, 20, aarch64, Linux"),
+    ({**XEON, "cpu_model_name": "EPYC", "platform": LINUX}, "EPYC, 20, aarch64, Linux"),
+    ({"cpu_count": "8", "hostname": "ant", "platform": LINUX}, "ant, 8, aarch64, Linux"),
+    ({"cpu_model_name": "M1", "ram": "8", "arch": "arm64", "platform": LINUX}, "M1, 8, arm64, Linux"),
+    ({"cpu_model_name": "M1", "ram": "8", "platform": LINUX}, "M1, 8, aarch64, Linux"), ({}, "unknown machine"),
+])  # fmt: skip
+def test_stable_facts_identify_a_machine(facts: dict[str, str], identity: str) -> None:
+    """No kernel's update, no reading of the clock; the number of CPUs alone would mix the machines of a kind."""
+    assert identity_of(suite_of(**facts)) == identity
 
 
 def test_builds_of_one_commit_are_versions_of_their_own() -> None:

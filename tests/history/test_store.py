@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from speedproof.api.history import History
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history.commits import Commit
@@ -66,24 +67,6 @@ def test_everything_comes_back(where: str) -> None:
     np.testing.assert_array_equal(sample.processes, processes)
     assert (sample.unit, sample.higher_is_better, found.commits[0].subject) == ("B/s", True, "Sort faster")
     assert found.location.tolist() == [np.median([2.5, 0.1])]
-
-
-def test_bounds_that_a_file_states_are_kept(where: str) -> None:
-    """Instead of those that the values would give."""
-    store, suite = HistoryStore(where), suite_of("new", *range(1, 31))
-    store.add(suite, {"new": Commit("abc")}, path="a", digest="1", bounds={(Key("sort"), "new"): (3.0, 28.0)})
-    found = store.measurements()
-    assert (found.low.tolist(), found.high.tolist()) == ([3.0], [28.0])
-
-
-def test_the_same_file_twice_is_once(where: str) -> None:
-    """Adding again changes nothing; the same content for another commit is something else."""
-    store = HistoryStore(where)
-    for _ in range(2):
-        added = store.add(suite_of("v", 1.0, 2.0), {"v": Commit("a")}, path="f", digest="1")
-    assert (added.known, added.samples, added.commits) == (True, 0, ())
-    store.add(suite_of("v", 1.0, 2.0), {"v": Commit("b")}, path="f", digest="1")
-    assert shas(store) == ["a", "b"]
 
 
 def test_a_benchmark_keeps_its_unit_and_nothing_of_the_file_is_added(where: str) -> None:
@@ -164,7 +147,7 @@ def test_files_that_are_no_store(tmp_path: Path) -> None:
     where = tmp_path / "x.db"
     where.write_bytes(b"not a database at all, just text " * 20)
     with pytest.raises(SpeedproofError, match="name another store"):
-        HistoryStore(str(where))
+        History(where)  # at once, not by the first question
     where.write_bytes(b"")
     assert HistoryStore(str(where)).commits() == ()
     other = tmp_path / "y.db"
@@ -216,35 +199,29 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     assert shas(store) == ["a", "b"]
 
 
-def test_forgetting_a_commit_forgets_its_files(where: str) -> None:
-    """A forgotten file may be added again; unknown commits are told."""
-    store = HistoryStore(where)
-    store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
-    store.add(suite_of("v", 2.0), {"v": Commit("b")}, path="g", digest="2")
-    assert store.forget("a") == 1
-    assert [c.sha for c in store.commits()] == ["b"]
-    assert not store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1").known
-    with pytest.raises(UsageError, match="no commit c"):
-        store.forget("c")
-
-
 def test_a_forgotten_session_may_be_of_another_machine(where: str) -> None:
     """What its message proposes; what other machines measured of the commit, and what was said of it, stays."""
     store, commit = HistoryStore(where), {"v": Commit("a")}
     for machine, value in (("one", 1.0), ("two", 2.0)):
         store.add(suite_of("v", value), commit, path=machine, digest=machine, machine=machine)
     store.decide("a", "noted", reason="slow", who="ann")
+    store.decide("a", "invalid", reason="noise", who="bob", benchmark="sort")
+    with pytest.raises(UsageError, match="no benchmark none"):
+        store.decide("a", "fixed", reason="", who="", benchmark="none")
     (told,) = store.add(suite_of("v", 2.0), commit, path="two", digest="two", machine="third").problems
     proposed = shlex.split(re.findall("add it again after: (speedproof .*)", told)[0])
     assert proposed[2:6] == ["forget", "a", "--machine", "two"]
     with pytest.raises(UsageError, match="a was not measured on third; it has one; two"):
         store.forget("a", "third")
+    with pytest.raises(UsageError, match="no commit c"):
+        store.forget("c")
     assert store.forget("a", "two") == 1
     assert store.measurements().location.tolist() == [1.0]
     assert store.add(suite_of("v", 2.0), commit, path="two", digest="two", machine="third").samples == 1
     found, names = store.measurements(), store.machines()
     assert [names[number] for number in found.machine] == ["one", "third"]
-    assert [said.reason for said in store.decisions()] == ["slow"]
+    said = [(one.benchmark, one.state, one.reason, one.who) for one in store.decisions()]
+    assert said == [("", "noted", "slow", "ann"), ("sort", "invalid", "noise", "bob")]
     assert (store.forget("a"), store.commits(), store.decisions()) == (2, (), ())
 
 
@@ -320,19 +297,6 @@ def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
     store.add(suite, {"v": Commit("a")}, path="f", digest="1")
     numbers = np.random.default_rng(2).permutation(1001) + 1
     assert [sample.values[0] + 1 for sample in store.samples(numbers.tolist())] == numbers.tolist()
-
-
-def test_decisions_are_kept_with_who_and_when(where: str) -> None:
-    """Oldest first; a benchmark or all of them."""
-    store = HistoryStore(where)
-    store.add(suite_of("v", 1.0), {"v": Commit("a")}, path="f", digest="1")
-    store.decide("a", "blessed", reason="new feature", who="ann")
-    store.decide("a", "invalid", reason="noise", who="bob", benchmark="sort")
-    first, second = store.decisions()
-    assert (first.benchmark, first.state, first.who) == ("", "blessed", "ann")
-    assert (second.benchmark, second.state, second.reason) == ("sort", "invalid", "noise")
-    with pytest.raises(UsageError, match="no benchmark"):
-        store.decide("a", "fixed", reason="", who="", benchmark="none")
 
 
 def test_files_added_together_are_whole_or_not_there(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,30 +51,6 @@ def history(rng: np.random.Generator, *, anchored: bool, step: float = 0.0, at: 
     return measurements(found)
 
 
-@pytest.mark.parametrize(("again", "machines"), [(1.10, (0,)), (1.0, (0,)), (1.10, (0, 1))])
-def test_what_is_measured_again_tells_a_ratio(again: float, machines: tuple[int, ...]) -> None:
-    """The machine is 19 % slower by then: the change stays at its commit, and a session without it halves it.
-
-    Larger than the change, that would make the good commit, measured again with the bad one, a change of its own.
-    """
-    for seed in range(10):
-        noise = np.random.default_rng(seed).normal(0.0, 0.01, (len(machines), 57))
-        rows = [
-            MeasuredCommit(0, 100 * m + i, m, COMMITS[i], False, math.exp(x) * (1.1 if i >= 53 else 1.0), i)
-            for m, of in zip(machines, noise, strict=True)
-            for i, x in enumerate(of[:54])
-        ]
-        rows += [
-            MeasuredCommit(0, 999, 0, COMMITS[i], False, 1.19 * level * math.exp(noise[0, i + 2]), 900 + i)
-            for i, level in ((52, 1.0), (53, again))
-        ]
-        track = tracks_of(measurements(rows), COMMITS[:54], MACHINES)[0]
-        before, after = np.mean(track.level[:53]), track.level[53]
-        assert after - before == pytest.approx(math.log(1.1 * again) / 2, abs=0.03)
-        assert track.level[52] == pytest.approx(noise[0, 52], abs=1e-12)
-        assert len(track) == 54
-
-
 def measured_in(sessions: Sequence[range], level: Callable[[int, int], float], seed: int) -> Track:
     """Of commits in sessions of their own or of several; 1 % of noise, by the session and the commit a level."""
     rng = np.random.default_rng(seed)
@@ -102,13 +79,11 @@ ALONE = [range(i, i + 1) for i in range(60)]
         ([range(i, i + 3) for i in range(0, 60, 3)], 10, 30),  # every night its own
         ([*ALONE[:40], range(40, 42), *ALONE[42:]], 40, 43),  # two, beside a change
         ([range(40), *ALONE[40:]], 0, 20),  # in the session itself, too
+        ([range(35), range(19, 21)], 1, 20),  # two of one session of all, measured again
     ],
 )
 def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow: int, at: int) -> None:
-    """The machine is 20 % slower in one session: that is a change, or confirmed, no more often than stated.
-
-    A change at a commit is one, though sessions of several commits are near.
-    """
+    """20 % in one session are no change, nor confirmed, more often than stated; those at a commit are one."""
     known, shown, confirmed = {0: StoredSeries(0, Key("b"), "s", False)}, 0, 0
 
     def changed(track: Track) -> list[Commit]:
@@ -148,29 +123,6 @@ def test_sessions_of_several_commits_share_the_error_of_their_anchor() -> None:
     assert max(shown, confirmed) <= stats.binom.ppf(0.999, 40, 0.05)
 
 
-@pytest.mark.parametrize("day", [0.7, 1.3, 4.0])
-def test_what_is_measured_again_is_a_ratio_to_one_session_of_all(day: float) -> None:
-    """All commits are of one file, two of them measured again on another day: the change stays where it is."""
-    sessions = [range(35), range(19, 21)]
-    for seed in range(5):
-        track = measured_in(sessions, lambda s, i: (1.15 if i >= 20 else 1.0) * (day if s else 1.0), seed)
-        assert [change.commit for change in find_history_changes([track]) if change.shown_by_sessions] == [
-            COMMITS[20]
-        ]
-        assert track.level[20] - track.level[19] == pytest.approx(math.log(1.15), abs=0.04)
-
-
-def test_anchors_that_no_session_joins_stay_apart() -> None:
-    """Nothing says how two releases differ that were never measured together."""
-    rows = [
-        MeasuredCommit(0, session, 0, Commit(sha), sha in "ab", 1.0, 2 * session + k)
-        for session, pair in enumerate((("a", "c1"), ("b", "c2")))
-        for k, sha in enumerate(pair)
-    ]
-    tracks = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
-    assert [track.basis for track in tracks] == ["a", "b"]
-
-
 def test_machines_that_change_raise_no_alarm_along_a_chain() -> None:
     """Of 60 histories without a change at most 5 % (4 standard errors) show one; machines differ by 15 %."""
     rows = (history(np.random.default_rng(seed), anchored=True) for seed in range(60))
@@ -189,28 +141,10 @@ def test_a_step_of_one_percent_is_found_along_a_chain() -> None:
     assert held >= 17
 
 
-def test_without_anchor_each_machine_has_its_track() -> None:
-    """Series of several machines are never mixed."""
-    tracks = tracks_of(history(np.random.default_rng(3), anchored=False), COMMITS, MACHINES)
-    assert ([t.basis for t in tracks], sum(len(t) for t in tracks)) == (["ant", "bee", "cow"], len(COMMITS))
-
-
 def spread_of(rows: list[MeasuredCommit]) -> SessionSpread:
     floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
     assert floor is not None
     return floor.spreads[Key("sort")]
-
-
-def test_series_in_any_order_have_tracks_of_their_own() -> None:
-    """Rows of two series in turns."""
-    rows = [
-        MeasuredCommit(series, i, 0, COMMITS[i], False, 1.0 + series + i, 2 * i + series)
-        for i in range(3)
-        for series in range(2)
-    ]
-    tracks = tracks_of(measurements(rows), COMMITS[:3], MACHINES)
-    assert [track.series for track in tracks] == [0, 1]
-    np.testing.assert_allclose(np.exp([track.level for track in tracks]), [[1, 2, 3], [2, 3, 4]])
 
 
 def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
@@ -236,22 +170,6 @@ def test_one_session_on_each_of_two_machines_tells_no_floor() -> None:
     assert noise_floor(measurements(rows), {0: Key("sort")}, "s.db") is None
 
 
-def test_an_alarm_is_of_the_newest_anchor() -> None:
-    """A step of 5 % while the second of two anchors was measured, told on the day that it is raised."""
-    rng = np.random.default_rng(5)
-    tracks = tracks_of(history(rng, anchored=True, step=0.05, at=170), COMMITS, MACHINES)
-    assert [track.stretches() for track in tracks] == [((0, 100), (100, 200))]
-    known = {0: StoredSeries(0, Key("sort"), "s", False)}
-    (alarm,), _ = find_alarms(tracks, known, (), every=1000.0, last=40)
-    assert (alarm.good, alarm.bad) == (COMMITS[169], COMMITS[170])
-    days = COMMITS.index(alarm.raised) + 1
-    rng = np.random.default_rng(5)
-    whole = history(rng, anchored=True, step=0.05, at=170)
-    then = tracks_of(whole.where(whole.session < days), COMMITS[:days], MACHINES)
-    (alarm,), _ = find_alarms(then, known, (), every=1000.0, last=1)
-    assert (alarm.bad, alarm.raised) == (COMMITS[170], COMMITS[days - 1])
-
-
 def test_a_change_is_measured_up_to_the_joints_beside_it() -> None:
     """A step in the middle of the first anchor's sessions, one in those of the second."""
     for at in (60, 150):
@@ -270,26 +188,103 @@ def test_a_change_of_the_anchor_raises_no_alarm() -> None:
     assert find_alarms(tracks, known, (), every=1000.0, last=120) == ((), ())
 
 
-def test_sessions_of_a_commit_are_one_point() -> None:
-    """At the mean of their logarithms, between the lowest and the highest bound; their order does not matter."""
-    rows = [
-        MeasuredCommit(0, i, 0, COMMITS[k], False, value, i, value / 2, value * 2)
-        for i, (k, value) in enumerate([(0, 1.0), (1, 3.0), (0, 1.21), (2, 2.0), (2, 8.0)])
-    ]
-    (track,) = tracks_of(measurements(rows), COMMITS[:3], MACHINES)
-    np.testing.assert_allclose(np.exp(track.level), [1.1, 3.0, 4.0])
-    assert [point.samples for point in track.points()] == [(0, 2), (1,), (3, 4)]
-    np.testing.assert_allclose(np.exp(track.bounds()), [[0.5, 1.5, 1.0], [2.42, 6.0, 16.0]])
+def naive_levels(rows: list[tuple[int, int, float]]) -> tuple[list[float], list[bool], list[int]]:
+    """Of commits, sessions, values on a machine: how far above the others they are, which count, whose level."""
+    of = {s: {at for at, one, _ in rows if one == s} for _, s, _ in rows}
+    several = {s: len(commits) > 1 for s, commits in of.items()}
+    alone = {at for at, s, _ in rows if not several[s]}
+    first = {at: min((s for one, s, _ in rows if one == at and several[s]), default=-1) for at, *_ in rows}
+    again = {s for s in of if several[s] and not any(at not in alone and first[at] == s for at in of[s])}
+    above, levels = dict.fromkeys(of, 0.0), {}
+    for at in first:
+        base = [v for one, s, v in rows if one == at and (not several[s] if at in alone else s not in again)]
+        levels[at] = float(np.mean(base))
+    for s in of:
+        both = [v - levels[at] for at, one, v in rows
+                if one == s and several[s] and at < max(of[s]) and (at in alone or s in again)]  # fmt: skip
+        above[s] = float(np.mean(both)) if both else 0.0
+    trial = [not several[s] or (s not in again and at == max(of[s])) for at, s, _ in rows]
+    decided = {at for (at, *_), on in zip(rows, trial, strict=True) if on}
+    kept = [s in again or on or at not in decided for (at, s, _), on in zip(rows, trial, strict=True)]
+    return (
+        [above[s] for _, s, _ in rows],
+        kept,
+        [first[at] if s in again else s if several[s] else -1 for at, s, _ in rows],
+    )
 
 
-def test_what_has_no_logarithm_is_left_out() -> None:
-    """A time of zero or less, among others that are longer."""
-    rows = [
-        MeasuredCommit(0, i, 0, COMMITS[i], False, value, i) for i, value in enumerate((1.0, 0.0, 2.0, -0.5))
-    ]
-    (track,) = tracks_of(measurements(rows), COMMITS[:4], MACHINES)
-    np.testing.assert_allclose(track.level, np.log([1.0, 2.0]))
-    assert [track.commit(k) for k in range(len(track))] == [COMMITS[0], COMMITS[2]]
+def naive_tracks(rows: Sequence[MeasuredCommit], order: Sequence[Commit]) -> list[tuple[Any, ...]]:
+    """Series, basis, places, logarithms, bounds, samples and sessions of each track, row by row."""
+    tracks = []
+    for series in sorted({row.series for row in rows}):
+        usable = [row for row in rows if row.series == series and row.location > 0]
+        anchors = {row.session: row for row in usable if row.anchor}
+        parts: dict[tuple[bool, str], list[tuple[Any, ...]]] = {}
+        for row in usable:
+            if row.anchor or row.commit not in order:
+                continue
+            value, low, high = (math.log(v) if v > 0 else math.nan for v in (row.location, row.low, row.high))
+            beside = anchors.get(row.session)
+            if beside is not None:
+                level, least, most = (
+                    math.log(v) if v > 0 else math.nan for v in (beside.location, beside.low, beside.high)
+                )
+                down, up = math.hypot(value - low, most - level), math.hypot(high - value, level - least)
+                value -= level
+                low, high = value - down, value + up
+            basis = MACHINES[row.machine] if beside is None else beside.commit.sha
+            own = (order.index(row.commit), value, low, high, row.sample, row.session)
+            parts.setdefault((beside is None, basis), []).append(own)
+        for (plain, basis), its in sorted(parts.items()):
+            some: list[Any] = sorted(its, key=lambda one: one[0])
+            of = {s: {one[0] for one in some if one[5] == s} for *_, s in some}
+            lone = all(len(commits) == 1 for commits in of.values())
+            sessions = [] if lone else [s if len(of[s]) > 1 else -1 for *_, s in some]
+            if plain and not lone:
+                above, kept, sessions = naive_levels([(at, s, value) for at, value, *_, s in some])
+                some = [(at, *(v - up for v in (value, low, high)), *rest)
+                        for (at, value, low, high, *rest), up in zip(some, above, strict=True)]  # fmt: skip
+                some, sessions = (
+                    [x for x, k in zip(of_it, kept, strict=True) if k] for of_it in (some, sessions)
+                )
+            *columns, _ = zip(*some, strict=True)
+            tracks.append((series, basis, not plain, *columns, tuple(sessions)))
+    return tracks
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tracks_are_those_of_a_naive_twin(seed: int) -> None:
+    """Of two series on machines and beside anchors that no session joins, of sessions of one commit or more."""
+    rng = np.random.default_rng(seed)
+    order, rows = COMMITS[:5], list[MeasuredCommit]()
+    for session in range(12):
+        anchor = [None, None, *RELEASES][int(rng.integers(4))] if seed % 3 else None
+        commits = [COMMITS[k] for k in rng.choice(6, 1 + int(rng.integers(3) * (seed % 2)), replace=False)]
+        for series in (1, 2):
+            for commit in rng.permutation(np.array([*commits, *([anchor] if anchor else [])], object)):
+                value = float(rng.lognormal()) * float(rng.random() > 0.1)
+                bounds = (value * 0.9, value * 1.2) if rng.random() < 0.8 else (math.nan, math.nan)
+                machine = 1 + (session % 3 == 0)
+                rows.append(
+                    MeasuredCommit(
+                        series, session, machine, commit, commit is anchor, value, len(rows), *bounds
+                    )
+                )
+    rows = [rows[k] for k in rng.permutation(len(rows))] if seed % 4 == 3 else rows
+    tracks, expected = tracks_of(measurements(rows), order, MACHINES), naive_tracks(rows, order)
+    assert [(t.series, t.basis, t.anchored) for t in tracks] == [one[:3] for one in expected]
+    for track, (*_, at, value, low, high, sample, session) in zip(tracks, expected, strict=True):
+        assert (track.at.tolist(), track.samples.tolist(), track.session.tolist()) == (
+            [*at], [*sample], [*session]
+        )  # fmt: skip
+        for own, other in ((track.values, value), (track.low, low), (track.high, high)):
+            np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-12)
+        groups = [[k for k, place in enumerate(at) if place == one] for one in dict.fromkeys(at)]
+        np.testing.assert_allclose(track.level, [np.mean([value[k] for k in of]) for of in groups])
+        for point, of in zip(track.points(), groups, strict=True):
+            assert (point.commit, point.samples) == (order[at[of[0]]], tuple(sample[k] for k in of))
+            ends = [np.fmin.reduce([low[k] for k in of]), np.fmax.reduce([high[k] for k in of])]
+            np.testing.assert_allclose([point.low, point.high], ends)
 
 
 def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
@@ -374,18 +369,6 @@ def test_a_joint_is_as_uncertain_as_the_sessions_that_measured_both() -> None:
         assert track.level.tolist() == pytest.approx([math.log(2.0), math.log(2.0) + logs.mean()])
         assert track.degrees == count - 1
         assert track.joint_error(1) == pytest.approx(stats.sem(logs) if count > 1 else math.inf)
-
-
-def test_bounds_of_a_ratio_add_in_squares() -> None:
-    """The half widths of both on the scale of logarithms; of values that are no times nothing is kept."""
-    anchor = MeasuredCommit(0, 0, 0, Commit("a"), True, 2.0, 0, 1.9, 2.2)
-    rows = [anchor, MeasuredCommit(0, 0, 0, Commit("c1"), False, 6.0, 1, 5.5, 6.6)]
-    rows.append(MeasuredCommit(0, 0, 0, Commit("c2"), False, -1.0, 2))
-    (track,) = tracks_of(measurements(rows), [Commit("c1"), Commit("c2")], MACHINES)
-    (point,) = track.points()
-    down = math.hypot(math.log(6.0 / 5.5), math.log(2.2 / 2.0))
-    up = math.hypot(math.log(6.6 / 6.0), math.log(2.0 / 1.9))
-    assert (point.low, point.high) == pytest.approx((math.log(3.0) - down, math.log(3.0) + up))
 
 
 def test_an_alarm_names_its_commits_and_what_was_decided() -> None:

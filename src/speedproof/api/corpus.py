@@ -76,6 +76,7 @@ class Corpus:
         opened(place)
 
     @classmethod
+    @checked()
     def build(
         cls,
         files: Iterable[str | os.PathLike[str]],
@@ -213,6 +214,7 @@ class Corpus:
             An unknown version or metric, a folder of other answers, a cluster that cannot be used or is lost.
         """
         how = _ready("compare", How(out, workers or cores(), dask, started, done))
+        from speedproof.api.suites import protocols_given
         from speedproof.corpus.conclude import conclude
         from speedproof.reporting.names import short_names
 
@@ -233,7 +235,7 @@ class Corpus:
         rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
-        asked = Asked(pairs, chosen, rules, tuple(protocols), where)
+        asked = Asked(pairs, chosen, rules, protocols_given(protocols), where)
         answers = compare(self.place, asked, how)
         conclusion = conclude(answers, asked)
         if not conclusion.comparisons and not conclusion.failures:

@@ -572,6 +572,7 @@ class History:
         name = self.benchmark_meant(benchmark or None) or ""
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)
 
+    @checked()
     def forget(self, commit: str, *, machine: str | None = None) -> int:
         """Remove what was measured of a commit, on all machines or some (with ``*``); how many samples."""
         return self.store.forget(self.find(commit), machine)

@@ -263,6 +263,21 @@ class SuiteResult(Shown, Struct, frozen=True):
         return f"<SuiteResult: {versions} against {self.results[0].reference}>"
 
 
+def protocols_given(protocols: Any) -> tuple[Any, ...]:
+    """The names of questions, each once, of one name, of several or of ``"all"``."""
+    chosen = DETAILS if protocols == "all" else protocols
+    asked: tuple[Any, ...] = (chosen,)
+    if isinstance(chosen, Iterable) and not isinstance(chosen, str):
+        asked = tuple(dict.fromkeys(chosen))
+    asked = tuple(name.replace("-", " ") if isinstance(name, str) else name for name in asked)
+    if not asked:
+        raise UsageError("protocols=[]: name one at least, or leave it out")
+    for name in asked:
+        if quantile_of(str(name)) is None:
+            one_of("protocols", name, (*QUESTIONS, "all"))
+    return asked
+
+
 @checked("protocols")
 def compare_suite(
     suite: Suite,
@@ -321,16 +336,7 @@ def compare_suite(
     suite = of_metric(suite, metric)
     if protocols is None:
         protocols = quantile_measured(suite) or "all"
-    chosen: Any = DETAILS if protocols == "all" else protocols
-    asked: tuple[Any, ...] = (chosen,)
-    if isinstance(chosen, Iterable) and not isinstance(chosen, str):
-        asked = tuple(dict.fromkeys(chosen))
-    asked = tuple(name.replace("-", " ") if isinstance(name, str) else name for name in asked)
-    if not asked:
-        raise UsageError("protocols=[]: name one at least, or leave it out")
-    for name in asked:
-        if quantile_of(str(name)) is None:
-            one_of("protocols", name, (*QUESTIONS, "all"))
+    asked = protocols_given(protocols)
     first, candidates = suite.sides(reference)
     judging = options_of(Judging, confidence=confidence, margin=margin)
     rules = rules or rules_of(as_measured(judging, suite))

@@ -371,8 +371,10 @@ class _Columns:
         column = self.column(name)
         if column.dtype == object:
             present = [v for v in column.tolist() if not _is_missing(v)]
-            missing = np.timedelta64("NaT") if present and isinstance(present[0], timedelta) else np.nan
-            column = np.array([missing if _is_missing(v) else v for v in column.tolist()])
+            spans = bool(present) and all(isinstance(v, timedelta) for v in present)
+            missing = np.timedelta64("NaT") if spans else np.nan
+            given = [missing if _is_missing(v) else v for v in column.tolist()]
+            column = np.array(given, "m8[us]" if spans else None)
         try:
             return numbers_given(column, unit)
         except DataError as error:

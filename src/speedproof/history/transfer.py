@@ -113,7 +113,8 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
             elif name == "sample" and row["source"] != -1:
                 known = {column: _storable(row[column]) for column in _COLUMNS}
                 block_of({k: [v] for k, v in known.items()} | {"sample": [0]})  # refuses what is no number
-                samples.append(known | {k: _bytes(row[k]) for k in _VALUES})
+                given = [k for k in _VALUES if k == "observations" or row[k] is not None]
+                samples.append(known | dict.fromkeys(_VALUES) | {k: _bytes(row[k]) for k in given})
             elif name == "triage":
                 _decide(connection, row)
 
@@ -148,10 +149,8 @@ def _storable(value: object) -> object:
     return value
 
 
-def _bytes(text: str | None) -> bytes | None:
+def _bytes(text: str) -> bytes:
     """Compressed values as they were; what cannot be read again is refused."""
-    if text is None:
-        return None
     content = base64.b64decode(text, validate=True)
     np.frombuffer(zlib.decompress(content), dtype=np.int64)
     return content
