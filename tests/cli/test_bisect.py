@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec import structs
-from tests.command import git, speedproof
+from tests.command import git, refused, speedproof
 
 import speedproof as sp
 from speedproof.data.session_file import PlannedVersion
@@ -212,12 +212,15 @@ def test_any_metric_decides(
 def test_a_metric_that_there_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Is refused before anything is built, as one program for all commits; one that does not print it fails."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1", "1"]))
-    code, _, err = bisect("start..main", "./bench", "--decide-by", "rate")
-    assert (code, "--decide-by rate: no such metric; available: time, user" in err) == (2, True)
-    code, _, err = bisect("start..main", "./bench", "--decide-by", "rate", "--metric", "rate=([0-9]+)")
-    assert (code, "did not give the metric 'rate' that decides" in err) == (2, True)
-    code, _, err = bisect("start..main", str(Path("bench").resolve()))
-    assert (code, "is one file for all commits; name one of their trees, as ./bench" in err) == (2, True)
+    assert "--decide-by rate: no such metric; available: time, user" in refused(
+        "bisect", "start..main", "./bench", "--decide-by", "rate"
+    )
+    assert "did not give the metric 'rate' that decides" in refused(
+        "bisect", "start..main", "./bench", "--decide-by", "rate", "--metric", "rate=([0-9]+)"
+    )
+    assert "is one file for all commits; name one of their trees, as ./bench" in refused(
+        "bisect", "start..main", str(Path("bench").resolve())
+    )
 
 
 @pytest.mark.parametrize("forgiving", [False, True])
@@ -278,9 +281,7 @@ def test_a_full_disk_is_no_fault_of_a_commit(tmp_path: Path, monkeypatch: pytest
     """It is said, with what makes room; no commit is left out for it."""
     monkeypatch.chdir(history(tmp_path / "repo", ["1", "1.1"]))
     monkeypatch.setattr("shutil.disk_usage", lambda path: shutil._ntuple_diskusage(1, 1, 0))
-    code, _, err = bisect("start..main", "./bench", "--build", "false")
-    assert code == 2
-    assert "no room is left for builds" in err
+    assert "no room is left for builds" in refused("bisect", "start..main", "./bench", "--build", "false")
 
 
 WRONG = [

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command import speedproof
+from tests.command import refused, speedproof
 
 from speedproof.errors import UsageError
 from speedproof.reporting.formats import write_whole
@@ -65,9 +65,9 @@ def test_a_full_disk_is_told_with_the_file() -> None:
     """The device without space is named."""
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
-    code, _, err = speedproof("compare", O2, O3, "--csv", "/dev/full")
-    assert code == 2
-    assert "cannot write /dev/full: No space left on device" in err
+    assert "cannot write /dev/full: No space left on device" in refused(
+        "compare", O2, O3, "--csv", "/dev/full"
+    )
 
 
 @pytest.mark.parametrize("buffered", ["", "1"])
@@ -132,8 +132,7 @@ def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Appended to what other steps wrote; outside of a GitHub job it is an error that says so."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    code, _, err = speedproof("compare", O2, O3, "--github-summary")
-    assert code == 2
+    err = refused("compare", O2, O3, "--github-summary")
     assert "$GITHUB_STEP_SUMMARY is not set" in err
     summary = tmp_path / "summary.md"
     summary.write_text("before\n", encoding="utf-8")
@@ -151,9 +150,7 @@ def test_errors_of_report(tmp_path: Path) -> None:
     assert "nowhere.json" in speedproof("report", "nowhere.json")[2]
     assert "give the output of 'compare --json'" in speedproof("report", str(ROOT / "README.md"))[2]
     (tmp_path / "s.json").write_text(speedproof("show", O2, "--json")[1], encoding="utf-8")
-    code, _, err = speedproof("report", str(tmp_path / "s.json"))
-    assert code == 2
-    assert "results of 'show'" in err
+    assert "results of 'show'" in refused("report", str(tmp_path / "s.json"))
     assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["command"] == "show"
 
 
