@@ -3,8 +3,6 @@
 import json
 import math
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,7 +22,6 @@ from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history_results import HistoryResult
 from speedproof.reporting.site import encode_line, encode_track, write_projects, write_site
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
 STEP = 40
 
@@ -124,24 +121,6 @@ def test_links_to_commits_hold_no_secret(remote: str, address: str, tmp_path: Pa
     for words in (["init", "-q", "."], ["remote", "add", "origin", remote]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     assert commit_address(str(tmp_path)) == address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, whose console must stay empty."""
-    if not (CHROMIUM.exists() and DRIVER.exists()):
-        pytest.skip("needs chromium and chromium-driver")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = str(CHROMIUM)
-        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1280,900",
-                     "--disable-background-networking", f"--user-data-dir={profile}"):  # fmt: skip
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
-        yield driver
-        driver.quit()
 
 
 @pytest.mark.slow
