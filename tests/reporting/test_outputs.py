@@ -1,7 +1,6 @@
 """The options that write reports, as a user meets them."""
 
 import html
-import json
 import os
 import re
 import subprocess
@@ -54,35 +53,21 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
     assert out == speedproof("compare", O2, O3, f"third={O3}")[1]
 
 
-def test_report_without_samples(tmp_path: Path) -> None:
-    """Plain 'compare --json' is enough for every report; the page then has no charts."""
-    (tmp_path / "r.json").write_text(speedproof("compare", O2, O3, "--json")[1], encoding="utf-8")
-    assert speedproof("report", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html"))[0] == 0
-    assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
-
-
-def test_a_full_disk_is_told_with_the_file() -> None:
-    """The device without space is named."""
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
-    assert "cannot write /dev/full: No space left on device" in refused(
-        "compare", O2, O3, "--csv", "/dev/full"
-    )
-
-
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
 @pytest.mark.parametrize("buffered", ["", "1"])
 @pytest.mark.parametrize("more", [(), ("--json",)])
-def test_a_full_disk_under_standard_output_is_told(more: tuple[str, ...], buffered: str) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
+def test_a_full_disk_is_told(more: tuple[str, ...], buffered: str) -> None:
+    """Under standard output, or by its name."""
+    words = [sys.executable, "-m", "speedproof", "compare", O2, O3, *more]
+    environment = os.environ | {"PYTHONUNBUFFERED": buffered}
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "speedproof", "compare", O2, O3, *more], stdout=full,
-            stderr=subprocess.PIPE, text=True, check=False, env=os.environ | {"PYTHONUNBUFFERED": buffered},
-        )  # fmt: skip
-    assert (done.returncode, done.stderr) == (
-        2,
-        "speedproof: error: standard output: No space left on device\n",
+            words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
+        )
+    told = "speedproof: error: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, told)
+    assert "cannot write /dev/full: No space left on device" in refused(
+        "compare", O2, O3, "--csv", "/dev/full"
     )
 
 
@@ -132,26 +117,23 @@ def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Appended to what other steps wrote; outside of a GitHub job it is an error that says so."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    err = refused("compare", O2, O3, "--github-summary")
-    assert "$GITHUB_STEP_SUMMARY is not set" in err
-    summary = tmp_path / "summary.md"
-    summary.write_text("before\n", encoding="utf-8")
+    assert "$GITHUB_STEP_SUMMARY is not set" in refused("compare", O2, O3, "--github-summary")
+    (summary := tmp_path / "summary.md").write_text("before\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     code, out, _ = speedproof("compare", O2, O3, "--github-summary")
-    assert code == 0
-    assert out.startswith("O3 against O2")
-    assert summary.read_text(encoding="utf-8").startswith(
-        "before\n<!-- speedproof -->\n### O3 against O2: time"
-    )
+    assert (code, out[:13]) == (0, "O3 against O2")
+    assert summary.read_text("utf-8").startswith("before\n<!-- speedproof -->\n### O3 against O2: time")
 
 
 def test_errors_of_report(tmp_path: Path) -> None:
-    """A file that is not there, not JSON, or of another command."""
-    assert "nowhere.json" in speedproof("report", "nowhere.json")[2]
-    assert "give the output of 'compare --json'" in speedproof("report", str(ROOT / "README.md"))[2]
-    (tmp_path / "s.json").write_text(speedproof("show", O2, "--json")[1], encoding="utf-8")
-    assert "results of 'show'" in refused("report", str(tmp_path / "s.json"))
-    assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["command"] == "show"
+    """A file that is not there, not JSON, or of another command; without samples a page has no charts."""
+    assert "nowhere.json" in refused("report", "nowhere.json")
+    assert "give the output of 'compare --json'" in refused("report", ROOT / "README.md")
+    for words, name in ((("show", O2), "s.json"), (("compare", O2, O3), "r.json")):
+        (tmp_path / name).write_text(speedproof(*words, "--json")[1], encoding="utf-8")
+    assert "results of 'show'" in refused("report", tmp_path / "s.json")
+    assert speedproof("report", tmp_path / "r.json", "--html", tmp_path / "r.html")[0] == 0
+    assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("argv", [

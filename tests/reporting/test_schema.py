@@ -4,15 +4,15 @@ import copy
 import json
 import re
 import runpy
+import shlex
 import shutil
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from tests.command import speedproof
+from tests.command import git, speedproof
 
 from speedproof.cli.main import every_command
 from speedproof.data.suite import Suite
@@ -23,44 +23,16 @@ from speedproof.reporting.stored import Context, read_document, store
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
-CALLS = {
-    "compare": [
-        ["compare", O2, O3],
-        ["compare", O2, O3, "--with-samples", "--margin", "2%"],
-        ["compare", O2, O3, f"third={O2}"],
-        ["compare", O2, O3, "--protocol", "touati2009"],
-    ],
-    "suite": [["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")]],
-    "hpt": [["hpt", O2, O3]],
-    "gate": [["gate", "--baseline", O2, "--candidate", O3]],
-    "history": [
-        [
-            "history",
-            "add",
-            "{tmp}/numbers.txt",
-            "--unit",
-            "ms",
-            "--commit",
-            "v1",
-            "--store",
-            "{tmp}/s.db",
-            "--repository",
-            "{tmp}",
-        ]
-    ],
-    "run": [
-        ["run", "--name", "a", "--name", "b", "--max-runs", "10", "--save", "{tmp}/r.jsonl", "true", "true"]
-    ],
-    "bisect": [["bisect", "HEAD~1..HEAD", "true", "--max-time", "0.001", "--save", "{tmp}/b.jsonl"]],
-    "corpus": [
-        ["corpus", "info", "{tmp}/corpus"],
-        ["corpus", "compare", "{tmp}/corpus", "--details"],
-        ["corpus", "query", "{tmp}/corpus", "SELECT benchmark, version FROM corpus"],
-    ],
-    "model": [["model", "{tmp}/numbers.txt", "--bootstrap", "20"]],
-    "rank": [["rank", O2, O3, "--only", "matmul"]],
-    "show": [["show", O2], ["show", str(ROOT / "tests" / "data" / "formats" / "pyperf.json")]],
-}
+_ADD = "history add {tmp}/numbers.txt --unit ms --commit v1 --store {tmp}/s.db --repository {tmp}"
+CALLS = [*map(shlex.split, (
+    f"compare {O2} {O3}", f"compare {O2} {O3} --with-samples --margin 2%", f"compare {O2} {O3} third={O2}",
+    f"compare {O2} {O3} --protocol touati2009", f"suite {ROOT}/tests/data/speedup_test_tool/plain.csv",
+    f"hpt {O2} {O3}", f"gate {O2} {O3}", _ADD, f"rank {O2} {O3} --only matmul", f"show {O2}",
+    "run --name a --name b --max-runs 10 --save {tmp}/r.jsonl true true",
+    "bisect HEAD~1..HEAD true --max-time 0.001 --save {tmp}/b.jsonl", "corpus info {tmp}/corpus",
+    "corpus compare {tmp}/corpus --details", "corpus query {tmp}/corpus 'SELECT benchmark, version FROM corpus'",
+    "model {tmp}/numbers.txt --bootstrap 20", f"show {ROOT}/tests/data/formats/pyperf.json",
+))]  # fmt: skip
 
 
 def _strict(schema: Any) -> Any:
@@ -92,12 +64,9 @@ def test_the_schema_is_current(schema: Any) -> None:
 
 def test_every_command_with_json_is_covered() -> None:
     """A command that gets --json gets a schema and a test."""
-    writing = {
-        name.partition(" ")[0]
-        for name, command in every_command().items()
-        if any("--json" in parameter.opts for parameter in command.params)
-    }
-    assert writing == set(CALLS)
+    commands = every_command().items()
+    writing = {name.split()[0] for name, of in commands if any("--json" in p.opts for p in of.params)}
+    assert writing == {argv[0] for argv in CALLS}
 
 
 def _two_commits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,15 +74,12 @@ def _two_commits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("needs git")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.chdir(folder)
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
     for words in (["init", "-q"], *(["commit", "-q", "--allow-empty", "-m", m] for m in ("one", "two"))):
-        subprocess.run(["git", *identity, *words], check=True)
+        git(folder, *words)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "argv", [argv for calls in CALLS.values() for argv in calls], ids=lambda a: " ".join(a)[:40]
-)
+@pytest.mark.parametrize("argv", CALLS, ids=lambda a: " ".join(a)[:40])
 def test_output_is_valid(
     argv: list[str], schema: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
