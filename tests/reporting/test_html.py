@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from speedproof.data.names import visible
-from speedproof.data.suite import Suite
+from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import sheet
@@ -69,8 +70,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module", params=["mixed", "hostile"])
 def made(request: pytest.FixtureRequest) -> Made:
-    found: Made = request.getfixturevalue(request.param)
-    return found
+    return cast(Made, request.getfixturevalue(request.param))
 
 
 @pytest.fixture(scope="module")
@@ -126,27 +126,18 @@ def test_data_is_json_that_cannot_leave_its_element(made: Made, page: Page) -> N
     data = json.loads(text)
     rows = {a["data-name"]: a for t, a in page.elements if t == "tr" and "data-panel" in a}
     assert set(rows) == set(map(visible, made[0].benchmarks))
+    called = dict(zip("XY", made[1].versions, strict=True)).__getitem__
     for name in made[0].benchmarks:
         panel = data["panels"][int(str(rows[visible(name)]["data-panel"]))]
-        called = dict(zip("XY", made[1].versions, strict=True))
-        checks = {
-            replace(c, versions=tuple(map(called.__getitem__, c.versions))).name
-            for k in made[0].comparisons
-            if k.benchmark == name
-            for c in k.checks
-        }
+        of = [c for one in made[0].comparisons if one.benchmark == name for c in one.checks]
         told = [[data["texts"][place] for place in row] for row in panel["checks"]]
-        assert {row[1] for row in told} == checks
+        assert {row[1] for row in told} == {replace(c, versions=(*map(called, c.versions),)).name for c in of}
         assert all(row[2] for row in told), "every check says what it asks"
         assert all(row[4] for row in told if row[0] != "holds"), "what does not hold says what to do"
         for sample, version in zip(panel["drawn"]["samples"], made[1].versions, strict=True):
-            (values,) = (
-                s.values for (k, v), s in made[1].samples.items() if (k.benchmark, v) == (name, version)
-            )
-            assert sample["n"] == len(values)
+            values = made[1].samples[Key(name), version].values
             drawn = np.array(sample["order"])
-            assert drawn.min() >= 0
-            assert drawn.max() <= STEPS
+            assert (sample["n"], drawn.min() >= 0, drawn.max() <= STEPS) == (len(values), True, True)
             assert (np.diff(drawn[np.argsort(values, kind="stable")]) >= 0).all()
 
 
@@ -192,15 +183,11 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
 
 def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
     rng = np.random.default_rng(1)
-    samples = {"old": rng.normal(10, 1, (6, 4)), "new": rng.normal(10, 1, 9)}
-    suite = Suite.of_samples({"a": samples}, unit="s")
-    (panel,) = panels(
-        compare_suite(suite.pair("old", "new"), ("old", "new"), "time", Rules()), suite
-    ).values()
-    assert (
-        panel["drawn"]["beyond"]
-        == "Each point is the median of a process (24 values in 6 and 9 values in 9)."
-    )
+    suite = Suite.of_samples({"a": {"old": rng.normal(10, 1, (6, 4)), "new": rng.normal(10, 1, 9)}}, unit="s")
+    result = compare_suite(suite.pair("old", "new"), ("old", "new"), "time", Rules())
+    (panel,) = panels(result, suite).values()
+    told = "Each point is the median of a process (24 values in 6 and 9 values in 9)."
+    assert panel["drawn"]["beyond"] == told
 
 
 def test_what_is_hidden_at_first_is_undecided() -> None:

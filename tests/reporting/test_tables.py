@@ -1,15 +1,13 @@
 """Tables of states, modes, samples and sizes, read back and held against NumPy."""
 
-import io
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.suite import Key, Suite
 from speedproof.reporting.text import render
 
@@ -19,10 +17,10 @@ GCC = [str(Path(__file__).parents[2] / "examples" / "gcc" / f"{name}.json") for 
 def told(monkeypatch: pytest.MonkeyPatch, *argv: str) -> tuple[str, dict[str, list[str]]]:
     """What a command says on a wide terminal, and the cells of each row by its first one."""
     monkeypatch.setenv("COLUMNS", "200")
-    out = io.StringIO()
-    assert main([*argv], Console(out, out)) == 0
-    rows = (re.split("  +", line) for line in out.getvalue().splitlines())
-    return out.getvalue(), {row[0]: row[1:] for row in rows if len(row) > 2}
+    code, out, _ = speedproof(*argv)
+    assert code == 0
+    rows = (re.split("  +", line) for line in out.splitlines())
+    return out, {row[0]: row[1:] for row in rows if len(row) > 2}
 
 
 @pytest.fixture(scope="module")
