@@ -71,10 +71,11 @@ ALL_COMMANDS = (
     "compare --details --margin 2%", "compare --explain", "compare --json", "compare --csv -",
     "compare --markdown -", "compare --html -", "compare --latex -", "gate", "gate --json", "hpt",
     "hpt --json", "rank", "rank --resamples 10 --json", "model --bootstrap 5", "model --bootstrap 5 --json",
-    "show", "show --json",
+    "show", "show --json", "suite", "suite --json", "suite --html -", "suite --markdown -", "suite --original",
+    "suite --weight fraction",
 )  # fmt: skip
 NO_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:nan|inf(?:inity)?)(?![\w.])", re.IGNORECASE)
-ONE = re.compile(r"\b1 (?:benchmarks|runs|samples|versions)\b")
+ONE = re.compile(r"(?<!and )\b1 (?:benchmarks|runs|samples|versions)\b")
 SCRIPT = re.compile(r"<script.*?</script>", re.DOTALL)
 
 
@@ -90,59 +91,33 @@ def write_odd(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ALL_COMMANDS)
-def test_no_display_shows_what_is_no_number(command: str, tmp_path: Path) -> None:
-    """Every sample against a plain one, either way, and against itself."""
-    write_odd(tmp_path)
-    name, *options = command.split()
-    answered = 0
-    for sample in SAMPLES:
-        for old, new in {("plain", sample), (sample, "plain"), (sample, sample)}:
-            if name in ("model", "show") and old != "plain":
-                continue
-            files = [tmp_path / f"{side}.txt" for side in (old, new)]
-            code, out, err = speedproof(name, *files, *options)
-            assert code in (0, 1, 2, 3), (old, new, err)
-            if code == 2:
-                continue
-            answered += 1
-            shown = SCRIPT.sub("", out)
-            assert NO_NUMBER.search(shown) is None, (old, new, shown)
-            if "--json" in options:
-                json.loads(shown, parse_constant=refuse)
-    assert answered > 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "option", ["", "--json", "--html -", "--markdown -", "--original", "--weight fraction"]
-)
-def test_the_speedup_test_neither(option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All pairs in one configuration, and each alone, with and without a level; the four files are read, too."""
+def test_no_display_shows_what_is_no_number(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every sample against a plain one, either way, and against itself; of a suite its four files, too."""
     monkeypatch.chdir(tmp_path)
     write_odd(tmp_path)
-    pairs = [f"{old},{new}" for name in SAMPLES for old, new in (("plain", name), (name, "plain"))]
-    answered = 0
-    for number, chosen in enumerate([pairs, *([pair] for pair in pairs)]):
-        rows = [
-            f"{p.replace(',', ' ')},{p.replace(',', '.txt,')}.txt,{'0.95' if number % 2 else ''},1"
-            for p in chosen
-        ]
-        Path("c.csv").write_text("\n".join(["Name,Sample1,Sample2,ConfLevel,Coef", *rows]) + "\n")
-        code, out, err = speedproof("suite", "c.csv", *option.split())
-        assert code in (0, 2), err
-        if code == 0:
-            answered += 1
-            files = [
-                p.read_text().replace("Inf", "as R has it")
-                for p in tmp_path.glob("c.*")
-                if p.suffix in (".report", ".out")
-            ]
-            for shown in (SCRIPT.sub("", out), *files):
-                assert NO_NUMBER.search(shown) is None, (chosen, shown)
-                assert "e+02 %" not in shown
-                assert not ONE.search(shown)
-            if option == "--json":
-                json.loads(out, parse_constant=refuse)
+    name, *options = command.split()
+    answered, pairs = 0, [(old, new) for s in SAMPLES for old, new in {("plain", s), (s, "plain"), (s, s)}]
+    for number, chosen in enumerate([*([pair] for pair in pairs), *([pairs] if name == "suite" else [])]):
+        if name in ("model", "show") and chosen[0][0] != "plain":
+            continue
+        level = "0.95" if number % 2 else ""
+        rows = [f"{old} {new},{old}.txt,{new}.txt,{level},1\n" for old, new in chosen]
+        Path("c.csv").write_text("".join(["Name,Sample1,Sample2,ConfLevel,Coef\n", *rows]))
+        files = ["c.csv"] if name == "suite" else [f"{side}.txt" for side in chosen[0]]
+        code, out, err = speedproof(name, *files, *options)
+        assert code in (0, 1, 2, 3), (chosen, err)
+        if code == 2:
+            continue
+        answered += 1
+        written = [p for p in Path().glob("c.*") if p.suffix in (".report", ".out")]
+        for shown in (SCRIPT.sub("", out), *(p.read_text().replace("Inf", "as R has it") for p in written)):
+            assert NO_NUMBER.search(shown) is None, (chosen, shown)
+            assert "e+02 %" not in shown
+            assert not ONE.search(shown)
+        if "--json" in options:
+            json.loads(out, parse_constant=refuse)
     assert answered > 3
 
 
