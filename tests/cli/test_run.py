@@ -89,10 +89,12 @@ def test_parameters_suite_and_reference() -> None:
         "[versions.new]\nt = '0.002'\n[versions.old]\nt = '0.012'\n[benchmarks.nap]\ncommand = 'sleep {t}'\n"
     )
     _, out, _ = speedproof("run", "--suite", "suite.toml", "--reference", "old", "--json")
-    (finding,) = json.loads(out)["results"]
-    assert (finding["benchmark"], finding["reference"], finding["comparison"]["verdict"]) == (
-        "nap", "old", "faster",
-    )  # fmt: skip
+    (found,) = json.loads(out)["results"]
+    assert (found["benchmark"], found["reference"], found["comparison"]["verdict"]) == (
+        "nap",
+        "old",
+        "faster",
+    )
     _, out, _ = speedproof("run", "sleep {t}", "-L", "t", "0.012,0.002", "--json")
     assert json.loads(out)["results"][0]["candidate"] == "t=0.002"
 
@@ -131,8 +133,7 @@ def test_ignored_failures_are_counted_and_marked() -> None:
 
 def test_nothing_but_failures_is_an_error() -> None:
     code, out, err = speedproof("run", "true", "false", "--ignore-failure", "--max-runs", "30")
-    assert code == 2
-    assert "ndecided" in out or "true: median" in out
+    assert (code, "ndecided" in out or "true: median" in out) == (2, True)
     assert "ended because none of the 10 runs of false counts" in err
     assert "false: not one of 10 runs counts" in err
 
@@ -214,28 +215,21 @@ def test_programs_see_the_threads_that_the_user_set(
     assert set(Path("seen").read_text().splitlines()) == {f"set to {threads or ''}."}
 
 
-def test_resume_goes_on() -> None:
-    speedproof("run", "true", "true", "--max-runs", "6", "--save", "r.jsonl")
+def test_resume_goes_on_with_the_same_programs() -> None:
+    """Built anew in between its blocks are those of another comparison."""
+    speedproof("run", script("tool", "exit 0"), "true", "--max-runs", "6", "--save", "r.jsonl")
+    before = Path("r.jsonl").read_bytes()
+    script("tool", "exit 0 # and faster")
+    told = f"{Path.cwd() / 'tool'}: not what was measured then, and blocks of different programs"
+    assert told in refused("run", "--resume", "r.jsonl")
+    assert Path("r.jsonl").read_bytes() == before
+    script("tool", "exit 0")
     code, out, err = speedproof("run", "--resume", "r.jsonl", "--max-runs", "10", "--json")
-    assert code == 0
-    assert "6 blocks taken over from r.jsonl" in err
+    assert (code, "6 blocks taken over from r.jsonl" in err) == (0, True)
     assert json.loads(out)["results"][0]["blocks"] == 10
     first, second = read_sessions(Path("r.jsonl"))
     assert [len(s.runs) for s in (first, second)] == [14, 10]
     assert first.head.session != second.head.session
-
-
-def test_resume_refuses_another_program() -> None:
-    """Built anew in between: its blocks are those of another comparison."""
-    speedproof("run", script("tool", "exit 0"), "true", "--max-runs", "3", "--save", "r.jsonl")
-    before = Path("r.jsonl").read_bytes()
-    script("tool", "exit 0 # and faster")
-    assert f"{Path.cwd() / 'tool'}: not what was measured then, and blocks of different programs" in refused(
-        "run", "--resume", "r.jsonl"
-    )
-    assert Path("r.jsonl").read_bytes() == before
-    script("tool", "exit 0")
-    assert speedproof("run", "--resume", "r.jsonl", "--max-runs", "4")[0] == 0
 
 
 def test_a_program_that_is_replaced_meanwhile_is_told() -> None:
@@ -245,29 +239,23 @@ def test_a_program_that_is_replaced_meanwhile_is_told() -> None:
     )
     script("other", "exit 0")
     _, out, _ = speedproof("run", tool, "true", "--max-runs", "6", "--save", "r.jsonl")
+    compared = speedproof("compare", "r.jsonl", "--explain")[1]
     told = "! The program of ./tool was replaced while it was measured: its runs are of two programs"
     assert told in " ".join(out.split())
-    assert "the values are of two programs; measure again" in " ".join(
-        speedproof("compare", "r.jsonl", "--explain")[1].split()
-    )
+    assert "the values are of two programs; measure again" in " ".join(compared.split())
 
 
-@pytest.mark.parametrize("how", ["--review", "--resume"])
-def test_a_session_whose_first_part_is_elsewhere_is_named(how: str) -> None:
+def test_a_session_whose_first_part_is_elsewhere_is_named() -> None:
     """The verdict rests on both: put together they are read."""
-    named = ("--max-runs", "3", "--save")
-    speedproof("run", "sleep 2", "sleep 1", *named, "a.jsonl")
-    (first,) = read_sessions(Path("a.jsonl"))
+    speedproof("run", "sleep 2", "sleep 1", "--max-runs", "3", "--save", "a.jsonl")
     speedproof("run", "--resume", "a.jsonl", "--max-runs", "6")
+    first, second = (session.head.session for session in read_sessions(Path("a.jsonl")))
     lines = Path("a.jsonl").read_text().splitlines(keepends=True)
-    cut = next(i for i, line in enumerate(lines) if f'"resumes":["{first.head.session}"]' in line)
+    cut = next(i for i, line in enumerate(lines) if f'"resumes":["{first}"]' in line)
     Path("b.jsonl").write_text("".join(lines[cut:]))
-    code, _, err = speedproof("run", how, "b.jsonl")
-    second = read_sessions(Path("b.jsonl"))[0].head.session
-    told = f"error: b.jsonl: session {second}: goes on with {first.head.session}, which the file lacks"
-    assert (code, told in err) == (2, True)
-    Path("b.jsonl").write_text("".join(lines))
-    assert speedproof("run", "--review", "b.jsonl")[0] == 0
+    told = f"error: b.jsonl: session {second}: goes on with {first}, which the file lacks"
+    assert all(told in refused("run", how, "b.jsonl") for how in ("--review", "--resume"))
+    assert speedproof("run", "--review", "a.jsonl")[0] == 0
 
 
 def test_resume_asks_the_same_question_unless_told() -> None:
@@ -361,14 +349,15 @@ def test_export_for_hyperfine_is_hyperfine() -> None:
     assert times["h.json"] == times["r.jsonl"]
 
 
-def test_environment_input_and_shell() -> None:
+def test_environment_input_shell_and_setup() -> None:
+    """A setup command may make the program."""
     Path("in.txt").write_text("x")
     code, _, err = speedproof(
-        "run", "test $A = 1", "test $A = 2", "--shell", "--name", "u", "--name", "v",
-        "--env", "A=1", "--env", "v:A=2", "--input", "in.txt", "--max-runs", "3",
+        "run", "test $A = 1", "./made", "--shell", "--name", "u", "--name", "v", "--env", "A=1",
+        "--env", "v:A=2", "--input", "in.txt", "--max-runs", "3",
+        "--setup", "echo '#!/bin/sh\ntest $A = 2 && grep -q x' > made; chmod +x made",
     )  # fmt: skip
-    assert code == 0, err
-    assert "every run includes the start of sh" in err
+    assert (code, "every run includes the start of sh" in err) == (0, True), err
 
 
 @pytest.mark.parametrize(("argv", "message"), [
@@ -465,8 +454,8 @@ def test_a_file_that_is_being_written_is_not_gone_on_with() -> None:
 
 
 def test_review_tells_of_lines_and_sessions_that_it_leaves_out() -> None:
-    speedproof("run", "true", "true", "--max-runs", "3", "--save", "r.jsonl")
-    speedproof("run", "true", "true", "--max-runs", "4", "--save", "r.jsonl")
+    for most in ("3", "4"):
+        speedproof("run", "true", "true", "--max-runs", most, "--save", "r.jsonl")
     lines = Path("r.jsonl").read_text().splitlines()
     lines[-3] = lines[-3][:40]
     Path("r.jsonl").write_text("\n".join(lines) + "\n")
@@ -476,12 +465,6 @@ def test_review_tells_of_lines_and_sessions_that_it_leaves_out() -> None:
     assert "note: 1 other session of the file is not part of this one" in err
     Path("r.jsonl").write_text("\n".join([lines[0], lines[-3]]) + "\n")
     assert "holds no run, so there is nothing to review" in refused("run", "--review", "r.jsonl")
-
-
-def test_a_setup_command_may_make_the_program() -> None:
-    Path("source").write_text("#!/bin/sh\nexit 0\n")
-    code, _, err = speedproof("run", "./made", "--max-runs", "3", "--setup", "cp source made; chmod +x made")
-    assert code == 0, err
 
 
 def test_a_failed_cleanup_is_told_and_the_verdict_given() -> None:
