@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import refused, speedproof, write
+from tests.command import refused, speedproof, table, write
 
 import speedproof as sp
 from speedproof.mixture.model import MixtureModel
@@ -14,27 +14,22 @@ pytest.importorskip("matplotlib")
 MODEL = MixtureModel([0.5, 0.5], [10.0, 14.0], [0.3, 0.3])
 
 
-def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path) -> None:
-    """The default picture of a benchmark holds all its versions; several benchmarks get names of their own."""
-    table = tmp_path / "long.csv"
-    rows = [
-        f"{b},{v},{t}" for b in ("sort", "hash it") for v in ("old", "new") for t in (1.0, 1.1, 1.25, 1.3)
+@pytest.mark.parametrize(("kind", "label"), [
+    ("histogram", "{}: n = 4, median 1.175"), ("density", "{} (4 runs)"), ("cdf", "{} (4 runs)"), ("order", ""),
+])  # fmt: skip
+def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path, kind: str, label: str) -> None:
+    """A picture of a benchmark holds all its versions, but for the order; several benchmarks get names."""
+    files = [
+        table(tmp_path / f"{v}.csv", dict.fromkeys(("sort", "hash it"), (1.0, 1.1, 1.25, 1.3)))
+        for v in ("old", "new")
     ]
-    table.write_text("benchmark,version,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    code, _, err = speedproof("plot", str(table), "-o", str(tmp_path / "x.svg"))
-    assert code == 0
-    assert sorted(path.name for path in tmp_path.glob("x*.svg")) == ["x-hash-it.svg", "x-sort.svg"]
-    text = (tmp_path / "x-sort.svg").read_text(encoding="utf-8")
-    assert all(f"{version}: n = 4, median 1.175" in text for version in ("old", "new"))
-    for kind in ("density", "cdf"):
-        assert speedproof("plot", str(table), "--kind", kind, "-o", str(tmp_path / f"{kind}.svg"))[0] == 0
-        text = (tmp_path / f"{kind}-sort.svg").read_text(encoding="utf-8")
-        assert all(f"{version} (4 runs)" in text for version in ("old", "new"))
-    code, _, err = speedproof("plot", str(table), "--kind", "order", "-o", str(tmp_path / "y.svg"))
-    assert sorted(path.name for path in tmp_path.glob("y*.svg")) == [
-        f"y-{b}-{v}.svg" for b in ("hash-it", "sort") for v in ("new", "old")
-    ]
-    assert err.count("wrote") == 4
+    code, _, err = speedproof("plot", *files, "--kind", kind, "-o", str(tmp_path / "x.svg"))
+    versions = ["new", "old"] if kind == "order" else [""]
+    names = [f"x-{b}-{v}".rstrip("-") + ".svg" for b in ("hash-it", "sort") for v in versions]
+    assert (code, sorted(path.name for path in tmp_path.glob("x*.svg"))) == (0, names)
+    assert err.count("wrote") == len(names)
+    text = (tmp_path / names[-1]).read_text(encoding="utf-8")
+    assert all(label.format(version) in text for version in ("old", "new"))
 
 
 def test_speedups_over_a_parameter(tmp_path: Path) -> None:
@@ -68,23 +63,21 @@ def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> No
 
 def test_speedups_share_a_picture_by_candidate(tmp_path: Path) -> None:
     """All benchmarks of two versions; with three versions one picture a candidate."""
-    table = tmp_path / "long.csv"
-    rows = [
-        f"{b},{v},{t * f}"
-        for b in ("sort", "hash")
-        for v, f in (("old", 1.0), ("new", 0.5), ("newer", 1.0))
-        for t in np.linspace(1.0, 1.1, 20).tolist()
+    times = np.linspace(1.0, 1.1, 20)
+    factors = {"old": 1.0, "new": 0.5, "newer": 1.0}
+    files = [
+        table(tmp_path / f"{v}.csv", {"sort": of * times, "hash": of * times}) for v, of in factors.items()
     ]
-    table.write_text("benchmark,version,value\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    code, _, err = speedproof("plot", str(table), "--kind", "forest", "-o", str(tmp_path / "f.svg"))
+    code, _, err = speedproof("plot", *files, "--kind", "forest", "-o", str(tmp_path / "f.svg"))
     assert code == 0, err
     assert sorted(path.name for path in tmp_path.glob("f*.svg")) == ["f-new.svg", "f-newer.svg"]
     text = (tmp_path / "f-new.svg").read_text(encoding="utf-8")
     assert all(word in text for word in ("sort", "hash", "speedup of new", "2 faster"))
-    code, _, err = speedproof(
-        "plot", str(table), "--kind", "forest", "--only", "x", "-o", str(tmp_path / "f.svg")
-    )
-    assert code == 2
+    for words, told in (
+        (("--only", "x", "-o", "f.svg"), "no benchmark matches"),
+        (("-o", "f.gif"), "f.gif: a picture is"),
+    ):
+        assert told in refused("plot", *files, "--kind", "forest", *words)
 
 
 @pytest.mark.slow
@@ -106,9 +99,3 @@ def test_an_axis_has_the_usual_unit_where_there_is_one(seconds: float, unit: str
     suite = sp.Suite.of_samples({"v": seconds * np.linspace(1.0, 1.1, 10)}, unit="s")
     ((_, ax),) = sp.pictures(suite, kind="order")
     assert ax.get_ylabel() == f"time ({unit})"
-
-
-def test_unknown_ending_is_refused_before_reading() -> None:
-    assert "chart.gif: a picture is written as .svg, .png, .pdf, .html" in refused(
-        "plot", "/nowhere", "-o", "chart.gif"
-    )
