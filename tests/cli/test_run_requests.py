@@ -101,7 +101,8 @@ def test_commands_of_a_suite_that_only_a_shell_knows_are_refused() -> None:
 @pytest.mark.parametrize(("words", "place"), [
     ("--env A=1", "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]"),
     ("--cwd /tmp", "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]"),
-    *((f"--{of} true", f"{of} = 'CMD' in [benchmarks.NAME]") for of in ("setup", "prepare", "conclude", "cleanup")),
+    *((f"--{of} true", f"{of} = 'CMD' in [benchmarks.NAME]") for of in
+      ("setup", "prepare", "conclude", "cleanup")),
     ("--shell", "shell = 'sh' before the first table"),
     ("-L t 1,2", "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]"),
     ("--name x", "the name of a table, [versions.NAME]"),
