@@ -257,8 +257,8 @@ def test_the_header_stays(open_page: Opener, thousand: Made, width: int) -> None
         opened = driver.find_element(By.CSS_SELECTOR, f"tr[data-name='{name}'] .open")
         WebDriverWait(driver, 20).until(lambda _: opened.get_attribute("aria-expanded") == "true")
         top, bottom, row = driver.execute_script(
-            "const all = arguments[0].closest('table').tHead, sticky = getComputedStyle(all).position === 'sticky';"
-            "const h = (sticky ? all : all.rows[0].cells[0]).getBoundingClientRect();"
+            "const a = arguments[0].closest('table').tHead, sticky = getComputedStyle(a).position === 'sticky';"
+            "const h = (sticky ? a : a.rows[0].cells[0]).getBoundingClientRect();"
             "return [h.top, h.bottom, arguments[0].getBoundingClientRect().top]",
             opened,
         )
