@@ -357,7 +357,6 @@ def test_a_hash_names_the_version_that_begins_with_it() -> None:
     assert gate("r.csv:4dfc000", "r.csv:4dfc1110123456789abcdef")[0] != 2
     suite = sp.read("r.csv")
     assert suite.sides("4dfc111") == (names[1], (names[0],))
-    assert sp.gate(suite, reference="4dfc000", candidate="4dfc111").decision.rows
     for name in ("4dfc", "4dfb", "4df"):  # of both, of neither, too short
         with pytest.raises(sp.SpeedproofError, match=f"no version {name};"):
             suite.sides(name)

@@ -7,6 +7,7 @@ import runpy
 import shlex
 import shutil
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -140,22 +141,19 @@ def test_every_wrong_field_is_refused(mixed: Made) -> None:
     small = document["results"][0]
     small["comparisons"] = small["comparisons"][:1]
     document["suite"]["samples"] = document["suite"]["samples"][:1]
-    places: list[tuple[object, object]] = []
+    places: list[tuple[Any, Any]] = []
 
-    def walk(value: object) -> None:
-        items = (
-            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        )
-        for key, item in items:
+    def walk(value: Any) -> None:
+        for key in (
+            [*value] if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        ):
             places.append((value, key))
-            walk(item)
+            walk(value[key])
 
     walk(document)
-    for holder, key in places[:: max(1, len(places) // 40)]:
-        before = holder[key]  # type: ignore[index]
-        wrongs: tuple[object, ...] = ({"x": 1}, [[]], "text", -1.5, None)
-        for wrong in wrongs:
-            holder[key] = wrong  # type: ignore[index]
-            with suppress(FormatError):
-                read_document(json.dumps(document).encode(), "r.json")
-        holder[key] = before  # type: ignore[index]
+    wrongs: tuple[object, ...] = ({"x": 1}, [[]], "text", -1.5, None)
+    for (holder, key), wrong in product(places[:: max(1, len(places) // 40)], wrongs):
+        before, holder[key] = holder[key], wrong
+        with suppress(FormatError):
+            read_document(json.dumps(document).encode(), "r.json")
+        holder[key] = before
