@@ -200,7 +200,7 @@ def test_two_versions_of_one_file() -> None:
     for command in ("compare", "hpt", "rank", "show", "model"):
         code, out, err = speedproof(command, "v.csv:b", "v.csv:c:d", "--json")
         assert (code, {*re.findall(r'"(a|b|c:d)"', out)}) == (0, {"b", "c:d"}), err
-    for sides, message in (
+    for words, message in (
         (("v.csv", "w.csv"), "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
         (("v.csv:a", "v.csv"), "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
         (("v.csv:a", "v.csv:e"), "there is no version e; available: a, b, c:d"),
@@ -208,7 +208,7 @@ def test_two_versions_of_one_file() -> None:
         # Two commands of one file are two benchmarks, unless somebody says otherwise.
         (("h.json",), "hold p, q; write each to a file of its own"),
     ):  # fmt: skip
-        assert message in refused("gate", *sides)
+        assert message in refused("gate", *words)
 
 
 def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:

@@ -214,11 +214,10 @@ def test_only_words_that_are_used_are_explained(make_suite: Callable[..., Made])
 def test_the_same_results_give_the_same_page() -> None:
     """No order of a set; a clock and random numbers others would see, who compare pages byte for byte."""
     examples = Path(__file__).parents[2] / "examples" / "gcc"
-    words = ["-m", "speedproof", "compare", examples / "O2.json", examples / "O3.json", "--html", "-"]
+    files = [str(examples / f"{name}.json") for name in ("O2", "O3")]
+    words = [sys.executable, "-m", "speedproof", "compare", *files, "--html", "-"]
     pages = {
-        subprocess.run(
-            [sys.executable, *words], env=os.environ | {"PYTHONHASHSEED": s}, stdout=-1, check=True
-        ).stdout
-        for s in "12"
+        subprocess.run(words, env=os.environ | {"PYTHONHASHSEED": seed}, stdout=-1, check=True).stdout
+        for seed in "12"
     }
     assert (len(pages), len(pages.pop()) > 10_000) == (1, True)

@@ -51,10 +51,10 @@ def test_states_of_runs(names: str) -> None:
     for row, version in zip(states[-4:], ("old", "old", "new", "new"), strict=True):
         state = slow[version] == (row is states[-3] or row is states[-1])
         for cell, metric in zip(row[-2:], ("time", "faults"), strict=True):
-            found = [float(of.split()[0]) * (1e-3 if " ms" in of else 1.0) for of in cell.split(" ± ")]
+            told = [float(of.split()[0]) * (1e-3 if " ms" in of else 1.0) for of in cell.split(" ± ")]
             measured = runs[version, metric][state]
-            assert found[0] == pytest.approx(measured.mean(), rel=0.01)
-            assert found[1] == pytest.approx(measured.std(), rel=0.1)
+            assert told[0] == pytest.approx(measured.mean(), rel=0.01)
+            assert told[1] == pytest.approx(measured.std(), rel=0.1)
     old, new = (
         np.array([runs[version, metric] for metric in ("time", "faults")]) for version in ("old", "new")
     )
