@@ -134,7 +134,7 @@ def test_ignored_failures_are_counted_and_marked() -> None:
 def test_nothing_but_failures_is_an_error() -> None:
     code, out, err = speedproof("run", "true", "false", "--ignore-failure", "--max-runs", "30")
     assert (code, "ndecided" in out or "true: median" in out) == (2, True)
-    assert "ended because none of the 10 runs of false counts" in err
+    assert "speedproof: ended because none of the 10 runs of false counts" in err
     assert "false: not one of 10 runs counts" in err
 
 

@@ -3,6 +3,7 @@
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,25 +19,46 @@ O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json
 OPTIONS = ("--html", "--markdown", "--csv", "--latex", "--junit")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("history", "page", "-o", "-"), ("history", "query", "-o", "-"), ("corpus", "build", O2, "-o", "-"),
-        ("corpus", "model", "c", "-o", "-"), ("suite", "x.csv", "-o", "-"), ("plot", O2, O3, "-o", "-"),
-        ("run", "--save", "-", "true"), ("run", "--export-hyperfine", "-", "true"),
-        ("bisect", "--save", "-", "true"),
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_nothing_is_written_to_a_file_named_like_standard_output(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("words", "told"), [
+    *((f"{words} -", "-: |- is standard output|no such store") for words in (
+        "history page -o", "history query -o", "corpus build a -o", "corpus model c -o", "suite x.csv -o",
+        "plot a b -o", "run true --save", "run true --export-hyperfine", "bisect true --save",
+    )),
+    *((f"{words} --html a", "--html a: this file is already read or written") for words in (
+        "compare a b", "gate a b", "hpt a b", "rank a b", "model a b", "suite a", "report a", "run --review a",
+    )),
+])  # fmt: skip
+def test_no_place_is_found_to_be_wrong_after_the_work(
+    words: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What takes no ``-`` refuses it before any work; reports and exports go to standard output."""
+    """What takes no ``-`` refuses it, and no report is written over what is read, be it there or not."""
     monkeypatch.chdir(tmp_path)
-    code, out, err = speedproof(*words)
+    code, out, err = speedproof(*words.split())
     assert (code, out) == (2, "")
-    assert "-: " in err or "- is standard output" in err or "no such store" in err
+    assert re.search(told, err), err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("options", "prefix"), [
+    ("", ""), ("--original", "c"), ("--original --json", ""), ("-o p", "p"), ("--original -o p", "p"),
+])  # fmt: skip
+def test_the_four_files_of_the_original_tool(
+    options: str, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with its own content, where they are asked for; the tool itself always wrote them."""
+    source = ROOT / "tests" / "data" / "speedup_test_tool"
+    shutil.copytree(source, tmp_path / "d")
+    monkeypatch.chdir(tmp_path / "d")
+    shutil.copy("plain.csv", "c.csv")
+    before = {*Path().iterdir()}
+    code, _, err = speedproof("suite", "c.csv", *options.split())
+    assert code == 0, err
+    written = {path.name: path.read_text() for path in {*Path().iterdir()} - before}
+    endings = [f"{prefix}.{ending}" for ending in ("error", "out", "report", "warning")]
+    assert sorted(written) == (endings if prefix else [])
+    assert ("wrote " in err) == bool(prefix)
+    assert not prefix or "Remark: " in written[f"{prefix}.report"]
+    assert not prefix or len({*written.values()} - {""}) >= 2
 
 
 def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:

@@ -74,6 +74,23 @@ def test_only_what_is_proven_is_coloured(make_suite: Callable[..., Made]) -> Non
             assert ("🟢" in FORMATS["markdown"].write(reported, "x.md")) is bool(coloured)
 
 
+@pytest.mark.parametrize(("old", "benchmarks", "style"), [
+    (2.0, 8, "good"), (0.5, 8, "bad"), (2.0, 3, "strong"), (1.0, 8, "strong"),
+])  # fmt: skip
+def test_a_winner_is_coloured_where_it_is_sure(old: float, benchmarks: int, style: str) -> None:
+    """Of three benchmarks the confidence is 7/8 at most; of claims what goes beyond is marked."""
+    x = np.linspace(1.0, 1.1, 9)
+    suite = Suite.of_samples({f"b{i}": {"old": old * x, "new": x} for i in range(benchmarks)}, unit="s")
+    result = sp.hpt(suite, speedups=[1.5, 3.0])
+    (made,) = result.reports()
+    assert made.headline[0].style == style
+    cells = [row.cells[3] for section in made.sections for table in section.tables for row in table.rows]
+    losses = [cell for cell in cells if cell.text != "-"]
+    assert {cell.style for cell in losses if cell.text.startswith("-")} <= {"warning"}
+    assert {cell.style for cell in losses if not cell.text.startswith("-")} <= {""}
+    assert (style != "good") or len({cell.style for cell in losses}) == 2
+
+
 def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
     """No option that was given is offered again."""
     rng = np.random.default_rng(3)
@@ -238,6 +255,7 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
             assert len(re.findall(f"on average (new is )?{told}( than old)?{how}", text)) == len(samples)
             assert text.count("on average") == len(samples)
         text = " ".join(render(next(iter(suite.reports()))).split())
+        assert ("geometric mean of 2 benchmarks, " in text) == (samples is many)
         assert re.findall(r"But (?:(\w): )?on average", text) == (["a", "b"] if samples is many else [""])
         junit = FORMATS["junit"].write(Reported(tuple(suite.against("new").reports())), "")
         assert len(set(re.findall(rf'name="(\w)"[^/]*on average {told}', junit))) == len(samples)

@@ -94,6 +94,13 @@ def test_a_value_without_an_interval_has_none_in_the_pages() -> None:
         assert [(i, steps) for i, steps in enumerate(encoded[which]) if steps < 0] == [(3, -1)]
 
 
+def test_commits_without_a_value_are_left_out() -> None:
+    """Runs of places that follow each other, each by its first and its length."""
+    none, at = np.zeros(6), np.array([0, 1, 4, 5, 6, 9])
+    track = Track(0, "m", False, [Commit(str(i)) for i in range(10)], at, none, none, none, at, at * 0)
+    assert encode_track(track, track.order)["k"] == [[0, 2], [4, 3], [9, 1]]
+
+
 def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
     """Only its own commits are drawn again, one after another behind the last common one."""
     main = history(("parse",))

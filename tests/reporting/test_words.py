@@ -21,6 +21,7 @@ from speedproof.protocols.results import Needed
 from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
 from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
+from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, at_least, change, interval, span
@@ -103,6 +104,14 @@ def test_values_keep_their_order(measured: list[float]) -> None:
 def test_an_interval_in_words(low: float, high: float, told: str) -> None:
     """Each end in its own direction, rounded outward; what has no end is any factor."""
     assert span(Estimate(1.0, low, high, 0.95)) == told
+
+
+@pytest.mark.parametrize(("reaches", "told"), [
+    ([0.1], "up to 10 % (95 %)"), ([0.2, 0.1], "up to 10 to 20 %, by benchmark (95 %)"),
+    ([0.1, math.inf], "any factor (95 %)"),
+])  # fmt: skip
+def test_how_much_sessions_differ(reaches: list[float], told: str) -> None:
+    assert up_to(reaches, 0.95) == told
 
 
 @pytest.mark.parametrize(("p", "least", "told"), [
