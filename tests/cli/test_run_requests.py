@@ -56,17 +56,14 @@ def planned(*argv: str) -> tuple[PlannedBenchmark, ...]:
     ["echo a | cat", "echo b | cat", "--shell"], ["--shell=sh", "echo a | cat", "echo b | cat"],
 ])  # fmt: skip
 def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
+    args = parse(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
+    assert (args.measuring.shell, args.commands, args.words) == ("bash --norc", ("a",), ("b", "--shell", "c"))
     (benchmark,) = planned(*argv)
     assert [v.text for v in benchmark.versions] == ["echo a | cat", "echo b | cat"]
     assert [(Path(v.command[0]).name, *v.command[1:]) for v in benchmark.versions] == [
         ("sh", "-c", "echo a | cat"),
         ("sh", "-c", "echo b | cat"),
     ]
-
-
-def test_another_shell_is_named_with_the_option() -> None:
-    args = parse(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
-    assert (args.measuring.shell, args.commands, args.words) == ("bash --norc", ("a",), ("b", "--shell", "c"))
 
 
 @pytest.mark.slow

@@ -244,23 +244,15 @@ def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
         assert width == pytest.approx((4 / 3 / 1000) ** 0.2, rel=0.15)
 
 
-def test_forest_of_many_and_of_one_far_out() -> None:
-    """A speedup of a million is an arrow with its value; the others keep their axis."""
-    rng = np.random.default_rng(7)
-    rows = []
-    for i in range(60):
-        x, y = (Sample(rng.normal(10, 0.2, 10) * f) for f in (1.0, 1e-6 if i == 7 else 1.0))
-        rows.append(compare_medians(x, y, Rules(), Key(f"a name of a benchmark that is far too long {i}")))
-    for some in (rows[:9], rows):  # names lie apart, and no further than they must
+def test_forest_of_many() -> None:
+    """Names lie apart, no further than they must, and are cut so that they still differ."""
+    rows = [structs.replace(row, benchmark=f"a name of a benchmark that is far too long {i}")
+            for i, row in enumerate(compared(seen([1.0 + i / 100 for i in range(60)])))]  # fmt: skip
+    for some in (rows[:9], rows):
         ax = plot.forest(some, ax=axes())
         each = plot.forest_size(len(some) + 1)[1] - plot.forest_size(len(some))[1]
         assert 1.2 <= 72 * each / float(ax.get_yticklabels()[0].get_fontsize()) <= 2.0
-    assert ax.get_xlim()[1] < 1.5
-    (arrow,) = [text for text in texts(ax) if text.endswith("x")]
-    assert float(arrow[:-1]) == pytest.approx(1e6, rel=0.05)
     assert len({label.get_text() for label in ax.get_yticklabels()}) == 60
-    with pytest.raises(DataError, match="no speedup"):
-        plot.forest([])
 
 
 @pytest.mark.parametrize(
@@ -469,6 +461,7 @@ def test_speedups_over_a_parameter_are_those_of_its_inputs() -> None:
             for segment, i in zip(bars[0].get_segments(), one.inputs, strict=True):
                 np.testing.assert_allclose(segment[:, 1], i.comparison.speedup.ends)
         (trend,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+        assert np.asarray(trend.get_xdata()).tolist() == [one.inputs[0].size, one.inputs[-1].size]
         np.testing.assert_allclose(trend.get_ydata(), one.ends)
     endless = structs.replace(one.inputs[0].comparison, speedup=Estimate(1.5, 0.0, math.inf, 0.9))
     unbounded = [structs.replace(i, comparison=endless) for i in one.inputs]
