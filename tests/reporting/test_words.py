@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from importlib.resources import files
@@ -65,17 +66,35 @@ def test_a_chance_is_told_in_whole_percent(share: float) -> None:
     assert (nearest in (0, 100)) == (share in (0, 1))
 
 
-@pytest.mark.parametrize(("needed", "told"), [
-    (Needed(12, 12, ""), "needs about 12 runs"), (Needed(1234, 1201, ""), "needs about 1,300 runs"),
-    (Needed(40, 60, ""), "needs about 40 runs of old and 60 of new"),
-    (Needed(None, 60, ""), "needs about 60 runs of new"),
-    (Needed(31, 31, "", least=True), "needs at least 31 runs"),
-    (Needed(None, 101, "", least=True), "needs at least 101 runs of new"),
-    (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
-])  # fmt: skip
-def test_how_many_runs(needed: Needed, told: str) -> None:
-    """A forecast is rounded up to the two digits that it is good for."""
-    assert about(needed, "old", "new") == told
+SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
+    # A forecast is rounded up to the two digits that it is good for.
+    *((about, (needed, "old", "new"), told) for needed, told in (
+        (Needed(12, 12, ""), "needs about 12 runs"), (Needed(1234, 1201, ""), "needs about 1,300 runs"),
+        (Needed(40, 60, ""), "needs about 40 runs of old and 60 of new"),
+        (Needed(None, 60, ""), "needs about 60 runs of new"),
+        (Needed(31, 31, "", least=True), "needs at least 31 runs"),
+        (Needed(None, 101, "", least=True), "needs at least 101 runs of new"),
+        (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
+    )),
+    # Each end in its own direction, rounded outward; what has no end is any factor.
+    *((span, (Estimate(1.0, low, high, 0.95),), told) for low, high, told in (
+        (0.0, math.inf, "by any factor, faster or slower"), (0.0, 1.071, "at most 1.08x faster"),
+        (0.0, 0.5, "slower by any factor"), (0.8, math.inf, "from 1.25x slower to any factor faster"),
+        (1.259, math.inf, "from 1.25x faster to any factor faster"), (1.0, 1.0, "1.00x"),
+        (1.029, 1.071, "1.02x to 1.08x faster"), (0.5, 0.8, "1.25x to 2.00x slower"),
+        (0.8, 1.071, "1.25x slower to 1.08x faster"),
+    )),
+    # No bootstrap of 200 samples shows less than one in 200.
+    (p_is, (0.03, 1e-300), "p = 0.03"), (p_is, (0.0, 1e-300), "p < 1e-300"),
+    (p_is, (0.0, 1 / 200), "p < 0.005"), (p_is, (0.005, 1 / 200), "p = 0.005"),
+    (up_to, ([0.1], 0.95), "up to 10 % (95 %)"), (up_to, ([0.1, math.inf], 0.95), "any factor (95 %)"),
+    (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("say", "of", "told"), SAID)
+def test_what_is_said(say: Callable[..., str], of: tuple[object, ...], told: str) -> None:
+    assert say(*of) == told
 
 
 @given(st.lists(st.floats(1e-9, 1e6), min_size=1, max_size=4))
@@ -92,35 +111,6 @@ def test_values_keep_their_order(measured: list[float]) -> None:
     printed = [Decimal(number) * seconds[unit] for number, unit in texts]
     order = sorted(range(len(measured)), key=lambda i: measured[i])
     assert [printed[i] for i in order] == sorted(printed)
-
-
-@pytest.mark.parametrize(("low", "high", "told"), [
-    (0.0, math.inf, "by any factor, faster or slower"), (0.0, 1.071, "at most 1.08x faster"),
-    (0.0, 0.5, "slower by any factor"), (0.8, math.inf, "from 1.25x slower to any factor faster"),
-    (1.259, math.inf, "from 1.25x faster to any factor faster"), (1.0, 1.0, "1.00x"),
-    (1.029, 1.071, "1.02x to 1.08x faster"), (0.5, 0.8, "1.25x to 2.00x slower"),
-    (0.8, 1.071, "1.25x slower to 1.08x faster"),
-])  # fmt: skip
-def test_an_interval_in_words(low: float, high: float, told: str) -> None:
-    """Each end in its own direction, rounded outward; what has no end is any factor."""
-    assert span(Estimate(1.0, low, high, 0.95)) == told
-
-
-@pytest.mark.parametrize(("reaches", "told"), [
-    ([0.1], "up to 10 % (95 %)"), ([0.2, 0.1], "up to 10 to 20 %, by benchmark (95 %)"),
-    ([0.1, math.inf], "any factor (95 %)"),
-])  # fmt: skip
-def test_how_much_sessions_differ(reaches: list[float], told: str) -> None:
-    assert up_to(reaches, 0.95) == told
-
-
-@pytest.mark.parametrize(("p", "least", "told"), [
-    (0.03, 1e-300, "p = 0.03"), (0.0, 1e-300, "p < 1e-300"), (0.0, 1 / 200, "p < 0.005"),
-    (0.005, 1 / 200, "p = 0.005"),
-])  # fmt: skip
-def test_a_p_value_below_what_can_be_told(p: float, least: float, told: str) -> None:
-    """No bootstrap of 200 samples shows less than one in 200."""
-    assert p_is(p, least) == told
 
 
 def test_no_number_is_no_number() -> None:
