@@ -122,7 +122,7 @@ def test_no_display_shows_what_is_no_number(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["histogram", "cdf", "order", "violins", "qq", "forest"])
+@pytest.mark.parametrize("kind", ["histogram", "density", "cdf", "order", "violins", "qq", "forest"])
 def test_no_picture_shows_what_is_no_number(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,21 +77,9 @@ def test_speedups_share_a_picture_by_candidate(tmp_path: Path) -> None:
         assert told in refused("plot", *files, "--kind", "forest", *words)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["histogram", "density", "cdf", "order", "violins", "qq"])
-@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e307])
-def test_values_of_any_size_have_a_picture(tmp_path: Path, scale: float, kind: str) -> None:
-    """Beyond the prefixes the axis is in a power of ten."""
-    files = [write(tmp_path / f"{n}.txt", MODEL.rvs(40, n) * scale) for n in (1, 2)]
-    target = tmp_path / "x.svg"
-    code, _, err = speedproof("plot", *files, "--unit", "s", "--kind", kind, "-o", str(target))
-    assert code == 0, err
-    texts = [path.read_text(encoding="utf-8") for path in tmp_path.glob("x*.svg")]
-    power = round(np.log10(scale)) + 1
-    assert all(f"time (1e{power} s)" in text for text in texts)
-
-
-@pytest.mark.parametrize(("seconds", "unit"), [(3e-13, "ps"), (3e-8, "ns"), (3e-3, "ms"), (3e-22, "1e-22 s")])
+@pytest.mark.parametrize(
+    ("seconds", "unit"), [(3e-13, "ps"), (3e-8, "ns"), (3e-3, "ms"), (3e-22, "1e-22 s"), (9e306, "1e306 s")]
+)
 def test_an_axis_has_the_usual_unit_where_there_is_one(seconds: float, unit: str) -> None:
     suite = sp.Suite.of_samples({"v": seconds * np.linspace(1.0, 1.1, 10)}, unit="s")
     ((_, ax),) = sp.pictures(suite, kind="order")
