@@ -219,8 +219,9 @@ def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> Non
         rejected += not accepted
     assert rejected > 3
     assert plot.qq(X, ax=axes()).get_ylim()[0] < X.min()
-    with pytest.raises(DataError, match="-1 is not positive"):
-        plot.qq([-1.0, 1.0, 2.0, 3.0], "log-normal", ax=axes())
+    for value in (-1.0, 0.0):
+        with pytest.raises(DataError, match=f"{value:g} is not positive"):
+            plot.qq([value, 1.0, 2.0, 3.0], "log-normal", ax=axes())
     for few in ([1.0, 2.0, 3.0], [2.0] * 9):
         with pytest.raises(DataError, match="four values or more that are not all equal"):
             plot.qq(few, ax=axes())
@@ -400,6 +401,9 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     legend = ax.get_legend()
     assert legend is not None
     assert [t.get_text() for t in legend.get_texts()] == [f"{n} {verdict}" for verdict, n in counts.items()]
+    shown = [(line.get_marker(), line.get_markersize(), line.get_color()) for line in legend.get_lines()]
+    assert shown == [(shapes[of], 5.0, colours[of]) for of in (FASTER, SLOWER, SAME, OPEN)]  # as in the rows
+    assert {line.get_markersize() for line in drawn if line.get_marker() in "osD"} == {5.0}
     label = "speedup of new over old, right is faster\n(median; each bound holds at 95 %)"
     assert ax.get_xlabel() == label
     assert not any(ax.spines[side].get_visible() for side in ("left", "top", "right"))
