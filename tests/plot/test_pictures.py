@@ -89,6 +89,20 @@ def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
     assert texts(plot.histogram(X, MODEL, ax=axes())) == []
 
 
+@pytest.mark.parametrize(("n", "out", "gone"), [
+    (7, 1, False), (8, 1, True), (8, 2, False), (19, 1, True), (19, 2, False), (20, 2, True), (20, 3, False),
+    (149, 2, True), (149, 3, False), (150, 3, True), (150, 4, False),
+])  # fmt: skip
+@pytest.mark.parametrize("sign", [1, -1])
+def test_how_many_values_may_be_left_out(n: int, out: int, gone: bool, sign: int) -> None:
+    """None of seven, one of eight, two of twenty, then 2 %: those farther out than the others spread."""
+    near = np.linspace(10.0, 11.0, n - out)
+    x = sign * np.concatenate([near, 30.0 + np.arange(out) / 10])
+    assert sorted(abs(end) for end in plot.window(x)) == [10.0, 11.0 if gone else abs(x[-1])]
+    last = 11.0 + (near[-1] - near[0]) * 0.99  # not farther out than the others spread
+    assert sorted(abs(end) for end in plot.window(sign * np.append(near, last))) == [10.0, last]
+
+
 def test_versions_are_compared_on_one_axis() -> None:
     """All panels span the same values, each counts what lies beyond, and the first one's median is in each."""
     samples = {"old": X, "new": np.append(X - 3, 500.0), "flat": np.full(9, 12.0)}
@@ -223,8 +237,9 @@ def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> Non
         with pytest.raises(DataError, match=f"{value:g} is not positive"):
             plot.qq([value, 1.0, 2.0, 3.0], "log-normal", ax=axes())
     for few in ([1.0, 2.0, 3.0], [2.0] * 9):
-        with pytest.raises(DataError, match="four values or more that are not all equal"):
-            plot.qq(few, ax=axes())
+        for law in ("normal", "log-normal"):
+            with pytest.raises(DataError, match="four values or more that are not all equal"):
+                plot.qq(few, law, ax=axes())
 
 
 def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
@@ -285,6 +300,17 @@ def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) ->
     extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     wanted = extras["optional-dependencies"]["plot"]
     assert packages.split() == [requirement.partition(">=")[0] for requirement in wanted]
+
+
+def test_light_lines_lead_to_ticks() -> None:
+    """To values, not to names."""
+    for ax, across, up in (
+        (plot.violins({"a": X}, ax=axes()), False, True), (plot.cdf(X, ax=axes()), True, True),
+        (plot.forest(compared(NEAR), ax=axes()), True, False), (plot.order(X, ax=axes()), False, False),
+    ):  # fmt: skip
+        lines = [[line.get_visible() for line in of()] for of in (ax.get_xgridlines, ax.get_ygridlines)]
+        assert [set(shown) for shown in lines] == [{across}, {up}]
+        assert not (across or up) or ax.get_axisbelow() is True
 
 
 def test_lines_of_many_versions_differ() -> None:
@@ -407,6 +433,9 @@ def test_a_forest_against_a_naive_one(far: float) -> None:
     label = "speedup of new over old, right is faster\n(median; each bound holds at 95 %)"
     assert ax.get_xlabel() == label
     assert not any(ax.spines[side].get_visible() for side in ("left", "top", "right"))
+    assert {5 <= line.get_markersize() <= 7 for line in ax.lines if line.get_marker() in ("<", ">")} == {True}
+    ax.figure.draw_without_rendering()
+    assert legend.get_window_extent().y0 >= ax.get_window_extent().y1  # no row is covered
 
 
 @pytest.mark.parametrize(("low", "high", "base", "most"), [
