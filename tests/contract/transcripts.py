@@ -119,6 +119,8 @@ TRANSCRIPTS: dict[str, list[str]] = {
         "corpus compare corpus --reference O2 --candidate O3 --workers 1 --details",
         "corpus query corpus 'select version, sum(n) from corpus group by 1 order by 1'",
         "compare corpus",
+        "corpus model corpus --bootstrap-samples 0 --workers 1",
+        "corpus build data/formats/go-changes.txt examples/gzip/session.jsonl -o tagged",
     ],
     "details": [
         "compare examples/gcc/O2.json examples/gcc/O3.json --only s* --details --color always",
