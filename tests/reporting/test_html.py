@@ -133,6 +133,14 @@ def test_data_is_json_that_cannot_leave_its_element(made: Made, page: Page) -> N
         told = [[data["texts"][place] for place in row] for row in panel["checks"]]
         assert {row[1] for row in told} == {replace(c, versions=(*map(called, c.versions),)).name for c in of}
         assert all(row[2] for row in told), "every check says what it asks"
+        words = [row[0] for row in told]
+        assert words == sorted(words, key=("undermines", "fails", "holds").index)
+        assert ("undermines" in words or "fails" in words) == any(not c.held for c in of)
+        sides = [(role, label, int(n.split(" of ")[-1])) for role, label, n, *_ in panel["summary"]]
+        samples = [made[1].samples[Key(name), version] for version in made[1].versions]
+        assert {
+            (role, s.label, s.n) for role, s in zip(("reference", "candidate"), samples, strict=True)
+        } == {*sides}
         assert all(row[4] for row in told if row[0] != "holds"), "what does not hold says what to do"
         for sample, version in zip(panel["drawn"]["samples"], made[1].versions, strict=True):
             values = made[1].samples[Key(name), version].values
