@@ -207,6 +207,8 @@ def test_run_order_keeps_the_order_and_marks_components() -> None:
     for k in range(2):
         (line,) = curves(ax, f"component {k + 1}: {np.sum(MODEL.labels(X) == k)} runs")
         assert set(line[:, 1]) == set(X[MODEL.labels(X) == k])
+    ((median,),) = [curves(ax, "median")]
+    assert median[:, 1].tolist() == [np.median(X)] * 2
     for n in (1, 2, 5, 40):
         ax = plot.order(np.arange(1.0, n + 1), ax=axes())
         assert {float(t) % 1 for t in ax.get_xticks()} == {0.0}
@@ -314,7 +316,7 @@ def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str,
     contents = []
     for name in "ab":
         path = tmp_path / f"{name}.{ending}"
-        plot.save(plot.violins({"x": X, "y": X + 1}, [MODEL, None], ax=axes()), path)
+        plot.save(plot.violins({"测试": X, "y": X + 1}, [MODEL, None], ax=axes()), path)
         contents.append(path.read_bytes())
     assert contents[0].startswith(start)
     assert contents[0] == contents[1]
@@ -682,6 +684,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
             assert (line.get_alpha() or 1.0) >= 0.5
             # A page of so many marks would be slow.
             assert line.get_rasterized() is (len(line.get_xdata()) > 20_000)
+        assert not any(c.get_linewidth().any() for c in ax.collections if isinstance(c, PolyCollection))
         bars = 2 if ax is drawn[2] else 0  # the middle halves of two violins
         thick = [line.get_label() for line in ax.lines if line.get_linewidth() > 1.6]
         assert len([label for label in thick if "distance" not in str(label)]) == bars
