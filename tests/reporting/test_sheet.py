@@ -1,5 +1,6 @@
 """The sheet: its width, its length, its names, its times, and nothing in it that contradicts anything else."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -83,6 +84,8 @@ def test_a_winner_is_coloured_where_it_is_sure(old: float, benchmarks: int, styl
     result = sp.hpt(suite, speedups=[1.5, 3.0])
     (made,) = result.reports()
     assert made.headline[0].style == style
+    written = json.loads(result.to_json())
+    assert (written["command"], len(written["results"][0]["hpt"]["benchmarks"])) == ("hpt", benchmarks)
     cells = [row.cells[3] for section in made.sections for table in section.tables for row in table.rows]
     losses = [cell for cell in cells if cell.text != "-"]
     assert {cell.style for cell in losses if cell.text.startswith("-")} <= {"warning"}
@@ -174,6 +177,10 @@ def test_several_metrics_are_a_row_each(names: str) -> None:
     assert ("10.50 s" in told["time"], "5.250 s" in told["time"]) == (names == "a",) * 2
     assert made.good is False
     assert not any(f"--{given}" in hint for hint in made.hints for given in ("explain", "all"))
+    for asked, named in (("memory", "memory: "), ("time", "")):
+        (first, *_) = str(sp.gate(Suite(("old", "new"), samples), metric=asked)).splitlines()
+        who = "none of 2 benchmarks" if names == "ab" else "new"
+        assert first.startswith(f"PASS: {named}{who} is")
     gains = {key: sample for key, sample in samples.items() if key[0].metric != "misses"}
     (made,) = sp.compare_suite(Suite(("old", "new"), gains), metric="all").reports()
     assert made.good is True
