@@ -687,7 +687,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
             assert (line.get_alpha() or 1.0) >= 0.5
             # A page of so many marks would be slow.
             assert line.get_rasterized() is (len(line.get_xdata()) > 20_000)
-        assert not any(c.get_linewidth().any() for c in ax.collections if isinstance(c, PolyCollection))
+        assert not any(np.any(c.get_linewidth()) for c in ax.collections if isinstance(c, PolyCollection))
         bars = 2 if ax is drawn[2] else 0  # the middle halves of two violins
         thick = [line.get_label() for line in ax.lines if line.get_linewidth() > 1.6]
         assert len([label for label in thick if "distance" not in str(label)]) == bars
