@@ -207,6 +207,11 @@ def test_run_order_keeps_the_order_and_marks_components() -> None:
     for k in range(2):
         (line,) = curves(ax, f"component {k + 1}: {np.sum(MODEL.labels(X) == k)} runs")
         assert set(line[:, 1]) == set(X[MODEL.labels(X) == k])
+    ten = MixtureModel(np.full(10, 0.1), 10.0 * np.arange(10), np.full(10, 0.5))
+    looks = [
+        (line.get_marker(), line.get_color()) for line in plot.order(ten.rvs(200, 1), ten, ax=axes()).lines
+    ]
+    assert len(set(looks[:9])) == 9 < len(looks[:-1]) == 10
     ((median,),) = [curves(ax, "median")]
     assert median[:, 1].tolist() == [np.median(X)] * 2
     for n in (1, 2, 5, 40):
@@ -505,6 +510,8 @@ def test_a_forest_of_nothing_and_of_all() -> None:
     """Of one value the axis is around it; some rows have no speedup, a probability is none; names lie apart."""
     low, high = plot.forest(compared(seen([1.0, 1.0])), ax=axes()).get_xlim()
     assert 0.8 < low < 1 < high < 1.2
+    low, high = plot.forest(compared([(OPEN, 1.001, 0.99, 1.01)] * 5), ax=axes()).get_xlim()
+    assert 0.98 < low < 0.99 < 1.01 < high < 1.02  # beside hardly any change two per cent are near
     probability = structs.replace(compared(seen([0.9]))[0], quantity="probability")
     for none in ([], compared(seen([math.nan])), [probability]):
         with pytest.raises(DataError, match="no speedup"):
@@ -528,6 +535,8 @@ def test_speedups_over_a_parameter_are_those_of_its_inputs() -> None:
         assert (ax.get_legend() is not None) == (len(answers) > 1)
         assert ("the candidates" in ax.get_ylabel()) == (len(answers) > 1)
         assert "up is faster" in ax.get_ylabel()
+        named = ["python (python)", "other (other)"] if len(answers) > 1 else ["python"]
+        assert [marks.get_label() for marks in ax.containers] == named
         assert [line.get_linestyle() for line in ax.lines].count("--") == 1
         for marks in ax.containers:
             points, _, bars = marks.lines
@@ -560,6 +569,9 @@ def test_bars_are_no_finer_than_an_eye() -> None:
         assert len(heights) == (2 if len(close) == 30 else 1)  # of 0.3 less a rounding
     ax: Any = plot.histogram(X, MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0]), ax=axes())
     (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    alone = plot.histogram(X, MixtureModel([1.0], [11.0], [2.0]), ax=axes()).get_legend()
+    assert alone is not None
+    assert [text.get_text() for text in alone.get_texts()] == ["normal distribution"]
     (whole,) = curves(ax, "mixture")
     assert whole[:, 1].max() < 2.5 * np.asarray(steps.get_data()[0]).max()
     for n, at_least in ((9, 8), (400, 2 * 20), (100_000, 80)):
@@ -625,8 +637,9 @@ def test_a_violin_against_its_densities() -> None:
     assert (ax.get_xlim()[0] < -0.5, ax.get_xlim()[1] > 2.5, ax.get_ylabel()) == (True, True, "ms")
     assert texts(ax) == ["grey: kernels, blue: mixture; sharp peaks are widened"]
     assert texts(plot.violins({"alone": [3.0]}, ax=axes())) == ["sharp peaks are widened"]
-    turned = plot.violins({"short": X, "a name of fifteen": X}, ax=axes()).get_xticklabels()
-    assert {label.get_rotation() > 0 for label in turned} == {True}
+    for names, turned in ((["short", "a name of fifteen"], True), ("abcdefgh", False), ("abcdefghi", True)):
+        some = plot.violins(dict.fromkeys(names, X[:9]), ax=axes()).get_xticklabels()
+        assert {label.get_rotation() > 0 for label in some} == {turned}
 
 
 def test_states_of_runs_by_two_metrics() -> None:
