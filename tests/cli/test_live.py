@@ -70,6 +70,7 @@ def test_terminal_gets_a_picture_between_runs() -> None:
     assert "b: 20 s, 20 runs" in text
     assert "Y: 1.1" in text
     assert "█" in text
+    assert not re.search(r"\x1b\[[\d;]*3[0-7]", text)  # no number is coloured by chance
     assert "warming up" in watch(Terminal(), 1.0, warmup=True)
 
 

@@ -283,6 +283,7 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ("compare a.json --reff=x", "unknown option --reff; did you mean --reference?"),
     ("show a.json --pilot=x", "unknown option --pilot; see 'speedproof show --help'"),
     ("formats x\x1b[2J", "got unexpected extra argument (x"), ("--no-such", "unknown option --no-such"),
+    ("compare a --all=x", "option '--all' does not take a value; see "),
     ("rum", "unknown command rum; did you mean run?"), ("corpus --metric x", "name an action first: build, "),
     ("compare a --json=x", "option '--json' does not take a value: JSON goes to standard output (--json > FILE)"),
     *((f"{name} --zzz", "unknown option --zzz") for name in COMMANDS if name not in ("corpus", "history")),
