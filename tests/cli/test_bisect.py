@@ -358,6 +358,15 @@ def test_between_two_neighbours_nothing_can_cancel(names: str, where: str, secon
     assert ("Changes that cancel each other are not excluded." in str(found)) == bool(where)
 
 
+def test_another_change_is_told() -> None:
+    times = dict(zip("abcdefg", (1.0, 1.0, 1.3, 1.3, 1.3, 1.5, 1.5), strict=True))
+    told = str(sp.bisect(list(times), times.__getitem__, seed=1))
+    another = r"There may be another change \(([\d.]+)x to ([\d.]+)x slower beside this one, 95 % confidence"
+    found = re.search(another, " ".join(told.split()))
+    assert found, told
+    assert float(found[1]) <= 1.5 / 1.3 <= float(found[2])
+
+
 def test_a_coarse_clock_is_the_reason() -> None:
     """Times of 3 and 4 cannot show 1 %, and it is said."""
     rng = np.random.default_rng(1)

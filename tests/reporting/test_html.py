@@ -183,6 +183,7 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
         ([*near, 9.0], ""), ([*near, 9.5], "One value lies beyond the edge, at 9.5."), ([*near, -8.0], ""),
         ([*near, -8.5], "One value lies beyond the edge, at -8.5."),
         ([*near * 2, 9.5, 10.0], "2 values lie beyond the edge, up to 10."),
+        ([*near * 2, -9.5, -10.0], "2 values lie beyond the edge, up to -10."),
         ([*near * 2, 9.5, 10.0, 10.5], ""), ([0.5] * 10 + [9.5], ""),
     ):  # fmt: skip
         (panel,) = panels(*make_suite({"a": (x, near)}, unit="")).values()
@@ -213,6 +214,8 @@ def test_only_words_that_are_used_are_explained(make_suite: Callable[..., Made])
     table = Table.of((Column("component"), Column("mean")), [Row.of("1", "2 ms")])
     assert "dt" not in dict(Page(render(Report("", (Text("2 modes"),), (table,)))).elements)
     x, y = np.random.default_rng(0).normal([[20.0], [10.0]], 1.0, (2, 30))
+    page = Page(html_report(make_suite({"a b": (x, y), "a-b": (x, y)})))
+    assert [attributes.get("id") for _, attributes in page.elements].count("a-b") == 1
     page = Page(html_report(make_suite({"a": (x, y)})))
     assert page.text_of("dt") == ["Change", "Proven"]
     assert "On a typical run" not in page.text_of("summary")

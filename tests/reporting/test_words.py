@@ -19,9 +19,10 @@ from tests.protocols.asking import compare_medians
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
+from speedproof.reporting.corpus import size_of
 from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
-from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
+from speedproof.reporting.names import benchmark_column, common_prefix, labels, shortened, spoken, width_of
 from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
@@ -88,6 +89,8 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     (p_is, (0.03, 1e-300), "p = 0.03"), (p_is, (0.0, 1e-300), "p < 1e-300"),
     (p_is, (0.0, 1 / 200), "p < 0.005"), (p_is, (0.005, 1 / 200), "p = 0.005"),
     (up_to, ([0.1], 0.95), "up to 10 % (95 %)"), (up_to, ([0.1, math.inf], 0.95), "any factor (95 %)"),
+    (size_of, (999,), "999 B"), (size_of, (1000,), "1.0 kB"), (size_of, (12_345_678,), "12 MB"),
+    (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
     (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
 ]  # fmt: skip
 
