@@ -89,6 +89,9 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     (p_is, (0.03, 1e-300), "p = 0.03"), (p_is, (0.0, 1e-300), "p < 1e-300"),
     (p_is, (0.0, 1 / 200), "p < 0.005"), (p_is, (0.005, 1 / 200), "p = 0.005"),
     (up_to, ([0.1], 0.95), "up to 10 % (95 %)"), (up_to, ([0.1, math.inf], 0.95), "any factor (95 %)"),
+    # Ratios that no digit tells from 1, and those that are none.
+    (factor, (1 + 1e-13, 1), "1.00x"), (factor, (1 - 1e-13, -1), "1.00x"), (factor, (math.inf,), "∞"),
+    (factor, (0.0,), "0x"), (factor, (math.nan,), "-"),
     (size_of, (999,), "999 B"), (size_of, (1000,), "1.0 kB"), (size_of, (12_345_678,), "12 MB"),
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
     (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
