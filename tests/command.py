@@ -35,6 +35,13 @@ def speedproof(*argv: str | Path) -> tuple[int, str, str]:
     return main([*map(str, argv)], Console(out, err)), out.getvalue(), err.getvalue()
 
 
+def refused(*argv: str | Path) -> str:
+    """What is said of a command that is an error."""
+    code, _, err = speedproof(*argv)
+    assert code == 2, err
+    return err
+
+
 def runs_are(monkeypatch: pytest.MonkeyPatch, execute: Callable[[Job], Run]) -> None:
     """The runs of commands, of which sessions then execute one after the other."""
     monkeypatch.setattr("speedproof.measuring.executor.execute", execute)

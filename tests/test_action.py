@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,23 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(tmp_path)
 
 
+def committed(folder: Path, *states: dict[str, str]) -> None:
+    """A repository with a commit for every state of its files."""
+    git(folder, "init", "-q", ".")
+    for number, files in enumerate(states):
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", f"State {number}")
+
+
+def steps_of(lines: Iterable[str]) -> list[list[str]]:
+    """The words of the commands among lines of a script; each is understood."""
+    commands = [line.partition(" > ")[0].split()[1:] for line in lines if line.startswith("speedproof ")]
+    assert all(map(parse, commands))
+    return commands
+
+
 def write(folder: Path, name: str, *factors: float) -> str:
     """A CSV file with one benchmark a factor, 20 runs each without chance; no two files hold the same values."""
     own = sum(map(ord, name)) % 97 / 1_000_000
@@ -139,19 +157,10 @@ def test_an_error_is_in_the_summary(runner: Runner) -> None:
     assert ran.summary.startswith("<!-- speedproof -->\n### Gate: error\n\n    speedproof: ")
     assert "PASS" not in ran.summary.upper()
     assert re.search(r"^::error title=speedproof gate::speedproof: .*nowhere\.json", ran.log, re.MULTILINE)
-
-
-def test_an_error_while_measuring_is_named(runner: Runner) -> None:
-    """Not the first remark before it."""
-    git(runner.work, "init", "-q", ".")
-    for name in ("one", "two"):
-        (runner.work / name).write_text("")
-        git(runner.work, "add", "-A")
-        git(runner.work, "commit", "-q", "-m", name)
-    ran = runner.run(command="./nowhere")
-    assert (ran.verdict, ran.code) == ("error", 2)
+    committed(runner.work, {"one": ""}, {"two": ""})
+    ran = runner.run(command="./nowhere")  # while measuring: not the first remark before it
+    assert (ran.verdict, ran.code, "nowhere" in ran.summary) == ("error", 2, True)
     assert re.search(r"^::error title=speedproof gate::speedproof: error: .*nowhere", ran.log, re.MULTILINE)
-    assert "nowhere" in ran.summary
 
 
 @pytest.mark.slow
@@ -193,11 +202,7 @@ def test_the_example_project_measures_its_pull_requests(runner: Runner) -> None:
     gate = yaml.safe_load((runner.work / ".github" / "workflows" / "gate.yml").read_text())
     (inputs,) = [s["with"] for s in gate["jobs"]["gate"]["steps"] if "speedproof" in s["uses"]]
     inputs = {k.replace("-", "_"): str(v).replace("True", "true") for k, v in inputs.items()}
-    git(runner.work, "init", "-q", ".")
-    for seconds in ("0.001", "0.1"):
-        (runner.work / "count.sh").write_text(f"#!/bin/sh\nexec sleep {seconds}\n")
-        git(runner.work, "add", "-A")
-        git(runner.work, "commit", "-q", "-m", f"Sleep {seconds}")
+    committed(runner.work, *({"count.sh": f"#!/bin/sh\nexec sleep {s}\n"} for s in ("0.001", "0.1")))
     comment = runner.home / "comment"
     runner._script(
         runner.home / "bin" / "gh",
@@ -205,29 +210,15 @@ def test_the_example_project_measures_its_pull_requests(runner: Runner) -> None:
     )
     ran = runner.run(pull="7", against=git(runner.work, "rev-parse", "HEAD~1"), **inputs)
     assert (ran.verdict, ran.code) == ("fail", 1), ran.log
-    text = comment.read_text(encoding="utf-8")
-    assert "FAIL" in text
-    assert "`short`" in text
-    assert "`long`" in text
+    assert all(word in comment.read_text(encoding="utf-8") for word in ("FAIL", "`short`", "`long`"))
 
 
 def test_the_example_projects_history() -> None:
     """Every command of its workflow parses, and an alarm comes after the page."""
     path = ROOT / "examples" / "project" / ".github" / "workflows" / "history.yml"
     steps = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]["history"]["steps"]
-    lines = [line for step in steps for line in step.get("run", "").splitlines()]
-    commands = [line.split()[1:] for line in lines if line.startswith("speedproof ")]
-    for words in commands:
-        assert parse(words)
+    commands = steps_of(line for step in steps for line in step.get("run", "").splitlines())
     assert [words[:2] for words in commands][-2:] == [["history", "page"], ["history", "watch"]]
-
-
-def test_settings_are_found(runner: Runner) -> None:
-    """speedproof.toml of the checkout applies, an input goes before it."""
-    base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "new.csv", 1.2, 1)
-    (runner.work / "speedproof.toml").write_text('[gate]\nmargin = "30%"\n')
-    assert runner.run(baseline=base, candidate=slow).verdict == "pass"
-    assert runner.run(baseline=base, candidate=slow, margin="2%").verdict == "fail"
 
 
 def test_inputs_are_data(runner: Runner) -> None:
@@ -254,38 +245,44 @@ def test_every_input_is_an_option() -> None:
         assert f"${variable}" in GATE["run"] or f"export {variable}" in GATE["run"]
 
 
+def blocks(page: str) -> tuple[str, list[Any]]:
+    """A page of the manual, and its YAML."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return text, [*map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))]
+
+
 def test_the_manuals_pipelines() -> None:
     """The examples of docs/gate.md are YAML; the workflow uses inputs and outputs that exist."""
-    text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
-    workflow, job = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
-    steps = workflow["jobs"]["gate"]["steps"]
-    (step,) = [step for step in steps if "speedproof" in step.get("uses", "")]
+    text, (workflow, job) = blocks("gate.md")
+    (step,) = [s for s in workflow["jobs"]["gate"]["steps"] if "speedproof" in s.get("uses", "")]
     assert {"suite", "build"} <= set(step["with"]) <= set(ACTION["inputs"])
     assert set(re.findall(r"outputs\.(\w+)", text)) == set(ACTION["outputs"])
-    (command,) = [line for line in job["gate"]["script"] if line.startswith("speedproof ")]
-    assert parse(command.partition(" > ")[0].split()[1:]).output.reports["markdown"] == "gate.md"
+    (words,) = steps_of(job["gate"]["script"])
+    assert parse(words).output.reports["markdown"] == "gate.md"
     assert job["gate"]["allow_failure"]["exit_codes"] == 3
 
 
 def test_the_manuals_histories() -> None:
     """The pipelines of docs/history.md are YAML whose commands parse; an alarm keeps no page back."""
-    text = (ROOT / "docs" / "history.md").read_text(encoding="utf-8")
-    workflow, job = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
+    _, (workflow, job) = blocks("history.md")
     history, page = workflow["jobs"]["history"]["steps"], workflow["jobs"]["page"]
     assert (page["needs"], page["if"]) == ("history", "always()")
     assert {workflow["permissions"][name] for name in ("pages", "id-token")} == {"write"}
     assert [step["uses"].partition("@")[0] for step in page["steps"]] == ["actions/deploy-pages"]
     lines = [line for step in history for line in step.get("run", "").splitlines()] + job["pages"]["script"]
-    commands = [line.split()[1:] for line in lines if line.startswith("speedproof ")]
+    commands = steps_of(lines)
     assert [words[1] for words in commands] == ["add", "page", "watch"] * 2
     assert {str(getattr(parse(words), "output", None)) for words in commands} >= {"site/", "public/"}
     assert job["pages"]["artifacts"]["paths"] == ["public"]
 
 
-def test_reports_beside_the_summary(runner: Runner) -> None:
-    """A page and a JUnit file are inputs of their own."""
-    base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "slow.csv", 1.2, 1)
-    assert runner.run(baseline=base, candidate=slow, html="g.html", junit="g.xml").verdict == "fail"
+def test_settings_and_reports(runner: Runner) -> None:
+    """speedproof.toml of the checkout applies, an input goes before it; a page and JUnit are inputs."""
+    base, slow = write(runner.work, "base.csv", 1, 1), write(runner.work, "new.csv", 1.2, 1)
+    (runner.work / "speedproof.toml").write_text('[gate]\nmargin = "30%"\n')
+    assert runner.run(baseline=base, candidate=slow).verdict == "pass"
+    reports = {"html": "g.html", "junit": "g.xml"}
+    assert runner.run(baseline=base, candidate=slow, margin="2%", **reports).verdict == "fail"
     assert "<!doctype html>" in (runner.work / "g.html").read_text(encoding="utf-8").lower()
     failures = ElementTree.parse(runner.work / "g.xml").getroot().findall(".//failure")
     assert [failure.get("type") for failure in failures] == ["failed"]

@@ -28,21 +28,14 @@ def blocks(kind: str) -> Iterator[tuple[str, int, str]]:
                 yield str(page.relative_to(ROOT)), text.count("\n", 0, match.start()) + 1, match[2]
 
 
-def commands(block: str) -> Iterator[tuple[str, str]]:
-    """Each ``$ command`` of a console block with the output under it."""
-    parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
-    assert parts[0].strip() == "", "a console block begins with a command"
-    for part in parts[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
-
-
 @pytest.mark.parametrize(("page", "line", "block"), list(blocks("console")), ids=lambda v: str(v)[:40])
 def test_commands(page: str, line: int, block: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A console block runs from the repository's root; its output is what the page shows ("..." for anything)."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("COLUMNS", "80")
-    for command, expected in commands(block):
+    before, *parts = re.split(r"^\$ ", block, flags=re.MULTILINE)
+    assert before.strip() == "", "a console block begins with a command"
+    for command, _, expected in (part.partition("\n") for part in parts):
         program, *arguments = shlex.split(command, comments=True)
         assert program == "speedproof", f"{page}:{line}: only speedproof is run here, not {program}"
         out = io.StringIO()

@@ -4,6 +4,7 @@ import ast
 import io
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from inspect import isfunction, signature
 from pathlib import Path
 from pkgutil import resolve_name
@@ -27,17 +28,24 @@ def test_no_two_classes_have_one_name() -> None:
     assert not {name: found for name, found in places.items() if len(found) > 1}
 
 
+def nodes(*parts: str) -> Iterator[tuple[str, ast.AST]]:
+    """All nodes of the modules in some folders of the package, with the module's place."""
+    root = SOURCE / "speedproof"
+    for part in parts:
+        for path in (root / part).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                yield path.relative_to(root).as_posix(), node
+
+
 def test_what_the_command_line_uses_can_be_called_from_python() -> None:
     """What its modules import of the face are documented functions, types and constants without underscores."""
-    found = set()
-    for path in (SOURCE / "speedproof" / "cli").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("speedproof.api"):
-                found |= {(node.module or "", alias.name) for alias in node.names}
+    imports = [node for _, node in nodes("cli") if isinstance(node, ast.ImportFrom)]
+    used = [node for node in imports if (node.module or "").startswith("speedproof.api")]
+    found = {f"{node.module}.{alias.name}" for node in used for alias in node.names}
     assert found
-    for module, name in sorted(found):
-        value = resolve_name(f"{module}.{name}")
-        assert "._" not in f"{module}.{name}"
+    for name in sorted(found):
+        value = resolve_name(name)
+        assert "._" not in name
         assert not isinstance(value, type | FunctionType) or value.__doc__, name
 
 
@@ -52,15 +60,11 @@ def test_what_a_text_tells_to_change_is_an_argument_and_an_option() -> None:
     arguments = {name for f in filter(isfunction, functions) for name in signature(f).parameters}
     options = {p.name for command in every_command().values() for p in command.params}
     named, written = set(), set()
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Parameter":
-                name, option = (
-                    ast.unparse(node.args[k]).removeprefix("f'").strip("'\"")
-                    for k in (0, min(2, len(node.args) - 1))
-                )
-                named.add(name)
-                written.add(option.split()[0] if len(node.args) > 2 else name)
+    for _, node in nodes("."):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Parameter":
+            words = [ast.unparse(given).removeprefix("f'").strip("'\"") for given in node.args]
+            named.add(words[0])
+            written.add(words[2].split()[0] if len(words) > 2 else words[0])
     assert named
     assert named <= arguments
     assert written <= options
@@ -91,16 +95,16 @@ def test_what_python_meets_names_no_option() -> None:
     params = [p for command in every_command().values() for p in command.params]
     options = {o for p in params for o in p.opts if o.startswith("--")}
     found = set()
-    for part in ("data", "formats", "stats", "protocols", "mixture", "history", "corpus", "measuring", "api"):
-        for path in (SOURCE / "speedproof" / part).rglob("*.py"):
-            place = path.relative_to(SOURCE / "speedproof").as_posix()
-            if place.startswith(_COMMAND_LINE):
-                continue
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    named = re.findall(r"(?<![\w-])--[a-z][a-z-]+", node.value)
-                    if options & set(named) and not re.search(_OF_OTHERS, node.value):
-                        found.add(f"{place}: {node.value}")
+    below = ("data", "formats", "stats", "protocols", "mixture", "history", "corpus", "measuring", "api")
+    for place, node in nodes(*below):
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and not place.startswith(_COMMAND_LINE)
+        ):
+            named = re.findall(r"(?<![\w-])--[a-z][a-z-]+", node.value)
+            if options & set(named) and not re.search(_OF_OTHERS, node.value):
+                found.add(f"{place}: {node.value}")
     assert not found
 
 
@@ -129,12 +133,12 @@ _CONFIDENCE = {"stats/estimate.py: alpha_at", "protocols/hpt_speedup.py: solve"}
 
 def test_below_the_options_a_risk_is_alpha() -> None:
     """No function of statistics, mixtures, protocols or corpora is asked for a confidence."""
-    root, found = SOURCE / "speedproof", set()
-    for part in ("stats", "mixture", "protocols", "corpus"):
-        for path in (root / part).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef):
-                    names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-                    if "confidence" in names:
-                        found.add(f"{path.relative_to(root).as_posix()}: {node.name}")
+    found = {
+        f"{place}: {node.name}"
+        for place, node in nodes("stats", "mixture", "protocols", "corpus")
+        if isinstance(node, ast.FunctionDef)
+        and any(
+            a.arg == "confidence" for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        )
+    }
     assert found == _CONFIDENCE

@@ -1,6 +1,5 @@
 """The manual's demo: a real repository with a planted slowdown, really built; times are what its source says."""
 
-import io
 import re
 import runpy
 import shutil
@@ -8,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.session_file import PlannedVersion
 from speedproof.measuring.execute import Run
 from speedproof.measuring.executor import CommandExecutor
@@ -37,13 +35,8 @@ def test_the_planted_slowdown_is_proven_and_found(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(CommandExecutor, "measure", measure)
     monkeypatch.setattr(CommandExecutor, "execute", Executor.execute)  # one by one
-
-    def said(*words: str) -> str:
-        out, err = io.StringIO(), io.StringIO()
-        assert main(list(words), Console(out, err)) == 0, err.getvalue()
-        return " ".join(out.getvalue().split())
-
-    proven = said("run", "--revisions", "v1.2", "main", "--build", "make", "--", "./words")
-    assert re.match(r"\w+ main is 1\.\d+x slower than v1\.2 proven: at least 1\.\d+x", proven)
-    found = said("bisect", "v1.2..main", "--build", "make", "--seed", "1", "./words")
-    assert f"{demo['CULPRIT']} is the first slow commit" in found
+    code, out, err = speedproof("run", "--revisions", "v1.2", "main", "--build", "make", "--", "./words")
+    proven = r"\w+ main is 1\.\d+x slower than v1\.2 proven: at least 1\.\d+x"
+    assert (code, bool(re.match(proven, " ".join(out.split())))) == (0, True), out + err
+    code, out, err = speedproof("bisect", "v1.2..main", "--build", "make", "--seed", "1", "./words")
+    assert (code, f"{demo['CULPRIT']} is the first slow commit" in out) == (0, True), out + err

@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.command import hyperfine, speedproof, table
+from tests.command import hyperfine, refused, speedproof, table
+from tests.command import write as plain
 
 import speedproof as sp
 from speedproof.cli.gate import read_settings
@@ -22,6 +24,11 @@ Write = Callable[..., str]
 
 def gate(baseline: str, candidate: str, *options: str) -> tuple[int, str, str]:
     return speedproof("gate", "--baseline", baseline, "--candidate", candidate, *options)
+
+
+def at(name: str, values: object) -> str:
+    """A file of plain numbers in the working directory."""
+    return plain(Path(name), values)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +71,12 @@ def test_undecided_is_the_users_choice(three: dict[str, str]) -> None:
     assert gate(three["base"], three["same"], "--undecided", "fail")[0] == 0
 
 
+def result_of(*words: str) -> tuple[dict[str, Any], set[tuple[str, float]]]:
+    """The rules of a gate, and what it demands."""
+    (result,) = json.loads(gate(*words, "--json")[1])["results"]
+    return result["rules"], {(row["demand"]["policy"], row["demand"]["margin"]) for row in result["rows"]}
+
+
 def test_settings_and_options(three: dict[str, str]) -> None:
     """[gate] is read from the working directory or --config; options win; patterns apply to their benchmarks."""
     base, slow = three["base"], three["slow"]
@@ -74,53 +87,34 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     assert (code, "speedproof.toml" in err) == (1, False)
     Path("unsure.toml").write_text('[gate]\npolicy = "proven-improvement"\nundecided = "fail"\n')
     code, _, err = gate(base, base, "--config", "unsure.toml")
-    assert code == 1
-    assert "unsure.toml sets policy, undecided\n" in err
+    assert (code, "unsure.toml sets policy, undecided\n" in err) == (1, True)
     assert "the gate is undecided; undecided = 'fail' in unsure.toml lets that fail" in err
-    Path("other.toml").write_text('[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n')
-    code, out, _ = gate(base, slow, "--config", "other.toml")
-    assert code == 0
+    Path("other.toml").write_text(
+        '[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n'
+        '[[gate.benchmark]]\npattern = "jsn_*"\nmargin = 0.25\n'
+    )
+    code, out, err = gate(base, slow, "--config", "other.toml")
+    assert (code, "'jsn_*' of the settings matches no benchmark" in err) == (0, True)
     assert re.search(r"^pass +json_dumps .*\+25 %$", out, re.MULTILINE)
     assert re.search(r"^pass +xml .*\+2 %$", out, re.MULTILINE)
-    Path("typo.toml").write_text('[[gate.benchmark]]\npattern = "jsn_*"\nmargin = 0.25\n')
-    code, _, err = gate(base, slow, "--config", "typo.toml")
-    assert code == 1
-    assert "'jsn_*' of the settings matches no benchmark" in err
     Path("all.toml").write_text(
         '[gate]\nmargin = 0.3\nconfidence = "99%"\nmultiplicity = "bh"\npolicy = "equivalence"\n'
         'undecided = "fail"\nprotocol = "mean"\n'
     )
-    once = {"look": 1, "looks": 1, "anytime": False}
-    (result,) = json.loads(gate(base, slow, "--config", "all.toml", "--json")[1])["results"]
-    assert result["rules"] == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", "family": 0, **once}
-    assert {row["demand"]["policy"] for row in result["rows"]} == {"equivalence"}
+    once = {"look": 1, "looks": 1, "anytime": False, "family": 0}
+    rules, demands = result_of(base, slow, "--config", "all.toml")
+    assert rules == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", **once}
+    assert demands == {("equivalence", 0.3)}
     options = ["--confidence", "0.9", "--multiplicity", "none", "--policy", "no-regression"]
-    options += ["--protocol", "median", "--margin", "1%", "--config", "all.toml", "--json"]
-    (result,) = json.loads(gate(base, slow, *options)[1])["results"]
-    assert result["rules"] == {
-        "alpha": 0.1, "multiplicity": "none", "protocol": "median", "family": 0, **once,
-    }  # fmt: skip
-    assert {(r["demand"]["policy"], r["demand"]["margin"]) for r in result["rows"]} == {
-        ("no-regression", 0.01)
-    }
-
-
-def test_later_tables_override_earlier_ones() -> None:
-    """Key by key, like the lines of an ignore file."""
-    Path("s.toml").write_text(
-        '[[gate.benchmark]]\npattern = "*"\nmargin = "5%"\npolicy = "equivalence"\n'
-        '[[gate.benchmark]]\npattern = "io_*"\nignore = true\n'
-        '[[gate.benchmark]]\npattern = "io_disk"\nignore = false\nmargin = 0.5\n'
-    )
-    settings = read_settings("s.toml")
-    assert [entry.ignore for entry in settings.benchmark] == [None, True, False]
-    assert settings.benchmark[2].margin == 0.5
-    Path("empty.toml").write_text("")
-    assert read_settings("empty.toml") == Gating()
+    options += ["--protocol", "median", "--margin", "1%", "--config", "all.toml"]
+    rules, demands = result_of(base, slow, *options)
+    assert rules == {"alpha": 0.1, "multiplicity": "none", "protocol": "median", **once}
+    assert demands == {("no-regression", 0.01)}
 
 
 @pytest.mark.parametrize(("text", "where", "message"), [
     ("[gate", "", "not TOML"), ("[gat]\n", "gat", "no such key; did you mean 'gate'?"),
+    ("# café", "byte 6", "not TOML, which is UTF-8"),
     ("[gate]\nmargins = 1\n", "gate.margins", "did you mean 'margin'?"),
     ("[gate]\nmargin = true\n", "gate.margin", 'write 0.02 or "2%"'),
     ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
@@ -138,7 +132,7 @@ def test_later_tables_override_earlier_ones() -> None:
     ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "must be a table"),
 ])  # fmt: skip
 def test_errors_in_settings_name_file_and_key(text: str, where: str, message: str) -> None:
-    Path("s.toml").write_text(text)
+    Path("s.toml").write_text(text, encoding="latin-1")
     with pytest.raises(FormatError) as error:
         read_settings("s.toml")
     assert (error.value.path, error.value.where) == ("s.toml", where)
@@ -148,20 +142,17 @@ def test_errors_in_settings_name_file_and_key(text: str, where: str, message: st
     assert err.startswith("speedproof: error: s.toml")
 
 
-def test_settings_in_another_encoding() -> None:
-    Path("s.toml").write_bytes("# café".encode("latin-1"))
-    with pytest.raises(FormatError, match="not TOML, which is UTF-8"):
-        read_settings("s.toml")
-
-
 def test_the_manuals_settings_are_read() -> None:
-    """The example of docs/gate.md has every key, and each is understood."""
+    """The example of docs/gate.md has every key, and each is understood; later tables come after earlier ones."""
     text = (ROOT / "docs" / "gate.md").read_text(encoding="utf-8")
     Path("speedproof.toml").write_text(text.split("```toml\n")[1].split("```")[0])
-    settings = read_settings("speedproof.toml")
-    assert None not in (settings.margin, settings.confidence, settings.policy, settings.undecided)
-    assert None not in (settings.multiplicity, settings.protocol)
-    assert [entry.pattern for entry in settings.benchmark] == ["json_*", "*_io", "net_io"]
+    found = read_settings("speedproof.toml")
+    assert None not in (found.margin, found.confidence, found.policy, found.undecided, found.multiplicity)
+    assert found.protocol is not None
+    assert [entry.pattern for entry in found.benchmark] == ["json_*", "*_io", "net_io"]
+    assert [entry.ignore for entry in found.benchmark] == [None, None, True]
+    Path("empty.toml").write_text("")
+    assert read_settings("empty.toml") == Gating()
 
 
 def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
@@ -180,108 +171,72 @@ def test_several_policies_in_one_sentence(three: dict[str, str]) -> None:
 
 def test_a_benchmark_with_other_metrics_is_missing_by_its_metric() -> None:
     """Only the metric is lacking, and it is named."""
-    rows = [
-        f"{b},{m},{1 + i / 100},{u}" for b, m, u in (("x", "time", "s"), ("y", "time", "s")) for i in range(9)
-    ]
-    Path("old.csv").write_text("\n".join(["benchmark,metric,value,unit", *rows, ""]))
-    Path("new.csv").write_text(
-        Path("old.csv").read_text().replace("y,time", "y,memory").replace("8,s", "9,s")
-    )
+    text = "".join(f"{b},time,{1 + i / 100},s\n" for b in "xy" for i in range(9))
+    for name, rows in (("old", text), ("new", text.replace("y,time", "y,memory").replace("8,s", "9,s"))):
+        Path(f"{name}.csv").write_text(f"benchmark,metric,value,unit\n{rows}")
     code, out, _ = gate("old.csv", "new.csv")
-    assert code == 1
-    assert "new has memory of it, not time" in " ".join(out.split())
+    assert (code, "new has memory of it, not time" in " ".join(out.split())) == (1, True)
 
 
 def test_two_versions_of_one_file() -> None:
     """FILE:VERSION on both sides; anything else that is not one version a file is refused with the remedy."""
     rows = [f"x,{v},{1 + (5 * i % 12 + ord(v[0]) % 5) / 5000}" for v in ("a", "b", "c:d") for i in range(12)]
     Path("v.csv").write_text("\n".join(["benchmark,version,value", *rows, ""]))
-    Path("w.csv").write_text("benchmark,value\nx,1\nx,2\n")
-    timed = [
-        {"command": command, "times": [n + i / 99 for i in range(9)]} for command, n in (("p", 1), ("q", 0.5))
-    ]
-    Path("h.json").write_text(json.dumps({"results": timed}))
-    assert gate("h.json:p", "h.json:q")[0] == 0
+    table("w.csv", {"x": [1, 2]})
+    hyperfine("h.json", {"p": 1.0 + np.arange(9) / 99, "q": 0.5 + np.arange(9) / 99})
+    for sides, code in (
+        (("h.json:p", "h.json:q"), 0),
+        (("v.csv:a", "v.csv:c:d"), 0),
+        (("v.csv:a", "w.csv"), 3),
+    ):
+        assert gate(*sides)[0] == code
     code, out, _ = gate("v.csv:b", "v.csv:a")
-    assert code == 0
-    assert out.startswith("PASS: a is not slower by more than 2 %")
-    assert gate("v.csv:a", "v.csv:c:d")[0] == 0
+    assert (code, out.startswith("PASS: a is not slower by more than 2 %")) == (0, True)
     assert re.search(r"^ +a +old ", gate("v.csv:a", "old=v.csv:b")[1], re.MULTILINE)
-    assert gate("v.csv:a", "w.csv")[0] == 3
     Path("other").mkdir()
     Path("other/v.csv").write_text(Path("v.csv").read_text())
     lines = speedproof("compare", "v.csv:a", "other/v.csv:a")[1].splitlines()
     assert {"v:a", "other/v:a"} <= {line.split()[0] for line in lines if line}
     for command in ("compare", "hpt", "rank", "show", "model"):
         code, out, err = speedproof(command, "v.csv:b", "v.csv:c:d", "--json")
-        assert code == 0, err
-        assert {*re.findall(r'"(a|b|c:d)"', out)} == {"b", "c:d"}
-    for baseline, candidate, message in (
-        ("v.csv", "w.csv", "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
-        ("v.csv:a", "v.csv", "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
-        ("v.csv:a", "v.csv:e", "there is no version e; available: a, b, c:d"),
-        ("u.csv:a", "u.csv:b", "u.csv:a"),
+        assert (code, {*re.findall(r'"(a|b|c:d)"', out)}) == (0, {"b", "c:d"}), err
+    for words, message in (
+        (("v.csv", "w.csv"), "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
+        (("v.csv:a", "v.csv"), "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
+        (("v.csv:a", "v.csv:e"), "there is no version e; available: a, b, c:d"),
+        (("u.csv:a", "u.csv:b"), "u.csv:a"),
         # Two commands of one file are two benchmarks, unless somebody says otherwise.
-        ("h.json", "", "hold p, q; write each to a file of its own"),
-    ):
-        code, _, err = gate(baseline, candidate) if candidate else speedproof("gate", baseline)
-        assert code == 2
-        assert message in err
+        (("h.json",), "hold p, q; write each to a file of its own"),
+    ):  # fmt: skip
+        assert message in refused("gate", *words)
 
 
 def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:
-    """No benchmark left is an error, not a pass."""
+    """No benchmark left is an error, not a pass; what was renamed has vanished, or is an error."""
     assert gate(three["base"], write("fresh.csv", 6, xml=1, fresh=1), "--only", "fresh")[0] == 2
     Path("speedproof.toml").write_text('[[gate.benchmark]]\npattern = "*"\nignore = true\n')
     code, _, err = gate(three["base"], three["same"])
-    assert code == 2
-    assert "all 3 are ignored" in err
-
-
-def test_a_renamed_benchmark_has_vanished(write: Write) -> None:
-    """The only one: then the files are the wrong ones, as for compare; without names they are of one thing."""
-    old, new = write("old.csv", 1, before=1, same=1), write("new.csv", 2, after=1, same=1)
-    code, out, _ = gate(old, new)
-    assert code == 1
-    assert re.search(r"^MISSING +before ", out, re.MULTILINE)
+    assert (code, "all 3 are ignored" in err) == (2, True)
+    Path("speedproof.toml").unlink()
+    code, out, _ = gate(write("old.csv", 1, before=1, same=1), write("new.csv", 2, after=1, same=1))
+    assert (code, "\nMISSING  before " in out) == (1, True)
     old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
     for command in ("gate", "compare"):
         code, _, err = speedproof(command, old, new)
         assert (code, "old has before (time)" in err, "new has after (time)" in err) == (2, True, True)
-    for k, name in enumerate(("old.txt", "new.txt")):
-        Path(name).write_text("".join(f"{1 + (5 * i % 12 + k) / 5000}\n" for i in range(12)))
-    assert gate("old.txt", "new.txt")[0] == 0
-
-
-def test_a_baseline_that_cannot_be_used_is_no_pass(tmp_path: Path) -> None:
-    """A benchmark whose baseline is unusable is an error until it is left out by name."""
-    for name, bad in (("a", "-1"), ("b", "1.5")):
-        rows = "".join(f"x,{v}\ny,{v}\n" for v in (1.0, 1.1, 1.2, 1.3, 1.25))
-        (tmp_path / f"{name}.csv").write_text(f"benchmark,seconds\n{rows}y,{bad}\n", encoding="utf-8")
-    files = ("--baseline", str(tmp_path / "a.csv"), "--candidate", str(tmp_path / "b.csv"), "--unit", "s")
-    code, _, err = speedproof("gate", *files)
-    assert (code, "--skip" in err) == (2, True)
-    code, _, err = speedproof("gate", *files, "--skip", "y", "--margin", "99%")
-    assert (code != 2, "matches no" in err) == (True, False)
 
 
 @pytest.mark.parametrize("command", ["compare", "gate"])
-def test_a_pattern_that_matches_nothing_is_said(tmp_path: Path, command: str) -> None:
+def test_a_pattern_that_matches_nothing_is_said(write: Write, command: str) -> None:
     """Of --skip as of --only, where another pattern lets something through; what matches is not mentioned."""
-    for name in ("a", "b"):
-        rows = "".join(f"net_io,{v}\nparse,{v}\n" for v in (1.0, 1.1, 1.2, 1.3, 1.25))
-        (tmp_path / f"{name}.csv").write_text(f"benchmark,seconds\n{rows}", encoding="utf-8")
-    files = tmp_path / "a.csv", tmp_path / "b.csv"
+    files = [write(f"{v}.csv", i, net_io=1, parse=1) for i, v in enumerate("ab")]
     for options, said in (
-        (("--skip", "net_oi"), ["net_oi"]),
+        (("--skip", "net_oi"), ["net_oi"]), (("--skip", "net_*"), []),
         (("--only", "par*", "--only", "prase"), ["prase"]),
-        (("--skip", "net_*"), []),
-    ):
+    ):  # fmt: skip
         err = speedproof(command, *files, *options)[2]
         notes = [line for line in err.splitlines() if "matches no" in line]
-        assert notes == [
-            f"speedproof: note: the pattern {pattern!r} matches no benchmark" for pattern in said
-        ]
+        assert notes == [f"speedproof: note: the pattern {given!r} matches no benchmark" for given in said]
 
 
 def looked(number: int, *files: str, of: int = 3, more: Sequence[str] = ()) -> tuple[int, str, str]:
@@ -340,9 +295,7 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         (("--look", "4/3", "--open", "open"), "the number of this look"),
         (("--open", "open"), "say which look this is"),
     ):
-        code, _, err = gate(*one, *words)
-        assert code == 2
-        assert message in " ".join(err.split())
+        assert message in " ".join(refused("gate", *one, *words).split())
 
 
 @pytest.mark.parametrize(
@@ -360,25 +313,18 @@ def test_what_cannot_be_used_is_missing_or_an_error(lost: str) -> None:
 
 
 def test_a_gate_that_passed_stays_passed(write: Write) -> None:
+    """And only a recorded pass is one."""
     old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
     assert looked(1, old, new)[0] == 0
     for number in (2, 3):
         code, out, err = looked(number, old, "not-there.csv")
-        assert code == 0
-        assert "PASS" in out
-        assert "Look 1 of 3 decided." in out
+        assert (code, "PASS" in out, "Look 1 of 3 decided." in out) == (0, True, True)
         assert (
-            "look 1 of 3 decided: this is its answer about b against a, and the files given now were not"
-            in err
+            "look 1 of 3 decided: this is its answer about b against a, and the files given now were" in err
         )
-
-
-@pytest.mark.parametrize("left", [b"", b"close\n", b"\x80"])
-def test_no_record_is_no_pass(left: bytes, write: Write) -> None:
-    """Only a recorded pass is one."""
-    old, new = write("a.csv", 1, x=1.0), write("b.csv", 2, x=0.5)
-    Path("open.look").write_bytes(left)
-    assert looked(2, old, new)[0] == 2
+    for left in (b"", b"close\n", b"\x80"):
+        Path("open.look").write_bytes(left)
+        assert looked(2, old, new)[0] == 2
 
 
 @pytest.mark.parametrize("margin", ["0", "0%", "0.0", "-10%"])
@@ -389,25 +335,18 @@ def test_no_margin_is_another_policy(margin: str) -> None:
     assert ("policy" in error) == (margin != "-10%")
 
 
-def test_values_that_break_an_assumption_leave_it_undecided(tmp_path: Path) -> None:
-    for name, start in (("r1.txt", 10), ("r2.txt", 20)):
-        (tmp_path / name).write_text("".join(f"{start + i}\n" for i in range(10)), "utf-8")
-    for files in (("r1.txt", "r2.txt"), ("r2.txt", "r1.txt")):
-        code, out, _ = gate(*files)
+def test_values_that_prove_nothing_leave_it_undecided() -> None:
+    """Sorted ones, and one file given twice; two files of equal values may be two measurements, as of a size."""
+    files = at("r1.txt", range(10, 20)), at("r2.txt", range(20, 30))
+    for pair in (files, files[::-1]):
+        code, out, _ = gate(*pair)
         assert code == 3
         assert "\nvalues: altered values (export every run, in the order of measuring).\n" in out
-    _, out, _ = speedproof("compare", "r1.txt", "r2.txt")
-    assert "shown, not proven: at least 1.47x" in out
-
-
-def test_one_file_of_equal_values_given_twice_is_undecided() -> None:
-    """Two files of equal values may be two measurements, as of a size."""
-    for name in ("k.txt", "same.txt"):
-        Path(name).write_text("12.345\n" * 6)
-    code, out, _ = gate("k.txt", "k.txt", "--unit", "ms")
-    assert code == 3
-    assert "hold the same values: one measurement, given twice" in out
-    assert gate("k.txt", "same.txt", "--unit", "ms")[0] == 0
+    assert "shown, not proven: at least 1.47x" in speedproof("compare", *files)[1]
+    one, same = (at(name, [12.345] * 6) for name in ("k.txt", "same.txt"))
+    code, out, _ = gate(one, one, "--unit", "ms")
+    assert (code, "hold the same values: one measurement, given twice" in out) == (3, True)
+    assert gate(one, same, "--unit", "ms")[0] == 0
 
 
 def test_a_hash_names_the_version_that_begins_with_it() -> None:
@@ -418,7 +357,6 @@ def test_a_hash_names_the_version_that_begins_with_it() -> None:
     assert gate("r.csv:4dfc000", "r.csv:4dfc1110123456789abcdef")[0] != 2
     suite = sp.read("r.csv")
     assert suite.sides("4dfc111") == (names[1], (names[0],))
-    assert sp.gate(suite, reference="4dfc000", candidate="4dfc111").decision.rows
     for name in ("4dfc", "4dfb", "4df"):  # of both, of neither, too short
         with pytest.raises(sp.SpeedproofError, match=f"no version {name};"):
             suite.sides(name)

@@ -12,22 +12,10 @@ import pytest
 from tests.command import speedproof
 
 NAMES = [
-    "\x1b[31mred\x1b]0;owned\x07",
-    "zero\x00byte",
-    "\x9b31m\x7f",
-    "right\u202eto left",
-    "测试 テスト",
-    "=cmd|' /C calc'!A0",
-    "+1+1",
-    "@SUM(A1:A9)",
-    "-2+3",
-    "x" * 300 + "a",
-    "x" * 300 + "b",
-    'A$x^{$ & <b> % _ # ~ \\ "q" `t`',
-    "a/b",
-    "a:b",
-    "A:B",
-]
+    "\x1b[31mred\x1b]0;owned\x07", "zero\x00byte", "\x9b31m\x7f", "right\u202eto left", "测试 テスト",
+    "=cmd|' /C calc'!A0", "+1+1", "@SUM(A1:A9)", "-2+3", "x" * 300 + "a", "x" * 300 + "b",
+    'A$x^{$ & <b> % _ # ~ \\ "q" `t`', "a/b", "a:b", "A:B",
+]  # fmt: skip
 OBEYED = {*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\u202e"} - {"\n", "\t"}
 
 
@@ -54,24 +42,19 @@ def clean(text: str, what: str) -> None:
 
 
 def commands(results: list[str], folder: Path) -> Iterator[list[str]]:
-    store = ["--store", str(folder / "history.db"), "--repository", str(folder)]
+    first, place = results[0], ["--store", str(folder / "history.db"), "--repository", str(folder)]
+    corpus, query = str(folder / "corpus"), "SELECT * FROM corpus"
     yield ["compare", *results, "--all", "--details"]
     yield ["compare", *results, "--metric", "all", "--json"]
-    for target in ("csv", "markdown", "latex", "junit", "html"):
-        yield ["compare", *results, f"--{target}", "-"]
-    yield ["compare", results[0]]
-    yield ["gate", "--baseline", results[0], "--candidate", results[1]]
-    yield ["model", results[0], "--bootstrap", "0", "--max-components", "2", "--all"]
-    yield ["rank", *results]
-    yield ["show", *results]
-    yield ["hpt", *results]
-    yield ["history", "add", results[0], "--commit", "a" * 40, *store, "--repository", str(folder)]
-    yield ["history", "query", *store]
-    yield ["corpus", "build", *results, "-o", str(folder / "corpus")]
-    yield ["corpus", "query", str(folder / "corpus"), "SELECT * FROM corpus"]
-    yield ["corpus", "query", str(folder / "corpus"), "SELECT * FROM corpus", "--json"]
-    yield ["corpus", "compare", str(folder / "corpus")]
-    yield ["compare", results[0] + "\x1b[31m"]
+    yield from (["compare", *results, f"--{of}", "-"] for of in ("csv", "markdown", "latex", "junit", "html"))
+    yield from ([command, *results] for command in ("gate", "rank", "show", "hpt"))
+    yield from (["compare", file] for file in (first, f"{first}\x1b[31m"))
+    yield ["model", first, "--bootstrap", "0", "--max-components", "2", "--all"]
+    yield ["history", "add", first, "--commit", "a" * 40, *place]
+    yield ["history", "query", *place]
+    yield ["corpus", "build", *results, "-o", corpus]
+    yield from (["corpus", "query", corpus, query, *more] for more in ([], ["--json"]))
+    yield ["corpus", "compare", corpus]
 
 
 def test_no_command_hands_on_what_a_terminal_obeys(results: list[str], tmp_path: Path) -> None:
@@ -85,11 +68,8 @@ def test_no_command_hands_on_what_a_terminal_obeys(results: list[str], tmp_path:
 
 def test_reports_stay_whole(results: list[str]) -> None:
     """XML and JSON parse, and no cell of a table is a formula."""
-    names = [
-        case.get("name")
-        for case in ET.fromstring(speedproof("compare", *results, "--junit", "-")[1]).iter("testcase")
-    ]
-    assert len(set(names)) == len(NAMES)
+    junit = ET.fromstring(speedproof("compare", *results, "--junit", "-")[1])
+    assert len({case.get("name") for case in junit.iter("testcase")}) == len(NAMES)
     assert json.loads(speedproof("compare", *results, "--json")[1])["results"]
     rows = list(csv.reader(io.StringIO(speedproof("compare", *results, "--csv", "-")[1])))
     assert len(rows) > len(NAMES)

@@ -5,6 +5,7 @@ import math
 import re
 
 import pytest
+from tests.command import Terminal
 from tests.protocols.asking import stop_rules
 
 from speedproof.cli.console import Console
@@ -20,11 +21,6 @@ from speedproof.reporting.planning import calibrated
 from speedproof.reporting.text import render
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def race_of(pairs: list[tuple[float, float]], rules: StopRules | None = None) -> SequentialComparison:
@@ -56,6 +52,7 @@ def test_pipe_gets_a_line_every_ten_seconds() -> None:
     assert len(lines) == 2
     assert lines[0].startswith("speedproof: b: 10 s, 10 runs; Y: 1.1")
     assert lines[0].endswith("undecided, too early to say how many more")
+    assert watch(io.StringIO(), 0.1) == ""
 
 
 @pytest.mark.parametrize(("pairs", "end"), [
@@ -68,15 +65,12 @@ def test_what_is_still_to_come(pairs: list[tuple[float, float]], end: str) -> No
     assert re.search(f"[,:] {end}$", watch(io.StringIO(), 1.0, pairs=pairs).splitlines()[0])
 
 
-def test_a_short_session_in_a_pipe_is_quiet() -> None:
-    assert watch(io.StringIO(), 0.1) == ""
-
-
 def test_terminal_gets_a_picture_between_runs() -> None:
     text = watch(Terminal(), 1.0)
     assert "b: 20 s, 20 runs" in text
     assert "Y: 1.1" in text
     assert "█" in text
+    assert not re.search(r"\x1b\[[\d;]*3[0-7]", text)  # no number is coloured by chance
     assert "warming up" in watch(Terminal(), 1.0, warmup=True)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command import speedproof, write
+from tests.command import refused, speedproof, write
 
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import Distance, goodness_of_fit
@@ -57,15 +57,6 @@ def test_the_reports_sample_as_the_report_has_it() -> None:
     assert "VARCORE's rules: mclust's 5 components, each peak of their density a mode (I4)." in told
 
 
-@pytest.mark.parametrize("share", ["1", "100%", "1.0"])
-def test_bootstrap_samples_may_be_of_full_size(bimodal: str, share: str) -> None:
-    _, out, _ = speedproof("model", bimodal, "--bootstrap", "20", "--undersampling", share, "--json")
-    assert json.loads(out)["results"][0]["model"]["test"]["size"] == 80
-    code, _, err = speedproof("model", bimodal, "--undersampling", "1.5")
-    assert code == 2
-    assert "does not lie between 0 and 1" in err
-
-
 @pytest.mark.parametrize("distance", ["ks", "observed", "cvm", "ad"])
 def test_the_distance_of_the_test(bimodal: str, distance: Distance) -> None:
     """The command's p-value is that of the function."""
@@ -105,27 +96,24 @@ def test_what_cannot_be_modelled_is_left_out_with_the_reason(bimodal: str, tmp_p
     assert "all 20 values are equal" in err
     assert "flat" not in out
     assert len(out.splitlines()) <= 10
-    code, _, err = speedproof("model", constant)
-    assert code == 2
-    assert "no sample could be modelled" in err
+    assert "no sample could be modelled" in refused("model", constant)
 
 
-def test_bad_counts_are_refused(bimodal: str) -> None:
-    assert speedproof("model", bimodal, "--components", "0")[0] == 2
-    assert speedproof("model", bimodal, "--max-components", "0")[0] == 2
-    code, _, err = speedproof("model", bimodal, "--bootstrap", "-5")
-    assert code == 2
-    assert "not a whole number of at least 0" in err
+@pytest.mark.parametrize(("words", "told"), [
+    ("--components 0", "expected 1 to 32 components"), ("--max-components 33", "expected 1 to 32 components"),
+    ("--bootstrap -5", "not a whole number of at least 0"),
+    ("--undersampling 1.5", "does not lie between 0 and 1"), ("--only d", "no benchmark matches"),
+    ("--unit s --below 11MB --bootstrap 0", "in B, and the values of times are in s"),
+])  # fmt: skip
+def test_what_is_no_request_is_refused(bimodal: str, words: str, told: str) -> None:
+    code, _, err = speedproof("model", bimodal, *words.split())
+    assert (code, told in err) == (2, True), err
 
 
 def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     """The answers are those of the mixture that is shown; every pair of versions in both directions."""
-    rng = np.random.default_rng(3)
-    files = []
-    for name, mean in (("old", 0.012), ("new", 0.010)):
-        path = tmp_path / f"{name}.txt"
-        path.write_text("\n".join(map(str, rng.normal(mean, 0.0005, 60).tolist())), encoding="utf-8")
-        files.append(str(path))
+    rng, means = np.random.default_rng(3), {"old": 0.012, "new": 0.010}
+    files = [write(tmp_path / f"{v}.txt", rng.normal(mean, 0.0005, 60)) for v, mean in means.items()]
     asked = ["--quantile", "0.99", "--below", "11ms", "--metrics", "--delta", "0.5ms", "--bootstrap", "0"]
     code, out, _ = speedproof("model", *files, "--unit", "s", *asked)
     assert code == 0
@@ -158,22 +146,25 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     assert versus["below"][0] == pytest.approx((x[:, None] < y + 0.0005).mean())
     assert found["metrics"]["least"][0] == pytest.approx((x[:, None] < y).mean())
     assert found["observations"] is None
-    code, _, err = speedproof("model", *files, "--unit", "s", "--below", "11MB", "--bootstrap", "0")
-    assert code == 2
-    assert "in B, and the values of old are in s" in err
 
 
 def test_observations_of_each_component(tmp_path: Path) -> None:
     """Every value once, in the component that is likelier for it; in words and as JSON."""
     rng = np.random.default_rng(4)
     values = rng.permutation(np.concatenate([rng.normal(10, 0.1, 30), rng.normal(12, 0.1, 20)]))
-    path = tmp_path / "times.txt"
-    path.write_text("\n".join(map(str, values.tolist())), encoding="utf-8")
-    asked = ["--unit", "ms", "--bootstrap", "0", "--observations"]
-    _, out, _ = speedproof("model", str(path), *asked)
+    words = [
+        "model",
+        write(tmp_path / "times.txt", values),
+        "--unit",
+        "ms",
+        "--bootstrap",
+        "0",
+        "--observations",
+    ]
+    _, out, _ = speedproof(*words)
     assert "Component 1, 30 values: " in out
     assert "Component 2, 20 values: " in out
-    _, out, _ = speedproof("model", str(path), *asked, "--json")
+    _, out, _ = speedproof(*words, "--json")
     low, high = json.loads(out)["results"][0]["observations"]
     assert sorted(low) == pytest.approx(sorted(values[values < 11] / 1000))
     assert sorted(high) == pytest.approx(sorted(values[values > 11] / 1000))
@@ -181,16 +172,17 @@ def test_observations_of_each_component(tmp_path: Path) -> None:
 
 def test_a_number_of_components_that_is_given(tmp_path: Path) -> None:
     """It is taken as it is, though BIC would choose another, and not tested."""
-    values = np.random.default_rng(5).normal(10, 1, 60)
-    path = tmp_path / "times.txt"
-    path.write_text("\n".join(map(str, values.tolist())), encoding="utf-8")
-    tested = ["--bootstrap", "20"]
-    for asked, expected in (tested, 1), (["--components", "3"], 3), ([*tested, "--max-components", "3"], 1):
-        _, out, _ = speedproof("model", str(path), "--unit", "ms", *asked, "--json")
+    path, tested = (
+        write(tmp_path / "a.txt", np.random.default_rng(5).normal(10, 1, 60)),
+        ["--bootstrap", "20"],
+    )
+    for asked, expected, size in (
+        (tested, 1, 54), (["--components", "3"], 3, None), ([*tested, "--undersampling", "100%"], 1, 60),
+    ):  # fmt: skip
+        _, out, _ = speedproof("model", path, *asked, "--json")
         found = json.loads(out)["results"][0]["model"]
         assert len(found["components"]) == expected
-        assert (found["test"] is None) == ("--components" in asked)
-    assert speedproof("model", str(path), "--unit", "ms", "--components", "61")[0] == 2
+        assert (found["test"] and found["test"]["size"]) == size
 
 
 def test_the_largest_number_that_was_tried_is_told(tmp_path: Path) -> None:
@@ -203,13 +195,10 @@ def test_the_largest_number_that_was_tried_is_told(tmp_path: Path) -> None:
     assert "largest number" not in speedproof(*words[:-1], "--components", "2")[1]
 
 
-def test_samples_of_a_file_are_chosen_and_told_together(bimodal: str) -> None:
-    """A row each, with the rule by which modes are counted."""
+def test_the_rule_by_which_modes_are_counted_is_told(bimodal: str) -> None:
     words = ("model", bimodal, AMMP, "--bootstrap", "0")
     assert "Mode: a peak of 5 runs or more." in speedproof(*words)[1]
     assert "every peak of the density (VARCORE's I4)." in speedproof(*words, "--compatible")[1]
-    code, _, err = speedproof(*words, "--only", "d")
-    assert (code, "no benchmark matches" in err) == (2, True)
 
 
 def test_the_parameters_of_families_are_told(tmp_path: Path) -> None:

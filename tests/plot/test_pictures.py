@@ -2,13 +2,16 @@
 
 import math
 import tomllib
-from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
+from numpy.polynomial.hermite_e import hermeval
 from scipy import stats
 from scipy.integrate import trapezoid
+from scipy.optimize import brentq
 from tests.protocols.asking import compare_medians
 
 import speedproof as sp
@@ -22,6 +25,7 @@ from speedproof.plot import canvas
 from speedproof.plot.canvas import kernel_density
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import lilliefors
 
 pytest.importorskip("matplotlib")
@@ -32,6 +36,7 @@ from matplotlib.patches import StepPatch
 
 MODEL = MixtureModel([0.6, 0.4], [10.0, 14.0], [0.3, 0.5])
 X = MODEL.rvs(120, seed=1)
+SIZES = "examples/sizes/session.jsonl"
 
 
 def axes() -> Axes:
@@ -87,6 +92,20 @@ def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
     assert texts(plot.histogram(X, MODEL, ax=axes())) == []
 
 
+@pytest.mark.parametrize(("n", "out", "gone"), [
+    (7, 1, False), (8, 1, True), (8, 2, False), (19, 1, True), (19, 2, False), (20, 2, True), (20, 3, False),
+    (149, 2, True), (149, 3, False), (150, 3, True), (150, 4, False),
+])  # fmt: skip
+@pytest.mark.parametrize("sign", [1, -1])
+def test_how_many_values_may_be_left_out(n: int, out: int, gone: bool, sign: int) -> None:
+    """None of seven, one of eight, two of twenty, then 2 %: those farther out than the others spread."""
+    near = np.linspace(10.0, 11.0, n - out)
+    x = sign * np.concatenate([near, 30.0 + np.arange(out) / 10])
+    assert sorted(abs(end) for end in plot.window(x)) == [10.0, 11.0 if gone else abs(x[-1])]
+    last = 11.0 + (near[-1] - near[0]) * 0.99  # not farther out than the others spread
+    assert sorted(abs(end) for end in plot.window(sign * np.append(near, last))) == [10.0, last]
+
+
 def test_versions_are_compared_on_one_axis() -> None:
     """All panels span the same values, each counts what lies beyond, and the first one's median is in each."""
     samples = {"old": X, "new": np.append(X - 3, 500.0), "flat": np.full(9, 12.0)}
@@ -104,14 +123,6 @@ def test_versions_are_compared_on_one_axis() -> None:
         assert any(np.asarray(line.get_xdata())[0] == np.median(X) for line in ax.lines)
         assert any(np.asarray(line.get_xdata())[0] == np.median(x) for line in ax.lines)
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "time (ms)"]
-
-
-def test_a_needle_does_not_flatten_the_bars() -> None:
-    """A component of a single value would be thousands of times as high as any bar."""
-    ax = plot.histogram(X, MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0]), ax=axes())
-    (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
-    (whole,) = curves(ax, "mixture")
-    assert whole[:, 1].max() < 2.5 * np.asarray(steps.get_data()[0]).max()
 
 
 def legends_apart(figure: Figure) -> bool:
@@ -196,6 +207,13 @@ def test_run_order_keeps_the_order_and_marks_components() -> None:
     for k in range(2):
         (line,) = curves(ax, f"component {k + 1}: {np.sum(MODEL.labels(X) == k)} runs")
         assert set(line[:, 1]) == set(X[MODEL.labels(X) == k])
+    ten = MixtureModel(np.full(10, 0.1), 10.0 * np.arange(10), np.full(10, 0.5))
+    looks = [
+        (line.get_marker(), line.get_color()) for line in plot.order(ten.rvs(200, 1), ten, ax=axes()).lines
+    ]
+    assert len(set(looks[:9])) == 9 < len(looks[:-1]) == 10
+    ((median,),) = [curves(ax, "median")]
+    assert median[:, 1].tolist() == [np.median(X)] * 2
     for n in (1, 2, 5, 40):
         ax = plot.order(np.arange(1.0, n + 1), ax=axes())
         assert {float(t) % 1 for t in ax.get_xticks()} == {0.0}
@@ -224,23 +242,38 @@ def test_a_probability_plot_is_straight_and_its_band_is_lilliefors_test() -> Non
         assert inside == accepted
         rejected += not accepted
     assert rejected > 3
-    assert plot.qq(X, ax=axes()).get_ylim()[0] < X.min()
-    with pytest.raises(DataError, match="-1 is not positive"):
-        plot.qq([-1.0, 1.0, 2.0, 3.0], "log-normal", ax=axes())
+    ax = plot.qq(X, ax=axes())
+    drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
+    assert ax.get_ylim()[0] < drawn.min() < drawn.max() < ax.get_ylim()[1]
+    assert np.ptp(ax.get_ylim()) < 1.2 * np.ptp(drawn)
+    for value in (-1.0, 0.0):
+        with pytest.raises(DataError, match=f"{value:g} is not positive"):
+            plot.qq([value, 1.0, 2.0, 3.0], "log-normal", ax=axes())
     for few in ([1.0, 2.0, 3.0], [2.0] * 9):
-        with pytest.raises(DataError, match="four values or more that are not all equal"):
-            plot.qq(few, ax=axes())
+        for law in ("normal", "log-normal"):
+            with pytest.raises(DataError, match="four values or more that are not all equal"):
+                plot.qq(few, law, ax=axes())
 
 
-def test_violins_show_medians_and_have_a_side_each() -> None:
-    samples = {"old": X, "it's $new": X + 1, "flat": np.full(5, 11.0)}
-    ax = plot.violins(samples, [MODEL, MODEL, None], ax=axes())
-    dots = [np.asarray(line.get_xydata())[0] for line in ax.lines if line.get_marker() == "o"]
-    assert [d[1] for d in dots] == [np.median(x) for x in samples.values()]
-    left, right = ax.get_xlim()
-    assert left < 0 < 2 < right
-    assert [ax.spines[side].get_visible() for side in ("top", "right", "left")] == [False, False, True]
-    assert plot.violins({"alone": [3.0]}, ax=axes()).get_ylim()[0] < 3.0
+def plug_in_width(x: np.ndarray, near: float) -> float:
+    """The root of equation (30) of Botev, Grotowski and Kroese, with norms summed over all pairs of values."""
+    apart = np.subtract.outer(x, x)
+
+    def norm_of(order: int, time: float) -> float:
+        z = apart / math.sqrt(2 * time)
+        derivative = hermeval(z, [0.0] * (2 * order) + [1.0]) * stats.norm.pdf(z)
+        return float((-1) ** order * derivative.mean() / (2 * time) ** (order + 0.5))
+
+    def excess(width: float) -> float:
+        norm = norm_of(7, width**2)
+        for s in range(6, 1, -1):
+            factor = (
+                (1 + 0.5 ** (s + 0.5)) / 3 * math.prod(range(1, 2 * s, 2)) * math.sqrt(2 / math.pi) / x.size
+            )
+            norm = norm_of(s, (factor / norm) ** (2 / (3 + 2 * s)))
+        return width**2 - float((2 * x.size * math.sqrt(math.pi) * norm) ** -0.4)
+
+    return float(brentq(excess, 0.6 * near, 1.5 * near))
 
 
 def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
@@ -254,69 +287,34 @@ def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
         if n >= 400:
             truth = MixtureModel([0.5, 0.5], [0.0, 10.0], [1.0, 1.0]).pdf(grid)
             assert np.abs(density - truth).sum() * 0.01 < 4 * (2 * n) ** -0.4  # the rate of such estimates
+    for few in ([0.0, 1.0], [1.0, 2.0, 3.0, 4.0, 5.0], [0.0, 0.0, 0.0, 1.0]):  # by Silverman's rule
+        x = np.array(few)
+        quartiles = float(np.subtract(*np.quantile(x, [0.75, 0.25]))) / 1.349
+        width = 0.9 * min(x.std(), quartiles or x.std()) * x.size**-0.2
+        np.testing.assert_allclose(kernel_density(x, x), stats.gaussian_kde(x, width / x.std(ddof=1))(x))
     scores = stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
+    for x, near in ((np.exp(scores[5::13]), 0.27), (np.append(scores[::16], 2 * scores[::25] + 30), 0.67)):
+        law = stats.gaussian_kde(x, plug_in_width(x, near) / x.std(ddof=1))
+        np.testing.assert_allclose(kernel_density(x, x), law(x), rtol=0.02)
+    skewed = np.exp(scores)  # turned round, or in another unit, the law is the same
+    for factor in (-1.0, 8.0, 1e-200):
+        turned = kernel_density(factor * skewed, factor * np.arange(0.1, 9.0)) * abs(factor)
+        np.testing.assert_allclose(turned, kernel_density(skewed, np.arange(0.1, 9.0)), rtol=1e-6)
     for times in (1, 2):  # as wide as is best for so many normal values, of which copies make no more
         (top,) = kernel_density(np.repeat(scores, times), [0.0])
         width = np.sqrt(0.5 / np.pi / top**2 - scores.var())
         assert width == pytest.approx((4 / 3 / 1000) ** 0.2, rel=0.15)
 
 
-def comparisons() -> list[Comparison]:
-    rng = np.random.default_rng(2)
-    found = []
-    for i, ratio in enumerate((0.5, 0.8, 0.97, 1.0, 1.02, 1.3, 2.0)):
-        x, y = (Sample(rng.normal(10, 0.2, 20) * f, label=v) for f, v in ((1.0, "old"), (1 / ratio, "new")))
-        found.append(compare_medians(x, y, Rules(), Key(f"b{i}")))
-    return found
-
-
-def test_forest_is_sorted_by_what_is_proven() -> None:
-    rows = comparisons()
-    ax = plot.forest(rows[::-1], ax=axes(), title="t", margin=0.02)
-    names = [label.get_text() for label in ax.get_yticklabels()]
-    assert (names[-2:], names[:2]) == (["b5", "b6"], ["b0", "b1"])
-    by_name = {row.benchmark: row for row in rows}
-    assert ax.get_xscale() == "log"
-    nearer = {Verdict.FASTER: "low", Verdict.SLOWER: "high"}
-    bounds = [getattr(by_name[n].speedup, nearer.get(by_name[n].verdict, ""), 1.0) for n in names]
-    assert all(a <= b for a, b in pairwise(bounds))
-    markers = [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() in ("o", "s")]
-    values = {tuple(m[0]) for m in markers if len(m)}
-    assert values == {(by_name[n].speedup.value, float(i)) for i, n in enumerate(names)}
-    low, high = ax.get_xlim()
-    assert all(low < row.speedup.value < high for row in rows)
-    assert ax.get_xticks().tolist() == [0.5, 1.0, 2.0]
-    near = plot.forest(rows[2:5], ax=axes()).get_xticks()
-    np.testing.assert_allclose(np.diff(near), [0.01] * (len(near) - 1))
-    legend = ax.get_legend()
-    assert legend is not None
-    assert sum(int(text.get_text().split()[0]) for text in legend.get_texts()) == len(rows)
-
-
-def test_forest_of_many_and_of_one_far_out() -> None:
-    """A speedup of a million is an arrow with its value; the others keep their axis."""
-    rng = np.random.default_rng(7)
-    rows = []
-    for i in range(60):
-        x, y = (Sample(rng.normal(10, 0.2, 10) * f) for f in (1.0, 1e-6 if i == 7 else 1.0))
-        rows.append(compare_medians(x, y, Rules(), Key(f"a name of a benchmark that is far too long {i}")))
-    for some in (rows[:9], rows):  # names lie apart, and no further than they must
+def test_forest_of_many() -> None:
+    """Names lie apart, no further than they must, and are cut so that they still differ."""
+    rows = [structs.replace(row, benchmark=f"a name of a benchmark that is far too long {i}")
+            for i, row in enumerate(compared(seen([1.0 + i / 100 for i in range(60)])))]  # fmt: skip
+    for some in (rows[:9], rows):
         ax = plot.forest(some, ax=axes())
         each = plot.forest_size(len(some) + 1)[1] - plot.forest_size(len(some))[1]
         assert 1.2 <= 72 * each / float(ax.get_yticklabels()[0].get_fontsize()) <= 2.0
-    assert ax.get_xlim()[1] < 1.5
-    (arrow,) = [text for text in texts(ax) if text.endswith("x")]
-    assert float(arrow[:-1]) == pytest.approx(1e6, rel=0.05)
     assert len({label.get_text() for label in ax.get_yticklabels()}) == 60
-    with pytest.raises(DataError, match="no speedup"):
-        plot.forest([])
-
-
-def test_pictures_of_one_value_and_of_equal_values() -> None:
-    for values in ([2.0], [2.0] * 5, [0.0, 0.0], [1e300, 1e300, 3e299], [1e-300, 0.0]):
-        for draw in (plot.histogram, plot.cdf, plot.order):
-            picture = draw(values, ax=axes())
-            assert all(math.isfinite(limit) for limit in (*picture.get_xlim(), *picture.get_ylim()))
 
 
 @pytest.mark.parametrize(
@@ -326,18 +324,13 @@ def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str,
     contents = []
     for name in "ab":
         path = tmp_path / f"{name}.{ending}"
-        plot.save(plot.violins({"x": X, "y": X + 1}, [MODEL, None], ax=axes()), path)
+        plot.save(plot.violins({"测试": X, "y": X + 1}, [MODEL, None], ax=axes()), path)
         contents.append(path.read_bytes())
     assert contents[0].startswith(start)
     assert contents[0] == contents[1]
     if ending == "html":  # it works without a network
         assert b"<script" not in contents[0]
         assert b"<svg" in contents[0]
-
-
-def test_unknown_ending_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"x\.bmp: a picture is written as \.svg, \.png, \.pdf, \.html"):
-        plot.save(plot.order(X, ax=axes()), tmp_path / "x.bmp")
 
 
 def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,18 +348,15 @@ def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) ->
     assert packages.split() == [requirement.partition(">=")[0] for requirement in wanted]
 
 
-def test_what_is_drawn_can_be_seen_and_read() -> None:
-    """On paper and on a screen: no line below half a point, no text below eight."""
-    two, models = {"old": X, "new": 0.9 * X}, [MODEL, MODEL]
-    drawn = [
-        plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
-        plot.cdf(X, MODEL, ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
-        plot.qq(X, ax=axes()), *plot.histograms(two, models).axes,
-    ]  # fmt: skip
-    for ax in drawn:
-        assert min(line.get_linewidth() for line in ax.lines) >= 0.5
-        shown = [*ax.texts, ax.title, ax.xaxis.label, *ax.get_xticklabels(), *ax.get_yticklabels()]
-        assert min(float(text.get_fontsize()) for text in shown) >= 8
+def test_light_lines_lead_to_ticks() -> None:
+    """To values, not to names."""
+    for ax, across, up in (
+        (plot.violins({"a": X}, ax=axes()), False, True), (plot.cdf(X, ax=axes()), True, True),
+        (plot.forest(compared(NEAR), ax=axes()), True, False), (plot.order(X, ax=axes()), False, False),
+    ):  # fmt: skip
+        lines = [[line.get_visible() for line in of()] for of in (ax.get_xgridlines, ax.get_ygridlines)]
+        assert [set(shown) for shown in lines] == [{across}, {up}]
+        assert not (across or up) or ax.get_axisbelow() is True
 
 
 def test_lines_of_many_versions_differ() -> None:
@@ -404,3 +394,320 @@ def test_a_forest_fills_what_is_proven() -> None:
     faces = {str(line.get_label()): line.get_markerfacecolor() for line in ax.lines}
     looks = {name: faces[name] == "white" for name in faces if not name.startswith("_")}
     assert looks == {"1 faster": False, "1 faster, not proven (!)": True, "1 undecided": True}
+
+
+FASTER, SLOWER, OPEN, SAME = Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED, Verdict.EQUIVALENT
+# In the order of a forest: slower by the upper bound, what is open by the estimate, faster by the lower bound.
+NEAR = [
+    (SLOWER, 0.5, 0.36, 0.6), (SLOWER, 0.4, 0.3, 0.7), (SLOWER, 0.98, 0.9, 1.0), (OPEN, 0.9, 0.5, 1.4),
+    (SAME, 1.01, 0.995, 1.02), (OPEN, 1.1, math.nan, math.nan), (OPEN, 1.2, 0.0, math.inf),
+    (FASTER, 1.5, 1.2, 1.9), (FASTER, 1.4, 1.3, 1.6),
+]  # fmt: skip
+
+
+def compared(told: list[tuple[Verdict, float, float, float]]) -> list[Comparison]:
+    rng = np.random.default_rng(2)
+    old, new = (Sample(rng.normal(10, 1, 20), label=v) for v in ("old", "new"))
+    one = compare_medians(old, new, Rules(), Key("b"))
+    return [
+        structs.replace(
+            one,
+            benchmark=f"b{i}",
+            verdict=verdict,
+            speedup=Estimate(value, low, high, 0.95),
+            checks=(),
+            log=None,
+        )
+        for i, (verdict, value, low, high) in enumerate(told)
+    ]
+
+
+def seen(values: list[float]) -> list[tuple[Verdict, float, float, float]]:
+    return [(OPEN, value, value, value) for value in values]
+
+
+@pytest.mark.parametrize("far", [1e6, 1e-6])
+def test_a_forest_against_a_naive_one(far: float) -> None:
+    """Rows in order, a bar from bound to bound as far as the axis goes, a marker or an arrow with its factor."""
+    told = sorted(
+        [*NEAR, (FASTER if far > 1 else SLOWER, far, far / 2, far * 2)], key=lambda row: row[1] == far < 1
+    )
+    told = told[-1:] + told[:-1] if far < 1 else told
+    rows = compared(told)
+    ax: Any = plot.forest([*rows[1::2], *rows[::2]], ax=axes(), title="all $x", margin=0.25)
+    low, high = ax.get_xlim()
+    room = np.log(1.9 / 0.3)
+    assert np.log(0.3 / low) == pytest.approx(np.log(high / 1.9))
+    assert 0.03 < np.log(0.3 / low) / room < 0.1
+    assert [label.get_text() for label in ax.get_yticklabels()] == [row.benchmark for row in rows]
+    assert (ax.get_title("left"), ax.get_xscale()) == (r"all \$x", "log")
+    assert -1 <= ax.get_ylim()[0] < -0.3
+    assert len(rows) - 0.7 < ax.get_ylim()[1] <= len(rows)
+    (band,) = ax.patches
+    shaded = ax.transData.inverted().transform(band.get_window_extent())[:, 0]
+    np.testing.assert_allclose(shaded, [1 / 1.25, 1.25])
+    assert np.asarray(ax.lines[0].get_xdata()).tolist() == [1.0, 1.0]
+    drawn = [line for line in ax.lines if len(line.get_ydata())]
+    lines = {(line.get_marker(), len(line.get_xdata()), line.get_ydata()[-1]): line for line in drawn}
+    colours: dict[Verdict, str] = {}
+    shapes = {OPEN: "o", FASTER: "o", SLOWER: "s", SAME: "D"}
+    for place, (verdict, value, *ends) in enumerate(told):
+        bar = lines.get(("None", 2, place))
+        if math.isnan(ends[0]):
+            assert bar is None
+        else:
+            assert bar is not None
+            assert np.asarray(bar.get_xdata()).tolist() == np.clip(ends, low, high).tolist()
+        marker = lines["<>"[far > 1] if value == far else shapes[verdict], 1, place]
+        (at,) = np.asarray(marker.get_xdata())
+        assert at == (ax.get_xlim()[int(far > 1)] if value == far else value)
+        assert bar is None or bar.get_color() == marker.get_color()
+        assert colours.setdefault(verdict, marker.get_color()) == marker.get_color()
+    assert len({*colours.values()}) == 4
+    (text,) = ax.texts
+    place = [row[1] for row in told].index(far)
+    assert (text.get_text(), text.get_ha()) == (f"{far:.3g}x", "right" if far > 1 else "left")
+    assert (text.xy, text.get_color()) == ((ax.get_xlim()[int(far > 1)], place), colours[told[place][0]])
+    assert (text.xyann[0] < 0) == (far > 1)
+    counts = {"faster": 2, "slower": 3, "equivalent": 1, "undecided": 3}
+    counts["faster" if far > 1 else "slower"] += 1
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [t.get_text() for t in legend.get_texts()] == [f"{n} {verdict}" for verdict, n in counts.items()]
+    shown = [(line.get_marker(), line.get_markersize(), line.get_color()) for line in legend.get_lines()]
+    assert shown == [(shapes[of], 5.0, colours[of]) for of in (FASTER, SLOWER, SAME, OPEN)]  # as in the rows
+    assert {line.get_markersize() for line in drawn if line.get_marker() in "osD"} == {5.0}
+    label = "speedup of new over old, right is faster\n(median; each bound holds at 95 %)"
+    assert ax.get_xlabel() == label
+    assert not any(ax.spines[side].get_visible() for side in ("left", "top", "right"))
+    assert {5 <= line.get_markersize() <= 7 for line in ax.lines if line.get_marker() in ("<", ">")} == {True}
+    ax.figure.draw_without_rendering()
+    assert legend.get_window_extent().y0 >= ax.get_window_extent().y1  # no row is covered
+
+
+@pytest.mark.parametrize(("low", "high", "base", "most"), [
+    (0.6, 2.0, 0, 9), (0.97, 1.02, 0, 9), (0.5, 3.0, 2, 9), (0.01, 3.0, 2, 9), (2e-3, 5.0, 2, 9),
+    (1e-3, 90.0, 10, 9), (1e-30, 1e30, 10, 9),
+])  # fmt: skip
+def test_ticks_of_a_forest(low: float, high: float, base: int, most: int) -> None:
+    """Even ones, 1 among them, where the axis is short, else powers of two, or of ten where it is long."""
+    ax: Any = plot.forest(compared(seen([low, high, *[math.sqrt(low * high)] * 3])), ax=axes())
+    ticks = ax.get_xticks()
+    assert 3 <= ticks.size <= most
+    limits = ax.get_xlim()
+    assert limits[0] <= ticks[0] < ticks[-1] <= limits[1]
+    steps = np.diff(np.log(ticks) / np.log(base) if base else ticks)
+    np.testing.assert_allclose(steps, steps[0])
+    assert base == 0 or steps[0] == pytest.approx(round(steps[0]))
+    assert base or np.abs(ticks - 1).min() < 1e-9
+    near = [limits[0], *ticks, limits[1]]  # no room for one more at either end
+    assert base or max(near[1] - near[0], near[-1] - near[-2]) < steps[0]
+    assert not len(ax.xaxis.get_minorticklocs())
+    assert ax.xaxis.get_major_formatter()(ticks[0]) == f"{ticks[0]:.4g}x"
+
+
+def test_a_forest_of_nothing_and_of_all() -> None:
+    """Of one value the axis is around it; some rows have no speedup, a probability is none; names lie apart."""
+    low, high = plot.forest(compared(seen([1.0, 1.0])), ax=axes()).get_xlim()
+    assert 0.8 < low < 1 < high < 1.2
+    low, high = plot.forest(compared([(OPEN, 1.001, 0.99, 1.01)] * 5), ax=axes()).get_xlim()
+    assert 0.98 < low < 0.99 < 1.01 < high < 1.02  # beside hardly any change two per cent are near
+    probability = structs.replace(compared(seen([0.9]))[0], quantity="probability")
+    for none in ([], compared(seen([math.nan])), [probability]):
+        with pytest.raises(DataError, match="no speedup"):
+            plot.forest(none)
+    rest = [
+        plot.forest_size(n)[1] - n * (plot.forest_size(n + 1)[1] - plot.forest_size(n)[1]) for n in (1, 50)
+    ]
+    assert rest == [pytest.approx(rest[0])] * 2
+    assert 0.9 < rest[0] < 1.6  # inches of title and axis
+
+
+def test_speedups_over_a_parameter_are_those_of_its_inputs() -> None:
+    """A mark and its bounds at each size; dashed a trend; one version needs no legend, three have one."""
+    found: Any
+    (found,) = sp.compare_suite(sp.read(SIZES, metric="time")).over("n").found
+    one = structs.replace(found, benchmark="")
+    other = structs.replace(one, candidate="other", ends=None)
+    for answers in ([one], [one, other]):
+        ax: Any = plot.over(answers, ax=axes(), title="t")
+        assert (ax.get_xscale(), ax.get_yscale(), ax.get_xlabel()) == ("log", "log", "n")
+        assert (ax.get_legend() is not None) == (len(answers) > 1)
+        assert ("the candidates" in ax.get_ylabel()) == (len(answers) > 1)
+        assert "up is faster" in ax.get_ylabel()
+        named = ["python (python)", "other (other)"] if len(answers) > 1 else ["python"]
+        assert [marks.get_label() for marks in ax.containers] == named
+        assert [line.get_linestyle() for line in ax.lines].count("--") == 1
+        for marks in ax.containers:
+            points, _, bars = marks.lines
+            expected = [(i.size, i.comparison.speedup.value) for i in one.inputs]
+            np.testing.assert_allclose(points.get_xydata(), expected)
+            for segment, i in zip(bars[0].get_segments(), one.inputs, strict=True):
+                np.testing.assert_allclose(segment[:, 1], i.comparison.speedup.ends)
+        (trend,) = [line for line in ax.lines if line.get_linestyle() == "--"]
+        assert np.asarray(trend.get_xdata()).tolist() == [one.inputs[0].size, one.inputs[-1].size]
+        np.testing.assert_allclose(trend.get_ydata(), one.ends)
+    endless = structs.replace(one.inputs[0].comparison, speedup=Estimate(1.5, 0.0, math.inf, 0.9))
+    unbounded = [structs.replace(i, comparison=endless) for i in one.inputs]
+    ax = plot.over([structs.replace(one, inputs=tuple(unbounded))], ax=axes())
+    for segment in ax.containers[0].lines[2][0].get_segments():
+        np.testing.assert_allclose(segment[:, 1], (0.15, 15.0))
+    nameless = structs.replace(one, inputs=tuple(structs.replace(i, size=None) for i in one.inputs))
+    with pytest.raises(DataError, match="no input has a number above zero for n"):
+        plot.over([nameless])
+
+
+def test_bars_are_no_finer_than_an_eye() -> None:
+    """Beside wide ones close values have one bar about them, or bars that can be seen; needles no higher ones."""
+    for close in ([5.0, 5.001], np.linspace(5.0, 5.3, 30), [5.0] * 9):
+        _, last = plot.histograms({"wide": np.linspace(0.0, 13.0, 50), "close": close}).axes
+        (steps,) = [patch for patch in last.patches if isinstance(patch, StepPatch)]
+        heights, edges, _ = steps.get_data()
+        assert np.diff(edges).min() >= 0.1 - 1e-9
+        assert np.ptp(edges) == pytest.approx(max(float(np.ptp(close)), 0.1))
+        assert 0.5 * (edges[0] + edges[-1]) == pytest.approx(0.5 * (np.min(close) + np.max(close)))
+        assert len(heights) == (2 if len(close) == 30 else 1)  # of 0.3 less a rounding
+    ax: Any = plot.histogram(X, MixtureModel([1 / 120, 119 / 120], [10.0, 12.0], [1e-6, 2.0]), ax=axes())
+    (steps,) = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    alone = plot.histogram(X, MixtureModel([1.0], [11.0], [2.0]), ax=axes()).get_legend()
+    assert alone is not None
+    assert [text.get_text() for text in alone.get_texts()] == ["normal distribution"]
+    (whole,) = curves(ax, "mixture")
+    assert whole[:, 1].max() < 2.5 * np.asarray(steps.get_data()[0]).max()
+    for n, at_least in ((9, 8), (400, 2 * 20), (100_000, 80)):
+        drawn: Any
+        (drawn,) = plot.histogram(stats.norm.ppf((np.arange(n) + 0.5) / n), ax=axes()).patches
+        assert at_least <= len(drawn.get_data()[0]) <= (80 if n > 9 else 8)
+
+
+def test_pictures_of_one_value_and_of_equal_values() -> None:
+    for values in ([2.0], [2.0] * 5, [0.0, 0.0], [1e300, 1e300, 3e299], [1e-300, 0.0]):
+        for draw in (plot.histogram, plot.cdf, plot.order):
+            picture = draw(values, ax=axes())
+            (low, high), ends = picture.get_xlim(), picture.get_ylim()
+            assert all(math.isfinite(limit) for limit in (low, high, *ends))
+            assert low < high
+            assert draw is plot.order or low <= min(values) <= max(values) <= high
+
+
+def test_a_violin_against_its_densities() -> None:
+    """Kernels at the left, the mixture at the right in one scale, each as wide as told; half of all in the bar."""
+    many = MODEL.rvs(1000, seed=4)
+    samples = {"old": X, "it's $new": np.append(many + 1, [900.0, 900.0]), "flat": np.full(5, 11.0)}
+    ax: Any = plot.violins(
+        samples, [MODEL, MixtureModel([1.0], [12.0], [2.0]), None], ax=axes(), axis="ms", title="t"
+    )
+    low, high = ax.get_ylim()
+    span = max(many.max() + 1, X.max()) - min(X.min(), many.min() + 1)
+    assert high - low == pytest.approx(1.4 * span)
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels == ["old", "it's \\$new\n(2 not drawn)", "flat"]
+    sides = [np.asarray(c.get_paths()[0].vertices) for c in ax.collections if isinstance(c, PolyCollection)]
+    for place, (x, model) in enumerate(
+        zip(samples.values(), (MODEL, MixtureModel([1.0], [12.0], [2.0]), None), strict=True)
+    ):
+        left, right = sides[2 * place : 2 * place + 2]
+        assert left[:, 0].max() == right[:, 0].min() == place
+        reach = max(place - left[:, 0].min(), right[:, 0].max() - place)
+        assert 0.4 <= reach < 0.45
+        if model is None:
+            assert left[:, 0].min() + right[:, 0].max() == pytest.approx(2 * place)
+            continue
+        shape = right[right[:, 0] > place + 0.01]
+        least = (high - low) / 120
+        wide = MixtureModel(model.weights, model.means, np.hypot(model.sds, least))
+        ratio = (shape[:, 0] - place) / wide.pdf(shape[:, 1])
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+        inside = x[x < 100]
+        shape = left[left[:, 0] < place - 0.01]
+        kernels = (place - shape[:, 0]) / (
+            kernel_density(inside, shape[:, 1], least=least) * inside.size / x.size
+        )
+        np.testing.assert_allclose(kernels, ratio[0], rtol=1e-6)
+        (bar,) = [
+            line
+            for line in ax.lines
+            if np.asarray(line.get_xdata()).tolist() == [place] * 2 and line.get_linewidth() > 1.5
+        ]
+        assert np.asarray(bar.get_ydata()).tolist() == np.quantile(x, [0.25, 0.75]).tolist()
+        (ticks,) = [line for line in ax.lines if line.get_marker() == "_" and line.get_xdata()[0] == place]
+        assert (len(ticks.get_ydata()), max(ticks.get_ydata())) == (min(inside.size, 400), inside.max())
+    dots = [np.asarray(line.get_xydata())[0].tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert dots == [[place, np.median(x)] for place, x in enumerate(samples.values())]
+    assert (ax.get_xlim()[0] < -0.5, ax.get_xlim()[1] > 2.5, ax.get_ylabel()) == (True, True, "ms")
+    assert texts(ax) == ["grey: kernels, blue: mixture; sharp peaks are widened"]
+    assert texts(plot.violins({"alone": [3.0]}, ax=axes())) == ["sharp peaks are widened"]
+    for names, turned in ((["short", "a name of fifteen"], True), ("abcdefgh", False), ("abcdefghi", True)):
+        some = plot.violins(dict.fromkeys(names, X[:9]), ax=axes()).get_xticklabels()
+        assert {label.get_rotation() > 0 for label in some} == {turned}
+
+
+def test_states_of_runs_by_two_metrics() -> None:
+    """Points of each state in its colour, an ellipse at two deviations, of logarithms where all are above 0."""
+    rng = np.random.default_rng(3)
+    state = (rng.random(200) < 0.3).astype(int)
+    time = np.exp(rng.normal(0.0, 0.1, 200)) * (1 + state)
+    faults = rng.poisson(3.0, 200) + 100.0 * state
+    figure = plot.ellipses(
+        {"old": (time, faults, state), "new": (2 * time, faults + 1, 1 - state)}, axes=("ms", "#")
+    )
+    assert len(figure.axes) == 2
+    for ax, of, counts, states in zip(
+        figure.axes, (time, 2 * time), (faults, faults + 1), (state, 1 - state), strict=True
+    ):
+        assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylabel()) == ("log", "linear", "#")
+        for k in (0, 1):
+            mine = states == k
+            share = f"{100 * mine.mean():.0f} % of runs"
+            colours = set()
+            for label, expected in ((share, (of[mine], counts[mine])), (f"_{share}", None)):
+                (line,) = [line for line in ax.lines if line.get_label() == label]
+                colours.add(line.get_color())
+                x, y = np.asarray(line.get_xydata()).T
+                if expected is not None:
+                    assert (x.tolist(), y.tolist()) == (expected[0].tolist(), expected[1].tolist())
+                    continue
+                logs = np.log(of[mine])
+                along, up = (
+                    (np.log(x) - logs.mean()) / logs.std(),
+                    (y - counts[mine].mean()) / counts[mine].std(),
+                )
+                np.testing.assert_allclose(along**2 + up**2, 4.0)
+                assert along.max() == pytest.approx(2.0, rel=1e-3)
+            assert len(colours) == 1
+    assert [ax.get_xlabel() for ax in figure.axes] == ["", "ms"]
+    assert figure.get_size_inches()[1] > 2 * 2
+
+
+def test_what_is_drawn_can_be_seen_and_read() -> None:
+    """On paper and on a screen: lines of half a point to three, marks of one to seven, text of seven to ten."""
+    two, models = {"old": X, "new": 0.9 * X}, [MODEL, MODEL]
+    many = np.random.default_rng(1).normal(10.0, 1.0, 30_000)
+    forests = [plot.forest(compared(NEAR * k), ax=axes(), title="t") for k in (1, 5)]
+    drawn: list[Any] = [
+        plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
+        plot.cdf(X, MODEL, ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
+        plot.qq(X, ax=axes()), *plot.histograms(two, models).axes, *forests, plot.order(many, ax=axes()),
+        plot.histogram(np.append(X, 900.0), ax=axes()), plot.qq(many, ax=axes()),
+        *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
+        plot.over(sp.compare_suite(sp.read(SIZES, metric="time")).over("n").found, ax=axes()),
+    ]  # fmt: skip
+    for ax in drawn:
+        for line in ax.lines:
+            assert 0.5 <= line.get_linewidth() <= (3 if "distance" in str(line.get_label()) else 2)
+            assert 1.5 <= line.get_markersize() <= 7
+            assert line.get_markeredgewidth() <= 1
+            assert (line.get_alpha() or 1.0) >= 0.5
+            # A page of so many marks would be slow.
+            assert line.get_rasterized() is (len(line.get_xdata()) > 20_000)
+        assert not any(np.any(c.get_linewidth()) for c in ax.collections if isinstance(c, PolyCollection))
+        bars = 2 if ax is drawn[2] else 0  # the middle halves of two violins
+        thick = [line.get_label() for line in ax.lines if line.get_linewidth() > 1.6]
+        assert len([label for label in thick if "distance" not in str(label)]) == bars
+        legend = ax.get_legend()
+        shown = [*ax.texts, *([] if legend is None else legend.get_texts()), *ax.get_xticklabels()]
+        assert all(7 <= float(text.get_fontsize()) <= 10 for text in (*shown, ax.xaxis.label))
+        small = 6 if ax is forests[1] else 8  # of 45 names
+        assert all(small <= float(text.get_fontsize()) <= 9 for text in ax.get_yticklabels())
+        assert not ax.spines["top"].get_visible()
+        assert not ax.spines["right"].get_visible()

@@ -1,7 +1,10 @@
 """Suites with every verdict, names that attack, and numbers at the edges."""
 
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +15,8 @@ from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
+
+# Browsers are driven in development only: environments with other dependencies go without.
 
 # Browsers are driven in development only: environments with other dependencies go without.
 collect_ignore = [] if find_spec("selenium") else ["test_browser.py"]
@@ -30,6 +35,31 @@ HOSTILE = (
     "=1+1",
     "tab\tand \u202eturned\u202c ☃ \U0001f40d",
 )
+
+
+CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+    "--disable-component-update", "--disable-sync", "--window-size=1280,900",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, which logs all that it says and asks for."""
+    if not (CHROMIUM.exists() and DRIVER.exists()):
+        pytest.skip("needs chromium and chromium-driver")
+    webdriver = pytest.importorskip("selenium.webdriver")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = str(CHROMIUM)
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
+        yield driver
+        driver.quit()
+
 
 Made = tuple[SuiteComparison, Suite]
 

@@ -1,15 +1,15 @@
 """The options that write reports, as a user meets them."""
 
 import html
-import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.command import speedproof
+from tests.command import refused, speedproof
 
 from speedproof.errors import UsageError
 from speedproof.reporting.formats import write_whole
@@ -19,25 +19,46 @@ O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json
 OPTIONS = ("--html", "--markdown", "--csv", "--latex", "--junit")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("history", "page", "-o", "-"), ("history", "query", "-o", "-"), ("corpus", "build", O2, "-o", "-"),
-        ("corpus", "model", "c", "-o", "-"), ("suite", "x.csv", "-o", "-"), ("plot", O2, O3, "-o", "-"),
-        ("run", "--save", "-", "true"), ("run", "--export-hyperfine", "-", "true"),
-        ("bisect", "--save", "-", "true"),
-    ],
-    ids=" ".join,
-)  # fmt: skip
-def test_nothing_is_written_to_a_file_named_like_standard_output(
-    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("words", "told"), [
+    *((f"{words} -", "-: |- is standard output|no such store") for words in (
+        "history page -o", "history query -o", "corpus build a -o", "corpus model c -o", "suite x.csv -o",
+        "plot a b -o", "run true --save", "run true --export-hyperfine", "bisect true --save",
+    )),
+    *((f"{words} --html a", "--html a: this file is already read or written") for words in (
+        "compare a b", "gate a b", "hpt a b", "rank a b", "model a b", "suite a", "report a", "run --review a",
+    )),
+])  # fmt: skip
+def test_no_place_is_found_to_be_wrong_after_the_work(
+    words: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What takes no ``-`` refuses it before any work; reports and exports go to standard output."""
+    """What takes no ``-`` refuses it, and no report is written over what is read, be it there or not."""
     monkeypatch.chdir(tmp_path)
-    code, out, err = speedproof(*words)
+    code, out, err = speedproof(*words.split())
     assert (code, out) == (2, "")
-    assert "-: " in err or "- is standard output" in err or "no such store" in err
+    assert re.search(told, err), err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("options", "prefix"), [
+    ("", ""), ("--original", "c"), ("--original --json", ""), ("-o p", "p"), ("--original -o p", "p"),
+])  # fmt: skip
+def test_the_four_files_of_the_original_tool(
+    options: str, prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with its own content, where they are asked for; the tool itself always wrote them."""
+    source = ROOT / "tests" / "data" / "speedup_test_tool"
+    shutil.copytree(source, tmp_path / "d")
+    monkeypatch.chdir(tmp_path / "d")
+    shutil.copy("plain.csv", "c.csv")
+    before = {*Path().iterdir()}
+    code, _, err = speedproof("suite", "c.csv", *options.split())
+    assert code == 0, err
+    written = {path.name: path.read_text() for path in {*Path().iterdir()} - before}
+    endings = [f"{prefix}.{ending}" for ending in ("error", "out", "report", "warning")]
+    assert sorted(written) == (endings if prefix else [])
+    assert ("wrote " in err) == bool(prefix)
+    assert not prefix or "Remark: " in written[f"{prefix}.report"]
+    assert not prefix or len({*written.values()} - {""}) >= 2
 
 
 def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
@@ -54,35 +75,21 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
     assert out == speedproof("compare", O2, O3, f"third={O3}")[1]
 
 
-def test_report_without_samples(tmp_path: Path) -> None:
-    """Plain 'compare --json' is enough for every report; the page then has no charts."""
-    (tmp_path / "r.json").write_text(speedproof("compare", O2, O3, "--json")[1], encoding="utf-8")
-    assert speedproof("report", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html"))[0] == 0
-    assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
-
-
-def test_a_full_disk_is_told_with_the_file() -> None:
-    """The device without space is named."""
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
-    code, _, err = speedproof("compare", O2, O3, "--csv", "/dev/full")
-    assert code == 2
-    assert "cannot write /dev/full: No space left on device" in err
-
-
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
 @pytest.mark.parametrize("buffered", ["", "1"])
 @pytest.mark.parametrize("more", [(), ("--json",)])
-def test_a_full_disk_under_standard_output_is_told(more: tuple[str, ...], buffered: str) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
+def test_a_full_disk_is_told(more: tuple[str, ...], buffered: str) -> None:
+    """Under standard output, or by its name."""
+    words = [sys.executable, "-m", "speedproof", "compare", O2, O3, *more]
+    environment = os.environ | {"PYTHONUNBUFFERED": buffered}
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "speedproof", "compare", O2, O3, *more], stdout=full,
-            stderr=subprocess.PIPE, text=True, check=False, env=os.environ | {"PYTHONUNBUFFERED": buffered},
-        )  # fmt: skip
-    assert (done.returncode, done.stderr) == (
-        2,
-        "speedproof: error: standard output: No space left on device\n",
+            words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
+        )
+    told = "speedproof: error: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, told)
+    assert "cannot write /dev/full: No space left on device" in refused(
+        "compare", O2, O3, "--csv", "/dev/full"
     )
 
 
@@ -132,29 +139,23 @@ def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Appended to what other steps wrote; outside of a GitHub job it is an error that says so."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    code, _, err = speedproof("compare", O2, O3, "--github-summary")
-    assert code == 2
-    assert "$GITHUB_STEP_SUMMARY is not set" in err
-    summary = tmp_path / "summary.md"
-    summary.write_text("before\n", encoding="utf-8")
+    assert "$GITHUB_STEP_SUMMARY is not set" in refused("compare", O2, O3, "--github-summary")
+    (summary := tmp_path / "summary.md").write_text("before\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     code, out, _ = speedproof("compare", O2, O3, "--github-summary")
-    assert code == 0
-    assert out.startswith("O3 against O2")
-    assert summary.read_text(encoding="utf-8").startswith(
-        "before\n<!-- speedproof -->\n### O3 against O2: time"
-    )
+    assert (code, out[:13]) == (0, "O3 against O2")
+    assert summary.read_text("utf-8").startswith("before\n<!-- speedproof -->\n### O3 against O2: time")
 
 
 def test_errors_of_report(tmp_path: Path) -> None:
-    """A file that is not there, not JSON, or of another command."""
-    assert "nowhere.json" in speedproof("report", "nowhere.json")[2]
-    assert "give the output of 'compare --json'" in speedproof("report", str(ROOT / "README.md"))[2]
-    (tmp_path / "s.json").write_text(speedproof("show", O2, "--json")[1], encoding="utf-8")
-    code, _, err = speedproof("report", str(tmp_path / "s.json"))
-    assert code == 2
-    assert "results of 'show'" in err
-    assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))["command"] == "show"
+    """A file that is not there, not JSON, or of another command; without samples a page has no charts."""
+    assert "nowhere.json" in refused("report", "nowhere.json")
+    assert "give the output of 'compare --json'" in refused("report", ROOT / "README.md")
+    for words, name in ((("show", O2), "s.json"), (("compare", O2, O3), "r.json")):
+        (tmp_path / name).write_text(speedproof(*words, "--json")[1], encoding="utf-8")
+    assert "results of 'show'" in refused("report", tmp_path / "s.json")
+    assert speedproof("report", tmp_path / "r.json", "--html", tmp_path / "r.html")[0] == 0
+    assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("argv", [

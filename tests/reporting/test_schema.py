@@ -4,15 +4,16 @@ import copy
 import json
 import re
 import runpy
+import shlex
 import shutil
-import subprocess
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from tests.command import speedproof
+from tests.command import git, speedproof
 
 from speedproof.cli.main import every_command
 from speedproof.data.suite import Suite
@@ -23,44 +24,16 @@ from speedproof.reporting.stored import Context, read_document, store
 
 ROOT = Path(__file__).parents[2]
 O2, O3 = (str(ROOT / "examples" / "gcc" / name) for name in ("O2.json", "O3.json"))
-CALLS = {
-    "compare": [
-        ["compare", O2, O3],
-        ["compare", O2, O3, "--with-samples", "--margin", "2%"],
-        ["compare", O2, O3, f"third={O2}"],
-        ["compare", O2, O3, "--protocol", "touati2009"],
-    ],
-    "suite": [["suite", str(ROOT / "tests" / "data" / "speedup_test_tool" / "plain.csv")]],
-    "hpt": [["hpt", O2, O3]],
-    "gate": [["gate", "--baseline", O2, "--candidate", O3]],
-    "history": [
-        [
-            "history",
-            "add",
-            "{tmp}/numbers.txt",
-            "--unit",
-            "ms",
-            "--commit",
-            "v1",
-            "--store",
-            "{tmp}/s.db",
-            "--repository",
-            "{tmp}",
-        ]
-    ],
-    "run": [
-        ["run", "--name", "a", "--name", "b", "--max-runs", "10", "--save", "{tmp}/r.jsonl", "true", "true"]
-    ],
-    "bisect": [["bisect", "HEAD~1..HEAD", "true", "--max-time", "0.001", "--save", "{tmp}/b.jsonl"]],
-    "corpus": [
-        ["corpus", "info", "{tmp}/corpus"],
-        ["corpus", "compare", "{tmp}/corpus", "--details"],
-        ["corpus", "query", "{tmp}/corpus", "SELECT benchmark, version FROM corpus"],
-    ],
-    "model": [["model", "{tmp}/numbers.txt", "--bootstrap", "20"]],
-    "rank": [["rank", O2, O3, "--only", "matmul"]],
-    "show": [["show", O2], ["show", str(ROOT / "tests" / "data" / "formats" / "pyperf.json")]],
-}
+_ADD = "history add {tmp}/numbers.txt --unit ms --commit v1 --store {tmp}/s.db --repository {tmp}"
+CALLS = [*map(shlex.split, (
+    f"compare {O2} {O3}", f"compare {O2} {O3} --with-samples --margin 2%", f"compare {O2} {O3} third={O2}",
+    f"compare {O2} {O3} --protocol touati2009", f"suite {ROOT}/tests/data/speedup_test_tool/plain.csv",
+    f"hpt {O2} {O3}", f"gate {O2} {O3}", _ADD, f"rank {O2} {O3} --only matmul", f"show {O2}",
+    "run --name a --name b --max-runs 10 --save {tmp}/r.jsonl true true",
+    "bisect HEAD~1..HEAD true --max-time 0.001 --save {tmp}/b.jsonl", "corpus info {tmp}/corpus",
+    "corpus compare {tmp}/corpus --details", "corpus query {tmp}/corpus 'SELECT benchmark, version FROM corpus'",
+    "model {tmp}/numbers.txt --bootstrap 20", f"show {ROOT}/tests/data/formats/pyperf.json",
+))]  # fmt: skip
 
 
 def _strict(schema: Any) -> Any:
@@ -92,12 +65,9 @@ def test_the_schema_is_current(schema: Any) -> None:
 
 def test_every_command_with_json_is_covered() -> None:
     """A command that gets --json gets a schema and a test."""
-    writing = {
-        name.partition(" ")[0]
-        for name, command in every_command().items()
-        if any("--json" in parameter.opts for parameter in command.params)
-    }
-    assert writing == set(CALLS)
+    commands = every_command().items()
+    writing = {name.split()[0] for name, of in commands if any("--json" in p.opts for p in of.params)}
+    assert writing == {argv[0] for argv in CALLS}
 
 
 def _two_commits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,15 +75,12 @@ def _two_commits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip("needs git")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     monkeypatch.chdir(folder)
-    identity = ("-c", "user.name=n", "-c", "user.email=n@e")
     for words in (["init", "-q"], *(["commit", "-q", "--allow-empty", "-m", m] for m in ("one", "two"))):
-        subprocess.run(["git", *identity, *words], check=True)
+        git(folder, *words)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "argv", [argv for calls in CALLS.values() for argv in calls], ids=lambda a: " ".join(a)[:40]
-)
+@pytest.mark.parametrize("argv", CALLS, ids=lambda a: " ".join(a)[:40])
 def test_output_is_valid(
     argv: list[str], schema: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,22 +141,19 @@ def test_every_wrong_field_is_refused(mixed: Made) -> None:
     small = document["results"][0]
     small["comparisons"] = small["comparisons"][:1]
     document["suite"]["samples"] = document["suite"]["samples"][:1]
-    places: list[tuple[object, object]] = []
+    places: list[tuple[Any, Any]] = []
 
-    def walk(value: object) -> None:
-        items = (
-            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        )
-        for key, item in items:
+    def walk(value: Any) -> None:
+        for key in (
+            [*value] if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        ):
             places.append((value, key))
-            walk(item)
+            walk(value[key])
 
     walk(document)
-    for holder, key in places[:: max(1, len(places) // 40)]:
-        before = holder[key]  # type: ignore[index]
-        wrongs: tuple[object, ...] = ({"x": 1}, [[]], "text", -1.5, None)
-        for wrong in wrongs:
-            holder[key] = wrong  # type: ignore[index]
-            with suppress(FormatError):
-                read_document(json.dumps(document).encode(), "r.json")
-        holder[key] = before  # type: ignore[index]
+    wrongs: tuple[object, ...] = ({"x": 1}, [[]], "text", -1.5, None)
+    for (holder, key), wrong in product(places[:: max(1, len(places) // 40)], wrongs):
+        before, holder[key] = holder[key], wrong
+        with suppress(FormatError):
+            read_document(json.dumps(document).encode(), "r.json")
+        holder[key] = before

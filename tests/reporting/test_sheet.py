@@ -1,7 +1,9 @@
 """The sheet: its width, its length, its names, its times, and nothing in it that contradicts anything else."""
 
+import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +12,7 @@ from tests.command import speedproof
 from tests.reporting.test_every_command import check
 
 import speedproof as sp
-from speedproof import options
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.record import Record
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
@@ -24,32 +24,17 @@ from speedproof.reporting.text import render
 Made = tuple[SuiteComparison, Suite]
 
 
-def test_hostile_names(hostile: Made) -> None:
-    """Control characters are seen, not obeyed, and no line grows by them."""
-    report = sheet.report(hostile[0])
-    check([report], len(hostile[0].headlines))
-    assert "\x1b" not in render(report)
-
-
-def test_every_verdict(mixed: Made) -> None:
-    """Constants, zeros, single values, ties, infinite bounds."""
-    result, _ = mixed
-    check([sheet.report(result)], len(result.headlines))
-    check([sheet.report(result, details=True, explain=True)])
-
-
-def test_a_thousand(thousand: Made) -> None:
-    """As long as for a hundred; what is hidden is shown in the same order."""
-    result, _ = thousand
-    check([sheet.report(result)], 1000)
-    some, full = (
-        [row.name for row in sheet.report(result, everything=all_).tables[-1].rows] for all_ in (False, True)
-    )
-    assert some == full
-    every = render(sheet.report(result, everything=True), 80).splitlines()
-    assert (
-        sum("benchmark-" in line or re.match(r"group|\d\d/|.*…", line) is not None for line in every) >= 1000
-    )
+@pytest.mark.parametrize("which", ["mixed", "hostile", "thousand"])
+def test_every_verdict(which: str, request: pytest.FixtureRequest) -> None:
+    """Constants, zeros, single values, hostile names, a thousand: what is hidden keeps its order."""
+    result, _ = request.getfixturevalue(which)
+    check([short := sheet.report(result)], len(result.headlines))
+    assert "\x1b" not in render(short)
+    full = sheet.report(result, everything=True)
+    assert [row.name for row in short.tables[-1].rows] == [row.name for row in full.tables[-1].rows]
+    assert sum(row.folded for row in full.tables[-1].rows) == 0
+    if which == "mixed":
+        check([sheet.report(result, details=True, explain=True)])
 
 
 @pytest.mark.parametrize("count", [1, 2, 6, 12, 13, 40, 122])
@@ -75,16 +60,11 @@ def test_colour_changes_no_column(mixed: Made) -> None:
 
 def test_only_what_is_proven_is_coloured(make_suite: Callable[..., Made]) -> None:
     """Of three runs a side a verdict is shown, not proven: no green or red on any screen."""
-    few, many = (
-        ([3.0, 3.2, 3.1], [2.0, 2.2, 2.1]),
-        np.random.default_rng(0).normal([[3.0], [2.0]], 0.1, (2, 30)),
-    )
+    few = ([3.0, 3.2, 3.1], [2.0, 2.2, 2.1])
+    many = np.random.default_rng(0).normal([[3.0], [2.0]], 0.1, (2, 30))
     for values, coloured in (
-        ({"a": few}, 0),
-        ({"a": few, "b": few}, 0),
-        ({"a": many}, 1),
-        ({"a": few, "b": many}, 1),
-    ):
+        ({"a": few}, 0), ({"a": few, "b": few}, 0), ({"a": many}, 1), ({"a": few, "b": many}, 1),
+    ):  # fmt: skip
         result, suite = make_suite(values)
         reported = Reported([sheet.report(result)], suite, results=[result])
         assert render(sheet.report(result), colour=True).count("\x1b[32m") == coloured
@@ -93,6 +73,25 @@ def test_only_what_is_proven_is_coloured(make_suite: Callable[..., Made]) -> Non
         assert page.count('<g class="faster">') == (coloured if len(values) > 1 else 0)
         if len(values) == 1:
             assert ("🟢" in FORMATS["markdown"].write(reported, "x.md")) is bool(coloured)
+
+
+@pytest.mark.parametrize(("old", "benchmarks", "style"), [
+    (2.0, 8, "good"), (0.5, 8, "bad"), (2.0, 3, "strong"), (1.0, 8, "strong"),
+])  # fmt: skip
+def test_a_winner_is_coloured_where_it_is_sure(old: float, benchmarks: int, style: str) -> None:
+    """Of three benchmarks the confidence is 7/8 at most; of claims what goes beyond is marked."""
+    x = np.linspace(1.0, 1.1, 9)
+    suite = Suite.of_samples({f"b{i}": {"old": old * x, "new": x} for i in range(benchmarks)}, unit="s")
+    result = sp.hpt(suite, speedups=[1.5, 3.0])
+    (made,) = result.reports()
+    assert made.headline[0].style == style
+    written = json.loads(result.to_json())
+    assert (written["command"], len(written["results"][0]["hpt"]["benchmarks"])) == ("hpt", benchmarks)
+    cells = [row.cells[3] for section in made.sections for table in section.tables for row in table.rows]
+    losses = [cell for cell in cells if cell.text != "-"]
+    assert {cell.style for cell in losses if cell.text.startswith("-")} <= {"warning"}
+    assert {cell.style for cell in losses if not cell.text.startswith("-")} <= {""}
+    assert (style != "good") or len({cell.style for cell in losses}) == 2
 
 
 def test_hints_name_what_was_not_given(make_suite: Callable[..., Made]) -> None:
@@ -178,6 +177,10 @@ def test_several_metrics_are_a_row_each(names: str) -> None:
     assert ("10.50 s" in told["time"], "5.250 s" in told["time"]) == (names == "a",) * 2
     assert made.good is False
     assert not any(f"--{given}" in hint for hint in made.hints for given in ("explain", "all"))
+    for asked, named in (("memory", "memory: "), ("time", "")):
+        (first, *_) = str(sp.gate(Suite(("old", "new"), samples), metric=asked)).splitlines()
+        who = "none of 2 benchmarks" if names == "ab" else "new"
+        assert first.startswith(f"PASS: {named}{who} is")
     gains = {key: sample for key, sample in samples.items() if key[0].metric != "misses"}
     (made,) = sp.compare_suite(Suite(("old", "new"), gains), metric="all").reports()
     assert made.good is True
@@ -188,23 +191,18 @@ def test_commits_stand_in_the_order_in_which_they_were_named(make_suite: Callabl
     rng = np.random.default_rng(1)
     first, means = "aaaaaaa One", {"bbbbbbb Two": 1.0, "1234567 Three": 2.1, "WORKTREE on 1234567": 2.5}
     x = rng.normal(3.0, 0.01, 20)
-    results = [
-        replace(make_suite({"b": (x, rng.normal(mean, 0.01, 20))})[0], reference=first, candidate=name)
-        for name, mean in means.items()
-    ]
-    (made,) = sheet.reports(results)
-    text = render(made)
+
+    def against(values: Callable[[float], dict[str, Any]]) -> list[SuiteComparison]:
+        return [replace(make_suite(values(m))[0], reference=first, candidate=c) for c, m in means.items()]
+
+    (made,) = sheet.reports(against(lambda mean: {"b": (x, rng.normal(mean, 0.01, 20))}))
     assert [row.name for row in made.tables[0].rows] == [first, *means]
-    assert "In this order: \u2588\u2581\u2585\u2586" in text
-    several = [
-        replace(
-            make_suite({"b": (x, mean * x), "c": (x, x + 6.0 - mean)})[0], reference=first, candidate=name
-        )
-        for name, mean in means.items()
+    assert "In this order: \u2588\u2581\u2585\u2586" in render(made)
+    several = against(lambda mean: {"b": (x, mean * x), "c": (x, x + 6.0 - mean)})
+    assert "In this order" not in render(sheet.reports(several[:2])[0])
+    lines = [
+        line for line in render(sheet.reports(several)[0]).splitlines() if line.startswith("In this order, ")
     ]
-    assert "In this order" not in render(sheet.reports(results[:2])[0])
-    (made,) = sheet.reports(several)
-    lines = [line for line in render(made).splitlines() if line.startswith("In this order, ")]
     assert [line.split(": ")[0] for line in lines] == ["In this order, b", "In this order, c"]
     assert lines[0].endswith("\u2581\u2581\u2586\u2588")
 
@@ -263,6 +261,7 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
             assert len(re.findall(f"on average (new is )?{told}( than old)?{how}", text)) == len(samples)
             assert text.count("on average") == len(samples)
         text = " ".join(render(next(iter(suite.reports()))).split())
+        assert ("geometric mean of 2 benchmarks, " in text) == (samples is many)
         assert re.findall(r"But (?:(\w): )?on average", text) == (["a", "b"] if samples is many else [""])
         junit = FORMATS["junit"].write(Reported(tuple(suite.against("new").reports())), "")
         assert len(set(re.findall(rf'name="(\w)"[^/]*on average {told}', junit))) == len(samples)
@@ -275,45 +274,17 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
         assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
 
 
-def test_counts_of_a_protocol_are_of_what_is_proven() -> None:
-    """Of every table of details: rows with ``!`` are counted apart, unless they are undecided."""
-    suite = sp.compare_suite(
-        sp.read("examples/gcc/O2.json", "examples/gcc/O3.json"), protocols=options.DETAILS
-    )
-    (made,) = suite.reports(details=True)
-    tables = [section for section in made.sections if section.tables]
-    assert len(tables) == 4
-    for section in tables:
-        rows = [
-            (row.kind, any("!" in str(cell.text) for cell in row.cells)) for row in section.tables[0].rows
-        ]
-        counts = {kind: rows.count((kind, False)) for kind in ("faster", "slower")}
-        counts["undecided"] = sum(kind == "undecided" for kind, _ in rows)
-        counts["not proven (!)"] = sum(marked and kind != "undecided" for kind, marked in rows)
-        assert section.headline[0].text == ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
-
-
-def test_candidates_of_the_same_values_are_named() -> None:
-    """Two candidates that are one file given twice, as a candidate that is the reference given twice."""
+def test_one_measurement_given_twice_is_named(make_suite: Callable[..., Made]) -> None:
+    """Two candidates of the same values, too; where a benchmark has the same on both sides no mean is a proof."""
     rng = np.random.default_rng(3)
     once = {version: rng.normal(1.0, 0.1, 20) for version in ("old", "one", "two")}
-    given = once | {"again": once["one"]}
-    records = [Record(name, values, path=version) for name in "ab" for version, values in given.items()]
-    result = sp.compare_suite(
-        Suite.from_records((record.path, record) for record in records), reference="old"
-    )
-    text = " ".join(str(result).split())
-    assert "one and again hold the same values: one measurement, given twice" in text
+    suite = Suite.of_samples({name: once | {"again": once["one"]} for name in "ab"})
+    result = sp.compare_suite(suite, reference="old")
+    told = "one and again hold the same values: one measurement, given twice"
+    assert told in " ".join(str(result).split())
     twice = [c for r in result.results for c in r.caveats if c.kind is Assumption.TWO_MEASUREMENTS]
     assert [(c.versions, c.benchmarks) for c in twice] == [(("one", "again"), ())]
-
-
-def test_of_one_measurement_given_twice_no_mean_is_shown(make_suite: Callable[..., Made]) -> None:
-    """Where all benchmarks have the same values no interval is a proof; one of another measurement shows it."""
-    rng = np.random.default_rng(4)
-    x, y, z = rng.normal(1.0, 0.1, (3, 20))
-    for other, shown in ((y, False), (z, True)):
-        result, _ = make_suite({"a": (x, x), "b": (y, other)})
-        assert (result.geometric_means is not None, "Geometric mean" in render(sheet.report(result))) == (
-            shown,
-        ) * 2
+    for other, shown in ((once["one"], False), (once["two"], True)):
+        two, _ = make_suite({"a": (once["old"], once["old"]), "b": (once["one"], other)})
+        told_of = "Geometric mean" in render(sheet.report(two))
+        assert (two.geometric_means is not None, told_of) == (shown, shown)

@@ -3,8 +3,6 @@
 import json
 import math
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,7 +22,6 @@ from speedproof.history.tracks import Track, tracks_of
 from speedproof.reporting.history_results import HistoryResult
 from speedproof.reporting.site import encode_line, encode_track, write_projects, write_site
 
-CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 HOSTILE = '"><img src=x onerror=alert(1)></script><script>alert(2)</script>'
 STEP = 40
 
@@ -36,11 +33,15 @@ def history(names: tuple[str, ...] = ("parse", HOSTILE), many: int = 60, slower:
         Commit(f"{i:040x}", f"Change {i} {HOSTILE}", f"2026-01-{1 + i // 24:02}T{i % 24:02}:00:30+01:00")
         for i in range(many)
     )
-    rows: list[MeasuredCommit] = []
-    for k, _ in enumerate(names):
-        for i, commit in enumerate(commits):
-            value = 0.01 * (1 + 0.1 * (k < slower and i >= STEP)) * math.exp(0.01 * rng.standard_normal())
-            rows.append(MeasuredCommit(k, i, 0, commit, False, value, len(rows), value * 0.99, value * 1.02))
+    step = 0.1 * (np.arange(many) >= STEP)
+    levels = [
+        0.01 * (1 + step * (k < slower)) * np.exp(0.01 * rng.normal(size=many)) for k, _ in enumerate(names)
+    ]
+    places = [(k, i, level) for k, of in enumerate(levels) for i, level in enumerate(of.tolist())]
+    rows = [
+        MeasuredCommit(k, i, 0, commits[i], False, level, n, level * 0.99, level * 1.02)
+        for n, (k, i, level) in enumerate(places)
+    ]
     tracks = tracks_of(measurements(rows), commits, {0: HOSTILE})
     series = {k: StoredSeries(k, Key(name), "s", False) for k, name in enumerate(names)}
     return HistoryResult("s.db", 0.95, commits, series, tracks, find_history_changes(tracks), (), None)
@@ -70,25 +71,34 @@ def test_values_come_back_from_the_pages(tmp_path: Path) -> None:
     assert change["e"] <= STEP <= change["l"]
 
 
+def track_of(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Track:
+    """One value a commit."""
+    many = np.arange(values.size)
+    return Track(0, "m", False, [Commit(str(i)) for i in many], many, values, low, high, many, many * 0)
+
+
 def test_a_thousand_by_a_thousand_is_small() -> None:
     """A thousand series of a thousand commits with their intervals take at most 20 MB: 20 kB each."""
-    rng = np.random.default_rng(1)
-    values, many = rng.normal(0, 0.01, 1000), np.arange(1000)
-    track = Track(
-        0, "m", False, [Commit(str(i)) for i in many], many, values, values - 0.01, values + 0.012, many, many * 0
-    )  # fmt: skip
+    values = np.random.default_rng(1).normal(0, 0.01, 1000)
+    track = track_of(values, values - 0.01, values + 0.012)
     assert len(json.dumps(encode_track(track, track.order), separators=(",", ":"))) < 20_000
 
 
 def test_a_value_without_an_interval_has_none_in_the_pages() -> None:
-    many, values = np.arange(6), np.linspace(0.0, 0.05, 6)
+    values = np.linspace(0.0, 0.05, 6)
     low, high = values - 0.01, values + 0.01
     low[3] = high[3] = math.nan
-    track = Track(0, "m", False, [Commit(str(i)) for i in many], many, values, low, high, many, many * 0)
+    track = track_of(values, low, high)
     encoded = encode_track(track, track.order)
     for which in "lh":
-        assert [i for i, steps in enumerate(encoded[which]) if steps < 0] == [3]
-        assert encoded[which][3] == -1
+        assert [(i, steps) for i, steps in enumerate(encoded[which]) if steps < 0] == [(3, -1)]
+
+
+def test_commits_without_a_value_are_left_out() -> None:
+    """Runs of places that follow each other, each by its first and its length."""
+    none, at = np.zeros(6), np.array([0, 1, 4, 5, 6, 9])
+    track = Track(0, "m", False, [Commit(str(i)) for i in range(10)], at, none, none, none, at, at * 0)
+    assert encode_track(track, track.order)["k"] == [[0, 2], [4, 3], [9, 1]]
 
 
 def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
@@ -124,24 +134,6 @@ def test_links_to_commits_hold_no_secret(remote: str, address: str, tmp_path: Pa
     for words in (["init", "-q", "."], ["remote", "add", "origin", remote]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     assert commit_address(str(tmp_path)) == address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, whose console must stay empty."""
-    if not (CHROMIUM.exists() and DRIVER.exists()):
-        pytest.skip("needs chromium and chromium-driver")
-    webdriver = pytest.importorskip("selenium.webdriver")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = str(CHROMIUM)
-        for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--window-size=1280,900",
-                     "--disable-background-networking", f"--user-data-dir={profile}"):  # fmt: skip
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(str(DRIVER)))
-        yield driver
-        driver.quit()
 
 
 @pytest.mark.slow
@@ -225,15 +217,11 @@ def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
     )
     browser.get((tmp_path / "s" / "index.html").as_uri())
 
-    def rows() -> list[str]:
-        return [
-            tr.text.replace("\n", " ")
-            for tr in browser.find_elements(By.CSS_SELECTOR, "table.commits tbody tr")
-        ]
+    def rows(of: str = "table.commits tbody tr") -> list[str]:
+        return [cell.text.replace("\n", " ") for cell in browser.find_elements(By.CSS_SELECTOR, of)]
 
-    first, second, other = WebDriverWait(browser, 20).until(
-        lambda _: rows()
-    )  # the page draws them when it can
+    # The page draws them when it can.
+    first, second, other = WebDriverWait(browser, 20).until(lambda _: rows())
     assert f"Change {STEP - 1} " in first
     assert "assigned: ann (bob, 2026-02-03)" in first
     assert "stands, ann on it" in first
@@ -245,10 +233,9 @@ def test_a_commit_is_one_row(browser: Any, tmp_path: Path) -> None:
     assert [row.split()[0] for row in rows()] == ["Change", "a", "b"]
     benchmarks = "table.benchmarks tbody td.name"
     browser.find_element(By.XPATH, "//th/button[.='changes']").click()
-    by_changes = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, benchmarks)]
+    assert rows(benchmarks)[:2] == ["a", "b"]
     browser.find_element(By.XPATH, "//th/button[.='benchmark']").click()
-    names = [cell.text for cell in browser.find_elements(By.CSS_SELECTOR, benchmarks)]
-    assert (by_changes[:2], names) == (["a", "b"], sorted(names))
+    assert rows(benchmarks) == sorted(rows(benchmarks))
     assert browser.execute("getLog", {"type": "browser"})["value"] == []
 
 

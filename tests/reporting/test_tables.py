@@ -1,15 +1,13 @@
 """Tables of states, modes, samples and sizes, read back and held against NumPy."""
 
-import io
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import speedproof
 
 import speedproof as sp
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.suite import Key, Suite
 from speedproof.reporting.text import render
 
@@ -19,10 +17,10 @@ GCC = [str(Path(__file__).parents[2] / "examples" / "gcc" / f"{name}.json") for 
 def told(monkeypatch: pytest.MonkeyPatch, *argv: str) -> tuple[str, dict[str, list[str]]]:
     """What a command says on a wide terminal, and the cells of each row by its first one."""
     monkeypatch.setenv("COLUMNS", "200")
-    out = io.StringIO()
-    assert main([*argv], Console(out, out)) == 0
-    rows = (re.split("  +", line) for line in out.getvalue().splitlines())
-    return out.getvalue(), {row[0]: row[1:] for row in rows if len(row) > 2}
+    code, out, _ = speedproof(*argv)
+    assert code == 0
+    rows = (re.split("  +", line) for line in out.splitlines())
+    return out, {row[0]: row[1:] for row in rows if len(row) > 2}
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +51,10 @@ def test_states_of_runs(names: str) -> None:
     for row, version in zip(states[-4:], ("old", "old", "new", "new"), strict=True):
         state = slow[version] == (row is states[-3] or row is states[-1])
         for cell, metric in zip(row[-2:], ("time", "faults"), strict=True):
-            mean, deviation = (
-                float(value.split()[0]) * (1e-3 if " ms" in value else 1.0) for value in cell.split(" ± ")
-            )
+            told = [float(of.split()[0]) * (1e-3 if " ms" in of else 1.0) for of in cell.split(" ± ")]
             measured = runs[version, metric][state]
-            assert mean == pytest.approx(measured.mean(), rel=0.01)
-            assert deviation == pytest.approx(measured.std(), rel=0.1)
+            assert told[0] == pytest.approx(measured.mean(), rel=0.01)
+            assert told[1] == pytest.approx(measured.std(), rel=0.1)
     old, new = (
         np.array([runs[version, metric] for metric in ("time", "faults")]) for version in ("old", "new")
     )
@@ -113,20 +109,6 @@ def test_mixtures_of_many_samples(
     assert text.startswith(f"{several} of 12 samples ha{'s' if several == 1 else 've'} several modes; fits: ")
     fits = "not tested" if bootstraps == "0" else f"{rejected or 'none'} rejected (risk 5 % each)"
     assert text.splitlines()[0].endswith(fits)
-
-
-def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]) -> None:
-    """A size lies in its range, and 9 of 10 take no fewer runs than 8 of 10; the largest stands first."""
-    text, _ = told(monkeypatch, "compare", *GCC, "--power", "5%")
-    rows = re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+ to \d+) +(\d+)$", text, re.M)
-    assert {name for name, *_ in rows} == gcc.keys()
-    for _, pilot, often, between, oftener in rows:
-        low, high = map(int, between.split(" to "))
-        assert int(pilot) == 40
-        assert low <= int(often) <= min(high, int(oftener))
-    sizes = [int(row[2]) for row in rows]
-    assert sizes == sorted(sizes, reverse=True)
-    assert "To find 5 % in 8 of 10 comparisons: runs of each version" in text
 
 
 def test_versions_come_in_the_order_of_the_ranking_with_what_it_leaves_open() -> None:

@@ -37,13 +37,7 @@ def two(
 
 def two_samples(found: dict[str, list[np.ndarray]], **options: Any) -> sp.PairResult:
     """The times of both, compared."""
-    return sp.compare(found["time"][0], found["time"][1], **options)
-
-
-@pytest.mark.parametrize("options", [(), ("--details",)])
-def test_80_columns(options: tuple[str, ...]) -> None:
-    """No line is longer; the sheet of one benchmark has ten lines beside the three of --why."""
-    assert max(map(len, printed("compare", EXAMPLE, "--why", *options).splitlines())) <= 80
+    return sp.compare(*found["time"], **options)
 
 
 def test_the_same_answer_everywhere() -> None:
@@ -55,6 +49,8 @@ def test_the_same_answer_everywhere() -> None:
     pair = sp.compare(a, b, metrics={name: (x, y) for name, (x, y) in samples.items()})
     assert [m.metric for m in pair.why] == [m.metric for m in own.goes_with]
     assert pair.why[0] == own.goes_with[0]
+    for options in ((), ("--details",)):
+        assert max(map(len, printed("compare", EXAMPLE, "--why", *options).splitlines())) <= 80
     (told,) = json.loads(printed("compare", EXAMPLE, "--why", "--json"))["why"]
     assert pair.why[0].share is not None
     assert told["metrics"][0]["share"]["value"] == pair.why[0].share.value
@@ -118,36 +114,21 @@ def test_without_other_metrics() -> None:
         sp.why(sp.read(EXAMPLE), metric="nothing")
 
 
-def test_nothing_goes_with_it() -> None:
-    """Says so, with what to record next where time has states."""
-    found = two()
-    rng = np.random.default_rng(9)
-    noise = tuple(rng.normal(50.0, 5.0, 100) for _ in "ab")
-    told = " ".join(str(two_samples(found, metrics={"misses": noise})).split())
-    assert "why: none of 1 other metric goes with time, which has 2 states; run again with --perf" in told
-
-
 def test_several_benchmarks() -> None:
     """A row each, those that are explained first; the share is of the means."""
-    records = []
-    for name, slow in (("f", (0.3, 0.1)), ("g", (0.2, 0.2))):
-        found = two(slow, 1.0)
-        for version, time, faults in zip("ab", found["time"], found["faults"], strict=True):
-            records.append((name, version, "time", "s", time))
-            records.append((name, version, "faults", "", faults))
-    columns = [[(*row[:4], value) for row in records for value in row[4].tolist()]]
-    names = ("benchmark", "version", "metric", "unit", "value")
-    frame = dict(zip(names, map(list, zip(*columns[0], strict=True)), strict=True))
-    suite = sp.Suite.from_frame(
-        frame, value="value", benchmark="benchmark", version="version", metric="metric", unit="unit"
-    )
-    found_why = sp.why(suite)
-    assert repr(found_why) == "<WhyResult: 2 of 2 go with another metric>"
-    (report,) = found_why.reports()
+    samples = {
+        (Key(name, metric), version): sp.Sample(values, "s" if metric == "time" else "")
+        for name, slow in (("f", (0.3, 0.1)), ("g", (0.2, 0.2)))
+        for metric, sides in two(slow, 1.0).items()
+        for version, values in zip("ab", sides, strict=True)
+    }
+    found = sp.why(sp.Suite(("a", "b"), samples))
+    assert repr(found) == "<WhyResult: 2 of 2 go with another metric>"
+    (report,) = found.reports()
     assert [row.name for row in report.tables[0].rows] == ["f", "g"]
     assert "2 of 2 benchmarks" in text.render(report)
     with pytest.raises(sp.SpeedproofError, match="only: f, g"):
-        found_why["h"]
+        found["h"]
 
 
 def test_the_two_speeds_of_a_machine() -> None:
@@ -174,18 +155,21 @@ def test_the_two_speeds_of_a_machine() -> None:
     assert told.count("Next: run again with --cpu 1, at a fixed frequency") == 4
     one = json.loads(found.to_json())["results"][0]
     assert [state["shares"] for state in one["machine"]["states"]] == [[0.5, 0.75], [0.5, 0.25]]
-    few = sp.Suite.of_samples({f"f{i}": {v: times[v][f"f{i}"][:9] for v in "ab"} for i in range(4)})
-    with_counts = sp.Suite(
-        few.versions,
-        {**few.samples, **{(Key(k.benchmark, "count"), v): s for (k, v), s in few.samples.items()}},
-    )
-    assert str(sp.why(with_counts)) == "why: not known; it takes 10 runs (processes) of each version."
+    few = {
+        (Key("f", metric), v): sp.Sample(times[v]["f0"][:9], "s")
+        for metric in ("time", "count")
+        for v in "ab"
+    }
+    assert str(sp.why(sp.Suite(("a", "b"), few))).endswith("it takes 10 runs (processes) of each version.")
 
 
-def test_metrics_that_never_vary_explain_nothing() -> None:
-    """Where all others are the same in every run, that is said."""
-    found = two()
-    constant = [np.full(len(values), 5.0) for values in found["time"]]
-    result = two_samples(found, metrics={"faults": tuple(constant)})
+@pytest.mark.parametrize(("deviation", "told"), [
+    (0.0, "no other metric varies"),
+    (5.0, "none of 1 other metric goes with time, which has 2 states; run again with --perf"),
+])  # fmt: skip
+def test_nothing_goes_with_it(deviation: float, told: str) -> None:
+    """Says so, with what to record next where time has states."""
+    noise = np.random.default_rng(9).normal(50.0, deviation, (2, 100))
+    result = two_samples(two(), metrics={"misses": tuple(noise)})
+    assert told in " ".join(str(result).split())
     assert result.why == ()
-    assert "no other metric varies" in " ".join(str(result).split())

@@ -1,9 +1,9 @@
 """Numbers, names and axes in words: rounded away from the claim, nothing beside what contradicts it."""
 
-import io
 import itertools
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from importlib.resources import files
@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.command import hyperfine
+from tests.command import speedproof
 from tests.protocols.asking import compare_medians
 
-from speedproof.cli.console import Console
-from speedproof.cli.main import main
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
+from speedproof.reporting.corpus import size_of
 from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
-from speedproof.reporting.names import benchmark_column, labels, shortened, spoken, width_of
+from speedproof.reporting.names import benchmark_column, common_prefix, labels, shortened, spoken, width_of
+from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, at_least, change, interval, span
@@ -37,16 +37,11 @@ def number(text: str) -> Fraction:
     return Fraction(Decimal(text.removesuffix("x")))
 
 
-@given(RATIOS)
-def test_bounds_are_rounded_outward(ratio: float) -> None:
-    """A factor rounded down is no larger than the ratio as Python prints it, one rounded up no smaller."""
-    assert number(factor(ratio, -1)) <= Fraction(Decimal(repr(ratio))) <= number(factor(ratio, 1))
-
-
 @given(RATIOS, RATIOS)
-def test_rounding_keeps_the_order(a: float, b: float) -> None:
-    """What is at least proven never exceeds what is observed, as printed."""
+def test_bounds_are_rounded_outward(a: float, b: float) -> None:
+    """A factor is no larger rounded down, no smaller rounded up, than as Python prints it; the order is kept."""
     low, high = sorted((a, b))
+    assert number(factor(low, -1)) <= Fraction(Decimal(repr(low))) <= number(factor(low, 1))
     assert number(factor(low, -1)) <= number(factor(high))
     assert number(factor(low)) <= number(factor(high, 1))
 
@@ -72,23 +67,40 @@ def test_a_chance_is_told_in_whole_percent(share: float) -> None:
     assert (nearest in (0, 100)) == (share in (0, 1))
 
 
-def test_memory_is_not_fast() -> None:
-    """Only times and rates are fast or slow."""
-    x = np.linspace(1e6, 1.1e6, 12)
-    assert change(compare_medians(Sample(x, "B"), Sample(x / 2, "B"), Rules())) == "2.00x better"
+SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
+    # A forecast is rounded up to the two digits that it is good for.
+    *((about, (needed, "old", "new"), told) for needed, told in (
+        (Needed(12, 12, ""), "needs about 12 runs"), (Needed(1234, 1201, ""), "needs about 1,300 runs"),
+        (Needed(40, 60, ""), "needs about 40 runs of old and 60 of new"),
+        (Needed(None, 60, ""), "needs about 60 runs of new"),
+        (Needed(31, 31, "", least=True), "needs at least 31 runs"),
+        (Needed(None, 101, "", least=True), "needs at least 101 runs of new"),
+        (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
+    )),
+    # Each end in its own direction, rounded outward; what has no end is any factor.
+    *((span, (Estimate(1.0, low, high, 0.95),), told) for low, high, told in (
+        (0.0, math.inf, "by any factor, faster or slower"), (0.0, 1.071, "at most 1.08x faster"),
+        (0.0, 0.5, "slower by any factor"), (0.8, math.inf, "from 1.25x slower to any factor faster"),
+        (1.259, math.inf, "from 1.25x faster to any factor faster"), (1.0, 1.0, "1.00x"),
+        (1.029, 1.071, "1.02x to 1.08x faster"), (0.5, 0.8, "1.25x to 2.00x slower"),
+        (0.8, 1.071, "1.25x slower to 1.08x faster"),
+    )),
+    # No bootstrap of 200 samples shows less than one in 200.
+    (p_is, (0.03, 1e-300), "p = 0.03"), (p_is, (0.0, 1e-300), "p < 1e-300"),
+    (p_is, (0.0, 1 / 200), "p < 0.005"), (p_is, (0.005, 1 / 200), "p = 0.005"),
+    (up_to, ([0.1], 0.95), "up to 10 % (95 %)"), (up_to, ([0.1, math.inf], 0.95), "any factor (95 %)"),
+    # Ratios that no digit tells from 1, and those that are none.
+    (factor, (1 + 1e-13, 1), "1.00x"), (factor, (1 - 1e-13, -1), "1.00x"), (factor, (math.inf,), "∞"),
+    (factor, (0.0,), "0x"), (factor, (math.nan,), "-"),
+    (size_of, (999,), "999 B"), (size_of, (1000,), "1.0 kB"), (size_of, (12_345_678,), "12 MB"),
+    (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
+    (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("needed", "told"), [
-    (Needed(12, 12, ""), "needs about 12 runs"), (Needed(1234, 1201, ""), "needs about 1,300 runs"),
-    (Needed(40, 60, ""), "needs about 40 runs of old and 60 of new"),
-    (Needed(None, 60, ""), "needs about 60 runs of new"),
-    (Needed(31, 31, "", least=True), "needs at least 31 runs"),
-    (Needed(None, 101, "", least=True), "needs at least 101 runs of new"),
-    (Needed(None, None, "no number of runs would tell"), "no number of runs would tell"),
-])  # fmt: skip
-def test_how_many_runs(needed: Needed, told: str) -> None:
-    """A forecast is rounded up to the two digits that it is good for."""
-    assert about(needed, "old", "new") == told
+@pytest.mark.parametrize(("say", "of", "told"), SAID)
+def test_what_is_said(say: Callable[..., str], of: tuple[object, ...], told: str) -> None:
+    assert say(*of) == told
 
 
 @given(st.lists(st.floats(1e-9, 1e6), min_size=1, max_size=4))
@@ -107,61 +119,31 @@ def test_values_keep_their_order(measured: list[float]) -> None:
     assert [printed[i] for i in order] == sorted(printed)
 
 
-@pytest.mark.parametrize(("low", "high", "told"), [
-    (0.0, math.inf, "by any factor, faster or slower"), (0.0, 1.071, "at most 1.08x faster"),
-    (0.0, 0.5, "slower by any factor"), (0.8, math.inf, "from 1.25x slower to any factor faster"),
-    (1.259, math.inf, "from 1.25x faster to any factor faster"), (1.0, 1.0, "1.00x"),
-    (1.029, 1.071, "1.02x to 1.08x faster"), (0.5, 0.8, "1.25x to 2.00x slower"),
-    (0.8, 1.071, "1.25x slower to 1.08x faster"),
-])  # fmt: skip
-def test_an_interval_in_words(low: float, high: float, told: str) -> None:
-    """Each end in its own direction, rounded outward; what has no end is any factor."""
-    assert span(Estimate(1.0, low, high, 0.95)) == told
-
-
-@pytest.mark.parametrize(("p", "least", "told"), [
-    (0.03, 1e-300, "p = 0.03"), (0.0, 1e-300, "p < 1e-300"), (0.0, 1 / 200, "p < 0.005"),
-    (0.005, 1 / 200, "p = 0.005"),
-])  # fmt: skip
-def test_a_p_value_below_what_can_be_told(p: float, least: float, told: str) -> None:
-    """No bootstrap of 200 samples shows less than one in 200."""
-    assert p_is(p, least) == told
-
-
 def test_no_number_is_no_number() -> None:
     """What is not a number is not shown as one; of equal values and of tiny differences the usual digits do."""
     assert values([1.0, 1.0 + 1e-12], "s") == ["1.000 s"] * 2
-    assert [at_least(bound) for bound in (math.nan, 1.0, 1.129)] == [
-        "size not proven", "size not proven", "1.12x",
-    ]  # fmt: skip
+    assert [*map(at_least, (math.nan, 1.0, 1.129))] == ["size not proven", "size not proven", "1.12x"]
     assert values([math.nan, 1.0], "s") == ["-", "1.000 s"]
     assert "nan" not in interval(Estimate(1.5, math.nan, math.nan, 0.95))
+    x = np.linspace(1e6, 1.1e6, 12)  # only times and rates are fast or slow
+    assert change(compare_medians(Sample(x, "B"), Sample(x / 2, "B"), Rules())) == "2.00x better"
 
 
-@pytest.mark.parametrize(
-    ("commands", "told"),
-    [
-        (
-            ["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"],
-            ["pdu --top-down", "dust --no-progress --reverse"],
-        ),
-        (
-            ["pdu --no-sort --max-depth=1 tmp.sample", "pdu --no-sort --max-depth=2 tmp.sample"],
-            ["--max-depth=1", "--max-depth=2"],
-        ),
-        (["sort 'a b' --stable-order-of-equals", "sort 'a c' --stable-order-of-equals"], ["'a b'", "'a c'"]),
-        (["dua tmp.sample-of-the-whole-disk", "du tmp.sample-of-the-whole-disk"], ["dua", "du"]),
-        (["run --with-all-that-there-is", "run --with-all-that-there-is -v"], None),
-        (["abff0c5 change 1", "d6c26ff change 4"], ["abff0c5 change 1", "d6c26ff change 4"]),
-    ],
-)
+@pytest.mark.parametrize(("commands", "told"), [
+    (["pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample"],
+     ["pdu --top-down", "dust --no-progress --reverse"]),
+    (["pdu --no-sort --max-depth=1 tmp.sample", "pdu --no-sort --max-depth=2 tmp.sample"],
+     ["--max-depth=1", "--max-depth=2"]),
+    (["sort 'a b' --stable-order-of-equals", "sort 'a c' --stable-order-of-equals"], ["'a b'", "'a c'"]),
+    (["dua tmp.sample-of-the-whole-disk", "du tmp.sample-of-the-whole-disk"], ["dua", "du"]),
+    (["run --with-all-that-there-is", "run --with-all-that-there-is -v"], None),
+    (["abff0c5 change 1", "d6c26ff change 4"], ["abff0c5 change 1", "d6c26ff change 4"]),
+])  # fmt: skip
 def test_commands_lose_whole_words(commands: list[str], told: list[str] | None) -> None:
     found = spoken(commands)
     assert told is None or found == told
     assert len(set(found)) == len(found)
-    for name, command in zip(found, commands, strict=True):
-        assert name
-        assert set(name.split()) <= set(command.split())
+    assert all(name and {*name.split()} <= {*of.split()} for name, of in zip(found, commands, strict=True))
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(8, 24))
@@ -179,49 +161,20 @@ def test_commands_are_shortened_between_words_and_files_at_separators() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
 
 
-def test_no_line_begins_with_a_percent_sign() -> None:
-    said = "with a confidence of only 87.5 %, and of 5 % in 100 % of cases"
-    for width in range(12, 80):
-        lines = wrapped(said, width)
-        assert "".join(lines).replace(" ", "") == said.replace(" ", "")
-        assert not any(line.lstrip().startswith("%") for line in lines)
-        assert all(width_of(line) <= width for line in lines)
-
-
 @pytest.mark.parametrize("width", [20, 26])
 def test_what_tells_names_apart_stands_between_both_ends(width: int) -> None:
-    names = [f"the beginning of all {which} and the ending of all" for which in ("first", "second", "third")]
-    for name, short in zip(names, shortened(names, width), strict=True):
+    of, names = "the beginning of all {} and the ending of all".format, ("first", "second", "third")
+    for name, short in zip(names, shortened([*map(of, names)], width), strict=True):
         head, which, tail = short.split("…")
-        assert head
-        assert name.startswith(head)
-        assert which in ("first", "second", "third")
-        assert name == f"the beginning of all {which} and the ending of all"
-        assert tail
-        assert name.endswith(tail)
-
-
-def _output(*argv: str) -> str:
-    out = io.StringIO()
-    main(list(argv), Console(out, out))
-    return out.getvalue()
-
-
-@pytest.fixture
-def commands(tmp_path: Path) -> Path:
-    """Three commands, measured by hyperfine one after the other."""
-    rng = np.random.default_rng(1)
-    names = ("pdu --top-down tmp.sample", "dust --no-progress --reverse tmp.sample", "du --all tmp.sample")
-    places = zip(names, (1.0, 1.2, 1.1), strict=True)
-    times = {name: place + 0.01 * rng.standard_normal(20) for name, place in places}
-    return Path(hyperfine(tmp_path / "bench.json", times))
+        assert (which, bool(head), bool(tail)) == (name, True, True)
+        assert of(name).startswith(head)
+        assert of(name).endswith(tail)
 
 
 def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
-    path = tmp_path / "bench.txt"
     rows = [f"BenchmarkSort-8 100 {t} ns/op {b} B/op" for t, b in ((12, 3), (13, 4), (14, 5), (12, 9))]
-    path.write_text("\n".join(rows) + "\n")
-    told = _output("show", str(path))
+    (path := tmp_path / "bench.txt").write_text("\n".join(rows) + "\n")
+    told = speedproof("show", path)[1]
     assert told.startswith("Sort")
     assert "1 version, 2 metrics" in told.partition("\n")[0]
     assert "only the processes" not in told
@@ -322,9 +275,14 @@ def test_the_style_sheet_knows_the_same_widths() -> None:
     assert found == [(starts[i], starts[i + 1], str(i)) for i in range(len(LABEL_WIDTHS))]
 
 
-@pytest.mark.parametrize("width", range(30, 81, 5))
-def test_a_quoted_command_is_never_wrapped(width: int) -> None:
-    said = "measured in two sessions: 'speedproof run --revisions GOOD BAD' measures both, in one, in turns"
+@pytest.mark.parametrize("width", range(12, 81))
+def test_lines_break_between_words(width: int) -> None:
+    """No line begins with a percent sign, and a quoted command is never wrapped where it fits a line."""
+    command = "'speedproof run GOOD BAD'"
+    said = (
+        f"with a confidence of only 87.5 %, and of 5 % in 100 % of cases: {command} measures both, in turns"
+    )
     lines = wrapped(said, width)
-    assert any("'speedproof run --revisions GOOD BAD'" in line for line in lines)
-    assert " ".join(line.strip() for line in lines) == said
+    assert " ".join(line.strip() for line in lines).replace(" %", "%") == said.replace(" %", "%")
+    assert not any(line.lstrip().startswith("%") for line in lines)
+    assert width < 28 or (any(command in line for line in lines) and max(map(width_of, lines)) <= width)
