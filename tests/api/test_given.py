@@ -26,6 +26,7 @@ class Junk:
 
 OLD, NEW = [1.0, 1.1, 1.2, 1.05, 1.0], [0.9, 0.8, 0.85, 0.9, 0.95]
 TWO = {"a": "true", "b": "true"}
+CONFIG = "tests/data/speedup_test_tool/plain.csv"
 sp_: Any = sp  # what types forbid is what is tried here
 
 
@@ -121,6 +122,9 @@ def suite() -> sp.Suite:
         ),
         (lambda s: sp_.read("examples/gcc/O2.json", only="x*"), "no command matches"),
         (lambda s: sp_.report(s, "x.json"), "expected a result, of sp.compare"),
+        (lambda s: sp_.joint(s, ["time"]), "two metrics or more"),
+        (lambda s: sp_.speedup_test(CONFIG, original=True, ks_rule="r422"), "original"),
+        (lambda s: sp_.speedup_test(CONFIG, original=True, always_welch=True), "original"),
     ],
 )
 def test_it_is_refused(call: Callable[[sp.Suite], object], message: str, suite: sp.Suite) -> None:
@@ -141,7 +145,7 @@ def callables(suite: sp.Suite, tmp_path: Path) -> dict[Callable[..., Any], dict[
         sp.mixture.fit: {"values": OLD}, sp.bisect: {"commits": ["a", "b"], "run": len},
         sp.plan: {"pilot": OLD, "effect": 0.1}, sp.joint: {"suite": suite, "metrics": ["time", "memory"]},
         sp.race: {"reference": len, "candidates": (sum,)}, sp.measure: {"commands": TWO},
-        sp.speedup_test: {"config": "tests/data/speedup_test_tool/plain.csv"}, sp.read: {},
+        sp.speedup_test: {"config": CONFIG}, sp.read: {},
         sp.report: {"result": found, "path": tmp_path / "x.md"}, found.over: {"parameter": "n"},
         sp.Suite.of_samples: {"samples": {"a": OLD}}, sp.Suite.from_frame: {"frame": {"t": OLD}, "value": "t"},
         sp.Corpus: {"place": tmp_path / "c"}, sp.History: {}, sp.hpt(suite).r_speedup: {"confidence": 0.5},
@@ -213,6 +217,14 @@ def test_a_correction_has_a_long_name_and_a_short_one(suite: sp.Suite) -> None:
     assert s.adjusted("benjamini-hochberg") == s.adjusted("bh") != s.adjusted("holm")
     assert once == sp.compare_suite(suite, protocols=["mean", "mean"])
     assert once.adjusted() == once.adjusted(protocol="mean") != s.adjusted()
+
+
+def test_metrics_are_joined_and_the_original_tool_asked() -> None:
+    both = sp.Suite.of_samples({"old": OLD * 4, "new": NEW * 4}, unit="s")
+    memory = sp.Suite.of_samples({"old": NEW * 4, "new": OLD * 4}, metric="memory")
+    joined = sp.Suite(both.versions, {**both.samples, **memory.samples})
+    assert str(sp.joint(joined, ["time", "memory"]))
+    assert len(sp.speedup_test(CONFIG, original=True).report.rows) == len(sp.speedup_test(CONFIG).report.rows)
 
 
 def test_a_percentage_is_a_share() -> None:
