@@ -212,6 +212,12 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
     assert "tell them apart by 'note'" in " ".join(err.split())
 
 
+def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{start}.txt", range(start, start + 10)) for start in (10, 20)]
+    _, out, _ = speedproof("compare", *files, "--details")
+    assert out.count("! An assumption was not met: the true risk may be larger.") == 1
+
+
 @pytest.mark.parametrize(
     ("text", "value"), [("20s", 20), ("2m", 120), ("1 h", 3600), ("0.5", 0.5), ("90sec", 90)]
 )

@@ -29,6 +29,16 @@ def pair(tmp_path: Path) -> list[str]:
     return [write(tmp_path / "old.txt", OLD.rvs(100, 1)), write(tmp_path / "new.txt", NEW.rvs(100, 2))]
 
 
+def test_winner_advice_and_states(pair: list[str]) -> None:
+    code, out, _ = speedproof("rank", *pair)
+    assert (code, places(out)[0], out[:9]) == (0, ["1", "new"], "Run new: ")
+    assert "All neighbours differ on single runs (joint risk 5 %; each limit holds alone)." in out
+    _, out, _ = speedproof("rank", *pair, "--resamples", "50", "--details")
+    assert "Modes: same modes, other weights" in out
+    assert places(out)[0] == ["1", "new"]
+    assert out.count("Run new: ") == out.count("All neighbours differ") == out.count("place ") == 1
+
+
 def test_over_many_benchmarks_first_and_may_be_are_counted_apart(tmp_path: Path) -> None:
     """Each of two wins one benchmark and shares another; the third is last in all."""
     rng = np.random.default_rng(4)

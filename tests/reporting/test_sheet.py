@@ -12,6 +12,7 @@ from tests.command import speedproof
 from tests.reporting.test_every_command import check
 
 import speedproof as sp
+from speedproof import options
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
@@ -272,6 +273,20 @@ def test_a_mean_beyond_what_a_row_says_is_told(margin: float | None, verdict: st
         text = " ".join(render(next(iter(suite.reports()))).split())
         assert text.count("on average") == 3
         assert re.findall(r"\(and (\d+) more in the details\)", text) == [str(rest)] * bool(rest)
+
+
+def test_counts_of_a_protocol_are_of_what_is_proven() -> None:
+    """Of every table of details: rows with ``!`` are counted apart, unless they are undecided."""
+    suite = sp.read("examples/gcc/O2.json", "examples/gcc/O3.json")
+    (made,) = sp.compare_suite(suite, protocols=options.DETAILS).reports(details=True)
+    tables = [section for section in made.sections if section.tables]
+    assert len(tables) == 4
+    for section in tables:
+        rows = [(row.kind, any("!" in cell.text for cell in row.cells)) for row in section.tables[0].rows]
+        counts = {kind: rows.count((kind, False)) for kind in ("faster", "slower")}
+        counts["undecided"] = sum(kind == "undecided" for kind, _ in rows)
+        counts["not proven (!)"] = sum(marked and kind != "undecided" for kind, marked in rows)
+        assert section.headline[0].text == ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
 
 
 def test_one_measurement_given_twice_is_named(make_suite: Callable[..., Made]) -> None:

@@ -111,6 +111,20 @@ def test_mixtures_of_many_samples(
     assert text.splitlines()[0].endswith(fits)
 
 
+def test_sizes_that_find_an_effect(monkeypatch: pytest.MonkeyPatch, gcc: dict[str, list[np.ndarray]]) -> None:
+    """A size lies in its range, and 9 of 10 take no fewer runs than 8 of 10; the largest stands first."""
+    text, _ = told(monkeypatch, "compare", *GCC, "--power", "5%")
+    rows = re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+ to \d+) +(\d+)$", text, re.M)
+    assert {name for name, *_ in rows} == gcc.keys()
+    for _, pilot, often, between, oftener in rows:
+        low, high = map(int, between.split(" to "))
+        assert int(pilot) == 40
+        assert low <= int(often) <= min(high, int(oftener))
+    sizes = [int(row[2]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert "To find 5 % in 8 of 10 comparisons: runs of each version" in text
+
+
 def test_versions_come_in_the_order_of_the_ranking_with_what_it_leaves_open() -> None:
     """Drifting runs prove a difference at 5 %, too little for many claims together: the sheet says which."""
     compared = sp.compare_suite(sp.read(GCC[0]))
