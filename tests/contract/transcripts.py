@@ -122,27 +122,6 @@ TRANSCRIPTS: dict[str, list[str]] = {
         "corpus model corpus --bootstrap-samples 0 --workers 1",
         "corpus build data/formats/go-changes.txt examples/gzip/session.jsonl -o tagged",
     ],
-    "details": [
-        "compare examples/gcc/O2.json examples/gcc/O3.json --only s* --details --color always",
-        "compare examples/gcc/O2.json examples/gcc/O3.json --only sieve --details --explain --color always",
-        "compare examples/gcc/O2.json examples/gcc/O3.json third=examples/gcc/O2.json --only s* --color always",
-        "compare examples/gzip/session.jsonl --metric all --color always",
-        "compare examples/faults/session.jsonl --why --details --color always",
-        "compare examples/sizes/session.jsonl --over n --metric time --color always",
-        "compare examples/gcc/O2.json examples/gcc/O3.json --power 5% --only s* --color always",
-        "compare examples/gcc/O2.json examples/gcc/O3.json --only s* --latex -",
-        "gate examples/gcc/O3.json examples/gcc/O2.json --color always",
-        "gate examples/gcc/O2.json examples/gcc/O3.json --margin 40% --all --color always",
-        "hpt examples/gcc/O2.json examples/gcc/O3.json --details --all --speedup 1.01 --color always",
-        "hpt data/oracle_hpt/syn01_A.csv data/oracle_hpt/syn01_B.csv --color always",
-        "rank examples/gcc/O2.json examples/gcc/O3.json --only s* --details --color always",
-        "suite data/formats/speedup-test/config.csv --details --all --color always",
-        "model examples/gcc/O2.json examples/gcc/O3.json --only s* --bootstrap 0 --metrics --color always",
-        "model examples/gcc/O2.json --only sorting --bootstrap 0 --observations --quantile 0.9 --color always",
-        "run --review examples/gzip/session.jsonl --color always",
-        "run --review examples/gzip/session.jsonl --junit -",
-        "show examples/faults/session.jsonl --all --color always",
-    ],
     "others": [
         "--version",
         "formats",
@@ -191,8 +170,7 @@ def _run(line: str) -> str:
     out, err = io.StringIO(), io.StringIO()
     code = main(shlex.split(line), _Unhurried(out, err))
     remarks = "".join(f"! {remark}\n" for remark in err.getvalue().splitlines())
-    shown = re.sub(r"\x1b\[(\d*)m", r"{\1}", out.getvalue().rstrip())  # colours as {32}
-    return f"$ speedproof {line}\n{shown}\n{remarks}[{code}]\n"
+    return f"$ speedproof {line}\n{out.getvalue().rstrip()}\n{remarks}[{code}]\n"
 
 
 if __name__ == "__main__":
