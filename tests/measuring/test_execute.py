@@ -70,8 +70,8 @@ def test_memory_against_a_known_allocation() -> None:
 
 
 def test_exit_codes_and_signals() -> None:
-    runs = [execute(Job(("sh", "-c", command))) for command in ("exit 7", "kill -9 $$", "kill -SEGV $$")]
-    assert [(run.exit, run.failed) for run in runs] == [(7, True), (-9, True), (-11, True)]
+    runs = [execute(Job(("sh", "-c", command))) for command in ("exit 7", "kill -9 $$", "kill -TERM $$")]
+    assert [(run.exit, run.failed) for run in runs] == [(7, True), (-9, True), (-15, True)]
 
 
 def test_failure_shows_the_output() -> None:
