@@ -10,7 +10,7 @@ from scipy import stats
 from speedproof.arrays import FloatArray
 from speedproof.stats.location import hodges_lehmann, median_interval, symmetry
 from speedproof.stats.sequential import FixedPairs, PairedSequence, SequentialResult, blocks_needed
-from speedproof.stats.signed_rank import signed_rank, table_pvalue
+from speedproof.stats.signed_rank import signed_rank, squares_of_runs, table_pvalue, tail_bounds
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 24, 40, 60])
@@ -116,6 +116,40 @@ def test_against_scipy(n: int) -> None:
             outside, inside = math.log(bound) - side * 1e-9, math.log(bound) + side * 1e-9
             assert p(outside, side) <= 0.05
             assert p(inside, side) > 0.05 or bound == 1
+
+
+def test_bounds_from_other_ranks_hold_the_chance_of_all_signs() -> None:
+    """Zeros stand first; of the same ranks both bounds are the chance itself."""
+    rng = np.random.default_rng(5)
+    tight = 0
+    for _ in range(60):
+        ranks, others = (np.sort(rng.integers(0, 9, 8)) for _ in range(2))
+        kept = [
+            sum(itertools.compress(ranks.tolist(), signs)) for signs in itertools.product((0, 1), repeat=8)
+        ]
+        for total in range(int(ranks.sum()) + 1):
+            chance = sum(k >= total for k in kept) / 2**8
+            least, most = tail_bounds(ranks, total, others)
+            assert least <= chance <= most
+            tight += most - least < 0.2
+            assert tail_bounds(ranks, total, ranks) == (chance, chance)
+    assert tight > 100
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_squares_of_runs_in_a_loop(seed: int) -> None:
+    """Of groups of neighbours that marks join: all, and those in which some stand apart."""
+    marks, apart = np.random.default_rng(seed).random((2, 40, 9)) < [[[0.6]], [[0.3]]]
+    for row, (every, some) in enumerate(
+        zip(squares_of_runs(marks), squares_of_runs(marks, apart), strict=True)
+    ):
+        runs = [
+            [at for at, _ in group]
+            for on, group in itertools.groupby(enumerate(marks[row].tolist()), lambda one: one[1])
+            if on
+        ]
+        assert every == sum((len(run) + 1) ** 2 for run in runs)
+        assert some == sum((len(run) + 1) ** 2 for run in runs if apart[row][run].any())
 
 
 def naive_pvalue(d: list[float], tie: float = 1e-12) -> float:

@@ -307,6 +307,11 @@ def across_benchmarks(differences: Sequence[Fraction | int], rule: HptRule) -> S
 
 def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule) -> SignedRank:
     """The same of differences that are quotients of whole numbers."""
+    return signs_of_ranks(*ranked_quotients(tops, bottoms), "conditional" if rule == "exact" else "table")
+
+
+def ranked_quotients(tops: Sequence[int], bottoms: Sequence[int]) -> tuple[IntArray, IntArray]:
+    """Twice the mid-ranks of their sizes, and their signs."""
     sizes = [_rounded(abs(top), bottom) for top, bottom in zip(tops, bottoms, strict=True)]
     # Quotients that are one to doubles may differ; of different doubles the order is that of the quotients.
     shared = Counter(sizes)
@@ -320,8 +325,7 @@ def across_quotients(tops: Sequence[int], bottoms: Sequence[int], rule: HptRule)
         upto += len(alike)
         for at in alike:
             doubled[at] = 2 * upto - len(alike) + 1
-    signs = np.array([(top > 0) - (top < 0) for top in tops])
-    return signs_of_ranks(np.array(doubled), signs, "conditional" if rule == "exact" else "table")
+    return np.array(doubled), np.array([(top > 0) - (top < 0) for top in tops])
 
 
 def _rounded(top: int, bottom: int) -> float:

@@ -28,14 +28,21 @@ from speedproof.protocols.hpt_levels import (
     Duel,
     HptRule,
     across_benchmarks,
-    across_quotients,
     decimal,
+    ranked_quotients,
     within_benchmark,
 )
 from speedproof.protocols.hpt_steps import FREE, OPEN, Steps, level1_steps
 from speedproof.protocols.results import RSpeedup
 from speedproof.stats.crossings import crossing_limit, crossing_pairs
-from speedproof.stats.signed_rank import COUNTS_BELOW, least_sums, squares_of_runs, table_pvalue
+from speedproof.stats.signed_rank import (
+    COUNTS_BELOW,
+    least_sums,
+    signs_of_ranks,
+    squares_of_runs,
+    table_pvalue,
+    tail_bounds,
+)
 
 # Breakpoints nearer than this, relatively, are judged together; their floating-point error is far below it.
 _TOGETHER = 1e-11
@@ -150,6 +157,7 @@ class _Line:
         self._find_breakpoints(pairs)
         self._bound()
         self._known: dict[Fraction, float] = {}
+        self._counted: IntArray | None = None  # the ranks of which sums were counted last
 
     def _bracket(self, least: float, most: float) -> None:
         """Leave out the speedups at which every risk is surely kept, or surely exceeded.
@@ -322,19 +330,20 @@ class _Line:
             self._rank_sums(speedups[k], states[k], None if orders is None else orders[k % len(orders)])
             for k in chunks
         ]
-        positive, squares, zeros, undermined = (np.concatenate(column) for column in zip(*parts, strict=True))
-        squares += 4 * tied
-        # A group of t ties moves a rank sum by at most t^2 / 8: the sum at hand from its middle, each sum of
-        # the null distribution, and the sum at hand once more if the group only seemed to tie.
-        slack = 3 / 8 * squares
-        lower, upper = self._pvalues(positive, slack, zeros, squares)
+        positive, squares, mixed, zeros, undermined = (
+            np.concatenate(part) for part in zip(*parts, strict=True)
+        )
+        # A group of t ties moves a rank sum by at most t^2 / 8. If signs differ in it, that is so of the sum at
+        # hand from its middle, and once more if the group only seemed to tie.
+        slack = (mixed + 4 * tied) / 4
+        lower, upper = self._pvalues(positive, slack, zeros, squares + 4 * tied)
         lower[undermined], upper[undermined] = 0.0, 1.0
         return lower, upper
 
     def _rank_sums(
         self, speedups: FloatArray, states: StateArray, order: IntArray | None
-    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-        """Positive rank sums, the squares of what may tie, the zeros, and whether a row is unsure.
+    ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, BoolArray]:
+        """Positive rank sums, the squares of what may tie, and with other signs; zeros; whether a row is unsure.
 
         The order of all differences by size may be known.
         """
@@ -354,16 +363,17 @@ class _Line:
         zeros = (d == 0).sum(axis=1)
         positive = np.where(d > 0, np.arange(1, n + 1), 0).sum(axis=1).astype(np.float64)
         size = np.abs(d)
-        squares = squares_of_runs((np.diff(size, axis=1) <= near) & (size[:, :-1] > 0))
-        return positive, squares, zeros, undermined
+        alike = (np.diff(size, axis=1) <= near) & (size[:, :-1] > 0)
+        mixed = squares_of_runs(alike, np.diff(d > 0, axis=1))
+        return positive, squares_of_runs(alike), mixed, zeros, undermined
 
     def _pvalues(
         self, positive: FloatArray, slack: FloatArray, zeros: IntArray, squares: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Least and most p-value of positive rank sums (zeros' halves not counted in) that are off by a slack.
 
-        Nothing but zeros ties. Of the normal distribution ties may move them further, as far as ``squares`` allow;
-        the exact one is asked at the risks alone, which bound what lies between them.
+        Nothing but zeros ties. Ties move the exact and the normal distribution, as far as ``squares`` allow; the
+        exact one is asked at the risks alone, which bound what lies between them.
         """
         n = len(self.duels)
         sums = np.stack((positive + slack, positive - slack))
@@ -384,7 +394,9 @@ class _Line:
             risks = np.outer((1 + n * n * 2.0**-52, 1 - n * n * 2.0**-52), self.alphas)
             enough = least_sums(n, min(most | 63, COUNTS_BELOW - 1, n), tuple(risks.ravel().tolist()))
             enough = enough.reshape(2, len(self.alphas), -1)[:, :, moving[~many]]
-            kept = (np.ceil(sums[:, None, ~many]) >= enough).sum(axis=1)
+            # A group of t ties moves each sum of the distribution by at most t^2 / 8.
+            counted = sums[:, None, ~many] + np.array([1.0, -1.0])[:, None, None] * squares[~many] / 8
+            kept = (np.ceil(counted) >= enough).sum(axis=1)
             # As many risks as are kept, the largest of them first.
             above, upto = np.array([*self.alphas[::-1], 0.0]), np.array([1.0, *self.alphas[::-1]])
             pvalues[0, ~many], pvalues[1, ~many] = np.nextafter(above[kept[0]], 1.0), upto[kept[1]]
@@ -406,10 +418,21 @@ class _Line:
                 within_benchmark(duel, speedup, self.rule).state if state == OPEN else state
                 for duel, state in zip(self.duels, self._rows[cell].tolist(), strict=True)
             ]
-            self._known[speedup] = across_quotients(
-                *self._differences(states, speedup), self.rule
-            ).pvalue_positive
+            self._known[speedup] = self._pvalue(*ranked_quotients(*self._differences(states, speedup)))
         return self._known[speedup] <= alpha
+
+    def _pvalue(self, doubled: IntArray, signs: IntArray) -> float:
+        """The p-value of doubled ranks, or one that lies as it does beside every risk."""
+        moving = np.sort(np.where(signs == 0, 0, doubled))
+        if self.rule == "exact" and np.count_nonzero(moving) < COUNTS_BELOW:
+            if self._counted is not None:
+                least, most = tail_bounds(moving, int(doubled[signs > 0].sum()), self._counted)
+                if all(most < alpha * (1 - _ERROR) or least > alpha * (1 + _ERROR) for alpha in self.alphas):
+                    return most
+            self._counted = moving
+        return signs_of_ranks(
+            doubled, signs, "conditional" if self.rule == "exact" else "table"
+        ).pvalue_positive
 
     def _differences(self, states: list[int], speedup: Fraction) -> tuple[list[int], list[int]]:
         """Differences of medians times the speedup's denominator; what the first level sets to zero is 0."""

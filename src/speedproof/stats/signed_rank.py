@@ -81,7 +81,7 @@ def _doubled_midranks(magnitudes: FloatArray) -> IntArray:
     return np.asarray(2 * last - count + 1, dtype=np.int64)[code]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)  # of 1,000 ranks that tie one takes 8 MB
 def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
     """P[S >= s] for s = 0, 1, ..., where S sums doubled ranks, each kept with probability one half.
 
@@ -100,6 +100,18 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
     sparse: FloatArray = np.repeat(tail, step)[step - 1 :]
     sparse.flags.writeable = False
     return sparse
+
+
+def tail_bounds(doubled_ranks: IntArray, total: int, others: IntArray) -> tuple[float, float]:
+    """Bounds of P[S >= total] of ascending ranks, from the distribution of as many others, zeros first.
+
+    Kept at the same places, the sums differ by no more than what the ranks exceed the others by, or fall short.
+    """
+    tail = upper_tail(tuple(others[others > 0].tolist()))
+    change = doubled_ranks - others
+    more, less = int(change.clip(min=0).sum()), int((-change).clip(min=0).sum())
+    least = float(tail[total + less]) if total + less < tail.size else 0.0
+    return least, float(tail[max(total - more, 0)]) if total - more < tail.size else 0.0
 
 
 def _add_rank(ways: FloatArray, more: FloatArray, rank: int) -> None:
@@ -130,13 +142,21 @@ def _corrected_normal(doubled_sum: int, doubled_ranks: IntArray) -> float:
     return 0.5 * math.erfc(z / math.sqrt(2))
 
 
-def squares_of_runs(marks: BoolArray) -> FloatArray:
-    """Per row the sum of t squared over groups of t neighbours that t - 1 marks in a row join."""
+def squares_of_runs(marks: BoolArray, apart: BoolArray | None = None) -> FloatArray:
+    """Per row the sum of t squared over groups of t neighbours that t - 1 marks in a row join.
+
+    Of all groups, or of those alone in which some neighbours stand apart.
+    """
     rows, columns = marks.shape
     edged = np.zeros((rows, columns + 2), dtype=np.int8)
     edged[:, 1:-1] = marks
     steps = np.diff(edged.ravel())
     starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+    if apart is not None:
+        edged[:, 1:-1] = marks & apart
+        upto = np.cumsum(edged.ravel(), dtype=np.int64)
+        held = upto[ends] > upto[starts]
+        starts, ends = starts[held], ends[held]
     squares = np.square(ends - starts + 1.0)
     return np.bincount(starts // (columns + 2), weights=squares, minlength=rows).astype(np.float64)
 
