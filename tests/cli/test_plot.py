@@ -41,6 +41,7 @@ def test_speedups_over_a_parameter(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> None:
     """A constant sample has a histogram, and the remark says why it has no curve."""
     files = [write(tmp_path / "a.txt", MODEL.rvs(30, 1)), write(tmp_path / "flat.txt", [3.0] * 10)]

@@ -187,6 +187,7 @@ def test_another_metric_decides_afterwards() -> None:
     assert message.strip().endswith("involuntary-switches, score, cost")
 
 
+@pytest.mark.slow
 def test_a_quantile_decides_while_it_is_measured() -> None:
     """One answer from the session, its review and its file; of rates the lowest are the slowest."""
     metric = ("--metric", r"score:op/s=score (\d+)")

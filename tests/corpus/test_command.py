@@ -80,6 +80,7 @@ def test_quantiles_of_a_corpus_are_those_of_its_files(tmp_path: Path) -> None:
     assert len({page.read_text().count("<table") for page in pages}) == 1
 
 
+@pytest.mark.slow
 def test_why_of_a_corpus_is_that_of_its_files(tmp_path: Path) -> None:
     """The same lines and numbers; of many pairs of versions none."""
     session = GCC.parent / "faults" / "session.jsonl"

@@ -106,7 +106,7 @@ def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str, newest
 
 
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")
-@pytest.mark.parametrize("metric", ["time", "cpu"])
+@pytest.mark.parametrize("metric", ["time", pytest.param("cpu", marks=pytest.mark.slow)])
 def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
     """Suspected at once, an alarm is confirmed by the same metric of the same benchmark, not by another's."""
     history = suspected(tmp_path, monkeypatch, metric)
@@ -172,6 +172,7 @@ def test_of_several_alarms_at_a_commit_one_is_named(tmp_path: Path, later: int) 
     assert (code, err.partition("with --benchmark: ")[2].strip()) == (2, "" if later else "in, new, out")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.system() != "Linux", reason="measures")
 def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two runs of each commit decide nothing (p >= 1/6), and nothing is filed, be they 20 % slower today."""
@@ -230,6 +231,7 @@ def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.M
         assert run(tmp_path, "watch")[0] == shown
 
 
+@pytest.mark.slow
 def test_what_was_measured_again_outlasts_decisions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A decision that is taken back is one of a person: the alarm stays confirmed, or refuted."""
     history = suspected(tmp_path, monkeypatch, "time")
@@ -461,6 +463,7 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     assert "elsewhere" not in out
 
 
+@pytest.mark.slow
 def test_decisions_are_taken_back(tmp_path: Path) -> None:
     """The newest one holds: of one benchmark, or all; what was noise counts again, nobody looks after it."""
     history = grown(

@@ -290,6 +290,7 @@ def test_an_alarm_is_new_once_and_once_when_it_is_confirmed() -> None:
         assert any(abs(COMMITS.index(alarm.bad) - 30) <= 2 for _, alarm in handed(answers[-1:]))
 
 
+@pytest.mark.slow
 def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
     """Each is handed on unconfirmed, confirmed, and where it has doubled; what is undone stays so."""
     times = 0
@@ -334,6 +335,7 @@ def test_what_is_news(told: dict[str, object], new: bool) -> None:
     assert replace(answer, alarms=(blessed,)).news(()) == ()
 
 
+@pytest.mark.slow
 def test_a_drift_that_is_confirmed_stands_as_long_as_it_goes_on() -> None:
     """For more commits than those that are looked at."""
     for seed in range(4):
@@ -412,6 +414,7 @@ def test_a_drift_is_told_alike_everywhere() -> None:
         assert (found.exported().changes[0].drift, watched.exported().alarms[0].drift) == (True, True)
 
 
+@pytest.mark.slow
 def test_what_was_said_of_a_drift_lasts() -> None:
     """Its commit moves as commits come: what is said of its benchmark alone is kept, until taken back."""
     moved = 0

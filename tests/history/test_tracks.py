@@ -100,6 +100,7 @@ def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow:
     assert max(shown, confirmed) <= 2  # of 10 at 5 %: more come once in 90 times
 
 
+@pytest.mark.slow
 def test_sessions_of_several_commits_share_the_error_of_their_anchor() -> None:
     """An anchor of 1 % of noise: changes come no more often than stated, and a large one comes."""
     known, shown, confirmed = {0: StoredSeries(0, Key("b"), "s", False)}, 0, 0

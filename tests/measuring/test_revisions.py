@@ -332,6 +332,7 @@ def test_files_of_git_lfs_come_from_the_users_own_copy(repo: Path, tmp_path: Pat
         assert (tree / "data.bin").read_bytes() == content
 
 
+@pytest.mark.slow
 def test_an_unfinished_build_is_made_anew_and_tidied_up(repo: Path) -> None:
     cache = BuildCache()
     (_, folder), _ = built(repo, cache, "main~1", "main")
@@ -464,6 +465,7 @@ def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatc
     assert f"--seed {seed} draws the same layouts" in told
 
 
+@pytest.mark.slow
 def test_builds_of_a_session_that_was_cut_are_all_measured(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -545,6 +547,7 @@ def test_a_plan_before_measuring(repo: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "--builds" in text
 
 
+@pytest.mark.slow
 def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     git(repo, "mv", "source", "elsewhere")
     git(repo, "commit", "-q", "-m", "Move it")

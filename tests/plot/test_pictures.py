@@ -318,7 +318,13 @@ def test_forest_of_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF"), ("html", b"<!")]
+    ("ending", "start"),
+    [
+        ("svg", b"<?xml"),
+        ("png", b"\x89PNG"),
+        pytest.param("pdf", b"%PDF", marks=pytest.mark.slow),
+        ("html", b"<!"),
+    ],
 )
 def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str, start: bytes) -> None:
     contents = []

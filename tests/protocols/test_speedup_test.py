@@ -153,6 +153,7 @@ def test_without_weights_of_all_benchmarks_they_weigh_the_same(weights: list[flo
     assert bool(found.remarks) == (weights != [None, None])
 
 
+@pytest.mark.slow
 def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Oracle) -> None:
     """One rule withholds the bounds of samples that differ by more than a shift, in both."""
     withheld = 0
