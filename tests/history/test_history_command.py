@@ -532,7 +532,7 @@ def test_a_version_that_is_a_hash_is_the_commit(repository: Path, tmp_path: Path
 
 
 @pytest.fixture(scope="module")
-def triage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """40 commits: three of six benchmarks slower from the 11th to the 25th, two faster from the 31st on."""
     folder = tmp_path_factory.mktemp("triage")
     rng = np.random.default_rng(7)
@@ -551,6 +551,12 @@ def triage(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
             history.add(folder / f"{i}.csv", commit=commit)
     return folder
+
+
+@pytest.fixture
+def triage(triaged: Path, tmp_path: Path) -> Path:
+    """One's own, to decide about."""
+    return Path(shutil.copytree(triaged, tmp_path / "triage"))
 
 
 def test_one_row_a_commit(triage: Path) -> None:
