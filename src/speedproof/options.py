@@ -360,9 +360,6 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
 
 def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
-    """What a function or a struct takes of options: those that are called as its arguments."""
-    names = getattr(function, "__struct_fields__", None)
-    names = names or [
-        p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL
-    ]
+    """What a function takes of options: those that are called as its arguments."""
+    names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
     return {name: getattr(part, name) for part in parts for name in part.__struct_fields__ if name in names}

@@ -13,7 +13,7 @@ from speedproof.data.checked import one_of
 from speedproof.data.names import enumerate_names, version_of
 from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import decider_of, handed, quantile_name
+from speedproof.options import decider_of, quantile_name
 from speedproof.values import any_level, level, quantile, rest
 
 if TYPE_CHECKING:
@@ -72,7 +72,14 @@ def rules_of(judging: Judging) -> Rules:
     """How two versions are compared."""
     from speedproof.protocols.pair import Rules
 
-    return Rules(**handed(Rules, judging) | {"alpha": any_alpha(confidence_of(judging))})
+    return Rules(
+        alpha=any_alpha(confidence_of(judging)),
+        nested=judging.nested,
+        always_welch=judging.always_welch,
+        ks_rule=judging.ks_rule,
+        margin=judging.margin,
+        bootstrap=judging.bootstrap,
+    )
 
 
 def sharing_risk(rules: Rules, suite: Suite, candidates: Sequence[str]) -> Rules:

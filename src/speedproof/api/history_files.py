@@ -217,9 +217,17 @@ def add_file(
         name: _as_stored(history, commit_of(versions, name, commit, path, history.repository, named=named))
         for name in versions.versions
     }
-    digest, began = digest_of(path, suite, chosen=bool(reading.get("columns"))), started or start_of(versions)
-    about = {"path": path, "digest": digest, "session": session, "branch": branch, "machine": machine}
-    added = history.made().add(versions, commits, anchor=anchor, started=began, bounds=None, **about)
+    added = history.made().add(
+        versions,
+        commits,
+        path=path,
+        digest=digest_of(path, suite, chosen=bool(reading.get("columns"))),
+        session=session,
+        anchor=anchor,
+        started=started or start_of(versions),
+        branch=branch,
+        machine=machine,
+    )
     unknown = dict.fromkeys(c.sha for c in commits.values() if branch and not c.subject)
     lost = tuple(f"left out: {line}" for line in why_left_out(suite.skipped))
     return replace(added, unknown=tuple(unknown), problems=(*lost, *added.problems))
@@ -307,9 +315,18 @@ def _add_part(history: History, path: str, part: Imported, session: str, machine
     # Graphs are dated by their commits, so that two machines differ by name alone.
     apart = [commit.branch, part.machine if part.started == commit.date else ""]
     content = repr((commit.sha, part.started, values_of(part.suite), *filter(None, apart)))
-    about = {"path": path, "digest": hashlib.sha256(content.encode()).hexdigest(), "session": session}
-    about |= {"started": part.started, "machine": machine or part.machine, "branch": commit.branch}
-    return history.made().add(part.suite, commits, anchor=part.anchor, bounds=part.bounds, **about)
+    return history.made().add(
+        part.suite,
+        commits,
+        path=path,
+        digest=hashlib.sha256(content.encode()).hexdigest(),
+        session=session,
+        started=part.started,
+        anchor=part.anchor,
+        machine=machine or part.machine,
+        branch=commit.branch,
+        bounds=part.bounds,
+    )
 
 
 ALL = "all"

@@ -351,11 +351,19 @@ class EndedSession:
     def to_json(self, exit_code: int, **more: object) -> str:
         """Findings, how they came to be, and what else there is to tell."""
         measured, rules = self.outcome.measured, self.question.rules
-        names = tuple(session.head.session for session in self.sessions)
-        margin = rules.demand.margin if rules.demand else rules.within
-        asked = (self.question.metric, rules.alpha, margin, rules.precision)
-        went = (dict(measured.reasons), measured.interrupted, measured.tallies)
-        how = SessionOrigin(str(self.path), names, *asked, *went, self.outcome.outcome, exit_code)
+        how = SessionOrigin(
+            str(self.path),
+            tuple(session.head.session for session in self.sessions),
+            self.question.metric,
+            rules.alpha,
+            rules.demand.margin if rules.demand else rules.within,
+            rules.precision,
+            dict(measured.reasons),
+            measured.interrupted,
+            measured.tallies,
+            self.outcome.outcome,
+            exit_code,
+        )
         extra = [result for result in (self.calibration, self.plan) if result is not None]
         sides = summaries_of(self.suite, self.question.metric)
         answers = [f.answer(sides) for f in self.findings]

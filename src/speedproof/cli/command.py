@@ -74,6 +74,10 @@ def _format(text: str) -> str:
     return _readers()(text)
 
 
+def _complete_format(*incomplete: Any) -> Any:
+    return _readers().shell_complete(*incomplete)
+
+
 def _file(text: str) -> str:
     """A file that is read; ``@last`` is the latest session, also as ``NAME=@last`` or ``@last:VERSION``."""
     before, latest, after = text.partition(declaring.LATEST)
@@ -134,8 +138,7 @@ class ClickOption(click.Option):
         elif parse is not None:
             more["type"] = _Parsed(parse)
         elif name == "format":
-            complete = lambda *incomplete: _readers().shell_complete(*incomplete)  # noqa: E731
-            more |= {"type": _Parsed(_format), "shell_complete": complete}
+            more |= {"type": _Parsed(_format), "shell_complete": _complete_format}
         elif metavar == _MAYBE_FILE:
             more |= {**_READ, "flag_value": declaring.LATEST}
         elif metavar in _PATHS:

@@ -182,9 +182,17 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
         chosen = wanted(name, asked.choosing.only, asked.choosing.skip)
         return chosen and Demand().of(name, settings.benchmark) is not None
 
-    instead = {"given": {**asked.given, "gate": "--gate"}, "commands": asked.files, "wants": wants}
-    instead |= {"measuring": measuring, "undecided": settings.undecided}
-    return RunOptions(**handed(RunOptions, asked) | instead)
+    return RunOptions(
+        given={**asked.given, "gate": "--gate"},
+        argv=asked.argv,
+        commands=asked.files,
+        words=asked.words,
+        wants=wants,
+        measuring=measuring,
+        undecided=settings.undecided,
+        why=asked.why,
+        output=asked.output,
+    )
 
 
 def _settings(asked: GateOptions, console: Console) -> tuple[str | None, Gating]:

@@ -302,8 +302,17 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
                 history.refuse_another(alarm, *first)
 
     with chdir(asked.repository):
-        instead = {"measuring": measuring, "output": Output(), "watch": watch}
-        code = run(RunOptions(**handed(RunOptions, asked) | instead), console)
+        code = run(
+            RunOptions(
+                given=asked.given,
+                argv=asked.argv,
+                words=asked.words,
+                measuring=measuring,
+                output=Output(),
+                watch=watch,
+            ),
+            console,
+        )
     if code == INTERRUPTED:
         console.remark("nothing was filed: only measuring to the end decides about an alarm; begin anew")
     if code or not Path(file).exists():
