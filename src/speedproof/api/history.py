@@ -573,9 +573,9 @@ class History:
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)
 
     @checked()
-    def forget(self, commit: str, *, machine: str | None = None) -> int:
-        """Remove what was measured of a commit, on all machines or some (with ``*``); how many samples."""
-        return self.store.forget(self.find(commit), machine)
+    def forget(self, commit: str) -> int:
+        """Remove what was measured of a commit, and what was said of it; how many samples."""
+        return self.store.forget(self.find(commit))
 
     @checked()
     def find(self, commit: str) -> str:

@@ -288,11 +288,10 @@ def add_all(
         raise UsageError(f"{path}: nothing can be added; {[*problems, *left_out, 'it is empty'][0]}")
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
     count = sum(part.samples for part in parts)
-    names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
     lines = [f"not added: {problem}" for problem in problems] + [f"left out: {line}" for line in left_out]
     lines += dict.fromkeys(problem for part in parts for problem in part.problems)
     known, there = all(part.known for part in parts), sum(part.there for part in parts)
-    return Added(path, count, commits, known, tuple(lines), names, there=there)
+    return Added(path, count, commits, known, tuple(lines), there=there)
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:

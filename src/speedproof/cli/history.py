@@ -227,7 +227,6 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
     """Remove the measurements of commits."""
 
     commits: Annotated[tuple[str, ...], Argument("COMMITS...", "the commits", is_file=False)]
-    shared: Annotated[Shared, Taken("options", "machine")]
 
 
 def _watch(asked: WatchOptions, console: Console) -> int:
@@ -381,9 +380,6 @@ def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
     return list(named.items())
 
 
-_EACH = 10  # files that have a line each; of more one line tells
-
-
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history import spelt
@@ -406,30 +402,16 @@ def _add(asked: AddOptions, console: Console) -> int:
             else:
                 console.remark(*added.problems)
                 done.append(added)
-                if not asked.json and len(files) <= _EACH:
+                if not asked.json:
                     several = len(added.commits) > 3
                     names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
-                    samples = f"{path}: {plural(added.samples, 'sample')} of {', '.join(names)}"
+                    samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}"
                     if added.there:
-                        samples = (
-                            f"{path}: {plural(added.samples, 'new sample')}, {added.there} there already"
-                        )
-                    room = max(console.width - len(samples) - len(":  and 99 more"), 20)
-                    of_what = f": {enumerate_names(added.benchmarks, 3, room)}" if added.benchmarks else ""
-                    if not (added.known and added.problems):
-                        console.say(f"{path}: was there already" if added.known else samples + of_what)
+                        samples = f"{plural(added.samples, 'new sample')}, {added.there} there already"
+                    console.say(f"{path}: {'was there already' if added.known else samples}")
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
-    elif len(files) > _EACH:
-        new = [added for added in done if not added.known]
-        shas = [*{sha for added in new for sha in added.commits}]
-        commits = plural(len(shas), "commit")
-        if len(shas) == 1:
-            commits = f"commit {short_name(shas[0])} (COMMIT=FILE for another)"
-        old = f"; there already: {len(done) - len(new)}" if len(new) < len(done) else ""
-        samples = plural(sum(added.samples for added in new), "sample")
-        console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         place = spelt(store=history.store.where, repository=history.repository)
         console.remark(
@@ -650,7 +632,7 @@ def _note(asked: NoteOptions, console: Console) -> int:
 
 def _forget(asked: ForgetOptions, console: Console) -> int:
     for commit in asked.commits:
-        samples = asked.history.forget(commit, machine=asked.shared.machine)
+        samples = asked.history.forget(commit)
         console.say(f"{plural(samples, 'sample')} of {commit} forgotten")
     return 0
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from shlex import quote
 from typing import Any, cast
 
 import numpy as np
@@ -26,7 +25,7 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
-from speedproof.history.commits import Commit, short_name, spelt
+from speedproof.history.commits import Commit, short_name
 from speedproof.history.database import Connection, Database, inserting, places
 from speedproof.history.packing import (
     FIGURES,
@@ -39,7 +38,6 @@ from speedproof.history.packing import (
 )
 from speedproof.history.rows import Added, Announced, Measurements, State, StoredSeries, Triage
 
-_NAMED = 5  # commits in a command that is proposed
 _PAGE = 500  # numbers in one question
 _TOGETHER = 3.0  # seconds of files in one transaction; another writer waits so long
 
@@ -131,11 +129,12 @@ class HistoryStore:
         with self.transaction() as connection:
             numbered = partial(self.numbered, connection)
             source, unread = numbered("source", {"digest": key}, path=path, added=_now())
-            identity = identity_of(suite, machine)
             if not unread:
-                there, others = self._there(connection, source, identity, path)
-                if others or there >= {c.sha for c in commits.values()}:  # nothing of it was forgotten
-                    return Added(path, 0, (), True, others, there=len(suite.samples))
+                of_file = 'SELECT c.sha FROM sample s JOIN "commit" c ON c.id = s."commit" WHERE s.source = ?'
+                there = {sha for (sha,) in connection.rows(of_file, source)}
+                if there >= {c.sha for c in commits.values()}:  # nothing of it was forgotten
+                    return Added(path, 0, (), True, there=len(suite.samples))
+            identity = identity_of(suite, machine)
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
             sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
@@ -173,28 +172,7 @@ class HistoryStore:
             if keys:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
-        names = tuple(dict.fromkeys(key.benchmark for key in keys))
-        return Added(path, len(keys), shas, not keys, said, names, there=len(again))
-
-    def _there(
-        self, connection: Connection, source: int, identity: str, path: str
-    ) -> tuple[set[str], tuple[str, ...]]:
-        """The commits of a file that was added; what to do where it is said to be of another machine than then."""
-        rows = connection.rows(
-            "SELECT DISTINCT m.key, m.label, c.sha FROM sample s JOIN session t ON t.id = s.session "
-            'JOIN machine m ON m.id = t.machine JOIN "commit" c ON c.id = s."commit" WHERE s.source = ?',
-            source,
-        )
-        others: dict[str, list[str]] = {}
-        for key, label, sha in rows:
-            if key != identity:
-                others.setdefault(label, []).append(quote(short_name(sha)))
-        return {sha for *_, sha in rows}, tuple(
-            f"{path}: was there already, of machine {label}; to correct that, add it again after: "
-            f"speedproof history forget {' '.join(shas) if len(shas) <= _NAMED else 'COMMITS'}"
-            f"{spelt(machine=label, store=self.where)}"
-            for label, shas in others.items()
-        )
+        return Added(path, len(keys), shas, not keys, said, there=len(again))
 
     @staticmethod
     def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
@@ -414,51 +392,34 @@ class HistoryStore:
             raise UsageError(f"the history holds no sample {absent[0]}; points of a track hold the numbers")
         return [samples[number] for number in numbers]
 
-    def forget(self, sha: str, machine: str | None = None) -> int:
-        """Remove a commit's samples, of some machines or all, their files and sessions; how many there were."""
+    def forget(self, sha: str) -> int:
+        """Remove a commit's samples, their files and sessions, and what was said of it; how many there were."""
         with self.transaction() as connection:
             commit = self._commit(connection, sha)
-            measured_on = connection.rows(
-                "SELECT DISTINCT m.id, m.label FROM machine m JOIN session t ON t.machine = m.id "
-                'JOIN sample s ON s.session = t.id WHERE s."commit" = ?',
-                commit,
-            )
-            machines = [n for n, label in measured_on if machine is None or wanted(label, [machine], ())]
-            if machine is not None and not machines:
-                there = "; ".join(sorted(label for _, label in measured_on))
-                raise UsageError(
-                    f"{self.where}: {short_name(sha)} was not measured on {machine}; it has {there}"
-                )
-            of_commit = (
-                'FROM sample WHERE "commit" = ? AND session IN '
-                f"(SELECT id FROM session WHERE machine IN ({places(len(machines))}))"
-            )
-            which = (commit, *machines)
+            of_commit = 'FROM sample WHERE "commit" = ?'
             emptied = {
-                table: connection.rows(f"SELECT DISTINCT {table} {of_commit}", *which)
+                table: connection.rows(f"SELECT DISTINCT {table} {of_commit}", commit)
                 for table in ("source", "session")
             }
-            gone = connection.rows(f"SELECT count(*) {of_commit}", *which)[0][0]
-            connection.rows(f"DELETE FROM observation WHERE sample IN (SELECT id {of_commit})", *which)
-            connection.rows(f"DELETE {of_commit}", *which)
-            self._forget_figures(connection, commit, [session for (session,) in emptied["session"]])
+            gone = connection.rows(f"SELECT count(*) {of_commit}", commit)[0][0]
+            connection.rows(f"DELETE FROM observation WHERE sample IN (SELECT id {of_commit})", commit)
+            connection.rows(f"DELETE {of_commit}", commit)
+            self._forget_figures(connection, commit)
             # Without samples a file would be there already, and a session would keep its machine.
             for table, numbers in emptied.items():
                 used = connection.rows(f"SELECT DISTINCT {table} FROM sample")
                 connection.many(f"DELETE FROM {table} WHERE id = ?", set(numbers).difference(used))
-            if len(machines) < len(measured_on):
-                return int(gone)
             for table in ("triage", "announced"):
                 connection.rows(f'DELETE FROM {table} WHERE "commit" = ?', commit)
             connection.rows('DELETE FROM "commit" WHERE id = ?', commit)
         return int(gone)
 
-    def _forget_figures(self, connection: Connection, commit: int, sessions: Sequence[int]) -> None:
-        """Blocks without the figures of a commit and these sessions, or none."""
+    def _forget_figures(self, connection: Connection, commit: int) -> None:
+        """Blocks without the figures of a commit, or none."""
         locked = "" if connection.sqlite else " FOR UPDATE"  # PostgreSQL has several writers
         for number, figures in connection.rows(f"SELECT id, figures FROM block ORDER BY id{locked}"):
             block = self._unpacked(figures)
-            left = block[(block["commit"] != commit) | ~np.isin(block["session"], sessions)]
+            left = block[block["commit"] != commit]
             if not left.size:
                 connection.rows("DELETE FROM block WHERE id = ?", number)
             elif left.size < block.size:
