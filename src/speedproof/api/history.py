@@ -380,8 +380,7 @@ class History:
         Returns
         -------
         AlarmResult
-            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them;
-            ``older`` those that stand undecided since before the last commits.
+            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them.
         """
         from speedproof.history.alarms import find_alarms
         from speedproof.history.tracks import measured_commits
@@ -393,9 +392,9 @@ class History:
         )
         followed = self._followed(line, commits, branch, benchmark, tracks, every)
         said = self.store.decisions()
-        alarms, older = find_alarms(tracks, series, said, every=every, last=last) if tracks else ((), ())
+        alarms = find_alarms(tracks, series, said, every=every, last=last)
         many = measured_commits(tracks), len({track.series for track in tracks})
-        return AlarmResult(self.store.where, every, last, *many, series, alarms, followed, older)
+        return AlarmResult(self.store.where, every, last, *many, series, alarms, followed)
 
     @checked()
     def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool | None:

@@ -155,7 +155,6 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     notes = [*too_few(LEAST_WATCHED)] if few else []
     if more:
         notes = [Text(f"... {plural(more, 'more alarm')}: --all")]
-    notes += [Text(older) for older in _older(result)]
     several = len({alarm.track.basis for alarm in result.alarms}) > 1
     if result.followed.apart and result.alarms and not several:
         notes.append(Text(f"All {_where(result.alarms[0].track)}."))
@@ -179,14 +178,6 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
         tuple(notes),
         hints=(*_next_step(result), *accept),
     )  # fmt: skip
-
-
-def _older(result: AlarmResult) -> Iterator[str]:
-    """How many slowdowns the last commits did not raise, and what shows them all."""
-    if result.older:
-        last = max(len(alarm.track.order) - alarm.track.order.index(alarm.bad) for alarm in result.older)
-        still = "stands" if len(result.older) == 1 else "stand"
-        yield f"{plural(len(result.older), 'older slowdown')} still {still}: --last {last}"
 
 
 def too_few(

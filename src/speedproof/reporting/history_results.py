@@ -129,7 +129,7 @@ class HistoryResult(Shown, Struct, frozen=True):
         """Every alarm of the last commits, as they are usually asked for."""
         return find_alarms(
             self.tracks, self.series, self.decisions, every=EVERY, last=LAST, shown=self.changes
-        )[0]
+        )
 
     @property
     def least_step(self) -> float | None:
@@ -223,7 +223,6 @@ class AlarmResult(Shown, Struct, frozen=True):
     known: dict[int, StoredSeries]  # by their numbers in the tracks
     alarms: tuple[HistoryAlarm, ...]  # the newest first
     followed: Followed = Followed()
-    older: tuple[HistoryAlarm, ...] = ()  # slowdowns before these that still stand undecided
 
     def slower(self, alarm: HistoryAlarm) -> bool:
         """Whether it is for the worse."""
@@ -250,7 +249,7 @@ class AlarmResult(Shown, Struct, frozen=True):
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
         alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
-        return ExportedAlarms(self.store, self.every, self.last, alarms, len(self.older))
+        return ExportedAlarms(self.store, self.every, self.last, alarms)
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
