@@ -224,16 +224,6 @@ class History:
         return query(self.store, last, patterns, metric, sha, machine)
 
     @checked()
-    def count(
-        self, *patterns: str, metric: str | None = None, commit: str | None = None, machine: str | None = None
-    ) -> int:
-        """How many samples :meth:`query` would give."""
-        from speedproof.history.query import count
-
-        sha = None if commit is None else self.find(commit)
-        return count(self.store, patterns, metric, sha, machine)
-
-    @checked()
     def changes(
         self,
         *,

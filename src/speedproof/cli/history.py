@@ -192,7 +192,7 @@ class QueryOptions(HistoryOptions, frozen=True, kw_only=True):
         Shared,
         Taken(
             "options",
-            "commit benchmark machine metric all json",
+            "commit machine metric all json",
             commit="only of this commit",
             metric="only this metric",
             all="every row",
@@ -521,19 +521,15 @@ def _query(asked: QueryOptions, console: Console) -> int:
 
     if asked.output:
         asked.refuse("all", "json", because=f"the rows go to {asked.output}, all of them")
-    history = asked.history
     last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
-    patterns = [*asked.patterns, *filter(None, [asked.shared.benchmark])]
-    chosen = handed(sp.History.count, asked.shared)
-    rows = history.query(*patterns, last=last, **chosen)
+    rows = asked.history.query(*asked.patterns, **handed(sp.History.query, asked.shared) | {"last": last})
     if asked.output:
         _write(rows, asked.output)
         console.say(f"{asked.output}: {plural(len(rows), 'sample')}")
     elif asked.shared.json:
         console.out.write(to_json("history", rows))
     else:
-        many = history.count(*patterns, **chosen) if len(rows) == last else len(rows)
-        console.write(measured_report(rows, asked.store, many))
+        console.write(measured_report(rows, asked.store, cut=len(rows) == last))
     return 0
 
 

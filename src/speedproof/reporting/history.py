@@ -244,8 +244,8 @@ def of_what(benchmark: str, metric: str) -> str:
     return benchmark if metric == "time" else f"{benchmark} ({metric})"
 
 
-def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
-    """Samples a row each, the newest last; they are the last ones of many."""
+def measured_report(rows: Sequence[QueriedSample], store: str, *, cut: bool) -> Report:
+    """Samples a row each, the newest last; if ``cut``, there may be older ones."""
 
     def interval(row: QueriedSample) -> str:
         return " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None)
@@ -260,9 +260,9 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
         (Column("measured", drop=1), lambda row: row.started[:16].replace("T", " ")),
         (Column("machine", names=True, drop=4), lambda row: row.machine),
     )
-    count = plural(many, "sample")
-    kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
-    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), (table,) if rows else ())
+    count = plural(len(rows), "sample")
+    kept = f"The last {count} (--all, or -o rows.csv)" if cut else count
+    return Report(f"history in {store}", (Text(kept, "strong"),), (table,) if rows else ())
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
