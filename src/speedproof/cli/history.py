@@ -31,10 +31,7 @@ from speedproof.values import count, filled, place
 if TYPE_CHECKING:
     from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
-    from speedproof.api.measurement import Progress
     from speedproof.reporting.history_results import HistoryAlarm
-
-_ENOUGH = 3  # runs that tell a benchmark from another
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -113,9 +110,7 @@ class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
 class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show one benchmark, commit by commit."""
 
-    benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name, or a part of it", is_file=False)] = (
-        None
-    )
+    benchmark: Annotated[str, Argument("BENCHMARK", "its name, or a part of it", is_file=False)]
     shared: Annotated[
         Shared,
         Taken(
@@ -256,16 +251,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
     known, alarms = _asked_for(asked, chosen)
     if not alarms:
-        of = but = ""
-        if (benchmark := asked.shared.benchmark) is not None:
-            known, alarms = _asked_for(asked, chosen | {"benchmark": None})
-            others = sorted({known.known[alarm.track.series].key.benchmark for alarm in alarms})
-            of, but = f" of {benchmark}", f", but of {enumerate_names(others, 3)}" * bool(others)
-        none = f"no alarm{of} at {asked.commit}{but}"
-        if asked.commit is None:
-            none = f"no alarm{of} is unconfirmed{but}, and no commit of a confirmed one is named"
-            none = none if but or known.alarms else f"there is no alarm{of}"
-        raise UsageError(f"{none}: see 'speedproof history watch{known.followed.options}'")
+        what = "unconfirmed alarm" if asked.commit is None else f"alarm at {asked.commit}"
+        raise UsageError(f"there is no {what}: see 'speedproof history watch{known.followed.options}'")
     here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
@@ -290,16 +277,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         revisions=tuple(c.sha for c in alarm.compared),
         save=file,
     )
-    first: list[float] = []
-
-    def watch(progress: "Progress") -> None:
-        """Hold the first runs of the good commit against the store: the rest takes long."""
-        good = progress.version == progress.benchmark.versions[0].name and not progress.warmup
-        if good and len(first) < _ENOUGH and measuring.decide_by in progress.run.metrics:
-            first.append(progress.run.metrics[measuring.decide_by])
-            if len(first) == _ENOUGH:
-                history.refuse_another(alarm, *first)
-
     with chdir(asked.repository):
         code = run(
             RunOptions(
@@ -308,7 +285,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
                 words=asked.words,
                 measuring=measuring,
                 output=Output(),
-                watch=watch,
             ),
             console,
         )
@@ -439,10 +415,7 @@ def _remark_branch(followed: "Followed", console: Console) -> None:
 def _remark_chosen(
     history: "sp.History", metric: str | None, benchmark: str | None, console: Console
 ) -> None:
-    """The benchmark that a part of its name meant; metrics that decide unless one is asked for, beside others."""
-    meant = history.benchmark_meant(benchmark)
-    if meant != benchmark:
-        console.remark(f"{benchmark}: {meant} is shown")
+    """The metrics that decide unless one is asked for, beside others."""
     if metric is not None:
         return
     shown, others = history.metrics(benchmark)
@@ -477,12 +450,6 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     """One benchmark, commit by commit."""
     from speedproof.reporting.history import track_report
 
-    if asked.benchmark is None:
-        series = asked.history.store.all_series(metric=asked.shared.metric)
-        known = list(dict.fromkeys(s.key.benchmark for s in series))
-        if len(known) != 1:
-            raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
-        asked = replace(asked, benchmark=known[0])
     report = partial(track_report, everything=asked.shared.all)
     return _answer(asked, _changed(asked), asked.benchmark, report, console)
 
@@ -571,11 +538,11 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(
     state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
 ) -> int:
-    from speedproof.api.history_files import REMEASURED, short_name, standing
+    from speedproof.api.history_files import short_name
 
     reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
-    *before, said = asked.history.store.decisions()
+    said = asked.history.store.decisions()[-1]
     out = ": its measurements so far are left out" if state == "invalid" else ""
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
@@ -585,28 +552,13 @@ def _decide(
             name = {number: series.key.benchmark for number, series in changes.series.items()}
             shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
             alarmed = [(name[a.track.series], a.bad, a) for a in changes.watched if a.concerned(said)]
-            named = {f"{one} at {short_name(commit.sha)}": c.undone for one, commit, c in shown}
-            named |= {f"{one} at {short_name(commit.sha)}": a.undone for one, commit, a in alarmed}
+            of_them = ((one, commit) for one, commit, _ in (*shown, *alarmed))
+            named = dict.fromkeys(f"{one} at {short_name(commit.sha)}" for one, commit in of_them)
             drifts = {one for one, _, c in shown if c.drift} | {one for one, _, a in alarmed if a.drift}
             for drifting in drifts if of is None else ():  # each by its name, for its commit will move
                 history.decide(asked.commit, state, reason=reason, benchmark=drifting)
-            if named:
-                console.say(f"That counts for the change of {enumerate_names(named, 5)}.")
-                left = [name for name, undone in named.items() if undone is None]
-                if state == "fixed" and left:
-                    console.say(f"By what is measured so far it still stands: {enumerate_names(left, 5)}.")
-            else:
-                metrics = enumerate_names(history.metrics(of)[0], 2)
-                later = f"; one that is shown later will be {state}"
-                if state == "reopened":
-                    names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
-                    taken_back = any(
-                        one.state not in REMEASURED
-                        for name in names
-                        for one in standing(before, name, lambda it: it.commit == sha)
-                    )
-                    later = "" if taken_back else ", and nothing was said of it"
-                console.say(f"No change of {metrics} is shown there now{later}.")
+            counts = f"That counts for the change of {enumerate_names(named, 5)}."
+            console.say(counts if named else "No change is shown there now.")
     return 0
 
 
