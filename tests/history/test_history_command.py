@@ -69,7 +69,7 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     """One change, at the planted commit, in the planted benchmark, within 80 columns."""
     code, out, _ = run(repository)
     assert code == 0
-    assert out.startswith("1 change in 1 of 2 benchmarks over 60 commits")
+    assert out.startswith("1 change in 2 benchmarks over 60 commits")
     assert len(out.splitlines()) <= 10
     (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
     bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
@@ -553,7 +553,7 @@ def test_one_row_a_commit(triage: Path) -> None:
     """Those that stand come first, then the newest; a commit alone has a row each benchmark."""
     code, out, err = run(triage)
     assert (code, "others with --metric: instructions, or all" in err) == (0, True)
-    assert out.startswith("8 changes at 3 commits in 5 of 6 benchmarks over 40 commits")
+    assert out.startswith("8 changes in 6 benchmarks over 40 commits")
     shas = git(triage, "rev-list", "--reverse", "HEAD").split()
     rows = [line.split() for line in out.splitlines() if line[:9] in {sha[:9] for sha in shas}]
     assert [shas.index(next(s for s in shas if s.startswith(row[0]))) for row in rows] == [30, 25, 10]
@@ -610,8 +610,6 @@ def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
     earlier = ("--branch", "HEAD~16")
     assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
     assert file.exists()
-    assert "still stands" not in run(triage, "fixed", shas[10])[1]
-    assert run(triage, "reopen", shas[10])[0] == 0
 
 
 def test_a_change_is_noted_and_assigned(triage: Path) -> None:
@@ -622,7 +620,7 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
     assert run(triage, "--commit", sha)[1].count("noted of b5: looks real (") == 1
     changes = json.loads(run(triage, "--json", "--commit", sha)[1])["results"][0]["changes"]
     (change,) = (change for change in changes if change["benchmark"] == "b5")
-    assert (change["state"], change["decision"], change["assigned"]) == ("stands", None, "ann")
+    assert (change["state"], change["decided"], change["assigned"]) == ("stands", None, "ann")
     assert "give a remark, or --assign WHO" in run(triage, "note", sha)[2]
 
 
@@ -743,7 +741,7 @@ def test_projects_stand_on_one_page(repository: Path, tmp_path: Path) -> None:
     assert speedproof("history", "page", *stores, "-o", site)[0] == 0
     page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert re.findall(r'href="([^"]*)/index.html"', page) == ["other", "s"]
-    assert page.count("1 change in 1 of 2 benchmarks over 60 commits") == 2
+    assert page.count("1 change in 2 benchmarks over 60 commits") == 2
     code, out, _ = run(repository, "page", "-o", str(tmp_path / "one"), "--compare", "main")
     assert (code, "index.html" in out) == (0, True)
     for folder in ("site/other", "one"):

@@ -113,7 +113,6 @@ class HistoryAlarm(Struct, frozen=True):
         return ExportedAlarm(
             key.benchmark, key.metric, self.track.basis, self.good.sha, self.bad.sha, self.raised.sha,
             self.factor, self.slower(series), self.drift, "confirmed" if self.confirmed else "unconfirmed",
-            self.decision.state if self.decision else None,
             self.undone.sha if self.undone else None,
             self.again(series, followed),
             self.decision,
@@ -133,10 +132,9 @@ class ExportedAlarm(Struct, frozen=True):
     slower: bool
     drift: bool
     state: str  # confirmed, unconfirmed
-    decision: str | None
     undone: str | None
     confirm: str  # the command that measures it again and files that, but for '-- COMMAND'
-    decided: Triage | None = None  # the whole decision: why, by whom and when, too
+    decided: Triage | None  # what, why, by whom and when
 
 
 class ExportedAlarms(Struct, frozen=True):

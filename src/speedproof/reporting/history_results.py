@@ -23,9 +23,8 @@ STANDS = "stands"
 class ExportedChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
-    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it
-    (``decided``: with why, by whom and when), ``state`` that or, where nobody decided, whether it stands or is
-    undone.
+    ``basis`` is the machine or the anchor that values are relative to, ``decided`` what somebody said of it, why
+    and when, ``state`` that in a word or, where nobody decided, whether it stands or is undone.
     """
 
     benchmark: str
@@ -43,7 +42,6 @@ class ExportedChange(Struct, frozen=True):
     drift: bool
     today: float
     undone: str | None
-    decision: str | None
     state: str
     assigned: str | None
     decided: Triage | None
@@ -185,7 +183,7 @@ class HistoryResult(Shown, Struct, frozen=True):
         since = (change.commit.sha, change.commit.subject, change.earliest.sha, change.latest.sha)
         size = (change.factor, *change.bounds, self.slower(change), change.sessions, change.drift)
         now = (change.today, change.undone.sha if change.undone else None)
-        decided = (said.state if said else None, self.state(change), self.assigned(change), said)
+        decided = (self.state(change), self.assigned(change), said)
         row = (*of, *since, *size, *now, *decided)
         return ExportedChange(*row)
 
