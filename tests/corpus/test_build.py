@@ -258,21 +258,27 @@ def test_a_file_whose_name_is_no_text_is_taken(tmp_path: Path) -> None:
 
 
 def test_reading_nothing_at_all_is_an_error(tmp_path: Path) -> None:
-    """Whether the corpus is new or not; the rejects stay until the next build, which needs no --append."""
+    """Whether the corpus is new or not; a new one is not made, so that the next build needs no --append."""
     bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
     bad.write_text("ERROR\n")
     good.write_text("1.5\n1.6\n")
     with pytest.raises(SpeedproofError, match=r"nothing could be read: .*bad\.txt: .*\(and 1 more\)"):
         sp.Corpus.build([bad, tmp_path / "none.json"], tmp_path / "c")
-    assert sp.Corpus(tmp_path / "c").info().rejects == 2
+    assert not list((tmp_path / "c").rglob("*"))
     corpus = sp.Corpus.build([good], tmp_path / "c")
     assert corpus.info().rejects == 0
     with pytest.raises(SpeedproofError, match="nothing could be read"):
         sp.Corpus.build([bad], tmp_path / "c", append=True)
     assert (corpus.info().rows, corpus.info().complete) == (1, True)
     sp.Corpus.build([good], tmp_path / "c", append=True)
-    with pytest.raises(UsageError, match="the list names none"):
-        sp.Corpus.build([], tmp_path / "d")
+    refused: list[tuple[list[str], str]] = [
+        ([], "the list names none"),
+        ([str(good), f"{good}:good"], "takes files whole"),
+    ]
+    for files, told in refused:
+        with pytest.raises(UsageError, match=told):
+            sp.Corpus.build(files, tmp_path / "d")
+        assert not list((tmp_path / "d").rglob("*"))
 
 
 def test_other_readers_find_plain_parquet(tmp_path: Path) -> None:

@@ -54,14 +54,18 @@ def build(
                 builder.add(version, results)
                 if results.reject is not None:
                     refused, first = refused + 1, first or results.reject.args
+            manifest = builder.finish()
         except KeyboardInterrupt:
             builder.abandon()
             builder.flush()
             raise
-        manifest = builder.finish()
-    if refused and manifest.rows == before:
+        finally:
+            if not builder.manifest.files:
+                for file in place.files():  # a build that keeps nothing leaves nothing
+                    place.remove(file)
+    if manifest.rows == (before if refused else 0):
         more = f" (and {refused - 1} more)" if refused > 1 else ""
-        raise SpeedproofError("nothing could be read: ", *first, more)
+        raise SpeedproofError("nothing could be read: ", *(first or ("no file holds a sample",)), more)
     return manifest
 
 
@@ -71,11 +75,10 @@ class Builder:
     def __init__(self, place: Place, append: bool) -> None:
         self.place = place
         known = Manifest.of(place)
-        if known is not None and known.complete and known.rows and not append:
+        if known is not None and known.complete and not append:
             raise UsageError(
                 f"{place.name}: a corpus is already there; add to it with ", Parameter("append", True)
             )
-        anew = known is not None and known.complete and not append  # one that read nothing, of other files
         self.manifest = known or Manifest()
         self.manifest.complete = False
         self._nodes: dict[str, list[File]] = {}
@@ -91,7 +94,7 @@ class Builder:
                 place.remove(name)  # of a state that never came to be
             else:
                 self._inputs |= {tuple(row.values()) for row in place.table(name, _ledger()).to_pylist()}
-        if place.has(REJECTS) and not anew:
+        if place.has(REJECTS):
             for row in place.table(REJECTS, reject_columns()).to_pylist():
                 self._rejects.setdefault(row["file"], []).append(row)
         self._rows: list[tuple[int, str, Record]] = []
