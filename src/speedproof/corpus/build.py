@@ -55,17 +55,20 @@ def build(
                 if results.reject is not None:
                     refused, first = refused + 1, first or results.reject.args
             manifest = builder.finish()
+            if manifest.rows == (before if refused else 0):
+                more = f" (and {refused - 1} more)" if refused > 1 else ""
+                raise SpeedproofError(
+                    "nothing could be read: ", *(first or ("no file holds a sample",)), more
+                )
         except KeyboardInterrupt:
             builder.abandon()
             builder.flush()
             raise
-        finally:
-            if not builder.manifest.files:
-                for file in place.files():  # a build that keeps nothing leaves nothing
+        except SpeedproofError:
+            if not builder.manifest.files:  # a build that keeps nothing leaves nothing
+                for file in (*place.files("data"), *place.files(_INPUTS), REJECTS, MANIFEST):
                     place.remove(file)
-    if manifest.rows == (before if refused else 0):
-        more = f" (and {refused - 1} more)" if refused > 1 else ""
-        raise SpeedproofError("nothing could be read: ", *(first or ("no file holds a sample",)), more)
+            raise
     return manifest
 
 
@@ -345,7 +348,7 @@ def _locked(place: Place) -> Iterator[None]:
         raise UsageError(f"{place.name}: is a file; a corpus is a folder")
     with storage_errors(f"cannot write {place.name}"):
         folder.mkdir(parents=True, exist_ok=True)
-        others = any(not file.name.startswith((".lock", MANIFEST)) for file in folder.iterdir())
+        others = any(f.is_file() and not f.name.startswith((".lock", MANIFEST)) for f in folder.rglob("*"))
         if others and Manifest.of(place) is None:
             raise UsageError(f"{place.name}: holds other files; name a new folder for the corpus")
         opened = (folder / ".lock").open("w")
