@@ -97,11 +97,10 @@ def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str, newest
     monkeypatch.setattr(CommandExecutor, "measure", measure)
     monkeypatch.setattr(CommandExecutor, "execute", Executor.execute)  # one by one
     history = sp.History(folder / "s.db", folder)
-    with history.made().together():
-        for commit, pause in zip(commits, pauses, strict=True):
-            seconds = float(pause) * math.exp(0.02 * rng.standard_normal())
-            (folder / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
-            history.add(folder / "r.csv", commit=commit, machine="ant" if metric == "time" else "")
+    for commit, pause in zip(commits, pauses, strict=True):
+        seconds = float(pause) * math.exp(0.02 * rng.standard_normal())
+        (folder / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
+        history.add(folder / "r.csv", commit=commit, machine="ant" if metric == "time" else "")
     return history
 
 
@@ -337,12 +336,11 @@ def test_commits_without_a_value_do_not_count(tmp_path: Path) -> None:
 def test_what_one_session_alone_shows_asks_for_a_measurement(tmp_path: Path) -> None:
     """Eight commits in a session at 1.3 times: no change, but an alarm; a change when it was measured again."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
-    with history.made().together():
-        for commits in [*([i] for i in range(30)), range(30, 38)]:
-            rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}\n" for i in commits]
-            (tmp_path / "r.csv").write_text("".join(["benchmark,version,ms\n", *rows]))
-            name = None if len(commits) > 1 else f"c{commits[0]:02d}"
-            history.add(tmp_path / "r.csv", commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
+    for commits in [*([i] for i in range(30)), range(30, 38)]:
+        rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}\n" for i in commits]
+        (tmp_path / "r.csv").write_text("".join(["benchmark,version,ms\n", *rows]))
+        name = None if len(commits) > 1 else f"c{commits[0]:02d}"
+        history.add(tmp_path / "r.csv", commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
     (alarm,) = history.alarms().alarms
     assert (alarm.bad.sha, alarm.confirmed) == ("c30", False)
     assert history.changes().changes == ()
@@ -381,11 +379,10 @@ def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch:
 def test_a_machine_is_known_by_what_another_tool_tells_of_it(tmp_path: Path) -> None:
     """Files with the number of CPUs and the host are of the machine of that host, which is called so."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
-    with history.made().together():
-        for i in range(41):
-            row = f"in,{10 + 10 * (i == 40) + 0.1 * rng.standard_normal()},ant,8,Linux"
-            (tmp_path / "r.csv").write_text(f"benchmark,ms,hostname,num_cpus,system\n{row}\n")
-            history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    for i in range(41):
+        row = f"in,{10 + 10 * (i == 40) + 0.1 * rng.standard_normal()},ant,8,Linux"
+        (tmp_path / "r.csv").write_text(f"benchmark,ms,hostname,num_cpus,system\n{row}\n")
+        history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
     (alarm,) = history.alarms().alarms
     assert alarm.track.basis == "ant, 8 CPUs, Linux"
     session = again(tmp_path, "in", ("c39", "c40"), (10, 20), "ant")
@@ -528,18 +525,17 @@ def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(7)
     history = sp.History(folder / "s.db", folder)
     commits = committed(folder, [""] * 40)
-    with history.made().together():
-        for i, commit in enumerate(commits):
-            rows = ["benchmark,metric,value,unit"]
-            for b in range(6):
-                level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
-                rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
-                rows += [
-                    f"b{b},instructions,{v:.0f},"
-                    for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
-                ]
-            (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
-            history.add(folder / f"{i}.csv", commit=commit)
+    for i, commit in enumerate(commits):
+        rows = ["benchmark,metric,value,unit"]
+        for b in range(6):
+            level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
+            rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
+            rows += [
+                f"b{b},instructions,{v:.0f},"
+                for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
+            ]
+        (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
+        history.add(folder / f"{i}.csv", commit=commit)
     return folder
 
 

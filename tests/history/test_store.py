@@ -289,28 +289,3 @@ def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
     store.add(suite, {"v": Commit("a")}, path="f", digest="1")
     numbers = np.random.default_rng(2).permutation(1001) + 1
     assert [sample.values[0] + 1 for sample in store.samples(numbers.tolist())] == numbers.tolist()
-
-
-def test_files_added_together_are_whole_or_not_there(tmp_path: Path) -> None:
-    """One that fails takes no other along, and neither does an end between two; what it made is made again."""
-    store = HistoryStore(str(tmp_path / "t.db"))
-
-    def add(name: str, suite: Suite) -> None:
-        store.add(suite, {name: Commit(name)}, path=name, digest=name)
-
-    def interrupted() -> None:
-        mixed = [("b", Record("new", np.ones(1))), ("b", Record("sort", np.ones(1), unit="B"))]
-        with store.together() as pause:
-            add("a", suite_of("a", 1.0))
-            with pytest.raises(SpeedproofError, match="nothing of the file was added"):
-                add("b", Suite.from_records(mixed))
-            pause()
-            add("c", suite_of("c", 2.0, benchmark="new"))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    again = HistoryStore(str(tmp_path / "t.db"))
-    assert shas(again) == ["a", "c"]
-    assert [one.key.benchmark for one in again.all_series()] == ["new", "sort"]
-    assert {commit.sha for commit in again.commits()} == {"a", "c"}

@@ -373,7 +373,7 @@ class History:
 
         line = first_parent_order(branch, self.repository)
         series, _, commits, tracks = tracks_in(
-            self.store, self.repository, metric, benchmark, line, branch, machine, bounds=False
+            self.store, self.repository, metric, benchmark, line, branch, machine
         )
         followed = self._followed(line, commits, branch, benchmark, tracks, every)
         said = self.store.decisions()

@@ -74,7 +74,6 @@ class Database:
 
     def __init__(self, where: str) -> None:
         self._where, self.one_writer = where, "://" not in where
-        self.whole: Connection | None = None  # a transaction that others are parts of
         self.errors: type[Exception] = sqlite3.Error
         if not self.one_writer:
             if not where.startswith(("postgresql://", "postgres://")):
@@ -88,16 +87,6 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """All or nothing."""
-        if self.whole is not None:
-            self.whole.rows("SAVEPOINT part")
-            try:
-                yield self.whole
-            except BaseException:
-                self.whole.rows("ROLLBACK TO part")
-                raise
-            finally:
-                self.whole.rows("RELEASE part")
-            return
         if not self.one_writer:
             import psycopg
 

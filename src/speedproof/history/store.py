@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, cast
@@ -39,7 +38,6 @@ from speedproof.history.packing import (
 from speedproof.history.rows import Added, Announced, Measurements, State, StoredSeries, Triage
 
 _PAGE = 500  # numbers in one question
-_TOGETHER = 3.0  # seconds of files in one transaction; another writer waits so long
 
 
 def _now() -> str:
@@ -80,32 +78,6 @@ class HistoryStore:
             raise SpeedproofError(f"{self.where}: {cause}{remedy}") from error
         except UnicodeDecodeError as error:
             raise self._damaged(f"it holds text that is none ({error})") from error
-
-    @contextmanager
-    def together(self) -> Iterator[Callable[[], None]]:
-        """Let transactions be parts of longer ones, of seconds, which :func:`pause` may end between two parts.
-
-        Each is in the store whole or not at all, as before; what many of them write to is written once.
-        """
-        end = 0.0
-
-        def pause() -> None:
-            nonlocal end
-            if self._database.one_writer and time.monotonic() >= end:
-                close()
-                self._database.whole = stack.enter_context(self.transaction())
-                end = time.monotonic() + _TOGETHER
-
-        def close() -> None:
-            self._database.whole = None
-            stack.close()
-
-        stack = ExitStack()
-        try:
-            pause()
-            yield pause
-        finally:
-            close()
 
     def add(
         self,
@@ -319,17 +291,14 @@ class HistoryStore:
         with self.transaction() as connection:
             return [n for (n,) in connection.rows("SELECT id FROM session WHERE started > ?", moment)]
 
-    def measurements(self, series: Iterable[int] | None = None, *, bounds: bool = True) -> Measurements:
-        """Every sample's location, of some series or all, series by series in the order of adding.
-
-        Without ``bounds`` those are not read, and are NaN.
-        """
+    def measurements(self, series: Iterable[int] | None = None) -> Measurements:
+        """Every sample's location, of some series or all, series by series in the order of adding."""
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
             known = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
-            names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
+            names = FIGURES.names or ()
             # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
             bytes_of = connection.rows("SELECT sum(length(figures)) FROM block")[0][0] or 0
             columns = {name: np.empty(int(bytes_of) // FIGURES.itemsize, FIGURES[name]) for name in names}
@@ -343,8 +312,6 @@ class HistoryStore:
                     columns[name][start:end] = block[name]
         order = _by_series(columns["series"][:end], columns["sample"][:end])
         columns = {name: column.take(order) for name, column in columns.items()}
-        if not bounds:
-            columns["low"] = columns["high"] = np.broadcast_to(np.nan, order.size)
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
