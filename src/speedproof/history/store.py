@@ -200,9 +200,6 @@ class HistoryStore:
         if connection.sqlite:  # whose only writer can count them
             last = connection.rows("SELECT max(id) FROM sample")[0][0] or 0
             numbers = range(last + 1, last + 1 + count)
-            # What Python's module takes much faster than truths and bytes
-            known["anchor"] = [*map(int, known["anchor"])]
-            values["observations"] = [*map(bytearray, columns["observations"])]
         else:
             next_ones = "SELECT nextval(pg_get_serial_sequence('sample', 'id')) FROM generate_series(1, ?)"
             numbers = [number for (number,) in connection.rows(next_ones, count)]
@@ -310,7 +307,7 @@ class HistoryStore:
                     break
                 for name in names:
                     columns[name][start:end] = block[name]
-        order = _by_series(columns["series"][:end], columns["sample"][:end])
+        order = np.lexsort((columns["sample"][:end], columns["series"][:end]))
         columns = {name: column.take(order) for name, column in columns.items()}
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
@@ -319,7 +316,7 @@ class HistoryStore:
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
-        for (figures,) in connection.each("SELECT figures FROM block ORDER BY id"):
+        for (figures,) in connection.rows("SELECT figures FROM block ORDER BY id"):
             block = self._unpacked(figures)
             yield block if wanted is None else block[np.isin(block["series"], wanted)]
 
@@ -456,13 +453,6 @@ _REMEDIES = {
     "not a database": "; name another store",
     "refused": "; is the server running?",
 }
-
-
-def _by_series(series: NDArray[np.int32], samples: NDArray[np.int32]) -> NDArray[np.intp]:
-    """The order by series, then by sample; numbers of two bytes are sorted in a fraction of the time."""
-    if (samples[1:] > samples[:-1]).all() and series.min(initial=0) >= 0:  # as one writer adds them
-        return np.argsort(series.astype(np.min_scalar_type(series.max(initial=0))), kind="stable")
-    return np.lexsort((samples, series))
 
 
 def _kind(unit: str, higher_is_better: bool) -> str:
