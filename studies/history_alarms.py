@@ -45,7 +45,7 @@ def seen(series: FloatArray, last: int, *, confirmed: bool) -> dict[tuple[int, s
         tracks = [
             Track(k, "", False, commits[:n], at, series[k, :n], no_bound, no_bound, at, none) for k in known
         ]
-        found, _ = find_alarms(tracks, known, (), every=EVERY, last=last)
+        found = find_alarms(tracks, known, (), every=EVERY, last=last)
         of = [(alarm.track.series, alarm.bad.sha) for alarm in found if alarm.confirmed == confirmed]
         raised = dict.fromkeys(of, n) | raised
     return raised

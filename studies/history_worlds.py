@@ -95,7 +95,7 @@ def first_and_all(world: World, rng: np.random.Generator) -> tuple[int, int]:
         tracks = tracks_of(
             every.where(when < n), ORDER[:n], {i: f"machine {i}" for i in range(world.machines)}
         )
-        found, _ = find_alarms(tracks, known, (), every=EVERY, last=LAST)
+        found = find_alarms(tracks, known, (), every=EVERY, last=LAST)
         for alarm in found:
             if alarm.confirmed:
                 raised.setdefault((alarm.track.series, alarm.track.basis, alarm.bad.sha), n)

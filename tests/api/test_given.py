@@ -152,7 +152,7 @@ def callables(suite: sp.Suite, tmp_path: Path) -> dict[Callable[..., Any], dict[
         sp.Corpus.build: {"files": ["examples/gcc/O2.json"], "place": tmp_path / "d"},
         corpus.compare: {"workers": 1}, corpus.model: {"workers": 1}, corpus.changes: {"workers": 1},
         history.add: {"path": tmp_path / "runs.txt"}, history.export: {}, history.import_: {}, history.query: {},
-        history.count: {}, history.changes: {}, history.alarms: {}, history.page: {"folder": tmp_path / "p"},
+        history.changes: {}, history.alarms: {}, history.page: {"folder": tmp_path / "p"},
         history.find: {"commit": "c"}, history.decide: {"commit": "c", "state": "blessed"},
         history.forget: {"commit": "c"},
     }  # fmt: skip

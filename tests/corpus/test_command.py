@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -143,14 +142,13 @@ def test_where_chooses_rows(gcc: Path) -> None:
 
 
 @pytest.mark.parametrize(("argv", "message"), [
-    ("compare {c} --where foo=1", "there is no column foo; available: row, benchmark"),
+    ("compare {c} --where foo=1", 'Referenced column "foo" not found'),
     ("compare {c} --where n='x'", "Could not convert"),
     ("compare {c} --where n=0", "no measured values where n=0"),
     (f"compare {GCC}/O2.json --where n=1", "no file named is one"),
     ("compare {c} --reference O9", "there is no version O9; available: O2, O3"),
     ("corpus query {c} SELEC", "syntax error"), ("corpus query {c}", "missing argument 'SQL'"),
-    ("corpus query {c} 'FROM answers'", "run 'speedproof corpus compare' first"),
-    ("corpus query {c} 'FROM foo'", "there is no table foo; available: corpus, rejects, answers"),
+    ("corpus query {c} 'FROM foo'", "Table with name foo does not exist"),
     ("corpus", "name an action first: build, info"), ("corpus info nowhere", "there is no corpus"),
     ("corpus sing", "no such action"), ("corpus info {c} --append", "unknown option --append"),
     (f"corpus build {GCC}", "missing option '-o' / '--output'"), ("corpus build -o x", "name result files"),
@@ -160,13 +158,13 @@ def test_where_chooses_rows(gcc: Path) -> None:
     ("corpus compare {c} --reference O9 --candidate O2", "there is no version O9; available: O2, O3"),
     ("corpus compare {c} --reference O2 --candidate O2", "not compared with itself"),
     ("corpus compare {c} --metric energy", "there is no metric energy"),
-    ("corpus compare {c} --where 'foo > 1'", "there is no column foo"),
+    ("corpus compare {c} --where 'foo > 1'", 'Referenced column "foo" not found'),
 ])  # fmt: skip
 def test_errors_say_what_to_do(gcc: Path, argv: str, message: str) -> None:
     """And leave no answers."""
     code, out, err = speedproof(*shlex.split(argv.format(c=gcc).replace("n='x'", "n=\\'x\\'")))
     assert (code, out, message in err) == (2, "", True), err
-    assert not [*gcc.glob("answers/**/*.parquet")]
+    assert not (gcc / "answers").exists()
 
 
 def test_queries_in_a_pipe(gcc: Path) -> None:
@@ -248,18 +246,6 @@ def test_one_short_name_everywhere(tmp_path: Path) -> None:
     assert "there is no version 461b; available: " in err
 
 
-def test_the_answers_written_last_are_a_table(gcc: Path) -> None:
-    sql = "SELECT reference, count(DISTINCT benchmark) AS n FROM answers GROUP BY reference"
-    assert speedproof("corpus", "query", gcc, sql)[0] == 2
-    for reference, candidate in (("O2", "O3"), ("O3", "O2")):
-        asked = ("--reference", reference, "--candidate", candidate)
-        assert speedproof("corpus", "compare", gcc, *asked, "--workers", "1")[0] == 0
-        assert speedproof("corpus", "query", gcc, sql)[1] == f"reference\tn\n{reference}\t6\n"
-    names = speedproof("corpus", "query", gcc, "FROM answers LIMIT 0")[1].split()
-    code, _, err = speedproof("corpus", "query", gcc, "SELECT foo FROM answers")
-    assert (code, f"there is no column foo; available: in answers {', '.join(names)}\n" in err) == (2, True)
-
-
 def test_a_list_of_files(tmp_path: Path) -> None:
     names = tmp_path / "list"
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
@@ -283,15 +269,15 @@ def _pyperf(folder: Path, name: str, commit: str) -> None:
 
 
 def test_builds_that_one_version_pools_are_told(tmp_path: Path) -> None:
-    """A folder of two commits is one version beside another; the fewest fields are named, --by works."""
+    """A folder of two commits is one version beside another; the fields are named, --by works."""
     _pyperf(tmp_path / "nightly", "a.json", "49918f5")
     _pyperf(tmp_path / "nightly", "b.json", "461b1d9")
     for name in ("a.json", "b.json"):
         _pyperf(tmp_path / "release", name, "29805f0")
     asked = ("corpus", "build", tmp_path / "nightly", tmp_path / "release", "-o")
     told = [
-        "! nightly pools files that differ in commit_id.",
-        "  Tell them apart: corpus build --by commit_id",
+        "! nightly pools files that differ in commit_id, python_version.",
+        "  Tell them apart: corpus build --by FIELD, or NAME=PATH ...",
     ]
     code, out, err = speedproof(*asked, tmp_path / "c")
     assert (code, err, out.splitlines()[-2:]) == (0, "", told)
@@ -299,8 +285,6 @@ def test_builds_that_one_version_pools_are_told(tmp_path: Path) -> None:
     out = speedproof(*asked, tmp_path / "d", "--by", "commit_id")[1]
     assert "in 3 versions" in out
     assert "!" not in out
-    plain = speedproof("corpus", "build", *GCC.glob("O*.json"), *asked[2:], tmp_path / "e")[1]
-    assert plain.splitlines()[-1] == "  Give each its version: speedproof corpus build NAME=PATH ... -o DIR"
 
 
 def test_info_lists_names_that_sql_knows(tmp_path: Path) -> None:
@@ -354,7 +338,7 @@ def test_a_query_opens_no_other_file(gcc: Path, tmp_path: Path, sql: str) -> Non
     sql = sql.format(secret=tmp_path / "secret.csv")
     assert speedproof("corpus", "query", tmp_path / "link", "SELECT count(*) FROM corpus")[0] == 0
     code, out, err = speedproof("corpus", "query", gcc, sql)
-    assert (code, out, "disabled" in err or "no table" in err) == (2, "", True)
+    assert (code, out, "disabled" in err or "does not exist" in err) == (2, "", True)
 
 
 CONDITIONED = [
@@ -393,51 +377,30 @@ def test_pairs_with_nothing_in_common_are_counted(gcc: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--pairs", "all"), ("--json",)])
 def test_nothing_in_common_is_an_error(gcc: Path, more: tuple[str, ...]) -> None:
-    """As in compare: code 2, and what either version has."""
+    """As in compare: code 2."""
     where = "(version = 'O2') = (benchmark = 'sieve')"
     for known in (False, True):
         if known:
             assert speedproof("corpus", "compare", gcc, "--workers", "1")[0] == 0
         code, out, err = speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where, *more)
         assert (code, out) == (2, "")
-        assert err.splitlines() == [
-            "speedproof: error: no benchmark that two versions have can be compared:",
-            "  O2 has sieve (time)",
-            "  O3 has collatz, matmul, sorting, ... (time)",
-        ]
-        # It leaves no answers, so those written last are of the last comparison that had some.
-        found = speedproof("corpus", "query", gcc, "SELECT count(DISTINCT benchmark) AS n FROM answers")
-        assert found[:2] == ((0, "n\n6\n") if known else (2, ""))
+        assert (
+            err == f"speedproof: error: {gcc}: no benchmark that two versions have can be compared (time)\n"
+        )
         assert len(list(gcc.glob("answers/*"))) == known
         assert (gcc / "answers").exists() == known
 
 
-def test_answers_of_one_time_are_not_chosen_from(gcc: Path) -> None:
-    """An object store counts seconds: which of two was last is then asked, not guessed."""
-    for where in ("benchmark < 'm'", "benchmark > 'm'"):
-        assert speedproof("corpus", "compare", gcc, "--workers", "1", "--where", where)[0] == 0
-    folders = sorted(path.name for path in gcc.glob("answers/*"))
-    for file in gcc.glob("answers/*/*.parquet"):
-        os.utime(file, ns=(10**18, 10**18))
-    code, out, err = speedproof("corpus", "query", gcc, "SELECT count(*) FROM answers")
-    assert (code, out, len(folders)) == (2, "", 2)
-    assert f"written at one time: answers/{folders[0]}, answers/{folders[1]}" in err
-    assert (
-        speedproof("corpus", "query", gcc / "answers" / folders[0], "SELECT count(*) AS n FROM answers")[0]
-        == 0
-    )
-
-
-def test_files_that_are_there_already_are_counted(gcc: Path) -> None:
-    """The same files again change nothing, and it is said why."""
+def test_files_that_are_there_already_change_nothing(gcc: Path) -> None:
+    """They are not read again."""
     before = speedproof("corpus", "info", gcc)[1]
     code, out, err = speedproof("corpus", "build", GCC / "O2.json", GCC / "O3.json", "-o", gcc, "--append")
-    assert (code, out, err) == (0, before, "speedproof: 2 files left out: already in the corpus, unchanged\n")
+    assert (code, out, err) == (0, before, "")
 
 
 @pytest.mark.parametrize("length", [1, 40, 90])
 def test_rejects_keep_the_names_of_files(tmp_path: Path, length: int) -> None:
-    """No name is broken at a blank in it, and the query for all of them can be pasted, however long."""
+    """They are whole, and the query for all of them can be pasted, however long."""
     bad = tmp_path / "results" / "numpy 1.8.json"
     bad.parent.mkdir()
     for number in range(6):
@@ -445,7 +408,7 @@ def test_rejects_keep_the_names_of_files(tmp_path: Path, length: int) -> None:
     corpus = tmp_path / f"a corpus{'x' * length}"
     out = speedproof("corpus", "build", GCC / "O2.json", bad.parent, "-o", corpus)[1]
     for number in range(3):
-        assert f"numpy {number}.8 {'x' * 20}.json" in out
+        assert f"numpy {number}.8 {'x' * 20}.json" in " ".join(out.split())
     assert "DIR" not in out
     (query,) = [line for line in out.splitlines() if "FROM rejects" in line]
     assert shlex.split(query)[-5:] == ["speedproof", "corpus", "query", str(corpus), "FROM rejects"]

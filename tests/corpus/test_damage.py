@@ -19,7 +19,7 @@ READING = [
     ("corpus", "changes", "{c}", "--workers", "1"),
 ]  # fmt: skip
 OTHERS = [
-    ("corpus", "query", "{c}", "FROM rejects"), ("corpus", "query", "{c}", "FROM answers"),
+    ("corpus", "query", "{c}", "FROM rejects"),
     ("corpus", "compare", "{c}", "--workers", "1", "--all"),
     ("corpus", "build", str(RESULTS), "-o", "{c}", "--append"),
 ]  # fmt: skip

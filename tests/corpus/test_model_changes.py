@@ -51,7 +51,7 @@ def test_a_rebuilt_corpus_answers_anew(tmp_path: Path) -> None:
         folder = put([("v", FileResults("a.txt", (Record("b", values),)))], tmp_path / "c")
         corpus = sp.Corpus(folder)
         found = corpus.model(bootstrap=0, workers=1).models
-        ((own,),) = corpus.query("SELECT means[1] FROM answers").to_pydict().values()
+        ((own,),) = query(found.answers, "SELECT means[1] FROM answers").to_pydict().values()
         assert (found.samples, own) == (1, pytest.approx(values.mean()))
         if kept.exists():
             with pytest.raises(UsageError, match="another state of the corpus"):

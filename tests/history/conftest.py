@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,3 +62,16 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return url.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite in this process: the machine does not fail during a test."""
+    connect: Any = sqlite3.connect
+
+    def quick(*where: Any, **how: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = connect(*where, **how)
+        connection.execute("PRAGMA synchronous=OFF")
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", quick)

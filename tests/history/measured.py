@@ -60,12 +60,11 @@ def grown(
     """A store with a file for each commit, c00, c01, ... or others: noise about levels by benchmark."""
     rng, history = np.random.default_rng(seed), sp.History(folder / "s.db", repository)
     named = {of: f"c{of:02d}" for of in commits} if isinstance(commits, range) else dict(enumerate(commits))
-    with history.made().together():
-        for i, name in named.items():
-            of = levels(i)
-            told = of if isinstance(of, Mapping) else {"in": of}
-            values = {k: np.atleast_1d(v) + noise * rng.standard_normal(np.size(v)) for k, v in told.items()}
-            history.add(table(folder / "r.csv", values), commit=name, unit="ms", **more)
+    for i, name in named.items():
+        of = levels(i)
+        told = of if isinstance(of, Mapping) else {"in": of}
+        values = {k: np.atleast_1d(v) + noise * rng.standard_normal(np.size(v)) for k, v in told.items()}
+        history.add(table(folder / "r.csv", values), commit=name, unit="ms", **more)
     return history
 
 

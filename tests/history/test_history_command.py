@@ -69,7 +69,7 @@ def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
     """One change, at the planted commit, in the planted benchmark, within 80 columns."""
     code, out, _ = run(repository)
     assert code == 0
-    assert out.startswith("1 change in 1 of 2 benchmarks over 60 commits")
+    assert out.startswith("1 change in 2 benchmarks over 60 commits")
     assert len(out.splitlines()) <= 10
     (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
     bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
@@ -97,11 +97,10 @@ def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str, newest
     monkeypatch.setattr(CommandExecutor, "measure", measure)
     monkeypatch.setattr(CommandExecutor, "execute", Executor.execute)  # one by one
     history = sp.History(folder / "s.db", folder)
-    with history.made().together():
-        for commit, pause in zip(commits, pauses, strict=True):
-            seconds = float(pause) * math.exp(0.02 * rng.standard_normal())
-            (folder / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
-            history.add(folder / "r.csv", commit=commit, machine="ant" if metric == "time" else "")
+    for commit, pause in zip(commits, pauses, strict=True):
+        seconds = float(pause) * math.exp(0.02 * rng.standard_normal())
+        (folder / "r.csv").write_text(f"benchmark,metric,value,unit\nnap,{metric},{seconds},s\n")
+        history.add(folder / "r.csv", commit=commit, machine="ant" if metric == "time" else "")
     return history
 
 
@@ -119,14 +118,12 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert f"Measure again: {again}" in " ".join(before.split())
     alone = " ".join(run(tmp_path, "watch", "--benchmark", "nap")[1].split())
     assert again.replace(sha[:9], f"{sha[:9]} --benchmark nap") in alone  # whose risk is its own
-    for named in ([], ["--benchmark", "nap"]):  # at the first runs, whether or not an alarm was chosen
-        code, out, err = run(tmp_path, "confirm", *named, *where, *decides, "--", "sh", "nap", "0.25")
-        assert code == 2
-        assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
-        (session,) = read_sessions(latest_session("confirm"))
-        assert 3 <= sum(r.version == session.runs[0].version and not r.warmup for r in session.runs) <= 5
-        assert {r.benchmark for r in session.runs} == {"nap"}
-    assert (run(tmp_path, "watch")[1], history.count(commit=sha)) == (before, 1)
+    code, _, err = run(tmp_path, "confirm", *where, *decides, "--", "sh", "nap", "0.25")
+    assert code == 2
+    assert re.search(r": 2\.\d+ ms now, (9|10)\.\d+ ms in .*, so nothing was filed", err), err
+    (session,) = read_sessions(latest_session("confirm"))
+    assert {r.benchmark for r in session.runs} == {"nap"}
+    assert (run(tmp_path, "watch")[1], len(history.query(commit=sha))) == (before, 1)
     code, _, err = run(tmp_path, "confirm", *where, "--", str(tmp_path / "pause"), "1")
     assert (code, "is one file for all commits" in err) == (2, True)
     code, out, err = run(tmp_path, "confirm", *where, "--", "sh", "nap", "1")  # by its own metric
@@ -137,7 +134,7 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     code, out, _ = run(tmp_path, "watch", "--metric", metric, "--json")
     (alarm,) = json.loads(out)["results"][0]["alarms"]
     assert (code, alarm["bad"], alarm["state"]) == (1, sha, "confirmed")
-    assert history.count(commit=sha) == 2  # nothing of the metrics that nobody follows
+    assert len(history.query(commit=sha)) == 2  # nothing of the metrics that nobody follows
     assert len(history.store.machines()) == 1  # also where nobody knows which it is
     assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
 
@@ -151,16 +148,10 @@ def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch
 
 
 def test_the_newest_commits_are_named(tmp_path: Path) -> None:
-    """By git where it knows them, of one second, too, and whatever was added last; else by date."""
-    shas = committed(tmp_path, [""] * 6)
-    history = grown(tmp_path, sorted(shas), lambda i: i + 1, repository=tmp_path)
-    newest = ", ".join(sha[:9] for sha in shas[:1:-1])
-    for repository in (tmp_path, "/"):
-        code, _, err = run(tmp_path, "bless", "deadbeef", repository=repository)
-        assert (code, f"no commit deadbeef; newest: {newest}" in err) == (2, True), err
-    with history.store.transaction() as connection:
-        connection.rows('UPDATE "commit" SET date = ?', "2026-01-01T00:00:00+00:00")
-    assert f"newest: {newest}" in run(tmp_path, "bless", "deadbeef")[2]
+    """Those that were added last, where one is not there."""
+    grown(tmp_path, range(6), lambda i: i + 1)
+    code, _, err = run(tmp_path, "bless", "deadbeef", repository="/")
+    assert (code, "no commit deadbeef; added last: c05, c04, c03, c02" in err) == (2, True), err
 
 
 @pytest.mark.parametrize("later", [0, 1])
@@ -184,7 +175,7 @@ def test_what_decides_nothing_leaves_the_alarm(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "again.csv").write_text("\n".join(["benchmark,version,ms", *rows, ""]))
     assert history.confirm(alarm, tmp_path / "again.csv", machine="ant") is None
     (left,) = history.alarms().alarms
-    assert (left.bad, left.confirmed, history.count(commit=left.bad.sha)) == (alarm.bad, False, 1)
+    assert (left.bad, left.confirmed, len(history.query(commit=left.bad.sha))) == (alarm.bad, False, 1)
     bad = alarm.bad.sha
     for state, ends in (("unconfirmed", 0), ("confirmed", 1), ("blessed", 0)):  # as the watch does then
         if state != "unconfirmed":
@@ -323,7 +314,7 @@ def test_what_is_measured_again_is_held_against_the_store(
     told = f"nap at {alarm.good.sha[:9]}: 21.84 ms now, (9|10).* ms in .* so nothing was filed"
     with pytest.raises(sp.SpeedproofError, match=told):
         history.confirm(alarm, file, machine="ant")
-    assert history.count(commit=alarm.bad.sha) == 1
+    assert len(history.query(commit=alarm.bad.sha)) == 1
     level = np.exp(alarm.track.level[-2:])
     history.add(file, machine="ant", benchmark="nap")
     (found,) = history.alarms().alarms
@@ -345,12 +336,11 @@ def test_commits_without_a_value_do_not_count(tmp_path: Path) -> None:
 def test_what_one_session_alone_shows_asks_for_a_measurement(tmp_path: Path) -> None:
     """Eight commits in a session at 1.3 times: no change, but an alarm; a change when it was measured again."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
-    with history.made().together():
-        for commits in [*([i] for i in range(30)), range(30, 38)]:
-            rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}\n" for i in commits]
-            (tmp_path / "r.csv").write_text("".join(["benchmark,version,ms\n", *rows]))
-            name = None if len(commits) > 1 else f"c{commits[0]:02d}"
-            history.add(tmp_path / "r.csv", commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
+    for commits in [*([i] for i in range(30)), range(30, 38)]:
+        rows = [f"in,c{i:02d},{(13 if i >= 30 else 10) + 0.1 * rng.standard_normal()}\n" for i in commits]
+        (tmp_path / "r.csv").write_text("".join(["benchmark,version,ms\n", *rows]))
+        name = None if len(commits) > 1 else f"c{commits[0]:02d}"
+        history.add(tmp_path / "r.csv", commit=name, started=f"2026-01-{commits[-1] // 2 + 1:02d}")
     (alarm,) = history.alarms().alarms
     assert (alarm.bad.sha, alarm.confirmed) == ("c30", False)
     assert history.changes().changes == ()
@@ -373,14 +363,14 @@ def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch:
     for told, machine in (("", ""), ("bee", ""), ("", "bee"), ("ant", "bee")):
         with pytest.raises(sp.SpeedproofError, match="is of the machine ant, not of"):
             history.confirm(alarm, again(tmp_path, "nap", commits, (10, 50), told), machine=machine)
-    assert history.count(commit=alarm.bad.sha) == 1
+    assert len(history.query(commit=alarm.bad.sha)) == 1
     assert history.confirm(alarm, again(tmp_path, "nap", commits, (10, 50), "ant")) is True
     assert len(history.store.machines()) == 1
     tracks = (alarm.track, replace(alarm.track, basis="bee"), replace(alarm.track, series=2))
     with pytest.raises(sp.SpeedproofError, match="is of the machine ant, not of cow"):
         history.measurable([replace(alarm, track=track) for track in tracks[:2]], "cow")
     known = {n: StoredSeries(n, Key("nap", metric), "s", False) for n, metric in ((1, "time"), (2, "cpu"))}
-    alarms, _ = find_alarms(tracks, known, history.store.decisions(), every=200.0, last=30)
+    alarms = find_alarms(tracks, known, history.store.decisions(), every=200.0, last=30)
     assert [(a.track.basis, a.track.series, a.confirmed) for a in alarms] == [
         ("ant", 1, True), ("bee", 1, False), ("ant", 2, False)
     ]  # fmt: skip
@@ -389,11 +379,10 @@ def test_another_machine_proves_nothing_of_an_alarm(tmp_path: Path, monkeypatch:
 def test_a_machine_is_known_by_what_another_tool_tells_of_it(tmp_path: Path) -> None:
     """Files with the number of CPUs and the host are of the machine of that host, which is called so."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
-    with history.made().together():
-        for i in range(41):
-            row = f"in,{10 + 10 * (i == 40) + 0.1 * rng.standard_normal()},ant,8,Linux"
-            (tmp_path / "r.csv").write_text(f"benchmark,ms,hostname,num_cpus,system\n{row}\n")
-            history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
+    for i in range(41):
+        row = f"in,{10 + 10 * (i == 40) + 0.1 * rng.standard_normal()},ant,8,Linux"
+        (tmp_path / "r.csv").write_text(f"benchmark,ms,hostname,num_cpus,system\n{row}\n")
+        history.add(tmp_path / "r.csv", commit=f"c{i:02d}")
     (alarm,) = history.alarms().alarms
     assert alarm.track.basis == "ant, 8 CPUs, Linux"
     session = again(tmp_path, "in", ("c39", "c40"), (10, 20), "ant")
@@ -430,7 +419,7 @@ def test_what_is_blessed_leaves_later_alarms_undecided(tmp_path: Path) -> None:
         assert (said["c30"]["reason"], said["c30"]["who"], said["c40"]) == ("meant", getpass.getuser(), None)
         assert abs(datetime.fromisoformat(said["c30"]["at"]).timestamp() - time.time()) < 600
     (told,) = json.loads(run(tmp_path, "watch", "--last", "2", "--json")[1])["results"]
-    assert (told["alarms"], told["older"]) == ([], 1)  # that of c40
+    assert told["alarms"] == []
 
 
 def test_a_share_of_false_changes_finds_more(tmp_path: Path) -> None:
@@ -490,8 +479,6 @@ def test_decisions_are_taken_back(tmp_path: Path) -> None:
     assert decide("note", "c30", "--assign", "ann") == [("parse", None, "ann"), ("print", "meant", "ann")]
     assert decide("reopen", "c30") == none
     assert decide("fixed", "c30", "done") == [("parse", "done", None), ("print", "done", None)]
-    stands = "By what is measured so far it still stands: parse at c30, print at c30.\n"
-    assert run(tmp_path, "fixed", "c30")[1].endswith(stands)
     assert decide("reopen", "c30") == none
     told = "c30 is reopened\nThat counts for the change of parse at c30, print at c30.\n"
     assert run(tmp_path, "reopen", "c30")[1] == told
@@ -538,18 +525,17 @@ def triaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(7)
     history = sp.History(folder / "s.db", folder)
     commits = committed(folder, [""] * 40)
-    with history.made().together():
-        for i, commit in enumerate(commits):
-            rows = ["benchmark,metric,value,unit"]
-            for b in range(6):
-                level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
-                rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
-                rows += [
-                    f"b{b},instructions,{v:.0f},"
-                    for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
-                ]
-            (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
-            history.add(folder / f"{i}.csv", commit=commit)
+    for i, commit in enumerate(commits):
+        rows = ["benchmark,metric,value,unit"]
+        for b in range(6):
+            level = (1.2 if b < 3 and 10 <= i < 25 else 1.0) * (0.8 if b > 3 and i >= 30 else 1.0)
+            rows += [f"b{b},time,{v:.6f},ms" for v in level * (1 + 0.01 * rng.standard_normal(3))]
+            rows += [
+                f"b{b},instructions,{v:.0f},"
+                for v in 1e6 * (1 + 0.01 * rng.standard_normal(3) + (b > 4 and i >= 20))
+            ]
+        (folder / f"{i}.csv").write_text("\n".join(rows) + "\n")
+        history.add(folder / f"{i}.csv", commit=commit)
     return folder
 
 
@@ -563,7 +549,7 @@ def test_one_row_a_commit(triage: Path) -> None:
     """Those that stand come first, then the newest; a commit alone has a row each benchmark."""
     code, out, err = run(triage)
     assert (code, "others with --metric: instructions, or all" in err) == (0, True)
-    assert out.startswith("8 changes at 3 commits in 5 of 6 benchmarks over 40 commits")
+    assert out.startswith("8 changes in 6 benchmarks over 40 commits")
     shas = git(triage, "rev-list", "--reverse", "HEAD").split()
     rows = [line.split() for line in out.splitlines() if line[:9] in {sha[:9] for sha in shas}]
     assert [shas.index(next(s for s in shas if s.startswith(row[0]))) for row in rows] == [30, 25, 10]
@@ -620,8 +606,6 @@ def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
     earlier = ("--branch", "HEAD~16")
     assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
     assert file.exists()
-    assert "still stands" not in run(triage, "fixed", shas[10])[1]
-    assert run(triage, "reopen", shas[10])[0] == 0
 
 
 def test_a_change_is_noted_and_assigned(triage: Path) -> None:
@@ -632,7 +616,7 @@ def test_a_change_is_noted_and_assigned(triage: Path) -> None:
     assert run(triage, "--commit", sha)[1].count("noted of b5: looks real (") == 1
     changes = json.loads(run(triage, "--json", "--commit", sha)[1])["results"][0]["changes"]
     (change,) = (change for change in changes if change["benchmark"] == "b5")
-    assert (change["state"], change["decision"], change["assigned"]) == ("stands", None, "ann")
+    assert (change["state"], change["decided"], change["assigned"]) == ("stands", None, "ann")
     assert "give a remark, or --assign WHO" in run(triage, "note", sha)[2]
 
 
@@ -753,7 +737,7 @@ def test_projects_stand_on_one_page(repository: Path, tmp_path: Path) -> None:
     assert speedproof("history", "page", *stores, "-o", site)[0] == 0
     page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     assert re.findall(r'href="([^"]*)/index.html"', page) == ["other", "s"]
-    assert page.count("1 change in 1 of 2 benchmarks over 60 commits") == 2
+    assert page.count("1 change in 2 benchmarks over 60 commits") == 2
     code, out, _ = run(repository, "page", "-o", str(tmp_path / "one"), "--compare", "main")
     assert (code, "index.html" in out) == (0, True)
     for folder in ("site/other", "one"):
@@ -775,12 +759,10 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     refused = run(repository, *words[2:], "--", "false")  # is understood, and finds the alarm
     assert (refused[0], "no alarm" in refused[2]) == (2, False)
     other = run(repository, "confirm", alarm["bad"], "--benchmark", "print", "--", "false")
-    assert (other[0], f"no alarm of print at {alarm['bad']}, but of parse: see" in other[2]) == (2, True)
+    assert (other[0], f"no alarm at {alarm['bad']}: see" in other[2]) == (2, True)
     code, out, _ = run(repository, "watch", "--last", "60")
     assert (code, "Confirm" in out) == (1, False)
-    code, out, _ = run(repository, "watch", "--last", "3")
-    stands = f"1 older slowdown still stands: --last {COMMITS - shas.index(alarm['bad'])}"
-    assert (code, stands in out.splitlines()) == (0, True)
+    assert run(repository, "watch", "--last", "3")[0] == 0
     assert run(repository, "watch", "--last", "0")[0] == 2
 
 
@@ -801,7 +783,7 @@ def test_the_pipelines_of_the_manual() -> None:
 
 
 def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
-    """As its whole name does; which it is, is told; what is decided where nothing changed says so."""
+    """As its whole name does; what is decided where nothing changed says so."""
     whole = run(repository, "show", "parse")[1]
     assert "... 50 earlier commits: --all" in whole
     assert all(f"Change {i}\n" in run(repository, "show", "parse", "--all")[1] for i in (0, 59))
@@ -812,14 +794,11 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         ("--benchmark", "p*se"),
     ):
         _, out, err = run(repository, *action.split(), part)
-        assert (out, err) == (
-            run(repository, *action.split(), "parse")[1],
-            f"speedproof: {part}: parse is shown\n",
-        )
-    rows = [run(repository, "query", *words)[1] for words in (["parse"], ["pars"], ["--benchmark", "par"])]
-    assert rows == [rows[0]] * 3
+        assert (out, err) == (run(repository, *action.split(), "parse")[1], "")
+    rows = [run(repository, "query", *words)[1] for words in (["parse"], ["pars"])]
+    assert rows == [rows[0]] * 2
     first = git(repository, "rev-list", "--reverse", "HEAD").split()[0]
-    told = "No change of time is shown there now; one that is shown later will be fixed.\n"
+    told = "No change is shown there now.\n"
     assert run(repository, "fixed", first, "--benchmark", "par")[1] == f"{first[:9]} is fixed\n{told}"
 
 
@@ -831,12 +810,12 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         (["add", "nowhere.json", "--machine", ""], "invalid value for '--machine': '' is no name"),
         (["bless"], "missing argument 'COMMIT'"),
         (["page"], "missing option '-o'"),
-        (["forget", "0000000"], "holds no commit 0000000; newest: HEAD, "),
+        (["forget", "0000000"], "holds no commit 0000000; added last: HEAD, "),
         (["show", "unknown"], "holds no benchmark unknown; "),
         (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
-        (["query", "--benchmark", "x*"], "holds no benchmark x*; available: parse, print"),
+        (["query", "x*"], "holds no benchmark x*; available: parse, print"),
         (["show", "p"], "holds several benchmarks p: parse, print"),
-        (["show"], "name a benchmark: "),
+        (["show"], "missing argument 'BENCHMARK'"),
         (
             ["add", str(Path(__file__).parents[1] / "data/formats/hyperfine.json"), "--commit", ""],
             "'' names no commit",
@@ -876,7 +855,7 @@ def test_a_column_of_commits_is_never_pooled_over(tmp_path: Path, commit: str, v
     rows = [f"c{i},in,{10 + k}" for i in range(3) for k in range(2)]
     (tmp_path / "r.csv").write_text("\n".join([f"{commit},benchmark,{value}", *rows, ""]))
     assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--unit", "ms", repository="/")[0] == 0
-    assert [sp.History(tmp_path / "s.db", "/").count(commit=f"c{i}") for i in range(3)] == [1, 1, 1]
+    assert [len(sp.History(tmp_path / "s.db", "/").query(commit=f"c{i}")) for i in range(3)] == [1, 1, 1]
 
 
 def test_a_file_that_names_two_commits_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -911,7 +890,7 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
     names = ["telco_2016-06-15_4bccd854", "telco_2016-07-11_f124cd81"]
     for name in names:
         out = run(tmp_path, "add", str(tmp_path / "telco.txt"), "--commit", name, repository="/")[1]
-        assert out.endswith(f"1 sample of {name}: telco\n")
+        assert out.endswith(f"1 sample of {name}\n")
     assert run(tmp_path, "forget", names[0])[1] == f"1 sample of {names[0]} forgotten\n"
     run(tmp_path, "add", str(tmp_path / "telco.txt"), "--commit", names[0], repository="/")
     code, out, _ = run(tmp_path, "show", "telco", repository="/")
@@ -926,7 +905,7 @@ def test_what_of_a_file_cannot_be_used_is_told_and_the_rest_is_added(tmp_path: P
     file = tmp_path / "r.json"
     file.write_text(json.dumps({"results": [{"command": c, "times": t} for c, t in timed.items()]}))
     code, out, err = run(tmp_path, "add", f"c1={file}", repository="/")
-    assert (code, out) == (0, f"c1={file}: 1 sample of c1: parse\n")
+    assert (code, out) == (0, f"c1={file}: 1 sample of c1\n")
     assert [line.split(": ")[4] for line in err.splitlines()] == ["parse", "sum", "print"]
 
 
@@ -949,19 +928,7 @@ def test_what_a_growing_file_brings_is_told(tmp_path: Path) -> None:
         rows = [f"in,{10 * i + k},{i:07x}" for i in range(commits) for k in range(3)]
         file.write_text("\n".join(["benchmark,ms,commit", *rows, ""]))
         told.append(run(tmp_path, "add", str(file), repository="/")[1])
-    assert told == [f"{file}: 4 samples of 4 commits: in\n", f"{file}: 1 new sample, 4 there already: in\n"]
-
-
-def test_many_files_are_added_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of ten files each has a line of 80 columns, however many benchmarks it holds; eleven are counted."""
-    rows = [f"{'benchmark' * 3}{b},{b}" for b in range(5)]
-    for i in range(11):
-        (tmp_path / f"{i}.csv").write_text("\n".join(["benchmark,ms", *rows, f"own,{i + 1}", ""]))
-    files = [f"c{i}={i}.csv" for i in range(11)]
-    monkeypatch.chdir(tmp_path)
-    ten, eleven = (run(tmp_path, "add", *files[:n], repository="/")[1] for n in (10, 11))
-    assert [len(line) <= 80 for line in ten.splitlines()] == [True] * 10
-    assert eleven == "1 file: 6 samples of commit c10 (COMMIT=FILE for another); there already: 10\n"
+    assert told == [f"{file}: 4 samples of 4 commits\n", f"{file}: 1 new sample, 4 there already\n"]
 
 
 def asv_result(file: Path, commit: str, day: int) -> None:
@@ -1048,16 +1015,9 @@ def test_a_decision_names_its_commit_and_a_row_all_directions(tmp_path: Path) ->
     values = lambda i: dict(zip("ab", levels[i], strict=True))  # noqa: E731
     grown(tmp_path, shas, values, noise=0.002, seed=5, repository=tmp_path)
     assert re.search(r"1\.05x +slower, 1\.(19|20)x faster +stands", run(tmp_path)[1])
-    for action, said, unsaid in (
-        ("reopen", "reopened", True),
-        ("bless", "blessed", False),
-        ("fixed", "fixed", False),
-        ("reopen", "reopened", False),
-        ("reopen", "reopened", True),
-    ):
-        out = run(tmp_path, action, "HEAD")[1]
-        assert out.startswith(f"{shas[-1][:9]} is {said}\n")
-        assert out.endswith("shown there now, and nothing was said of it.\n") == unsaid
+    for action, said in (("bless", "blessed"), ("fixed", "fixed"), ("reopen", "reopened")):
+        told = f"{shas[-1][:9]} is {said}\nNo change is shown there now.\n"
+        assert run(tmp_path, action, "HEAD")[1] == told
     assert run(tmp_path, "note", "HEAD", "why")[1] == f"{shas[-1][:9]} is noted: why\n"
 
 
@@ -1131,17 +1091,16 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
     ]  # of no branch, and followed by date
 
 
-def test_a_store_of_one_benchmark_needs_no_name(repository: Path, tmp_path: Path) -> None:
-    """It is shown; nothing is told of alarms where there is none."""
+def test_no_alarm_is_measured_again(repository: Path, tmp_path: Path) -> None:
+    """Where there is none that is told, before anything is measured."""
     (tmp_path / "v.txt").write_text("1\n2\n3\n")
     run(tmp_path, "add", str(tmp_path / "v.txt"), "--unit", "s", repository=repository)
-    assert run(tmp_path, "show", repository=repository) == run(tmp_path, "show", "v", repository=repository)
     told = run(tmp_path, "confirm", "--", "./v", repository=repository)
-    assert (told[0], "error: there is no alarm: see" in told[2]) == (2, True)
+    assert (told[0], "error: there is no unconfirmed alarm: see" in told[2]) == (2, True)
 
 
 def test_slips_of_adding_are_told(tmp_path: Path) -> None:
-    """A file that was added of another machine, or of other commits; not one of two versions, nor a new one."""
+    """A file that was added of other commits; not one of two versions, nor a new one."""
     file, rows = tmp_path / "r.csv", [f"{v},b,{i}" for v in ("v1", "v2") for i in (1, 2)]
 
     def remarks(*words: str) -> str:
@@ -1150,13 +1109,7 @@ def test_slips_of_adding_are_told(tmp_path: Path) -> None:
         return err
 
     file.write_text("benchmark,value\nb,1\nc,2\n")
-    assert remarks(f"c1={file}", "--machine", "oops") == ""
-    assert remarks(f"c1={file}", "--machine", "oops") == ""
-    assert "r.csv: was there already, of machine oops; to correct that, " in remarks(
-        f"c1={file}", "--machine", "box"
-    )
-    assert run(tmp_path, "forget", "c1", repository="/")[0] == 0
-    assert remarks(f"c1={file}", "--machine", "box") == ""
+    assert remarks(f"c1={file}") == remarks(f"c1={file}") == ""
     for commit, others in (("c2", "c1"), ("c3", "c1, c2")):
         assert f"r.csv: has the same values as at {others}; is it of" in remarks(f"{commit}={file}")
     file.write_text("benchmark,value\nb,1\nc,2\nd,3\n")
@@ -1183,13 +1136,6 @@ def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(sp.SpeedproofError, match="no such store"):
         sp.History("speedproof.db").changes()
     assert (tmp_path / "speedproof.db").read_bytes() == b""
-    (tmp_path / "speedproof.db").write_text("not empty")
-    (tmp_path / "sub").mkdir()
-    monkeypatch.chdir(tmp_path / "sub")
-    told = f"no such store here; name the one above with --store {tmp_path / 'speedproof.db'}\n"
-    assert speedproof("history")[2].endswith(told)
-    with pytest.raises(sp.SpeedproofError, match=re.escape(f"with store='{tmp_path / 'speedproof.db'}'")):
-        sp.History("speedproof.db").changes()
 
 
 def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
@@ -1236,9 +1182,6 @@ def test_what_was_forgotten_of_a_file_is_added_again(tmp_path: Path, session: st
         added = history.add(tmp_path / "r.csv", session=session, machine="ant")
         assert (added.samples, added.there, added.known) == (new, 3 - new, not new)
         assert sorted(row.commit for row in history.query()) == ["c0", "c1", "c2"]
-    history.forget("c1")
-    added = history.add(tmp_path / "r.csv", session=session, machine="bee")  # the rest is another one's
-    assert (added.samples, "was there already, of machine ant" in added.problems[0]) == (0, True)
 
 
 def test_an_anchor_is_named_as_git_names_it(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scipy import stats
 from tests.command import speedproof as run
 
 import speedproof as sp
+from speedproof.corpus.read import query
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Pair
 from speedproof.options import DETAILS
@@ -135,7 +136,8 @@ def test_a_corpus_is_held_against_it_as_its_files_are(folder: Path, tmp_path: Pa
     corpus = sp.Corpus.build(files, tmp_path / "c")
     direct = sp.compare_suite(sp.read(*files), protocols=DETAILS, store=store)
     found = corpus.compare(protocols=DETAILS, store=store, workers=1)
-    rows = {(row["benchmark"], row["protocol"]): row for row in corpus.query("FROM answers").to_pylist()}
+    written = query(found.conclusion.answers, "FROM answers").to_pylist()
+    rows = {(row["benchmark"], row["protocol"]): row for row in written}
     assert len(rows) == len(direct.result.comparisons)
     for c in direct.result.comparisons:
         row = rows[c.benchmark, c.protocol]

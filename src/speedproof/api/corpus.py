@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
 from speedproof.corpus.answers import How
 from speedproof.corpus.build import Builder, build
-from speedproof.corpus.compare import Asked, compare, nothing_in_common
+from speedproof.corpus.compare import Asked, compare
 from speedproof.corpus.compare import pairs_in_file as pairs_in_file
 from speedproof.corpus.engine import cores, get_ready
 from speedproof.corpus.place import Place
@@ -90,7 +90,6 @@ class Corpus:
         wide: Literal["version", "benchmark"] | None = None,
         higher_is_better: str | Sequence[str] = (),
         done: Callable[[], None] = no_step,
-        unchanged: Callable[[], None] = no_step,
     ) -> Corpus:
         """Make a corpus of result files, or go on with one that was cut short.
 
@@ -109,8 +108,6 @@ class Corpus:
             As :func:`speedproof.read` takes them.
         done : callable
             Called after each file.
-        unchanged : callable
-            Called for each file that is left out.
 
         Returns
         -------
@@ -125,12 +122,7 @@ class Corpus:
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
         def found(builder: Builder) -> Iterator[tuple[str, FileResults]]:
-            def known(path: str) -> bool:
-                if there := builder.has(path):
-                    unchanged()
-                return there
-
-            for version, results in labelled(files, format, how, tuple(by), known):
+            for version, results in labelled(files, format, how, tuple(by), builder.has):
                 yield version, replace(results, records=tuple(turned(r, more) for r in results.records))
                 if not results.more:
                     done()
@@ -149,7 +141,7 @@ class Corpus:
         return info(self.place)
 
     def query(self, sql: str) -> pa.Table:
-        """What SQL says of the tables ``corpus``, ``rejects``, ``answers`` (written last), as an Arrow table."""
+        """What SQL says of the tables ``corpus`` and ``rejects``, as an Arrow table."""
         return query(self.place, sql)
 
     def read(self, where: str | None = None) -> Suite:
@@ -240,7 +232,7 @@ class Corpus:
         conclusion = conclude(answers, asked)
         if not conclusion.comparisons and not conclusion.failures:
             answers.forget()
-            raise UsageError(nothing_in_common(self.place, asked, versions))
+            raise UsageError(f"{at}: no benchmark that two versions have can be compared ({chosen})")
         return CorpusComparison(conclusion, versions, self.place, asked)
 
     @checked()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,7 +46,7 @@ from speedproof.history.commits import spelt as spelt
 from speedproof.history.importers import importer_of
 from speedproof.history.packing import UNKNOWN as UNKNOWN
 from speedproof.history.packing import facts_of, same_machine
-from speedproof.history.rows import Added, QueriedSample, State, remeasured
+from speedproof.history.rows import Added, QueriedSample, State, StoredSeries, remeasured
 from speedproof.stats.scaling import median
 from speedproof.values import level
 
@@ -107,10 +106,6 @@ class History:
     def store(self) -> HistoryStore:
         """What is read; a file that is not there is refused, not made."""
         if self._opened is None and not _is_there(self._where):
-            above = [str(folder / self._where) for folder in Path.cwd().parents]
-            if store := next(filter(_is_there, above), None):
-                there = Parameter("store", store, f"store {quote(store)}")
-                raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
             how = f"speedproof history add FILE{spelt(store=self._where)}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
@@ -222,16 +217,6 @@ class History:
 
         sha = None if commit is None else self.find(commit)
         return query(self.store, last, patterns, metric, sha, machine)
-
-    @checked()
-    def count(
-        self, *patterns: str, metric: str | None = None, commit: str | None = None, machine: str | None = None
-    ) -> int:
-        """How many samples :meth:`query` would give."""
-        from speedproof.history.query import count
-
-        sha = None if commit is None else self.find(commit)
-        return count(self.store, patterns, metric, sha, machine)
 
     @checked()
     def changes(
@@ -380,8 +365,7 @@ class History:
         Returns
         -------
         AlarmResult
-            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them;
-            ``older`` those that stand undecided since before the last commits.
+            ``undecided`` are the slowdowns that nobody has decided about, ``confirmed`` the sure ones of them.
         """
         from speedproof.history.alarms import find_alarms
         from speedproof.history.tracks import measured_commits
@@ -389,13 +373,13 @@ class History:
 
         line = first_parent_order(branch, self.repository)
         series, _, commits, tracks = tracks_in(
-            self.store, self.repository, metric, benchmark, line, branch, machine, bounds=False
+            self.store, self.repository, metric, benchmark, line, branch, machine
         )
         followed = self._followed(line, commits, branch, benchmark, tracks, every)
         said = self.store.decisions()
-        alarms, older = find_alarms(tracks, series, said, every=every, last=last) if tracks else ((), ())
+        alarms = find_alarms(tracks, series, said, every=every, last=last)
         many = measured_commits(tracks), len({track.series for track in tracks})
-        return AlarmResult(self.store.where, every, last, *many, series, alarms, followed, older)
+        return AlarmResult(self.store.where, every, last, *many, series, alarms, followed)
 
     @checked()
     def confirm(self, alarm: HistoryAlarm, session: StrPath, *, machine: str = "") -> bool | None:
@@ -432,7 +416,7 @@ class History:
         measured = self._measured_again(alarm, series.key, suite, path)
         if measured is None:
             return None
-        self.refuse_another(alarm, measured.headline.reference.median)
+        self._refuse_another(alarm, series, measured.headline.reference.median)
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
         size = max(alarm.factor, 1.0 / alarm.factor)
@@ -479,20 +463,19 @@ class History:
             )
         return kept
 
-    def refuse_another(self, alarm: HistoryAlarm, *now: float) -> None:
-        """Refuse what an alarm's good commit takes now if all of it is far from what the store has for it."""
-        series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
-        good, of, track = alarm.compared[0].sha, series.key, alarm.track
+    def _refuse_another(self, alarm: HistoryAlarm, of: StoredSeries, now: float) -> None:
+        """Refuse what an alarm's good commit takes now if it is far from all that the store has for it."""
+        good, track = alarm.compared[0].sha, alarm.track
         before = [
             row.median
-            for row in self.query(metric=of.metric, commit=good)
-            if row.benchmark == of.benchmark and (track.anchored or row.machine == track.basis)
+            for row in self.query(metric=of.key.metric, commit=good)
+            if row.benchmark == of.key.benchmark and (track.anchored or row.machine == track.basis)
         ]
-        if before and all(max(pair) > _FAR * min(pair) > 0 for pair in product(now, before)):
-            shown = format_values([median(now), median(before)], series.unit)
+        if before and all(max(now, one) > _FAR * min(now, one) > 0 for one in before):
+            shown = format_values([now, median(before)], of.unit)
             ends = " ".join(short_name(commit.sha) for commit in alarm.compared)
             raise DataError(
-                f"{of.benchmark} at {short_name(good)}: {shown[0]} now, {shown[1]} in {self.store.where}, so "
+                f"{of.key.benchmark} at {short_name(good)}: {shown[0]} now, {shown[1]} in {self.store.where}, so "
                 "nothing was filed: the command may be another benchmark's; if the machine has another speed "
                 f"now, measure with 'speedproof run --revisions {ends}' and add that with 'speedproof history add'"
             )
@@ -573,15 +556,14 @@ class History:
         self.store.decide(self.find(commit), state, reason=reason, who=who or user(), benchmark=name)
 
     @checked()
-    def forget(self, commit: str, *, machine: str | None = None) -> int:
-        """Remove what was measured of a commit, on all machines or some (with ``*``); how many samples."""
-        return self.store.forget(self.find(commit), machine)
+    def forget(self, commit: str) -> int:
+        """Remove what was measured of a commit, and what was said of it; how many samples."""
+        return self.store.forget(self.find(commit))
 
     @checked()
     def find(self, commit: str) -> str:
         """The full name of a stored commit, from a revision or the beginning of its name."""
-        known = self.store.commits()
-        names = [one.sha for one in known]
+        names = [one.sha for one in self.store.commits()]
         if commit in names:
             return commit
         try:
@@ -590,11 +572,8 @@ class History:
             sha = commit
         near = [name for name in names if name == sha or name.startswith(commit) or sha.startswith(name)]
         if len(near) != 1:
-            place = {sha: i for i, sha in enumerate(first_parent_order("HEAD", self.repository))}
-            added = sorted(enumerate(known), key=lambda one: (place.get(one[1].sha, -1), one[1].date, one[0]))
-            newest = [one.sha for _, one in reversed(added)]
-            some = enumerate_names(map(short_name, near or newest), 4)
-            there = f": {some}" if near else f"; newest: {some}" if some else ", nor any other"
+            some = enumerate_names(map(short_name, near or reversed(names)), 4)
+            there = f": {some}" if near else f"; added last: {some}" if some else ", nor any other"
             raise UsageError(
                 f"{self.store.where}: holds {'several commits' if near else 'no commit'} {commit}{there}"
             )

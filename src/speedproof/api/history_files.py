@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,10 +27,8 @@ from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, alike, commit_named, ordered, resolve, resolve_label, spelt
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
-from speedproof.history.rows import REMEASURED as REMEASURED
-from speedproof.history.rows import Added, Measurements, StoredSeries
+from speedproof.history.rows import Added, Measurements, StoredSeries, standing
 from speedproof.history.rows import QueriedSample as QueriedSample
-from speedproof.history.rows import standing as standing
 
 if TYPE_CHECKING:
     from speedproof.api.history import History
@@ -260,39 +258,30 @@ def add_all(
     if suites := [part.suite for part in everything if isinstance(part, Imported)]:
         all_there(higher, (n for suite in suites for key in suite.keys for n in (key.metric, key.benchmark)))
     asked |= {"higher_is_better": higher_is_better, "machine": machine}
-    with ExitStack() as stack:
-        pause: Callable[[], object] | None = None
-        for i, part in enumerate(everything):
-            name = (
-                session if together else session and f"{session}/{part.name if isinstance(part, Path) else i}"
-            )
-            if isinstance(part, str):
-                problems.append(part)
-            elif isinstance(part, Path):
-                try:
-                    parts.append(add_file(history, str(part), session=name, **asked))
-                except SpeedproofError as error:
-                    problems.append(str(error).splitlines()[0])
-            else:
-                lost += [replace(one, path=path, where=part.commit.sha) for one in part.suite.skipped]
-                part = replace(part, suite=_turned(part.suite, higher))
-                if part.suite.samples:
-                    parts.append(_add_part(history, path, part, name, machine))
-            done(len(everything), i + 1)
-            if pause is not None:
-                pause()
-            elif parts:  # a store is made by the first file that can be added
-                pause = stack.enter_context(history.made().together())
+    for i, part in enumerate(everything):
+        name = session if together else session and f"{session}/{part.name if isinstance(part, Path) else i}"
+        if isinstance(part, str):
+            problems.append(part)
+        elif isinstance(part, Path):
+            try:
+                parts.append(add_file(history, str(part), session=name, **asked))
+            except SpeedproofError as error:
+                problems.append(str(error).splitlines()[0])
+        else:
+            lost += [replace(one, path=path, where=part.commit.sha) for one in part.suite.skipped]
+            part = replace(part, suite=_turned(part.suite, higher))
+            if part.suite.samples:
+                parts.append(_add_part(history, path, part, name, machine))
+        done(len(everything), i + 1)
     left_out = why_left_out(lost)
     if not parts:
         raise UsageError(f"{path}: nothing can be added; {[*problems, *left_out, 'it is empty'][0]}")
     commits = tuple(dict.fromkeys(sha for part in parts for sha in part.commits))
     count = sum(part.samples for part in parts)
-    names = tuple(dict.fromkeys(name for part in parts for name in part.benchmarks))
     lines = [f"not added: {problem}" for problem in problems] + [f"left out: {line}" for line in left_out]
     lines += dict.fromkeys(problem for part in parts for problem in part.problems)
     known, there = all(part.known for part in parts), sum(part.there for part in parts)
-    return Added(path, count, commits, known, tuple(lines), names, there=there)
+    return Added(path, count, commits, known, tuple(lines), there=there)
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
@@ -343,12 +332,11 @@ def tracks_in(
     machine: str | None = None,
     *,
     apart: bool = False,
-    bounds: bool = True,
 ) -> tuple[dict[int, StoredSeries], Measurements, list[Commit], tuple[Track, ...]]:
-    """Series, measurements, commits in the order of a branch's ``line``, tracks; with bounds or without."""
+    """Series, measurements, commits in the order of a branch's ``line``, tracks."""
     from speedproof.history.tracks import tracks_of
 
-    series, measured = measured_in(store, metric, benchmark, apart=apart, bounds=bounds)
+    series, measured = measured_in(store, metric, benchmark, apart=apart)
     commits = ordered(store.commits(), branch, repository, store.branches(), line)
     machines = store.machines()
     if machine is not None:
@@ -394,7 +382,6 @@ def measured_in(
     benchmark: str | None,
     *,
     apart: bool = False,
-    bounds: bool = True,
 ) -> tuple[dict[int, StoredSeries], Measurements]:
     """Series and measurements of a metric, all, or those that decide; without what somebody called noise.
 
@@ -409,7 +396,7 @@ def measured_in(
         first = deciding(series.values())
         series = {number: s for number, s in series.items() if (number in first) != apart}
     chosen = None if metric in (None, ALL) and len(series) == len(every) else series
-    measured = store.measurements(chosen, bounds=bounds)
+    measured = store.measurements(chosen)
     numbers = {commit.sha: i for i, commit in enumerate(measured.commits)}
     decisions = [d for d in store.decisions() if d.state in ("invalid", "reopened")]
     for noise in decisions:

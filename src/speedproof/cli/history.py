@@ -31,10 +31,7 @@ from speedproof.values import count, filled, place
 if TYPE_CHECKING:
     from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
-    from speedproof.api.measurement import Progress
     from speedproof.reporting.history_results import HistoryAlarm
-
-_ENOUGH = 3  # runs that tell a benchmark from another
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -113,9 +110,7 @@ class ChangesOptions(HistoryOptions, frozen=True, kw_only=True):
 class ShowBenchmarkOptions(HistoryOptions, frozen=True, kw_only=True):
     """Show one benchmark, commit by commit."""
 
-    benchmark: Annotated[str | None, Argument("[BENCHMARK]", "its name, or a part of it", is_file=False)] = (
-        None
-    )
+    benchmark: Annotated[str, Argument("BENCHMARK", "its name, or a part of it", is_file=False)]
     shared: Annotated[
         Shared,
         Taken(
@@ -192,7 +187,7 @@ class QueryOptions(HistoryOptions, frozen=True, kw_only=True):
         Shared,
         Taken(
             "options",
-            "commit benchmark machine metric all json",
+            "commit machine metric all json",
             commit="only of this commit",
             metric="only this metric",
             all="every row",
@@ -227,7 +222,6 @@ class ForgetOptions(HistoryOptions, frozen=True, kw_only=True):
     """Remove the measurements of commits."""
 
     commits: Annotated[tuple[str, ...], Argument("COMMITS...", "the commits", is_file=False)]
-    shared: Annotated[Shared, Taken("options", "machine")]
 
 
 def _watch(asked: WatchOptions, console: Console) -> int:
@@ -257,16 +251,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
     known, alarms = _asked_for(asked, chosen)
     if not alarms:
-        of = but = ""
-        if (benchmark := asked.shared.benchmark) is not None:
-            known, alarms = _asked_for(asked, chosen | {"benchmark": None})
-            others = sorted({known.known[alarm.track.series].key.benchmark for alarm in alarms})
-            of, but = f" of {benchmark}", f", but of {enumerate_names(others, 3)}" * bool(others)
-        none = f"no alarm{of} at {asked.commit}{but}"
-        if asked.commit is None:
-            none = f"no alarm{of} is unconfirmed{but}, and no commit of a confirmed one is named"
-            none = none if but or known.alarms else f"there is no alarm{of}"
-        raise UsageError(f"{none}: see 'speedproof history watch{known.followed.options}'")
+        what = "unconfirmed alarm" if asked.commit is None else f"alarm at {asked.commit}"
+        raise UsageError(f"there is no {what}: see 'speedproof history watch{known.followed.options}'")
     here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
@@ -291,16 +277,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         revisions=tuple(c.sha for c in alarm.compared),
         save=file,
     )
-    first: list[float] = []
-
-    def watch(progress: "Progress") -> None:
-        """Hold the first runs of the good commit against the store: the rest takes long."""
-        good = progress.version == progress.benchmark.versions[0].name and not progress.warmup
-        if good and len(first) < _ENOUGH and measuring.decide_by in progress.run.metrics:
-            first.append(progress.run.metrics[measuring.decide_by])
-            if len(first) == _ENOUGH:
-                history.refuse_another(alarm, *first)
-
     with chdir(asked.repository):
         code = run(
             RunOptions(
@@ -309,7 +285,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
                 words=asked.words,
                 measuring=measuring,
                 output=Output(),
-                watch=watch,
             ),
             console,
         )
@@ -381,9 +356,6 @@ def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
     return list(named.items())
 
 
-_EACH = 10  # files that have a line each; of more one line tells
-
-
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history import spelt
@@ -406,30 +378,16 @@ def _add(asked: AddOptions, console: Console) -> int:
             else:
                 console.remark(*added.problems)
                 done.append(added)
-                if not asked.json and len(files) <= _EACH:
+                if not asked.json:
                     several = len(added.commits) > 3
                     names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
-                    samples = f"{path}: {plural(added.samples, 'sample')} of {', '.join(names)}"
+                    samples = f"{plural(added.samples, 'sample')} of {', '.join(names)}"
                     if added.there:
-                        samples = (
-                            f"{path}: {plural(added.samples, 'new sample')}, {added.there} there already"
-                        )
-                    room = max(console.width - len(samples) - len(":  and 99 more"), 20)
-                    of_what = f": {enumerate_names(added.benchmarks, 3, room)}" if added.benchmarks else ""
-                    if not (added.known and added.problems):
-                        console.say(f"{path}: was there already" if added.known else samples + of_what)
+                        samples = f"{plural(added.samples, 'new sample')}, {added.there} there already"
+                    console.say(f"{path}: {'was there already' if added.known else samples}")
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
-    elif len(files) > _EACH:
-        new = [added for added in done if not added.known]
-        shas = [*{sha for added in new for sha in added.commits}]
-        commits = plural(len(shas), "commit")
-        if len(shas) == 1:
-            commits = f"commit {short_name(shas[0])} (COMMIT=FILE for another)"
-        old = f"; there already: {len(done) - len(new)}" if len(new) < len(done) else ""
-        samples = plural(sum(added.samples for added in new), "sample")
-        console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         place = spelt(store=history.store.where, repository=history.repository)
         console.remark(
@@ -457,10 +415,7 @@ def _remark_branch(followed: "Followed", console: Console) -> None:
 def _remark_chosen(
     history: "sp.History", metric: str | None, benchmark: str | None, console: Console
 ) -> None:
-    """The benchmark that a part of its name meant; metrics that decide unless one is asked for, beside others."""
-    meant = history.benchmark_meant(benchmark)
-    if meant != benchmark:
-        console.remark(f"{benchmark}: {meant} is shown")
+    """The metrics that decide unless one is asked for, beside others."""
     if metric is not None:
         return
     shown, others = history.metrics(benchmark)
@@ -495,12 +450,6 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
     """One benchmark, commit by commit."""
     from speedproof.reporting.history import track_report
 
-    if asked.benchmark is None:
-        series = asked.history.store.all_series(metric=asked.shared.metric)
-        known = list(dict.fromkeys(s.key.benchmark for s in series))
-        if len(known) != 1:
-            raise UsageError(f"name a benchmark{f': {enumerate_names(known, 3)}' if known else ''}")
-        asked = replace(asked, benchmark=known[0])
     report = partial(track_report, everything=asked.shared.all)
     return _answer(asked, _changed(asked), asked.benchmark, report, console)
 
@@ -539,19 +488,15 @@ def _query(asked: QueryOptions, console: Console) -> int:
 
     if asked.output:
         asked.refuse("all", "json", because=f"the rows go to {asked.output}, all of them")
-    history = asked.history
     last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
-    patterns = [*asked.patterns, *filter(None, [asked.shared.benchmark])]
-    chosen = handed(sp.History.count, asked.shared)
-    rows = history.query(*patterns, last=last, **chosen)
+    rows = asked.history.query(*asked.patterns, **handed(sp.History.query, asked.shared) | {"last": last})
     if asked.output:
         _write(rows, asked.output)
         console.say(f"{asked.output}: {plural(len(rows), 'sample')}")
     elif asked.shared.json:
         console.out.write(to_json("history", rows))
     else:
-        many = history.count(*patterns, **chosen) if len(rows) == last else len(rows)
-        console.write(measured_report(rows, asked.store, many))
+        console.write(measured_report(rows, asked.store, cut=len(rows) == last))
     return 0
 
 
@@ -593,11 +538,11 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(
     state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
 ) -> int:
-    from speedproof.api.history_files import REMEASURED, short_name, standing
+    from speedproof.api.history_files import short_name
 
     reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
     asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
-    *before, said = asked.history.store.decisions()
+    said = asked.history.store.decisions()[-1]
     out = ": its measurements so far are left out" if state == "invalid" else ""
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
@@ -607,28 +552,13 @@ def _decide(
             name = {number: series.key.benchmark for number, series in changes.series.items()}
             shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
             alarmed = [(name[a.track.series], a.bad, a) for a in changes.watched if a.concerned(said)]
-            named = {f"{one} at {short_name(commit.sha)}": c.undone for one, commit, c in shown}
-            named |= {f"{one} at {short_name(commit.sha)}": a.undone for one, commit, a in alarmed}
+            of_them = ((one, commit) for one, commit, _ in (*shown, *alarmed))
+            named = dict.fromkeys(f"{one} at {short_name(commit.sha)}" for one, commit in of_them)
             drifts = {one for one, _, c in shown if c.drift} | {one for one, _, a in alarmed if a.drift}
             for drifting in drifts if of is None else ():  # each by its name, for its commit will move
                 history.decide(asked.commit, state, reason=reason, benchmark=drifting)
-            if named:
-                console.say(f"That counts for the change of {enumerate_names(named, 5)}.")
-                left = [name for name, undone in named.items() if undone is None]
-                if state == "fixed" and left:
-                    console.say(f"By what is measured so far it still stands: {enumerate_names(left, 5)}.")
-            else:
-                metrics = enumerate_names(history.metrics(of)[0], 2)
-                later = f"; one that is shown later will be {state}"
-                if state == "reopened":
-                    names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
-                    taken_back = any(
-                        one.state not in REMEASURED
-                        for name in names
-                        for one in standing(before, name, lambda it: it.commit == sha)
-                    )
-                    later = "" if taken_back else ", and nothing was said of it"
-                console.say(f"No change of {metrics} is shown there now{later}.")
+            counts = f"That counts for the change of {enumerate_names(named, 5)}."
+            console.say(counts if named else "No change is shown there now.")
     return 0
 
 
@@ -650,7 +580,7 @@ def _note(asked: NoteOptions, console: Console) -> int:
 
 def _forget(asked: ForgetOptions, console: Console) -> int:
     for commit in asked.commits:
-        samples = asked.history.forget(commit, machine=asked.shared.machine)
+        samples = asked.history.forget(commit)
         console.say(f"{plural(samples, 'sample')} of {commit} forgotten")
     return 0
 

@@ -154,14 +154,19 @@ def answered(
         if file not in there
     ]
     how.started(len(shares), len(shares) - len(tasks))
-    failures = set()
-    for outcome in run(work, tasks, workers=how.workers, dask=how.dask, meanwhile=duck):
-        if isinstance(outcome, SpeedproofError):
-            failures.add(str(outcome))
-        how.done()
-    there = set(target.files())
-    files = tuple(name for name in names if name in there)
-    return Answers(place.name, target, files, len(shares), tuple(sorted(failures)))
+    failures = set[str]()
+    try:
+        for outcome in run(work, tasks, workers=how.workers, dask=how.dask, meanwhile=duck):
+            if isinstance(outcome, SpeedproofError):
+                failures.add(str(outcome))
+            how.done()
+    finally:
+        there = set(target.files())
+        files = tuple(name for name in names if name in there)
+        answers = Answers(place.name, target, files, len(shares), tuple(sorted(failures)))
+        if not files:  # as of a question that is refused
+            answers.forget()
+    return answers
 
 
 def _claim(target: Place, claim: _Claim) -> None:

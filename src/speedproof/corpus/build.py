@@ -54,14 +54,21 @@ def build(
                 builder.add(version, results)
                 if results.reject is not None:
                     refused, first = refused + 1, first or results.reject.args
+            manifest = builder.finish()
+            if manifest.rows == (before if refused else 0):
+                more = f" (and {refused - 1} more)" if refused > 1 else ""
+                raise SpeedproofError(
+                    "nothing could be read: ", *(first or ("no file holds a sample",)), more
+                )
         except KeyboardInterrupt:
             builder.abandon()
             builder.flush()
             raise
-        manifest = builder.finish()
-    if refused and manifest.rows == before:
-        more = f" (and {refused - 1} more)" if refused > 1 else ""
-        raise SpeedproofError("nothing could be read: ", *first, more)
+        except SpeedproofError:
+            if not builder.manifest.files:  # a build that keeps nothing leaves nothing
+                for file in (*place.files("data"), *place.files(_INPUTS), REJECTS, MANIFEST):
+                    place.remove(file)
+            raise
     return manifest
 
 
@@ -71,11 +78,10 @@ class Builder:
     def __init__(self, place: Place, append: bool) -> None:
         self.place = place
         known = Manifest.of(place)
-        if known is not None and known.complete and known.rows and not append:
+        if known is not None and known.complete and not append:
             raise UsageError(
                 f"{place.name}: a corpus is already there; add to it with ", Parameter("append", True)
             )
-        anew = known is not None and known.complete and not append  # one that read nothing, of other files
         self.manifest = known or Manifest()
         self.manifest.complete = False
         self._nodes: dict[str, list[File]] = {}
@@ -91,7 +97,7 @@ class Builder:
                 place.remove(name)  # of a state that never came to be
             else:
                 self._inputs |= {tuple(row.values()) for row in place.table(name, _ledger()).to_pylist()}
-        if place.has(REJECTS) and not anew:
+        if place.has(REJECTS):
             for row in place.table(REJECTS, reject_columns()).to_pylist():
                 self._rejects.setdefault(row["file"], []).append(row)
         self._rows: list[tuple[int, str, Record]] = []
@@ -342,7 +348,7 @@ def _locked(place: Place) -> Iterator[None]:
         raise UsageError(f"{place.name}: is a file; a corpus is a folder")
     with storage_errors(f"cannot write {place.name}"):
         folder.mkdir(parents=True, exist_ok=True)
-        others = any(not file.name.startswith((".lock", MANIFEST)) for file in folder.iterdir())
+        others = any(f.is_file() and not f.name.startswith((".lock", MANIFEST)) for f in folder.rglob("*"))
         if others and Manifest.of(place) is None:
             raise UsageError(f"{place.name}: holds other files; name a new folder for the corpus")
         opened = (folder / ".lock").open("w")

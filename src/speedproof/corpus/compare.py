@@ -26,7 +26,7 @@ from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answ
 from speedproof.corpus.hpt import COLUMNS as HPT
 from speedproof.corpus.hpt import first_level
 from speedproof.corpus.place import Place, arrays, arrow, filled, lists
-from speedproof.corpus.read import fetched, rows_of, tables_of
+from speedproof.corpus.read import rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.data.notes import Assumption
 from speedproof.data.record import pairing
@@ -78,20 +78,6 @@ def compare(corpus: str | os.PathLike[str], asked: Asked, how: How = HERE) -> An
         question_asked = replace(asked, rules=replace(asked.rules, floor=None), floor=digest)
     question = (question_asked, tuple(manifest.versions))
     return answered(corpus, "compare", question, compare_part, how, beside=beside)
-
-
-def nothing_in_common(corpus: str | os.PathLike[str], asked: Asked, versions: Sequence[str]) -> str:
-    """Why there is no comparison at all: what versions have, by names."""
-    chosen = [v for pair in asked.pairs for v in pair] if isinstance(asked.pairs, tuple) else versions
-    named = list(dict.fromkeys(chosen))
-    lines = ["no benchmark that two versions have can be compared:"]
-    with tables_of(corpus, asked.where) as connection:
-        sql = "SELECT benchmark FROM chosen WHERE version = ? AND metric = ? GROUP BY 1 ORDER BY min(row)"
-        for version in named[:4]:
-            names = [name for (name,) in fetched(connection, sql, version, asked.metric)]
-            shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-            lines.append(f"  {version} has {shown or 'nothing'} ({asked.metric})")
-    return "\n".join(lines)
 
 
 def pairs_in_file(path: str) -> tuple[tuple[str, str], ...]:
@@ -192,7 +178,6 @@ class Seen(msgspec.Struct):
     pairs: int = 0
     only_reference: int = 0
     only_candidate: int = 0
-    lacking: list[str] = []
     problems: list[str] = []
     incomparable: int = 0
     ratios: LogRatios = msgspec.field(default_factory=LogRatios)
@@ -217,7 +202,6 @@ class Seen(msgspec.Struct):
             pairs=len(pairing.pairs),
             only_reference=len(pairing.only_reference),
             only_candidate=len(pairing.only_candidate),
-            lacking=[key.benchmark for key in pairing.only_reference[:_NAMED]],
             problems=problems[:_NAMED],
             incomparable=len(problems),
             ratios=log_ratios(heads, pairing.pairs, rules.floor),
@@ -235,7 +219,6 @@ class Seen(msgspec.Struct):
         self.only_reference += other.only_reference
         self.only_candidate += other.only_candidate
         self.incomparable += other.incomparable
-        self.lacking = [*self.lacking, *other.lacking][:_NAMED]
         self.problems = [*self.problems, *other.problems][:_NAMED]
         self.ratios.add(other.ratios)
         self.totals = [[a + c, b + d] for (a, b), (c, d) in zip(self.totals, other.totals, strict=True)]

@@ -150,14 +150,10 @@ class Place(Struct, frozen=True):
                 unfinished.unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Delete what killed processes left unfinished: at once where they ran here, else after a day."""
-        here = socket.gethostname()
+        """Delete what killed processes left unfinished a day ago or longer: another may be at work on the rest."""
         for file, written in self.times().items() if self.local else ():
-            if file.endswith(_UNFINISHED):
-                host, _, pid = file.removesuffix(_UNFINISHED).rpartition(".")
-                left = time.time() - written / 1e9 > _DAY
-                if left or (host.endswith(f".{here}") and pid.isdigit() and not _lives(int(pid))):
-                    self.remove(file)
+            if file.endswith(_UNFINISHED) and time.time() - written / 1e9 > _DAY:
+                self.remove(file)
 
     def remove(self, file: str) -> None:
         """Delete a file if it is there."""
@@ -215,17 +211,6 @@ def parquet(table: pa.Table, **options: Any) -> memoryview:
     stream = arrow().BufferOutputStream()
     pq.write_table(table, stream, compression="zstd", write_page_checksum=True, **options)
     return memoryview(stream.getvalue())
-
-
-def _lives(pid: int) -> bool:
-    """Whether a process of this machine is there."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def arrays(columns: Mapping[str, Sequence[Any]], schema: pa.Schema) -> dict[str, pa.Array]:

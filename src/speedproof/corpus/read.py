@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,6 @@ from speedproof.corpus.schema import COMMITS, MACHINES
 ANSWER = "answers.json"
 """What a folder of answers says of itself."""
 
-_TABLES = "corpus, rejects, answers"
 TASK = 1 << 12  # rows that are worth a task
 _TASK_VALUES = 1 << 21
 _MANY = 1 << 13  # tasks from which on each is four times as large
@@ -135,36 +133,21 @@ def matching(connection: duckdb.DuckDBPyConnection, where: str | None) -> duckdb
     return rows.filter(where) if where else rows
 
 
-def run(
-    asked: Callable[[], duckdb.DuckDBPyRelation],
-    shown: str,
-    available: Callable[[], str] = lambda: ", ".join(columns().names),
-) -> pa.Table:
-    """What DuckDB says to a question; its errors in words, with the columns that are ``available``."""
+def run(asked: Callable[[], duckdb.DuckDBPyRelation], shown: str) -> pa.Table:
+    """What DuckDB says to a question; its errors in its words."""
     import duckdb
 
     try:
         return asked().to_arrow_table()
-    except duckdb.BinderException as error:
-        text = str(error).partition("\n\nLINE")[0].removeprefix("Binder Error: ").replace("\n", " ")
-        if missing := re.match(r'Referenced column "(.*?)" not found', text):
-            text = f"there is no column {missing[1]}; available: {available()}"
-        raise UsageError(f"{shown}: {text}") from None
-    except duckdb.CatalogException as error:
-        missing = re.search(r"Table with name (\w+) does not exist", str(error))
-        if missing and missing[1].lower() == "answers":
-            raise UsageError(f"{shown}: no answers yet; run 'speedproof corpus compare' first") from None
-        if missing:
-            raise UsageError(f"{shown}: there is no table {missing[1]}; available: {_TABLES}") from None
-        raise UsageError(f"{shown}: {error}") from None
     except duckdb.OutOfMemoryException as error:
         raise SpeedproofError(f"{shown}: the query takes too much memory: {error}") from None
     except duckdb.Error as error:
-        raise UsageError(f"{shown}: {error}") from None
+        text = str(error).partition("\n\nLINE")[0].replace("\n", " ")
+        raise UsageError(f"{shown}: {text}") from None
 
 
 def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
-    """What a query gives: over ``corpus``, ``rejects``, ``answers`` (written last, or those in this folder)."""
+    """What a query gives: over ``corpus`` and ``rejects``, or over the ``answers`` of a folder of these."""
     place = Place.of(name)
     with database(place) as connection:
         _reads_only(connection, sql)
@@ -172,15 +155,7 @@ def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
             register(connection, "answers", place, [f for f in place.files() if f.endswith(".parquet")])
         else:
             of_corpus(connection, *opened(name))
-            if "answers" in sql.lower() and (latest := _latest_answers(place)):
-                register(connection, "answers", place, latest)
-
-        def available() -> str:
-            asked = {name: rf"\b{name}\b" for name in _TABLES.split(", ")}
-            there = [name for name, word in asked.items() if re.search(word, sql, re.IGNORECASE)]
-            return "; ".join(f"in {name} {', '.join(connection.table(name).columns)}" for name in there)
-
-        table = run(lambda: connection.sql(sql), sql, available)
+        table = run(lambda: connection.sql(sql), sql)
     return table.cast(_plain(table.schema))
 
 
@@ -198,19 +173,6 @@ def _reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         )
 
 
-def _latest_answers(place: Place) -> list[str]:
-    """The answers in a corpus that were written last: all files of their folder."""
-    times = place.times("answers")
-    parquet = {file: time for file, time in times.items() if file.endswith(".parquet")}
-    newest = max(parquet.values(), default=0)
-    folders = sorted({file.rpartition("/")[0] for file, time in parquet.items() if time == newest})
-    if len(folders) > 1:  # object stores count seconds
-        raise UsageError(
-            f"{place.name}: written at one time: {', '.join(folders)}; query one of these folders"
-        )
-    return sorted(file for file in parquet if file.rpartition("/")[0] in folders)
-
-
 def _plain(given: pa.Schema) -> pa.Schema:
     """Sums of whole numbers, which DuckDB gives 128 bits, as whole numbers of 64."""
     pa = arrow()
@@ -218,16 +180,6 @@ def _plain(given: pa.Schema) -> pa.Schema:
         if pa.types.is_decimal(field.type):
             given = given.set(i, pa.field(field.name, pa.float64() if field.type.scale else pa.int64()))
     return given
-
-
-@contextmanager
-def tables_of(name: str | os.PathLike[str], where: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database with the tables of a corpus, and as ``chosen`` the rows that a condition lets through."""
-    place, manifest = opened(name)
-    with database(place) as connection:
-        of_corpus(connection, place, manifest)
-        matching(connection, where).create_view("chosen")
-        yield connection
 
 
 def of_corpus(connection: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest) -> None:
@@ -265,8 +217,7 @@ def register(
 _NAMED = 3
 _OF_MANIFEST = ("schema", "complete", "rows", "values", "inputs", "rejects")
 _COUNTS = """
-SELECT count(DISTINCT benchmark), count(DISTINCT machine), count(DISTINCT session),
-       coalesce(min(n), 0), coalesce(median(n), 0), coalesce(max(n), 0) FROM corpus
+SELECT count(DISTINCT benchmark), count(DISTINCT machine), count(DISTINCT session) FROM corpus
 """
 _METRICS = "SELECT metric, count(*) FROM corpus GROUP BY metric ORDER BY count(*) DESC, metric"
 _MIXED = """
@@ -280,7 +231,6 @@ one AS (SELECT version, arg_max({'benchmark': benchmark, 'metric': metric}, k) A
 SELECT DISTINCT version, map_keys(tags), map_values(tags) FROM corpus JOIN one USING (version)
 WHERE corpus.benchmark = most.benchmark AND corpus.metric = most.metric
 """
-_KNOWN = "SELECT count(*) FROM corpus WHERE list_contains(map_keys(tags), ?)"
 _REJECTS = 'SELECT file, place, reason FROM rejects ORDER BY file, "place" LIMIT ?'
 
 
@@ -300,10 +250,6 @@ class CorpusInfo(Struct, frozen=True):
     benchmarks: int
     machines: int
     sessions: int
-    # Values a row: minimum, median and maximum
-    least: float
-    middle: float
-    most: float
     versions: tuple[tuple[str, int], ...]  # each with its rows, in order of first appearance
     metrics: tuple[tuple[str, int], ...]  # each with its rows, the most frequent first
     # Benchmark, metric and units where there are several: such rows are never compared with each other
@@ -311,8 +257,7 @@ class CorpusInfo(Struct, frozen=True):
     tags: tuple[str, ...]  # the keys of ``tags``
     # Versions with rows of one benchmark that differ in their tags, by the benchmark with the most rows
     pooled: tuple[str, ...]
-    apart: tuple[str, ...]  # the tags that tell these rows apart
-    everywhere: bool  # whether every row has these tags, so that ``--by`` takes them
+    apart: tuple[str, ...]  # these tags
     rejects: int  # files, or parts of files, that could not be read
     rejected: tuple[tuple[str, str, str], ...]  # the first of them: file, place and reason
 
@@ -328,9 +273,7 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
         return CorpusInfo(
             name=place.name,
             **{name: getattr(manifest, name) for name in _OF_MANIFEST},
-            **dict(
-                zip(("benchmarks", "machines", "sessions", "least", "middle", "most"), counts, strict=True)
-            ),
+            **dict(zip(("benchmarks", "machines", "sessions"), counts, strict=True)),
             files=len(manifest.files),
             bytes=sum(file.bytes for file in manifest.files),
             versions=tuple(manifest.versions.items()),
@@ -339,31 +282,21 @@ def info(name: str | os.PathLike[str]) -> CorpusInfo:
             tags=tuple(tag for (tag,) in rows(_TAGS)),
             pooled=pooled,
             apart=apart,
-            everywhere=bool(apart) and all(rows(_KNOWN, tag) == [(manifest.rows,)] for tag in apart),
             rejected=tuple(rows(_REJECTS, _NAMED)),
         )
 
 
 def _pooled(rows: Iterable[tuple[Any, ...]], order: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Which versions pool rows of different tags, and the fewest tags that tell these apart, commits first."""
+    """Which versions pool rows of different tags, and these tags, those that name commits and machines first."""
     kinds: dict[str, list[Mapping[str, str]]] = {}
     for version, names, texts in rows:
         kinds.setdefault(version, []).append(dict(zip(names, texts, strict=True)))
-    values: dict[str, int] = {}  # by tags that differ within a version, how many there are at most
-    pooled: dict[str, list[Mapping[str, str]]] = {}
+    pooled, apart = set[str](), set[str]()
     for version, of_version in kinds.items():
         for name in set().union(*of_version) - {"session"}:
-            known = {tags.get(name) for tags in of_version}
-            if len(known - {None}) > 1:
-                pooled[version] = of_version
-                values[name] = max(len(known), values.get(name, 0))
-
-    def groups(names: Sequence[str]) -> int:
-        return sum(len({tuple(map(tags.get, names)) for tags in of_one}) for of_one in pooled.values())
-
+            if len({tags[name] for tags in of_version if name in tags}) > 1:
+                pooled.add(version)
+                apart.add(name)
     first = [*COMMITS, *MACHINES]
-    chosen: list[str] = []
-    for name in sorted(values, key=lambda n: (first.index(n) if n in first else len(first), values[n], n)):
-        if groups([*chosen, name]) > groups(chosen):
-            chosen.append(name)
-    return tuple(v for v in order if v in pooled), tuple(chosen)
+    names = sorted(apart, key=lambda name: (first.index(name) if name in first else len(first), name))
+    return tuple(v for v in order if v in pooled), tuple(names)

@@ -113,7 +113,6 @@ class HistoryAlarm(Struct, frozen=True):
         return ExportedAlarm(
             key.benchmark, key.metric, self.track.basis, self.good.sha, self.bad.sha, self.raised.sha,
             self.factor, self.slower(series), self.drift, "confirmed" if self.confirmed else "unconfirmed",
-            self.decision.state if self.decision else None,
             self.undone.sha if self.undone else None,
             self.again(series, followed),
             self.decision,
@@ -133,23 +132,18 @@ class ExportedAlarm(Struct, frozen=True):
     slower: bool
     drift: bool
     state: str  # confirmed, unconfirmed
-    decision: str | None
     undone: str | None
     confirm: str  # the command that measures it again and files that, but for '-- COMMAND'
-    decided: Triage | None = None  # the whole decision: why, by whom and when, too
+    decided: Triage | None  # what, why, by whom and when
 
 
 class ExportedAlarms(Struct, frozen=True):
-    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones.
-
-    ``older`` is how many slowdowns stand undecided since before the last commits.
-    """
+    """Alarms as other programs read them; ``every`` is the mean number of commits between false confirmed ones."""
 
     store: str
     every: float
     last: int
     alarms: tuple[ExportedAlarm, ...]
-    older: int = 0
 
 
 def find_alarms(
@@ -160,8 +154,8 @@ def find_alarms(
     every: float,
     last: int,
     shown: Sequence[Change] | None = None,
-) -> tuple[tuple[HistoryAlarm, ...], tuple[HistoryAlarm, ...]]:
-    """Alarms of the last commits, and older slowdowns that stand undecided.
+) -> tuple[HistoryAlarm, ...]:
+    """Alarms that the last commits raised, the newest first.
 
     A track is watched from each change of its anchor on.
 
@@ -176,7 +170,6 @@ def find_alarms(
         raise UsageError(f"last={last}: expected a number of commits, at least 1")
     mean = every * len(tracks)
     placed: list[tuple[int, HistoryAlarm]] = []
-    older: list[HistoryAlarm] = []
     fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]
     stretches = [_Stretch(track, last) for track in fresh]
     watched = all_alarms([stretch.level for stretch in stretches], mean)
@@ -240,10 +233,8 @@ def find_alarms(
             alarm = HistoryAlarm(track, good, bad, raiser, factor, decision, sure, undone, places, ends)
             if news:
                 placed.append((at, alarm))
-            elif alarm.slower(known[track.series]) and decision is None and undone is None:
-                older.append(alarm)
     placed.sort(key=lambda pair: (-pair[0], -abs(math.log(pair[1].factor))))
-    return tuple(alarm for _, alarm in placed), tuple(older)
+    return tuple(alarm for _, alarm in placed)
 
 
 def beyond_changes(
@@ -253,7 +244,7 @@ def beyond_changes(
     changes: Sequence[Change],
 ) -> tuple[HistoryAlarm, ...]:
     """Confirmed alarms, as they are usually asked for, that stand undecided and are of none of the changes."""
-    alarms, _ = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, shown=changes)
+    alarms = find_alarms(tracks, known, decisions, every=EVERY, last=LAST, shown=changes)
     near: dict[int, set[str]] = {}
     for change in changes:
         near.setdefault(id(change.track), set()).update(change.track.near(change.points[1], change.possible))

@@ -5,15 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from itertools import chain
 from typing import Any
 
 from speedproof.errors import UsageError
 
 BUSY = 60.0  # seconds that a writer waits for another
-_CACHE = 1 << 16  # KiB of pages: what one transaction changes is written once
-_ONCE = 1 << 8  # of pages that are read once: to keep them takes longer than to read them
-_TOGETHER = 64  # rows of a statement: each statement costs as much as several rows
 
 
 class Connection:
@@ -27,12 +23,6 @@ class Connection:
         cursor = self._driver.execute(self._written(statement), values)
         return cursor.fetchall() if cursor.description else []
 
-    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
-        """The same rows one after the other, for large ones."""
-        if self.sqlite:
-            self._driver.execute(f"PRAGMA cache_size=-{_ONCE}")
-        yield from self._driver.execute(statement)
-
     def many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Carry a statement out with the values of each row."""
         self._driver.cursor().executemany(self._written(statement), rows)
@@ -40,13 +30,7 @@ class Connection:
     def insert(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
         """Add rows, one or more, from columns of equal lengths; one of nothing but None is left out."""
         given = {name: column for name, column in columns.items() if column.count(None) < len(column)}
-        rows = [*zip(*given.values(), strict=True)]
-        for size in (_TOGETHER, 1):
-            end = len(rows) - len(rows) % size
-            if end:
-                groups = (tuple(chain.from_iterable(rows[at : at + size])) for at in range(0, end, size))
-                self.many(inserting(table, given, size), groups)
-            del rows[:end]
+        self.many(inserting(table, given), zip(*given.values(), strict=True))
 
     def add(self, table: str, **row: Any) -> None:
         """Add a row."""
@@ -56,12 +40,10 @@ class Connection:
         return statement if self.sqlite else statement.replace("?", "%s")
 
 
-def inserting(table: str, columns: Iterable[str], rows: int = 1) -> str:
-    """A statement that adds rows; names, unlike values, are never those of a file."""
+def inserting(table: str, columns: Iterable[str]) -> str:
+    """A statement that adds a row; names, unlike values, are never those of a file."""
     names = [f'"{name}"' for name in columns]
-    return (
-        f'INSERT INTO "{table}" ({", ".join(names)}) VALUES {", ".join([f"({places(len(names))})"] * rows)}'
-    )
+    return f'INSERT INTO "{table}" ({", ".join(names)}) VALUES ({places(len(names))})'
 
 
 def places(count: int) -> str:
@@ -74,7 +56,6 @@ class Database:
 
     def __init__(self, where: str) -> None:
         self._where, self.one_writer = where, "://" not in where
-        self.whole: Connection | None = None  # a transaction that others are parts of
         self.errors: type[Exception] = sqlite3.Error
         if not self.one_writer:
             if not where.startswith(("postgresql://", "postgres://")):
@@ -88,16 +69,6 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """All or nothing."""
-        if self.whole is not None:
-            self.whole.rows("SAVEPOINT part")
-            try:
-                yield self.whole
-            except BaseException:
-                self.whole.rows("ROLLBACK TO part")
-                raise
-            finally:
-                self.whole.rows("RELEASE part")
-            return
         if not self.one_writer:
             import psycopg
 
@@ -107,7 +78,6 @@ class Database:
         # Transactions are begun here: one that has the writer's lock from its begin never has to be tried again.
         with closing(sqlite3.connect(self._where, timeout=BUSY, isolation_level=None)) as file:
             file.execute("PRAGMA foreign_keys=ON")
-            file.execute(f"PRAGMA cache_size=-{_CACHE}")
             file.execute("BEGIN IMMEDIATE")
             with file:
                 yield Connection(file, True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from struct import pack
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,6 @@ FIGURES = np.dtype(
      *((name, "<f8") for name in ("location", "low", "high"))]
 )  # fmt: skip
 """What a block holds of a sample."""
-_SHORT = 128  # bytes that are not worth compressing
 _HOSTS = ("hostname", "host_name")
 _CONFIGURATIONS = ("python_config_args",)
 _ARCHITECTURES = re.compile(r"x86_64|amd64|aarch64|arm64|armv\d\w*|i[3-6]86|ppc64\w*|riscv64|s390x", re.I)
@@ -118,24 +116,7 @@ def packed(
 
 
 def _compressed(arrays: Sequence[NDArray[Any]], kind: str) -> list[bytes]:
-    """As zlib would; a few numbers, which it takes long for and hardly shortens, are a stored block (RFC 1951)."""
-    compressed = [b""] * len(arrays)
-    for places in batches((array.size,) for array in arrays):
-        numbers = np.ascontiguousarray(stacked([arrays[i] for i in places]), kind)
-        size = numbers[0].nbytes
-        if size > _SHORT:
-            blocks = [zlib.compress(row, 1) for row in numbers]
-        else:
-            content = numbers.view(np.uint8)
-            head = np.frombuffer(pack("<3BHH", 0x78, 1, 1, size, size ^ 0xFFFF), np.uint8)
-            low = 1 + content.sum(axis=1, dtype=np.int64)  # Adler's checksum
-            high = (size + content @ np.arange(size, 0, -1)) % 65521
-            check = (high * 65536 + low).astype(">u4")[:, None].view(np.uint8)
-            rows = np.hstack([np.broadcast_to(head, (len(places), 7)), content, check])
-            blocks = rows.view(f"V{rows.shape[1]}")[:, 0].tolist()
-        for i, block in zip(places, blocks, strict=True):
-            compressed[i] = block
-    return compressed
+    return [zlib.compress(array.astype(kind).tobytes(), 1) for array in arrays]
 
 
 def block_of(columns: Mapping[str, Sequence[Any]]) -> bytes:

@@ -25,7 +25,6 @@ class Added(Struct, frozen=True):
     commits: tuple[str, ...]  # names of the commits they belong to
     known: bool  # whether the same file had been added before
     problems: tuple[str, ...] = ()  # what could not be added, and what may be a slip
-    benchmarks: tuple[str, ...] = ()  # those of the new samples
     unknown: tuple[str, ...] = ()  # commits that git does not know, where there is a repository
     there: int = 0  # samples that were there already
 

@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from speedproof.errors import SpeedproofError
 from speedproof.history.database import Connection
-from speedproof.history.packing import locations_and_bounds, unpacked
 
 SCHEMA = 4
 TABLES: dict[str, dict[str, str]] = {
@@ -92,73 +89,17 @@ TABLES: dict[str, dict[str, str]] = {
     },
 }
 """Columns and what they hold."""
-_BATCH = 5000
 _INDEXED = ("series", "commit", "source")  # columns of samples
 
 
 def _kinds(connection: Connection) -> dict[str, str]:
-    """What the database calls numbers that it counts itself, bytes, and doubles."""
-    if connection.sqlite:
-        return {"number": "INTEGER", "binary": "BLOB", "real": "FLOAT"}
-    return {"number": "SERIAL", "binary": "BYTEA", "real": "DOUBLE PRECISION"}
+    """What the database calls numbers that it counts itself, and bytes."""
+    kinds = ("INTEGER", "BLOB") if connection.sqlite else ("SERIAL", "BYTEA")
+    return dict(zip(("number", "binary"), kinds, strict=True))
 
 
-def _values_apart(connection: Connection) -> None:
-    """1 to 2: whole values move to a table of their own, and the interval of the median is kept beside it."""
-    for statement in (
-        "CREATE TABLE observation (sample INTEGER NOT NULL PRIMARY KEY REFERENCES sample (id), "
-        "observations {binary} NOT NULL, processes {binary})",
-        "INSERT INTO observation (sample, observations, processes) "
-        "SELECT id, observations, processes FROM sample",
-        "ALTER TABLE sample ADD COLUMN low {real}",
-        "ALTER TABLE sample ADD COLUMN high {real}",
-    ):
-        connection.rows(statement.format(**_kinds(connection)))
-    last = 0
-    page = "SELECT sample, observations, processes FROM observation WHERE sample > ? ORDER BY sample LIMIT ?"
-    while rows := connection.rows(page, last, _BATCH):
-        last = rows[-1][0]
-        samples = [unpacked(values, of, "", False, "") for _, values, of in rows]
-        figures = locations_and_bounds([s.values for s in samples], [s.processes for s in samples])
-        bounds = zip(figures["low"], figures["high"], (row[0] for row in rows), strict=True)
-        connection.many("UPDATE sample SET low = ?, high = ? WHERE id = ?", bounds)
-    for statement in (
-        "ALTER TABLE sample DROP COLUMN observations",
-        "ALTER TABLE sample DROP COLUMN processes",
-        'CREATE INDEX ix_sample_figures ON sample (series, session, "commit", anchor, location, low, high)',
-    ):
-        connection.rows(statement)
-
-
-def _figures_in_blocks(connection: Connection) -> None:
-    """2 to 3: what all measurements are read for is kept in blocks of records, which an index held before."""
-    made = "CREATE TABLE block (id {number} NOT NULL PRIMARY KEY, figures {binary} NOT NULL)"
-    connection.rows(made.format(**_kinds(connection)))
-    names = ("series", "session", "commit", "id", "anchor", "location", "low", "high")
-    record = np.dtype(list(zip(names, ("<i4", "<i4", "<i4", "<i4", "?", "<f8", "<f8", "<f8"), strict=True)))
-    columns = ", ".join(f'"{name}"' for name in names)
-    page = f"SELECT {columns} FROM sample WHERE id > ? ORDER BY id LIMIT ?"
-    last = 0
-    while rows := connection.rows(page, last, _BATCH):
-        last = rows[-1][names.index("id")]
-        connection.rows("INSERT INTO block (figures) VALUES (?)", np.array(rows, record).tobytes())
-    connection.rows("DROP INDEX ix_sample_figures")
-
-
-def _announced(connection: Connection) -> None:
-    """3 to 4: alarms that commands were handed are kept."""
-    made = """CREATE TABLE announced (id {number} NOT NULL PRIMARY KEY, command TEXT NOT NULL,
-        series INTEGER NOT NULL REFERENCES series (id), "commit" INTEGER NOT NULL REFERENCES "commit" (id),
-        basis TEXT NOT NULL, factor FLOAT NOT NULL, confirmed BOOLEAN NOT NULL)"""
-    connection.rows(made.format(**_kinds(connection)))
-
-
-_MIGRATIONS: dict[int, Callable[[Connection], None]] = {
-    1: _values_apart,
-    2: _figures_in_blocks,
-    3: _announced,
-}
-"""From a schema version to the function that makes the next one of it."""
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+"""From a schema version to the function that makes the next one of it; no release wrote 1 to 3."""
 
 
 def prepare(connection: Connection, where: str) -> None:
@@ -185,9 +126,9 @@ def prepare(connection: Connection, where: str) -> None:
             f"{where}: was written by a newer speedproof (schema {version}, this one knows {SCHEMA}); "
             "update speedproof"
         )
-    if version not in _MIGRATIONS and version != SCHEMA:
-        raise SpeedproofError(f"{where}: is not a history of speedproof; name another store")
+    if version not in MIGRATIONS and version != SCHEMA:
+        raise SpeedproofError(f"{where}: holds no history that this speedproof reads; name another store")
     while version < SCHEMA:
-        _MIGRATIONS[version](connection)
+        MIGRATIONS[version](connection)
         version += 1
         connection.rows("UPDATE meta SET value = ? WHERE name = 'schema'", str(version))

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from shlex import quote
 from typing import Any, cast
 
 import numpy as np
@@ -26,7 +24,7 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
-from speedproof.history.commits import Commit, short_name, spelt
+from speedproof.history.commits import Commit, short_name
 from speedproof.history.database import Connection, Database, inserting, places
 from speedproof.history.packing import (
     FIGURES,
@@ -39,9 +37,7 @@ from speedproof.history.packing import (
 )
 from speedproof.history.rows import Added, Announced, Measurements, State, StoredSeries, Triage
 
-_NAMED = 5  # commits in a command that is proposed
 _PAGE = 500  # numbers in one question
-_TOGETHER = 3.0  # seconds of files in one transaction; another writer waits so long
 
 
 def _now() -> str:
@@ -83,32 +79,6 @@ class HistoryStore:
         except UnicodeDecodeError as error:
             raise self._damaged(f"it holds text that is none ({error})") from error
 
-    @contextmanager
-    def together(self) -> Iterator[Callable[[], None]]:
-        """Let transactions be parts of longer ones, of seconds, which :func:`pause` may end between two parts.
-
-        Each is in the store whole or not at all, as before; what many of them write to is written once.
-        """
-        end = 0.0
-
-        def pause() -> None:
-            nonlocal end
-            if self._database.one_writer and time.monotonic() >= end:
-                close()
-                self._database.whole = stack.enter_context(self.transaction())
-                end = time.monotonic() + _TOGETHER
-
-        def close() -> None:
-            self._database.whole = None
-            stack.close()
-
-        stack = ExitStack()
-        try:
-            pause()
-            yield pause
-        finally:
-            close()
-
     def add(
         self,
         suite: Suite,
@@ -131,11 +101,12 @@ class HistoryStore:
         with self.transaction() as connection:
             numbered = partial(self.numbered, connection)
             source, unread = numbered("source", {"digest": key}, path=path, added=_now())
-            identity = identity_of(suite, machine)
             if not unread:
-                there, others = self._there(connection, source, identity, path)
-                if others or there >= {c.sha for c in commits.values()}:  # nothing of it was forgotten
-                    return Added(path, 0, (), True, others, there=len(suite.samples))
+                of_file = 'SELECT c.sha FROM sample s JOIN "commit" c ON c.id = s."commit" WHERE s.source = ?'
+                there = {sha for (sha,) in connection.rows(of_file, source)}
+                if there >= {c.sha for c in commits.values()}:  # nothing of it was forgotten
+                    return Added(path, 0, (), True, there=len(suite.samples))
+            identity = identity_of(suite, machine)
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
             sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
@@ -173,28 +144,7 @@ class HistoryStore:
             if keys:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
-        names = tuple(dict.fromkeys(key.benchmark for key in keys))
-        return Added(path, len(keys), shas, not keys, said, names, there=len(again))
-
-    def _there(
-        self, connection: Connection, source: int, identity: str, path: str
-    ) -> tuple[set[str], tuple[str, ...]]:
-        """The commits of a file that was added; what to do where it is said to be of another machine than then."""
-        rows = connection.rows(
-            "SELECT DISTINCT m.key, m.label, c.sha FROM sample s JOIN session t ON t.id = s.session "
-            'JOIN machine m ON m.id = t.machine JOIN "commit" c ON c.id = s."commit" WHERE s.source = ?',
-            source,
-        )
-        others: dict[str, list[str]] = {}
-        for key, label, sha in rows:
-            if key != identity:
-                others.setdefault(label, []).append(quote(short_name(sha)))
-        return {sha for *_, sha in rows}, tuple(
-            f"{path}: was there already, of machine {label}; to correct that, add it again after: "
-            f"speedproof history forget {' '.join(shas) if len(shas) <= _NAMED else 'COMMITS'}"
-            f"{spelt(machine=label, store=self.where)}"
-            for label, shas in others.items()
-        )
+        return Added(path, len(keys), shas, not keys, said, there=len(again))
 
     @staticmethod
     def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
@@ -250,9 +200,6 @@ class HistoryStore:
         if connection.sqlite:  # whose only writer can count them
             last = connection.rows("SELECT max(id) FROM sample")[0][0] or 0
             numbers = range(last + 1, last + 1 + count)
-            # What Python's module takes much faster than truths and bytes
-            known["anchor"] = [*map(int, known["anchor"])]
-            values["observations"] = [*map(bytearray, columns["observations"])]
         else:
             next_ones = "SELECT nextval(pg_get_serial_sequence('sample', 'id')) FROM generate_series(1, ?)"
             numbers = [number for (number,) in connection.rows(next_ones, count)]
@@ -341,17 +288,14 @@ class HistoryStore:
         with self.transaction() as connection:
             return [n for (n,) in connection.rows("SELECT id FROM session WHERE started > ?", moment)]
 
-    def measurements(self, series: Iterable[int] | None = None, *, bounds: bool = True) -> Measurements:
-        """Every sample's location, of some series or all, series by series in the order of adding.
-
-        Without ``bounds`` those are not read, and are NaN.
-        """
+    def measurements(self, series: Iterable[int] | None = None) -> Measurements:
+        """Every sample's location, of some series or all, series by series in the order of adding."""
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
             known = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
-            names = [name for name in FIGURES.names or () if bounds or name not in ("low", "high")]
+            names = FIGURES.names or ()
             # Many columns are gathered faster than as many rows of eight, each block while it is at hand.
             bytes_of = connection.rows("SELECT sum(length(figures)) FROM block")[0][0] or 0
             columns = {name: np.empty(int(bytes_of) // FIGURES.itemsize, FIGURES[name]) for name in names}
@@ -363,10 +307,8 @@ class HistoryStore:
                     break
                 for name in names:
                     columns[name][start:end] = block[name]
-        order = _by_series(columns["series"][:end], columns["sample"][:end])
+        order = np.lexsort((columns["sample"][:end], columns["series"][:end]))
         columns = {name: column.take(order) for name, column in columns.items()}
-        if not bounds:
-            columns["low"] = columns["high"] = np.broadcast_to(np.nan, order.size)
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
         columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
@@ -374,7 +316,7 @@ class HistoryStore:
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
-        for (figures,) in connection.each("SELECT figures FROM block ORDER BY id"):
+        for (figures,) in connection.rows("SELECT figures FROM block ORDER BY id"):
             block = self._unpacked(figures)
             yield block if wanted is None else block[np.isin(block["series"], wanted)]
 
@@ -414,51 +356,34 @@ class HistoryStore:
             raise UsageError(f"the history holds no sample {absent[0]}; points of a track hold the numbers")
         return [samples[number] for number in numbers]
 
-    def forget(self, sha: str, machine: str | None = None) -> int:
-        """Remove a commit's samples, of some machines or all, their files and sessions; how many there were."""
+    def forget(self, sha: str) -> int:
+        """Remove a commit's samples, their files and sessions, and what was said of it; how many there were."""
         with self.transaction() as connection:
             commit = self._commit(connection, sha)
-            measured_on = connection.rows(
-                "SELECT DISTINCT m.id, m.label FROM machine m JOIN session t ON t.machine = m.id "
-                'JOIN sample s ON s.session = t.id WHERE s."commit" = ?',
-                commit,
-            )
-            machines = [n for n, label in measured_on if machine is None or wanted(label, [machine], ())]
-            if machine is not None and not machines:
-                there = "; ".join(sorted(label for _, label in measured_on))
-                raise UsageError(
-                    f"{self.where}: {short_name(sha)} was not measured on {machine}; it has {there}"
-                )
-            of_commit = (
-                'FROM sample WHERE "commit" = ? AND session IN '
-                f"(SELECT id FROM session WHERE machine IN ({places(len(machines))}))"
-            )
-            which = (commit, *machines)
+            of_commit = 'FROM sample WHERE "commit" = ?'
             emptied = {
-                table: connection.rows(f"SELECT DISTINCT {table} {of_commit}", *which)
+                table: connection.rows(f"SELECT DISTINCT {table} {of_commit}", commit)
                 for table in ("source", "session")
             }
-            gone = connection.rows(f"SELECT count(*) {of_commit}", *which)[0][0]
-            connection.rows(f"DELETE FROM observation WHERE sample IN (SELECT id {of_commit})", *which)
-            connection.rows(f"DELETE {of_commit}", *which)
-            self._forget_figures(connection, commit, [session for (session,) in emptied["session"]])
+            gone = connection.rows(f"SELECT count(*) {of_commit}", commit)[0][0]
+            connection.rows(f"DELETE FROM observation WHERE sample IN (SELECT id {of_commit})", commit)
+            connection.rows(f"DELETE {of_commit}", commit)
+            self._forget_figures(connection, commit)
             # Without samples a file would be there already, and a session would keep its machine.
             for table, numbers in emptied.items():
                 used = connection.rows(f"SELECT DISTINCT {table} FROM sample")
                 connection.many(f"DELETE FROM {table} WHERE id = ?", set(numbers).difference(used))
-            if len(machines) < len(measured_on):
-                return int(gone)
             for table in ("triage", "announced"):
                 connection.rows(f'DELETE FROM {table} WHERE "commit" = ?', commit)
             connection.rows('DELETE FROM "commit" WHERE id = ?', commit)
         return int(gone)
 
-    def _forget_figures(self, connection: Connection, commit: int, sessions: Sequence[int]) -> None:
-        """Blocks without the figures of a commit and these sessions, or none."""
+    def _forget_figures(self, connection: Connection, commit: int) -> None:
+        """Blocks without the figures of a commit, or none."""
         locked = "" if connection.sqlite else " FOR UPDATE"  # PostgreSQL has several writers
         for number, figures in connection.rows(f"SELECT id, figures FROM block ORDER BY id{locked}"):
             block = self._unpacked(figures)
-            left = block[(block["commit"] != commit) | ~np.isin(block["session"], sessions)]
+            left = block[block["commit"] != commit]
             if not left.size:
                 connection.rows("DELETE FROM block WHERE id = ?", number)
             elif left.size < block.size:
@@ -528,13 +453,6 @@ _REMEDIES = {
     "not a database": "; name another store",
     "refused": "; is the server running?",
 }
-
-
-def _by_series(series: NDArray[np.int32], samples: NDArray[np.int32]) -> NDArray[np.intp]:
-    """The order by series, then by sample; numbers of two bytes are sorted in a fraction of the time."""
-    if (samples[1:] > samples[:-1]).all() and series.min(initial=0) >= 0:  # as one writer adds them
-        return np.argsort(series.astype(np.min_scalar_type(series.max(initial=0))), kind="stable")
-    return np.lexsort((samples, series))
 
 
 def _kind(unit: str, higher_is_better: bool) -> str:

@@ -326,9 +326,7 @@ def _zeros(n: int) -> IntArray:
 
 
 def _log(values: FloatArray) -> FloatArray:
-    """The logarithm; NaN for what has none. Of bounds that were not read there is one value for all."""
-    if values.size and values.strides == (0,):
-        return np.broadcast_to(_log(values[:1].copy()), values.shape)
+    """The logarithm; NaN for what has none."""
     logs: FloatArray = np.log(values, out=np.full(values.shape, np.nan), where=values > 0.0)
     return logs
 

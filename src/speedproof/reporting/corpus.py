@@ -18,7 +18,7 @@ from speedproof.reporting import sheet, words
 from speedproof.reporting.details import of_all
 from speedproof.reporting.hpt import conclusion as outperforms
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
-from speedproof.reporting.names import benchmark_column, cut_left, short_names, shortened, spoken, width_of
+from speedproof.reporting.names import benchmark_column, short_names, shortened, spoken, width_of
 from speedproof.reporting.notes import caveats, risk_of_many, sessions_differ, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.read import CorpusInfo
 
-_LINE = 80
 _WHOLE = 76
 
 
@@ -41,11 +40,6 @@ def size_of(count: int) -> str:
             break
         size, unit = size / 1000, larger
     return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
-
-
-def _fits(names: Sequence[str]) -> bool:
-    """Whether names, and how many more there are, are one line."""
-    return width_of(", ".join(names)) <= _LINE - len("Tags:  and 100 more")
 
 
 def contents(info: CorpusInfo) -> Report:
@@ -62,14 +56,11 @@ def contents(info: CorpusInfo) -> Report:
         "Stored in": f"{plural(info.files, 'Parquet file')}, schema {info.schema}",
         "Versions": enumerate_names(names if whole else short_names(names).values(), 6),
         "Metrics": enumerate_names(name for name, _ in info.metrics),
-        "Values a sample": f"{info.least:g} to {info.most:g}, half have {info.middle:g} or more",
         "Machines": str(info.machines) if info.machines else "",
         "Sessions": str(info.sessions),
-        "Tags": enumerate_names(info.tags, next((k for k in range(8, 1, -1) if _fits(info.tags[:k])), 1)),
+        "Tags": enumerate_names(info.tags, 8),
     }
-    if info.least == info.most:
-        facts["Values a sample"] = f"{info.least:g}"
-    facing = [Text(f"{name}: {value}") for name, value in facts.items() if value and info.rows]
+    facing = [Text(f"{name}: {value}") for name, value in facts.items() if value]
     query = f"speedproof corpus query {shlex.quote(info.name)}"
     notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in info.mixed[:3]]
     if len(info.mixed) > 3:
@@ -81,14 +72,7 @@ def contents(info: CorpusInfo) -> Report:
         notes.append(Text(f"Not read: {plural(info.rejects, 'file')} or parts of files:", "warning"))
         for file, place, reason in info.rejected:
             why = ": ".join(part for part in (place, reason) if part)
-            lines = [f"  {file}: {why}"]
-            if width_of(lines[0]) > _LINE:  # a name is never broken
-                cut = width_of(file) > _LINE - 3
-                lines = [
-                    f"  {'…' if cut else ''}{cut_left(file, _LINE - 4 if cut else _LINE)}:",
-                    f"    {why}",
-                ]
-            notes += [Text(line, "dim") for line in lines]
+            notes.append(Text(f"  {file}: {why}", "dim"))
         if info.rejects > len(info.rejected):
             notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
     title, below = f"corpus {info.name}", (*facing, *notes)
@@ -103,10 +87,7 @@ def _pooled(info: CorpusInfo) -> Iterator[Text]:
     who = shortened(info.pooled, 24)[0] if one else plural(len(info.pooled), "version")
     fields = ", ".join(info.apart[:2]) + (", ..." if len(info.apart) > 2 else "")
     yield Text(f"! {who} pool{'s' if one else ''} files that differ in {fields}.", "warning")
-    if info.everywhere:
-        yield Text(f"  Tell them apart: corpus build --by {shlex.quote(','.join(info.apart))}", "warning")
-    else:
-        yield Text("  Give each its version: speedproof corpus build NAME=PATH ... -o DIR", "warning")
+    yield Text("  Tell them apart: corpus build --by FIELD, or NAME=PATH ...", "warning")
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], total: int) -> Report:

@@ -49,9 +49,7 @@ def between_sessions(floor: NoiseFloor | None) -> Iterator[str]:
         math.expm1(widened(0.0, 0.05, (2, 2), spread, (1, 1)).reach(0.05))
         for spread in (floor.spreads.values() if floor else ())
     ]
-    if reaches and max(reaches) > 1.0:
-        yield "Too few commits were measured twice to tell how sessions differ"
-    elif reaches:
+    if reaches and max(reaches) <= 1.0:  # else too few commits were measured twice to tell
         yield f"Two sessions of one commit differ by {up_to(reaches, 0.95)}"
 
 
@@ -138,16 +136,16 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     """Ten lines: how rare false alarms are, the alarms, how to confirm the first of them."""
     of = f" of {result.commits}" if result.last < result.commits else ""
     commits = plural(min(result.last, result.commits), "commit")
-    alarmed = len({alarm.track.series for alarm in result.alarms})
-    share = f"{alarmed} of " if 0 < alarmed < result.series else ""
     of_them = _counted(result.series, {series.key.metric for series in result.known.values()})
-    many = f"{share}{of_them}, last {commits}{of}"
+    many = f"{of_them}, last {commits}{of}"
     count = plural(len(result.alarms), "alarm") if result.alarms else "No alarm"
-    asked = f"one in {result.every / ASKED:,.0f}" if result.every >= 2 * ASKED else "one at any commit"
-    often = f"once in {result.every:,.0f} commits" if result.every >= 1.5 else "once a commit"
+    often, asked = (plural(max(round(of), 1), "commit") for of in (result.every, result.every / ASKED))
     headline = (
         Text(f"{count} in {many}", "strong"),
-        Text(f"Without a change a confirmed alarm comes about {often}, an unconfirmed {asked}.", "dim"),
+        Text(
+            f"Without a change a confirmed alarm comes about once in {often}, an unconfirmed one in {asked}.",
+            "dim",
+        ),
     )
     few = result.commits < LEAST_WATCHED and not result.alarms
     shown = result.alarms if everything else result.alarms[:_SHOWN]
@@ -155,10 +153,6 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     notes = [*too_few(LEAST_WATCHED)] if few else []
     if more:
         notes = [Text(f"... {plural(more, 'more alarm')}: --all")]
-    notes += [Text(older) for older in _older(result)]
-    several = len({alarm.track.basis for alarm in result.alarms}) > 1
-    if result.followed.apart and result.alarms and not several:
-        notes.append(Text(f"All {_where(result.alarms[0].track)}."))
     blamed = {alarm.bad.sha for alarm in result.undecided}
     commit = "COMMIT" if len(blamed) > 1 else "".join(quote(short_name(sha, _SHA)) for sha in blamed)
     accept = (f"Accept: speedproof history bless {commit}{result.followed.place}",) if blamed else ()
@@ -167,13 +161,13 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
         Column("benchmark", names=True),
         *right("about"),
         Column(""),
-        Column("machine" if several else "", names=True),
+        Column("machine" if result.followed.apart else "", names=True),
         Column("raised at", drop=1),
         Column("state"),
         Column("today" if any(a.decision or a.undone for a in result.alarms) else "", drop=2),
         Column("possible since" if any(a.earliest != a.latest for a in shown) else "", drop=-1),
     )
-    rows = [_row_of_alarm(result, alarm, apart=several) for alarm in shown]
+    rows = [_row_of_alarm(result, alarm) for alarm in shown]
     return Report(
         f"alarms in {result.store}", headline, (Table.of(columns, rows),) if shown else (),
         tuple(notes),
@@ -181,20 +175,10 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
     )  # fmt: skip
 
 
-def _older(result: AlarmResult) -> Iterator[str]:
-    """How many slowdowns the last commits did not raise, and what shows them all."""
-    if result.older:
-        last = max(len(alarm.track.order) - alarm.track.order.index(alarm.bad) for alarm in result.older)
-        still = "stands" if len(result.older) == 1 else "stand"
-        yield f"{plural(len(result.older), 'older slowdown')} still {still}: --last {last}"
-
-
-def too_few(
-    least: int, lacking: str = "So few commits of a benchmark on a machine show nothing"
-) -> tuple[Text, Text]:
+def too_few(least: int) -> tuple[Text, Text]:
     """That more commits are needed, or another question."""
     return (
-        Text(f"{lacking}: measure {least} or more,"),
+        Text(f"So few commits of a benchmark on a machine show nothing: measure {least} or more,"),
         Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'."),
     )
 
@@ -212,7 +196,7 @@ def _next_step(result: AlarmResult) -> Iterator[str]:
     yield from _culprit(result.followed, result.known, result.undecided)
 
 
-def _row_of_alarm(result: AlarmResult, alarm: HistoryAlarm, *, apart: bool) -> Row:
+def _row_of_alarm(result: AlarmResult, alarm: HistoryAlarm) -> Row:
     key = result.known[alarm.track.series].key
     times, word, style = size_of(alarm, key.metric, result.slower(alarm))
     style = style if alarm.confirmed else "dim"
@@ -222,7 +206,7 @@ def _row_of_alarm(result: AlarmResult, alarm: HistoryAlarm, *, apart: bool) -> R
         name,
         Cell(times, style),
         Cell(word, style),
-        machine_of(alarm.track) if apart else "",
+        machine_of(alarm.track) if result.followed.apart else "",
         brief_commit(alarm.raised.sha),
         "confirmed" if alarm.confirmed else "unconfirmed",
         Cell(alarm.decision.state if alarm.decision else "undone" if alarm.undone else "", "dim"),
@@ -253,8 +237,8 @@ def of_what(benchmark: str, metric: str) -> str:
     return benchmark if metric == "time" else f"{benchmark} ({metric})"
 
 
-def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
-    """Samples a row each, the newest last; they are the last ones of many."""
+def measured_report(rows: Sequence[QueriedSample], store: str, *, cut: bool) -> Report:
+    """Samples a row each, the newest last; if ``cut``, there may be older ones."""
 
     def interval(row: QueriedSample) -> str:
         return " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None)
@@ -269,12 +253,11 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
         (Column("measured", drop=1), lambda row: row.started[:16].replace("T", " ")),
         (Column("machine", names=True, drop=4), lambda row: row.machine),
     )
-    count = plural(many, "sample")
-    kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
-    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), (table,) if rows else ())
+    count = plural(len(rows), "sample")
+    kept = f"The last {count} (--all, or -o rows.csv)" if cut else count
+    return Report(f"history in {store}", (Text(kept, "strong"),), (table,) if rows else ())
 
 
-_FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
 _ALONE = 3  # alarms of no change that are named
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
@@ -306,15 +289,13 @@ def overview(
     commits = {group.commit.sha: group.commit for group in groups}
     one = each and len(commits) == 1
     unsure = any(len(g.changes) == 1 and g.changes[0].earliest != g.changes[0].latest for g in groups)
-    # One machine of all rows is told where there is room; several tell rows apart
-    several = len({track.basis for track in result.tracks}) > 1
-    differ = len({change.track.basis for change in changes}) > 1
+    several = len({change.track.basis for change in changes}) > 1
     columns = (
         Column("commit"),
         Column("benchmark", names=True),
         *right("change"),
         Column(""),
-        Column("machine" if several else "", names=True, drop=0 if differ else 5),
+        Column("machine" if several else "", names=True),
         Column("today"),
         *_bounds(unsure),
         Column("trend", drop=2),
@@ -352,17 +333,14 @@ def headline_of(result: HistoryResult, of: int | None = None) -> Iterator[Text]:
     series = {track.series for track in result.tracks}
     of_them = _counted(len(series), {result.series[number].key.metric for number in series})
     many = f"{of_them} over {plural(result.measured, 'commit')}"
-    count, commits = len(result.changes), len({change.commit.sha for change in result.changes})
-    changed = len({change.track.series for change in result.changes})
-    share = f"{changed} of " if changed < len(series) else ""
+    count = len(result.changes)
     watched = f"; the watch has confirmed {plural(len(result.alarms), 'alarm')}" * bool(result.alarms)
     if of is not None:
         yield Text(f"{count} of {plural(of, 'change')} in {many}", "strong")
     elif not count:
         yield Text(f"No change is shown in {many}{watched}", "strong")
     else:
-        at = f" at {plural(commits, 'commit')}" if commits < count else ""
-        yield Text(f"{plural(count, 'change')}{at} in {share}{many}{watched}", "strong")
+        yield Text(f"{plural(count, 'change')} in {many}{watched}", "strong")
     if result.tracks:
         yield _risk(result.confidence, " over all benchmarks" * (len(series) > 1))
 
@@ -409,7 +387,6 @@ def _too_few(result: HistoryResult) -> Iterator[Text]:
             step, typical = result.least_step, " of a typical benchmark" * (len(lengths) > 1)
             size = f"A step of {percent(step)} or more" if step else "Not even a step of 100 %"
             yield Text(f"{size} in the middle third{typical} would be shown.")
-            yield from too_few(_FEW, "More commits show more") if longest < _FEW else ()
     if 0 < short < len(lengths):
         lacking = f"{short} of {len(lengths)} benchmarks show nothing"
         yield Text(f"{lacking}: fewer than {LEAST} commits on a machine.")

@@ -23,9 +23,8 @@ STANDS = "stands"
 class ExportedChange(Struct, frozen=True):
     """A change as other programs read it; the fields are those of :class:`~speedproof.history.changes.Change`.
 
-    ``basis`` is the machine or the anchor that values are relative to, ``decision`` what somebody said of it
-    (``decided``: with why, by whom and when), ``state`` that or, where nobody decided, whether it stands or is
-    undone.
+    ``basis`` is the machine or the anchor that values are relative to, ``decided`` what somebody said of it, why
+    and when, ``state`` that in a word or, where nobody decided, whether it stands or is undone.
     """
 
     benchmark: str
@@ -43,7 +42,6 @@ class ExportedChange(Struct, frozen=True):
     drift: bool
     today: float
     undone: str | None
-    decision: str | None
     state: str
     assigned: str | None
     decided: Triage | None
@@ -129,7 +127,7 @@ class HistoryResult(Shown, Struct, frozen=True):
         """Every alarm of the last commits, as they are usually asked for."""
         return find_alarms(
             self.tracks, self.series, self.decisions, every=EVERY, last=LAST, shown=self.changes
-        )[0]
+        )
 
     @property
     def least_step(self) -> float | None:
@@ -185,7 +183,7 @@ class HistoryResult(Shown, Struct, frozen=True):
         since = (change.commit.sha, change.commit.subject, change.earliest.sha, change.latest.sha)
         size = (change.factor, *change.bounds, self.slower(change), change.sessions, change.drift)
         now = (change.today, change.undone.sha if change.undone else None)
-        decided = (said.state if said else None, self.state(change), self.assigned(change), said)
+        decided = (self.state(change), self.assigned(change), said)
         row = (*of, *since, *size, *now, *decided)
         return ExportedChange(*row)
 
@@ -223,7 +221,6 @@ class AlarmResult(Shown, Struct, frozen=True):
     known: dict[int, StoredSeries]  # by their numbers in the tracks
     alarms: tuple[HistoryAlarm, ...]  # the newest first
     followed: Followed = Followed()
-    older: tuple[HistoryAlarm, ...] = ()  # slowdowns before these that still stand undecided
 
     def slower(self, alarm: HistoryAlarm) -> bool:
         """Whether it is for the worse."""
@@ -250,7 +247,7 @@ class AlarmResult(Shown, Struct, frozen=True):
     def exported(self) -> ExportedAlarms:
         """What other programs read."""
         alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
-        return ExportedAlarms(self.store, self.every, self.last, alarms, len(self.older))
+        return ExportedAlarms(self.store, self.every, self.last, alarms)
 
     def reports(self, *, everything: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""
