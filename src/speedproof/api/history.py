@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
@@ -432,7 +431,7 @@ class History:
         measured = self._measured_again(alarm, series.key, suite, path)
         if measured is None:
             return None
-        self.refuse_another(alarm, measured.headline.reference.median)
+        self._refuse_another(alarm, measured.headline.reference.median)
         worse = (alarm.factor > 1.0) != series.higher_is_better
         shown = measured.verdict == ("slower" if worse else "faster")
         size = max(alarm.factor, 1.0 / alarm.factor)
@@ -479,8 +478,8 @@ class History:
             )
         return kept
 
-    def refuse_another(self, alarm: HistoryAlarm, *now: float) -> None:
-        """Refuse what an alarm's good commit takes now if all of it is far from what the store has for it."""
+    def _refuse_another(self, alarm: HistoryAlarm, now: float) -> None:
+        """Refuse what an alarm's good commit takes now if it is far from all that the store has for it."""
         series = next(s for s in self.store.all_series() if s.id == alarm.track.series)
         good, of, track = alarm.compared[0].sha, series.key, alarm.track
         before = [
@@ -488,8 +487,8 @@ class History:
             for row in self.query(metric=of.metric, commit=good)
             if row.benchmark == of.benchmark and (track.anchored or row.machine == track.basis)
         ]
-        if before and all(max(pair) > _FAR * min(pair) > 0 for pair in product(now, before)):
-            shown = format_values([median(now), median(before)], series.unit)
+        if before and all(max(now, old) > _FAR * min(now, old) > 0 for old in before):
+            shown = format_values([now, median(before)], series.unit)
             ends = " ".join(short_name(commit.sha) for commit in alarm.compared)
             raise DataError(
                 f"{of.benchmark} at {short_name(good)}: {shown[0]} now, {shown[1]} in {self.store.where}, so "

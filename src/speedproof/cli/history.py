@@ -31,10 +31,7 @@ from speedproof.values import count, filled, place
 if TYPE_CHECKING:
     from speedproof.api.history import Followed
     from speedproof.api.history_files import QueriedSample
-    from speedproof.api.measurement import Progress
     from speedproof.reporting.history_results import HistoryAlarm
-
-_ENOUGH = 3  # runs that tell a benchmark from another
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -257,16 +254,9 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
     known, alarms = _asked_for(asked, chosen)
     if not alarms:
-        of = but = ""
-        if (benchmark := asked.shared.benchmark) is not None:
-            known, alarms = _asked_for(asked, chosen | {"benchmark": None})
-            others = sorted({known.known[alarm.track.series].key.benchmark for alarm in alarms})
-            of, but = f" of {benchmark}", f", but of {enumerate_names(others, 3)}" * bool(others)
-        none = f"no alarm{of} at {asked.commit}{but}"
-        if asked.commit is None:
-            none = f"no alarm{of} is unconfirmed{but}, and no commit of a confirmed one is named"
-            none = none if but or known.alarms else f"there is no alarm{of}"
-        raise UsageError(f"{none}: see 'speedproof history watch{known.followed.options}'")
+        kind = "unconfirmed alarm" if asked.commit is None else f"alarm at {asked.commit}"
+        of = "" if asked.shared.benchmark is None else f" of {asked.shared.benchmark}"
+        raise UsageError(f"there is no {kind}{of}: see 'speedproof history watch{known.followed.options}'")
     here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
@@ -291,16 +281,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
         revisions=tuple(c.sha for c in alarm.compared),
         save=file,
     )
-    first: list[float] = []
-
-    def watch(progress: "Progress") -> None:
-        """Hold the first runs of the good commit against the store: the rest takes long."""
-        good = progress.version == progress.benchmark.versions[0].name and not progress.warmup
-        if good and len(first) < _ENOUGH and measuring.decide_by in progress.run.metrics:
-            first.append(progress.run.metrics[measuring.decide_by])
-            if len(first) == _ENOUGH:
-                history.refuse_another(alarm, *first)
-
     with chdir(asked.repository):
         code = run(
             RunOptions(
@@ -309,7 +289,6 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
                 words=asked.words,
                 measuring=measuring,
                 output=Output(),
-                watch=watch,
             ),
             console,
         )

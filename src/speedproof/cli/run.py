@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import click
 from msgspec.structs import replace
@@ -21,9 +21,6 @@ from speedproof.measuring_options import MeasuredOutput, Measuring, UndecidedMea
 from speedproof.options import CommandOptions, Explained, handed
 from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
-
-if TYPE_CHECKING:
-    from speedproof.api.measurement import Progress
 
 _SHELL = "--shell"
 _RESULTS = (".json", ".jsonl", ".csv")
@@ -65,7 +62,6 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     ] = ()
     words: tuple[str, ...] = ()  # after --
     wants: Callable[[str], bool] = bool  # which benchmarks are measured
-    watch: Callable[["Progress"], object] = id  # is told of every run
     measuring: Measuring
     resume: Annotated[
         str | None, "[FILE]", "go on with the last session of this file (default: @last, the latest)"

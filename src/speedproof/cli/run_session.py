@@ -91,7 +91,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                 console.remark(f"{len(head.benchmarks)} benchmarks share {longest:g} s (--max-time)")
             from speedproof.api.measurement import Measurement
 
-            with Watcher(console, options.watch, metric=question.metric) as watcher:
+            with Watcher(console, metric=question.metric) as watcher:
                 session = Measurement(
                     head,
                     executor,
@@ -318,14 +318,11 @@ class Watcher:
     def __init__(
         self,
         console: Console,
-        watch: Callable[[Progress], object] = id,
         *,
         clock: Callable[[], float] = time.monotonic,
         metric: str = "time",
     ) -> None:
-        self._console, self._watch = console, watch
-        self._clock = clock
-        self._metric = metric
+        self._console, self._clock, self._metric = console, clock, metric
         self._live: Live | None = None
         self._terminal = console.err.isatty()
         self._due = clock() + (0.0 if self._terminal else QUIET)
@@ -349,7 +346,6 @@ class Watcher:
 
     def __call__(self, progress: Progress, comparison: SequentialComparison) -> None:
         """Take note of a run."""
-        self._watch(progress)
         name = progress.benchmark.name
         if name not in self._recent:
             self._recent[name] = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}
