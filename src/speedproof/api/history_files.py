@@ -27,10 +27,9 @@ from speedproof.formats.versions import named
 from speedproof.history.commits import Commit, alike, commit_named, ordered, resolve, resolve_label, spelt
 from speedproof.history.commits import short_name as short_name
 from speedproof.history.importers import Imported
-from speedproof.history.rows import REMEASURED as REMEASURED
-from speedproof.history.rows import Added, Measurements, StoredSeries
+from speedproof.history.rows import Added as Added
+from speedproof.history.rows import Measurements, StoredSeries, standing
 from speedproof.history.rows import QueriedSample as QueriedSample
-from speedproof.history.rows import standing as standing
 
 if TYPE_CHECKING:
     from speedproof.api.history import History

@@ -367,17 +367,8 @@ class Group(click.Group):
         ):
             if not self.usual:
                 raise click.UsageError(f"name an action first: {', '.join(self.actions)}", ctx)
-            if late := [word for word in self._beside_options(ctx, args) if word in self.actions]:
-                raise click.UsageError(f"name the action first: {ctx.command_path} {late[0]}", ctx)
             args = [self.usual, *args]
         return super().parse_args(ctx, args)
-
-    def _beside_options(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What the usual action would not take as its options and their values."""
-        try:
-            return self.actions[self.usual].make_parser(ctx).parse_args(list(args))[1]
-        except click.UsageError:  # the options of another action
-            return args
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -30,7 +30,7 @@ from speedproof.values import count, filled, place
 
 if TYPE_CHECKING:
     from speedproof.api.history import Followed
-    from speedproof.api.history_files import QueriedSample
+    from speedproof.api.history_files import Added, QueriedSample
     from speedproof.reporting.history_results import HistoryAlarm
 
 
@@ -360,13 +360,9 @@ def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
     return list(named.items())
 
 
-_EACH = 10  # files that have a line each; of more one line tells
-
-
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history import spelt
-    from speedproof.api.history_files import short_name
 
     history, files = asked.history, asked.files
     failed: dict[str, list[str]] = {}
@@ -385,30 +381,11 @@ def _add(asked: AddOptions, console: Console) -> int:
             else:
                 console.remark(*added.problems)
                 done.append(added)
-                if not asked.json and len(files) <= _EACH:
-                    several = len(added.commits) > 3
-                    names = [f"{len(added.commits)} commits"] if several else map(short_name, added.commits)
-                    samples = f"{path}: {plural(added.samples, 'sample')} of {', '.join(names)}"
-                    if added.there:
-                        samples = (
-                            f"{path}: {plural(added.samples, 'new sample')}, {added.there} there already"
-                        )
-                    room = max(console.width - len(samples) - len(":  and 99 more"), 20)
-                    of_what = f": {enumerate_names(added.benchmarks, 3, room)}" if added.benchmarks else ""
-                    if not (added.known and added.problems):
-                        console.say(f"{path}: was there already" if added.known else samples + of_what)
             ticker.advance()
     if asked.json:
         console.out.write(to_json("history", done))
-    elif len(files) > _EACH:
-        new = [added for added in done if not added.known]
-        shas = [*{sha for added in new for sha in added.commits}]
-        commits = plural(len(shas), "commit")
-        if len(shas) == 1:
-            commits = f"commit {short_name(shas[0])} (COMMIT=FILE for another)"
-        old = f"; there already: {len(done) - len(new)}" if len(new) < len(done) else ""
-        samples = plural(sum(added.samples for added in new), "sample")
-        console.say(f"{plural(len(new), 'file')}: {samples} of {commits}{old}")
+    elif done:
+        console.say(f"{files[0] if len(files) == 1 else plural(len(done), 'file')}: {_of_what(done)}")
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:
         place = spelt(store=history.store.where, repository=history.repository)
         console.remark(
@@ -422,6 +399,21 @@ def _add(asked: AddOptions, console: Console) -> int:
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
+
+
+def _of_what(done: Sequence["Added"]) -> str:
+    """What of files is new."""
+    from speedproof.api.history_files import short_name
+
+    new = [added for added in done if not added.known]
+    if not new:
+        return "there already"
+    samples, there = sum(added.samples for added in new), sum(added.there for added in new)
+    commits = dict.fromkeys(short_name(sha) for added in new for sha in added.commits)
+    names = dict.fromkeys(name for added in new for name in added.benchmarks)
+    of = f"{there} there already" if there else f"of {enumerate_names(commits, 3)}"
+    old = f"; there already: {plural(len(done) - len(new), 'file')}" if len(new) < len(done) else ""
+    return f"{plural(samples, 'new sample')}{', ' if there else ' '}{of}: {enumerate_names(names, 3)}{old}"
 
 
 def _remark_branch(followed: "Followed", console: Console) -> None:
@@ -572,42 +564,25 @@ def _import(asked: TransferOptions, console: Console) -> int:
 def _decide(
     state: Literal["blessed", "invalid", "fixed", "reopened"], asked: DecideOptions, console: Console
 ) -> int:
-    from speedproof.api.history_files import REMEASURED, short_name, standing
+    from speedproof.api.history_files import short_name
 
-    reason, sha = " ".join(asked.reason), asked.history.find(asked.commit)
-    asked.history.decide(asked.commit, state, reason=reason, benchmark=asked.shared.benchmark or "")
-    *before, said = asked.history.store.decisions()
+    reason, sha, of = " ".join(asked.reason), asked.history.find(asked.commit), asked.shared.benchmark
+    asked.history.decide(asked.commit, state, reason=reason, benchmark=of or "")
+    said = asked.history.store.decisions()[-1]
     out = ": its measurements so far are left out" if state == "invalid" else ""
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
-            history, of = asked.history, asked.shared.benchmark
-            changes = history.changes(benchmark=of)
+            changes = asked.history.changes(benchmark=of)
             name = {number: series.key.benchmark for number, series in changes.series.items()}
-            shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
-            alarmed = [(name[a.track.series], a.bad, a) for a in changes.watched if a.concerned(said)]
-            named = {f"{one} at {short_name(commit.sha)}": c.undone for one, commit, c in shown}
-            named |= {f"{one} at {short_name(commit.sha)}": a.undone for one, commit, a in alarmed}
-            drifts = {one for one, _, c in shown if c.drift} | {one for one, _, a in alarmed if a.drift}
+            met = [(name[c.track.series], c.commit, c.drift) for c in changes.changes if c.concerned(said)]
+            met += [(name[a.track.series], a.bad, a.drift) for a in changes.watched if a.concerned(said)]
+            drifts = {benchmark for benchmark, _, drift in met if drift}
             for drifting in drifts if of is None else ():  # each by its name, for its commit will move
-                history.decide(asked.commit, state, reason=reason, benchmark=drifting)
-            if named:
-                console.say(f"That counts for the change of {enumerate_names(named, 5)}.")
-                left = [name for name, undone in named.items() if undone is None]
-                if state == "fixed" and left:
-                    console.say(f"By what is measured so far it still stands: {enumerate_names(left, 5)}.")
-            else:
-                metrics = enumerate_names(history.metrics(of)[0], 2)
-                later = f"; one that is shown later will be {state}"
-                if state == "reopened":
-                    names = {said.benchmark} if said.benchmark else {other.benchmark for other in before}
-                    taken_back = any(
-                        one.state not in REMEASURED
-                        for name in names
-                        for one in standing(before, name, lambda it: it.commit == sha)
-                    )
-                    later = "" if taken_back else ", and nothing was said of it"
-                console.say(f"No change of {metrics} is shown there now{later}.")
+                asked.history.decide(asked.commit, state, reason=reason, benchmark=drifting)
+            named = dict.fromkeys(f"{benchmark} at {short_name(commit.sha)}" for benchmark, commit, _ in met)
+            counts = f"That counts for the change of {enumerate_names(named, 5)}."
+            console.say(counts if named else "No change is shown there now.")
     return 0
 
 
