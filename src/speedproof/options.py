@@ -219,7 +219,7 @@ def _gate_margin(text: str) -> float:
         raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
 
 
-class BenchmarkSettings(Struct, frozen=True):
+class BenchmarkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
 
     pattern: str
@@ -232,7 +232,7 @@ class BenchmarkSettings(Struct, frozen=True):
         return name == self.pattern or fnmatchcase(name, self.pattern)
 
 
-class Gating(Struct, frozen=True, kw_only=True):
+class Gating(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a gate decides; also the table ``[gate]`` of ``speedproof.toml``."""
 
     margin: Annotated[

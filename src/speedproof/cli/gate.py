@@ -50,7 +50,7 @@ FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 
 
-class _Settings(Struct, frozen=True):
+class _Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
     gate: Gating = Gating()
