@@ -90,7 +90,6 @@ class Corpus:
         wide: Literal["version", "benchmark"] | None = None,
         higher_is_better: str | Sequence[str] = (),
         done: Callable[[], None] = no_step,
-        unchanged: Callable[[], None] = no_step,
     ) -> Corpus:
         """Make a corpus of result files, or go on with one that was cut short.
 
@@ -109,8 +108,6 @@ class Corpus:
             As :func:`speedproof.read` takes them.
         done : callable
             Called after each file.
-        unchanged : callable
-            Called for each file that is left out.
 
         Returns
         -------
@@ -125,12 +122,7 @@ class Corpus:
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
         def found(builder: Builder) -> Iterator[tuple[str, FileResults]]:
-            def known(path: str) -> bool:
-                if there := builder.has(path):
-                    unchanged()
-                return there
-
-            for version, results in labelled(files, format, how, tuple(by), known):
+            for version, results in labelled(files, format, how, tuple(by), builder.has):
                 yield version, replace(results, records=tuple(turned(r, more) for r in results.records))
                 if not results.more:
                     done()
