@@ -136,7 +136,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
     timeout: Annotated[
         Seconds | None, "S", "end a run, or a command around it, after S seconds", values.positive_seconds
     ] = None
-    no_shell: Annotated[bool, "--no-shell, -N", "start the commands directly (the default)"] = False
+    no_shell: Annotated[
+        bool, "--no-shell, -N", "start the commands directly (the default)", Excludes("shell")
+    ] = False
     ignore_failure: Annotated[
         bool,
         "--ignore-failure, -i",

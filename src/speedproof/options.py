@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, cast
 from msgspec import Struct
 
 from speedproof import values
-from speedproof.declaring import FIRST, Argument, Excludes, Formats, Taken, refuse
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Taken
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
@@ -165,18 +165,6 @@ class Choosing(Struct, frozen=True, kw_only=True):
         tuple[str, ...], "PATTERN", "only benchmarks that match, as 'json_*'; may be repeated", FIRST
     ] = ()
     skip: Annotated[tuple[str, ...], "PATTERN", "leave out benchmarks that match; may be repeated"] = ()
-
-
-class Risk(Struct, frozen=True, kw_only=True):
-    """The risk, as either of its two names."""
-
-    alpha: Annotated[
-        float | None,
-        "RISK",
-        "risk of a wrong verdict, in each direction (default: 0.05)",
-        Excludes("confidence"),
-    ] = None
-    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
 
 
 class Judging(Struct, frozen=True, kw_only=True):
@@ -353,10 +341,6 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
     given: Mapping[str, str]  # which options were given, as written
     argv: Sequence[str]  # the whole command line
-
-    def refuse(self, *names: str, because: str) -> None:
-        """Say which of these options were given though they would change nothing; ``because`` tells why."""
-        refuse(self.given, *names, because=because)
 
 
 def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:

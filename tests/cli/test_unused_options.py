@@ -51,14 +51,6 @@ def test_what_belongs_to_another_option(words: str, option: str, other: str) -> 
 EXCLUDED = [
     *(("model a.txt --components 2", o) for o in ("--max-components 3", "--bootstrap 9", "--fast",
                                                   "--undersampling 0.8", "--ignore-rounding")),
-    *(("model a.txt --bootstrap 0", o) for o in ("--undersampling 0.8", "--ignore-rounding")),
-    ("compare a.txt b.txt", "--ks-rule r422"),
-    ("compare a.txt b.txt", "--bootstrap"),
-    ("compare a.txt b.txt --details", "--bootstrap"),
-    ("compare a.txt b.txt --protocol median", "--always-welch"),
-    ("compare a.txt b.txt --protocol mean", "--ks-rule r422"),
-    *(("rank a.txt b.txt", o) for o in ("--resamples 20", "--max-components 2", "--seed 1", "--jobs 2")),
-    *((f"plot a.txt b.txt -o p.svg --kind {kind}", "--max-components 2") for kind in ("qq", "forest")),
     *((f"run true true {mode}", o)
       for mode in ("--calibrate", "--plan --revisions A")
       for o in ("--fail-on slower", "--margin 1%", "--precision 1%", "--stop-at-proof", "--gate")),
@@ -69,7 +61,7 @@ EXCLUDED = [
     *(("run true", o) for o in ("--fail-on slower", "--margin 1%", "--precision 1%", "--gate", "--stop-at-proof")),
     ("run --driver go go", "-P n 1 3"),
     *(("cache", f"--limit={value}") for value in ("nan", "inf", "-1", "x")),
-    ("history query --output rows.csv", "--json"), ("compare a.txt b.txt", "--column value=x"),
+    ("compare a.txt b.txt", "--column value=x"),
     ("plot a.txt -o p.svg", "--seed 1"), ("plot a.txt -o p.svg", "--jobs 1"), ("compare a.txt b.txt", "--wide b"),
 ]  # fmt: skip
 

@@ -754,7 +754,6 @@ def test_projects_stand_on_one_page(repository: Path, tmp_path: Path) -> None:
         assert (tmp_path / folder / "data" / "1.js").is_file()
     code, _, err = speedproof("history", "page", stores[0], stores[0], "-o", site)
     assert (code, "two stores are called s" in err) == (2, True)
-    assert "every STORE is in its own" in run(repository, "page", stores[0], "-o", site)[2]
 
 
 def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:

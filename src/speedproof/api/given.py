@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from speedproof.data.suite import Pairing, Suite
     from speedproof.measuring_options import Measuring
-    from speedproof.options import Judging, QuestionName, Risk
+    from speedproof.options import Judging, QuestionName
     from speedproof.protocols.noise_floor import NoiseFloor
     from speedproof.protocols.pair import Rules
 
@@ -45,7 +45,7 @@ def options_of(kind: type[S], **given: object) -> S:
     return kind(**values)
 
 
-def confidence_of(risk: Risk | Judging | Measuring) -> float:
+def confidence_of(risk: Judging | Measuring) -> float:
     """The confidence that is asked for, by itself or as the risk that it leaves."""
     if risk.alpha is not None:
         return rest(risk.alpha)

@@ -91,8 +91,6 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
                "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
         tool = f"--driver {m.driver} starts the tool itself and takes its benchmarks and times from it"
         asked.refuse(*refused, because=tool)
-    if m.no_shell and m.shell:
-        raise UsageError(f"--shell={m.shell} and --no-shell exclude each other")
     of_builds = [given[n] for n in ("build", "build_env", "builds", "plan", "control") if n in given]
     if of_builds and not m.revisions:
         raise UsageError(f"nothing but --revisions is built: give that, or leave out {', '.join(of_builds)}")
@@ -108,8 +106,6 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
                 raise UsageError("--calibrate measures exactly one command against itself")
             if m.decide_by not in (None, "time"):
                 raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
-            named = ("name", "benchmark", "parameter_list", "parameter_scan", "reference")
-            asked.refuse(*named, because="--calibrate has only one version")
             plan = plan_calibration(asked.commands[0], hooks)
         else:
             plan = plan_commands(asked.commands, m.name, _parameters(m), hooks, benchmark=m.benchmark)

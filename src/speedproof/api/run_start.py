@@ -59,11 +59,6 @@ _ALONE_RUNS = 30
 # others change what is measured.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
 _MEASURED = [name for name in STORED if name not in _ASKED]
-# What means something when nothing is measured.
-_LOOKED_AT = (
-    "review", *_ASKED, "fail_on", "why", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
-    "color",
-)  # fmt: skip
 _VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 _NUMBERS = ("min_runs", "max_runs")
 
@@ -74,13 +69,12 @@ def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
     Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
     """
     given, m = asked.given, asked.measuring
-    if review:
-        if needless := [option for name, option in given.items() if name not in _LOOKED_AT]:
-            raise UsageError(f"--review measures nothing; leave out {', '.join(needless)}")
-    elif taken := [given[name] for name in (*PLANNED, "revisions", "build_env", *_MEASURED) if name in given]:
+    measured = (*PLANNED, "revisions", "build_env", *_MEASURED)
+    if taken := [given[name] for name in measured if name in given]:
+        option = "--review" if review else "--resume"
         raise UsageError(
-            f"--resume goes on with what the session measured, and how; leave out {', '.join(taken)}, or measure "
-            "anew without --resume"
+            f"{option} takes from the session what it measured, and how; leave out {', '.join(taken)}, or measure "
+            f"anew without {option}"
         )
     names = list(_MEASURED)
     if m.decide_by is None:

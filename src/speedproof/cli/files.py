@@ -12,13 +12,13 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.options import Choosing, CommandOptions, Judging, Output, Reading, handed
+from speedproof.options import Choosing, CommandOptions, Output, Reading, handed
 from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
 
 if TYPE_CHECKING:  # and where they are used: not for the help alone
     from pathlib import Path
 
-    from speedproof.api.suites import Rules, SuiteComparison
+    from speedproof.api.suites import SuiteComparison
     from speedproof.reporting.stored import Context
 
 
@@ -129,25 +129,6 @@ def fails(conditions: Sequence[str], results: Iterable[SuiteComparison]) -> bool
         or any(c.proven_verdict in failing for c in result.headlines)
         for result in results
     )
-
-
-_RULES_OF = {
-    "always_welch": ("mean", "the protocol of the mean: --protocol mean"),
-    "ks_rule": ("median", "the protocol of the median: --protocol median, or --details"),
-    "bootstrap": ("touati2009", "the protocol of 2009: --protocol touati2009"),
-}
-
-
-def rules_of(asked: CommandOptions, judging: Judging, protocols: Sequence[str]) -> Rules:
-    """The rules that are asked for; one of a protocol that is not asked is refused."""
-    from speedproof.api.given import rules_of as rules_given
-
-    for name, (protocol, whose) in _RULES_OF.items():
-        if protocol not in protocols and name in asked.given:
-            raise UsageError(
-                f"{asked.given[name]} is a rule of a protocol that is not asked for: ask for {whose}"
-            )
-    return rules_given(judging)
 
 
 STDOUT = "-"

@@ -325,8 +325,6 @@ def _carry_out(command: str, body: str) -> None:
 
 
 def _page(asked: PageOptions, console: Console) -> int:
-    if asked.stores:
-        asked.refuse("store", "repository", because="every STORE is in its own")
     folder, size = Path(asked.output), 0
     for name, history in _projects(asked.stores) if asked.stores else [("", asked.history)]:
         with console.progress(
@@ -508,8 +506,6 @@ def _query(asked: QueryOptions, console: Console) -> int:
     """Samples as a table, as JSON, or in a CSV or Parquet file."""
     from speedproof.reporting.history import LISTED, measured_report
 
-    if asked.output:
-        asked.refuse("all", "json", because=f"the rows go to {asked.output}, all of them")
     history = asked.history
     last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
     patterns = [*asked.patterns, *filter(None, [asked.shared.benchmark])]
