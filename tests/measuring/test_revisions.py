@@ -572,7 +572,7 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     # Few builds of what cannot be: that comes first.
     ("true true --builds 3", "nothing but --revisions is built: give that, or leave out --builds"),
     ("true --revisions main~1 no-such --build make --builds 3", "'no-such' is not a revision"),
-    ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "leave out --min-runs"),
+    ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "exclude each other"),
     ("--revisions main~1 main --build make --builds 3", "give the command after --"),
     ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
     ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),
