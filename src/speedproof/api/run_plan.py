@@ -249,14 +249,13 @@ def _scans(measuring: Measuring) -> Iterator[tuple[str, list[str]]]:
     for name, *ends in measuring.parameter_scan:
         given = f"-P {name} {' '.join(ends)}"
         try:
-            first, last, step = (Decimal(text) for text in (*ends, measuring.parameter_step_size or "1"))
+            first, last = map(Decimal, ends)
         except InvalidOperation:
             raise UsageError(f"{given}: a scan goes from one number to another") from None
-        usable = step and all(d.is_finite() for d in (first, last, step))
-        count = (last - first) / step if usable else Decimal(-1)
+        count = last - first if first.is_finite() and last.is_finite() else Decimal(-1)
         if not 0 <= count < _MOST_VALUES:
-            raise UsageError(f"{given}: steps of {step} lead to no value, or to more than {_MOST_VALUES}")
-        yield name, [str(first + i * step) for i in range(int(count) + 1)]
+            raise UsageError(f"{given}: this is no number, or more than {_MOST_VALUES}")
+        yield name, [str(first + i) for i in range(int(count) + 1)]
 
 
 def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:

@@ -279,11 +279,6 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
-# CPython (3.11 on) keeps frames in chunks of 16 KiB and unmaps an empty one at once: calls to and fro across its
-# end map memory each time, a tenth of the page faults of `compare`. The chunk of this frame has room for all.
-entry.__code__ = entry.__code__.replace(co_stacksize=16_000)
-
-
 def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     sys.__excepthook__(kind, error, trace)
     sys.stderr.write("speedproof: this is a defect of speedproof; please report it with the lines above\n")
