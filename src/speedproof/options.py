@@ -197,16 +197,6 @@ class Judging(Struct, frozen=True, kw_only=True):
     bootstrap: Annotated[bool, "2009 protocol: use the bootstrap where it would ask for 30 runs"] = False
 
 
-def _gate_margin(text: str) -> float:
-    """A margin; a policy asks for what is meant by none."""
-    try:
-        return values.proportion(text)
-    except ValueError as error:
-        if text.strip().rstrip("%").strip(" 0.") or "0" not in text:
-            raise
-        raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
-
-
 class BenchmarkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
 
@@ -227,7 +217,6 @@ class Gating(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         float | None,
         "SHARE",
         "speedups down to 1/(1+SHARE) are no regression (default: 2%, or the session's)",
-        _gate_margin,
         FIRST,
     ] = None
     confidence: Annotated[

@@ -88,7 +88,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     Path("unsure.toml").write_text('[gate]\npolicy = "proven-improvement"\nundecided = "fail"\n')
     code, _, err = gate(base, base, "--config", "unsure.toml")
     assert (code, "unsure.toml sets policy, undecided\n" in err) == (1, True)
-    assert "the gate is undecided; undecided = 'fail' in unsure.toml lets that fail" in err
+    assert "the gate is undecided, which is to fail" in err
     Path("other.toml").write_text(
         '[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n'
         '[[gate.benchmark]]\npattern = "jsn_*"\nmargin = 0.25\n'
@@ -282,7 +282,6 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
     code, _, err = looked(2, *close)  # its own runs again: the look is not spent
     assert (code, Path("open.look").read_bytes()) == (2, left)
     assert "look 2 of 3 was given the runs of look 1: measure what is open anew" in " ".join(err.split())
-    assert "open.look held look 1 of 3: undecided" in " ".join(looked(1, *close)[2].split())
     one = write("a.csv", 1, other=1.0), write("b.csv", 2, other=1.0)
     code, _, err = looked(2, *one)
     assert code == 2

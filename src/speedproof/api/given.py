@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from speedproof.data.checked import one_of
-from speedproof.data.names import enumerate_names, version_of
+from speedproof.data.names import enumerate_names, nearest_of, version_of
 from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import decider_of, quantile_name
@@ -110,8 +110,6 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     meant = version_of(name, versions)
     if meant in versions:
         return meant
-    from difflib import get_close_matches
-
     from speedproof.reporting.names import short_names, spoken
 
     short = short_names(versions)
@@ -119,14 +117,7 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     called = [v for v in versions if name in (short[v], names[v])]
     if len(called) == 1:
         return called[0]
-    name = name if len(name) <= 40 else f"{name[:39]}…"
-    # As they can be given: whole where the short one is cut.
-    spelt = {shlex.quote(v if "…" in short[v] else short[v]): short[v] for v in versions}
-    near = get_close_matches(name[:200], short.values(), 3, 0.0)
-    there = f"available: {', '.join(spelt)}"
-    if len(versions) > 4:
-        some = ", ".join(t for s in near for t in spelt if spelt[t] == s)
-        there = f"the nearest of {len(versions)} are {some}"
+    there = nearest_of(name, [*map(shlex.quote, short.values())])
     raise UsageError(f"{where and f'{where}: '}there is no version {name}; {there}")
 
 

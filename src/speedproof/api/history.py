@@ -106,10 +106,6 @@ class History:
     def store(self) -> HistoryStore:
         """What is read; a file that is not there is refused, not made."""
         if self._opened is None and not _is_there(self._where):
-            above = [str(folder / self._where) for folder in Path.cwd().parents]
-            if store := next(filter(_is_there, above), None):
-                there = Parameter("store", store, f"store {quote(store)}")
-                raise UsageError(f"{self._where}: no such store here; name the one above with ", there)
             how = f"speedproof history add FILE{spelt(store=self._where)}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
@@ -221,16 +217,6 @@ class History:
 
         sha = None if commit is None else self.find(commit)
         return query(self.store, last, patterns, metric, sha, machine)
-
-    @checked()
-    def count(
-        self, *patterns: str, metric: str | None = None, commit: str | None = None, machine: str | None = None
-    ) -> int:
-        """How many samples :meth:`query` would give."""
-        from speedproof.history.query import count
-
-        sha = None if commit is None else self.find(commit)
-        return count(self.store, patterns, metric, sha, machine)
 
     @checked()
     def changes(
@@ -579,8 +565,7 @@ class History:
     @checked()
     def find(self, commit: str) -> str:
         """The full name of a stored commit, from a revision or the beginning of its name."""
-        known = self.store.commits()
-        names = [one.sha for one in known]
+        names = [one.sha for one in self.store.commits()]
         if commit in names:
             return commit
         try:
@@ -589,14 +574,9 @@ class History:
             sha = commit
         near = [name for name in names if name == sha or name.startswith(commit) or sha.startswith(name)]
         if len(near) != 1:
-            place = {sha: i for i, sha in enumerate(first_parent_order("HEAD", self.repository))}
-            added = sorted(enumerate(known), key=lambda one: (place.get(one[1].sha, -1), one[1].date, one[0]))
-            newest = [one.sha for _, one in reversed(added)]
-            some = enumerate_names(map(short_name, near or newest), 4)
-            there = f": {some}" if near else f"; newest: {some}" if some else ", nor any other"
-            raise UsageError(
-                f"{self.store.where}: holds {'several commits' if near else 'no commit'} {commit}{there}"
-            )
+            held = f"several commits {commit}" if near else f"no commit {commit}, but"
+            some = enumerate_names(map(short_name, near or reversed(names)), 4) or "none"
+            raise UsageError(f"{self.store.where}: holds {held}: {some}")
         return near[0]
 
     def samples(self, numbers: Iterable[int]) -> list[Sample]:

@@ -509,7 +509,7 @@ def _query(asked: QueryOptions, console: Console) -> int:
     history = asked.history
     last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
     patterns = [*asked.patterns, *filter(None, [asked.shared.benchmark])]
-    chosen = handed(sp.History.count, asked.shared)
+    chosen = handed(sp.History.query, asked.shared)
     rows = history.query(*patterns, last=last, **chosen)
     if asked.output:
         _write(rows, asked.output)
@@ -517,8 +517,7 @@ def _query(asked: QueryOptions, console: Console) -> int:
     elif asked.shared.json:
         console.out.write(to_json("history", rows))
     else:
-        many = history.count(*patterns, **chosen) if len(rows) == last else len(rows)
-        console.write(measured_report(rows, asked.store, many))
+        console.write(measured_report(rows, asked.store, last=len(rows) == last))
     return 0
 
 

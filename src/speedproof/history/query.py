@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from speedproof.data.names import nearest_of, wanted
 from speedproof.errors import UsageError
@@ -16,34 +15,17 @@ m.label, t.key, t.started, f.path"""
 _ORDER = "c.date DESC, c.sha DESC, r.benchmark DESC, r.metric DESC, s.id DESC"
 
 
-def query(store: HistoryStore, last: int | None, *which: Any) -> list[QueriedSample]:
-    """Samples by date; all or the last. For ``which`` see :func:`_chosen`."""
-    if last is not None and last < 1:
-        raise UsageError(f"last={last}: expected how many samples to give, at least 1")
-    limit = "" if last is None else f" LIMIT {last}"
-    newest_first = _chosen(store, _COLUMNS, f" ORDER BY {_ORDER}{limit}", *which)
-    truth = QueriedSample.__struct_fields__.index("anchor")  # which SQLite keeps as a number
-    rows = [*map(list, reversed(newest_first))]
-    for values in rows:
-        values[truth] = bool(values[truth])
-    return [QueriedSample(*values) for values in rows]
-
-
-def count(store: HistoryStore, *which: Any) -> int:
-    """How many :func:`query` would find."""
-    return int(_chosen(store, "count(*)", "", *which)[0][0])
-
-
-def _chosen(
+def query(
     store: HistoryStore,
-    columns: str,
-    ending: str,
+    last: int | None,
     patterns: Sequence[str],
     metric: str | None,
     commit: str | None,
     machine: str | None,
-) -> list[tuple[Any, ...]]:
-    """Of samples by benchmark (patterns, or a part), machine (a pattern), metric and commit."""
+) -> list[QueriedSample]:
+    """Samples by date, all or the last: by benchmark (patterns, or a part), machine, metric, commit."""
+    if last is not None and last < 1:
+        raise UsageError(f"last={last}: expected how many samples to give, at least 1")
     chosen: dict[str, Sequence[str]] = {}
     if metric is not None:
         chosen["r.metric"] = [metric]
@@ -61,8 +43,14 @@ def _chosen(
             meant.update(of)
         chosen["r.benchmark"] = sorted(meant)
     conditions = [f"{column} IN ({places(len(values))})" for column, values in chosen.items()]
-    statement = f"""SELECT {columns} FROM sample s JOIN "commit" c ON c.id = s."commit"
+    ending = f" ORDER BY {_ORDER}{'' if last is None else f' LIMIT {last}'}"
+    statement = f"""SELECT {_COLUMNS} FROM sample s JOIN "commit" c ON c.id = s."commit"
         JOIN series r ON r.id = s.series JOIN session t ON t.id = s.session JOIN source f ON f.id = s.source
         JOIN machine m ON m.id = t.machine{" WHERE " * bool(conditions)}{" AND ".join(conditions)}{ending}"""
     with store.transaction() as connection:
-        return connection.rows(statement, *(value for values in chosen.values() for value in values))
+        newest = connection.rows(statement, *(value for values in chosen.values() for value in values))
+    truth = QueriedSample.__struct_fields__.index("anchor")  # which SQLite keeps as a number
+    rows = [*map(list, reversed(newest))]
+    for row in rows:
+        row[truth] = bool(row[truth])
+    return [QueriedSample(*row) for row in rows]

@@ -253,8 +253,8 @@ def of_what(benchmark: str, metric: str) -> str:
     return benchmark if metric == "time" else f"{benchmark} ({metric})"
 
 
-def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Report:
-    """Samples a row each, the newest last; they are the last ones of many."""
+def measured_report(rows: Sequence[QueriedSample], store: str, *, last: bool) -> Report:
+    """Samples a row each, the newest last: all of them, or the last ones."""
 
     def interval(row: QueriedSample) -> str:
         return " to ".join(format_value(v, row.unit) for v in (row.low, row.high) if v is not None)
@@ -269,9 +269,8 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
         (Column("measured", drop=1), lambda row: row.started[:16].replace("T", " ")),
         (Column("machine", names=True, drop=4), lambda row: row.machine),
     )
-    count = plural(many, "sample")
-    kept = "" if len(rows) == many else f", the last {len(rows)} (--all, or -o rows.csv)"
-    return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), (table,) if rows else ())
+    count = f"{'the last ' * last}{plural(len(rows), 'sample')}{' (--all, or -o rows.csv)' * last}"
+    return Report(f"history in {store}", (Text(count, "strong"),), (table,) if rows else ())
 
 
 _FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
