@@ -245,7 +245,7 @@ def test_one_short_name_everywhere(tmp_path: Path) -> None:
     code, _, err = speedproof("corpus", "compare", corpus, "--reference", "461b", "--candidate", "461b1d9")
     assert code == 2
     assert len(err.rstrip()) <= 80 + len(str(corpus))
-    assert "there is no version 461b; available: " in err
+    assert "there is no version 461b; do you mean 461b1d9?" in err
 
 
 def test_the_answers_written_last_are_a_table(gcc: Path) -> None:

@@ -45,20 +45,11 @@ Trees = Mapping[str, Sequence[PlannedBuild]]
 Tell = Callable[[str], object]
 
 _MOST_VALUES = 10_000
-PLANNED = {
-    "name": "the name of a table, [versions.NAME]",
-    "benchmark": "the name of a table, [benchmarks.NAME]",
-    "parameter_scan": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
-    "parameter_list": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
-    "setup": "setup = 'CMD' in [benchmarks.NAME]",
-    "prepare": "prepare = 'CMD' in [benchmarks.NAME]",
-    "conclude": "conclude = 'CMD' in [benchmarks.NAME]",
-    "cleanup": "cleanup = 'CMD' in [benchmarks.NAME]",
-    "shell": "shell = 'sh' before the first table",
-    "env": "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]",
-    "cwd": "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]",
-}
-"""The options that a plan is made from, and where a suite has them."""
+PLANNED = (
+    "name", "benchmark", "parameter_scan", "parameter_list", "setup", "prepare", "conclude", "cleanup", "shell",
+    "env", "cwd",
+)  # fmt: skip
+"""The options that a plan is made from; a suite's file has a place for each."""
 
 
 class Request(Struct, frozen=True):
@@ -127,8 +118,7 @@ def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tu
         raise UsageError("give commands or --suite, not both")
     if asked.measuring.calibrate:
         raise UsageError("--calibrate measures one command against itself; leave --suite out")
-    if misplaced := [f"{asked.given[n]} as {place}" for n, place in PLANNED.items() if n in asked.given]:
-        raise UsageError(f"what --suite measures is defined in {path}; write {'; '.join(misplaced)}")
+    asked.refuse(*PLANNED, because=f"what --suite measures is defined in {path}")
     if asked.measuring.revisions:
         from speedproof.measuring.revisions import repository
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import resource
-import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
@@ -48,7 +47,6 @@ from speedproof.measuring_options import OF_VERDICTS, STORED, Measuring
 from speedproof.options import Policy, decider_of
 from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 
-_LONG_INVOCATION_SECONDS = 3.0
 # Builds of each revision and runs of each build from which --plan plans.
 _PILOT = (3, 5)
 # Runs of a build are cheap beside the build, and what they vary by must not hide what builds differ by.
@@ -281,12 +279,8 @@ def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) ->
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
     if file and stored and (gone := _gone(plan)):
         head = stored[-1].head
-        raise FormatError(
-            file,
-            f"session {head.session}",
-            f"{gone} is gone, where it ran; builds are kept until 'speedproof cache' is cleared or full: measure "
-            f"anew, --seed {head.seed} draws the same layouts",
-        )
+        anew = f"is gone, where it ran; measure anew, --seed {head.seed} draws the same layouts"
+        raise FormatError(file, f"session {head.session}", f"{gone} {anew}")
     if missing := not_found(plan):
         raise FormatError(missing, "", *NO_PROGRAM)
     files = fingerprints(plan)
@@ -341,7 +335,6 @@ def discovered(
     """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
     sides = list({v.name: v for benchmark in head.benchmarks for v in benchmark.versions}.values())
     tell(f"looking for the benchmarks of {tool.driver}")
-    start = time.monotonic()
     with meanwhile:
         measured = {v.name: tool.discover(v) for v in sides}
     plan, tool.aliases, absent = planned(sides, measured)
@@ -349,11 +342,6 @@ def discovered(
         asked = replace(asked, wants={*head.absent, *(b.name for b in head.benchmarks)}.__contains__)
     plan = asked.chosen(plan)
     absent = {name: versions for name, versions in absent.items() if asked.wants(name)}
-    each = (time.monotonic() - start) / len(sides)
-    if each > _LONG_INVOCATION_SECONDS:
-        tell(
-            f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
-        )
     first = sides[0].name
     for name, versions in absent.items():
         tell(f"left out: {absent_from(name, versions, first)}")

@@ -39,8 +39,6 @@ _COMMON = frozenset([
     "metric", "only", "skip", "margin", "confidence", "policy", "undecided", "config", "why", "json", "html",
     "markdown", "junit", "github_summary",
 ])  # fmt: skip
-# What a gate that measures asks anyway: a share of the risk of a fail for each benchmark keeps Holm's promise.
-_ANYWAY = {"multiplicity": "holm", "protocol": "typical"}
 _OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
 
 
@@ -139,12 +137,7 @@ def run(asked: GateOptions, console: Console) -> int:
     of_measuring = {field.name for field in fields(Measuring)} - _COMMON
     if measured:
         common = of_measuring | _COMMON
-        of_files = [
-            option
-            for name, option in asked.given.items()
-            if name not in common and (name not in _ANYWAY or getattr(asked.gating, name) != _ANYWAY[name])
-        ]
-        if of_files:
+        if of_files := [option for name, option in asked.given.items() if name not in common]:
             raise UsageError(f"{', '.join(of_files)}: {_OF_FILES}; leave out these, or {', '.join(measured)}")
         return measure(_to_measure(asked, console), console)
     if needless := [option for name, option in asked.given.items() if name in of_measuring]:
@@ -172,8 +165,7 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
         confidence=settings.confidence,
     )
     names = ("multiplicity", "protocol", "quantile")
-    of_files = [name for name in names if getattr(settings, name) not in (None, _ANYWAY.get(name))]
-    if of_files:
+    if of_files := [name for name in names if getattr(settings, name) is not None]:
         console.remark(f"note: {config}: {', '.join(of_files)}: {_OF_FILES}")
 
     def wants(name: str) -> bool:

@@ -101,14 +101,18 @@ def measuring_words(ctx: click.Context, args: list[str]) -> list[str]:
     return named + args[at:]
 
 
-def run(asked: RunOptions, console: Console) -> int:
-    """Carry the command out where it can be: what starts and measures processes is of POSIX."""
+def refuse_elsewhere() -> None:
+    """Refuse to measure where processes cannot be started and measured."""
     if platform.system() not in MEASURES_ON:
         raise UsageError(
-            f"'speedproof run' measures on {' and '.join(MEASURES_ON.values())}, and this is "
-            f"{platform.system() or 'unknown'}; measure with hyperfine --export-json, for example, and give its "
-            "files to 'speedproof compare'"
+            f"speedproof measures on {' and '.join(MEASURES_ON.values())}; elsewhere measure with another tool, "
+            "and give its files to 'speedproof compare'"
         )
+
+
+def run(asked: RunOptions, console: Console) -> int:
+    """Carry the command out where it can be: what starts and measures processes is of POSIX."""
+    refuse_elsewhere()
     from speedproof.cli.run_session import carry_out
 
     return carry_out(asked, console)
@@ -187,8 +191,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
 
 def _bisect(asked: BisectOptions, console: Console) -> int:
     """Carry the command out."""
-    if platform.system() not in MEASURES_ON:
-        raise UsageError(f"'speedproof bisect' measures on {' and '.join(MEASURES_ON.values())}")
+    refuse_elsewhere()
     from speedproof.api import bisections
     from speedproof.api.bisections import BisectionFinding, BisectRequest, bisect_revisions
     from speedproof.api.run_plan import new_session
