@@ -170,9 +170,6 @@ def floor_of(store: str | os.PathLike[str] | None) -> NoiseFloor | None:
     return floor
 
 
-_SHOWN = 5
-
-
 def something_common(
     suite: Suite, reference: str, pairings: Mapping[str, Pairing], *, by_place: bool = False
 ) -> None:
@@ -180,21 +177,17 @@ def something_common(
     if any(pairing.pairs for pairing in pairings.values()):
         return
     lines, remedy = [], list[str | Parameter]()
-    by_place = by_place and any(s.tool for s in suite.samples.values())
     for candidate, pairing in pairings.items():
+        lines += [why for _, why in pairing.incomparable]
+        lacking = {reference: pairing.only_reference, candidate: pairing.only_candidate}
         for metric in suite.metrics:
-            unlike = [why for key, why in pairing.incomparable if key.metric == metric]
-            sides = {reference: pairing.only_reference, candidate: pairing.only_candidate}
-            lacking = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in sides.items()}
-            lines += unlike
-            for v, names in lacking.items():
-                some = ", ".join([*names[:_SHOWN], *["..."][: len(names) > _SHOWN]])
-                if some or not unlike:
-                    lines.append(f"{v} has {some} ({metric})" if some else f"{v} has no values of {metric}")
-            if by_place and len(lacking[reference]) == len(lacking[candidate]) > 0:
+            sides = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in lacking.items()}
+            if any(sides.values()):
+                some = {v: enumerate_names(names, 5) or "none" for v, names in sides.items()}
+                lines += [f"{v} has {names} ({metric})" for v, names in some.items()]
+            tools = any(s.tool for s in suite.samples.values())
+            if by_place and tools and len(sides[reference]) == len(sides[candidate]) > 0:
                 remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
                 remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
-            elif not by_place and all(lacking.values()):
-                remedy = ["\n  call what is one benchmark by one name"]
     detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
     raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)

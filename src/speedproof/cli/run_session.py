@@ -153,15 +153,12 @@ def _review(options: RunOptions, asked: Request, file: str, console: Console) ->
 
 
 def _say_what_is_left(console: Console, path: Path, session: str, named: str | None) -> None:
-    """After an error: the runs before it are not lost; a file without any is not left behind.
-
-    Nor is one of warm-up runs, unless it was asked for by name.
-    """
+    """After an error: the runs before it are not lost; a file that nobody asked for, or without any, goes."""
     with suppress(SpeedproofError, OSError):
-        sessions = run_start.read_sessions(path) if path.is_file() else []
+        sessions = run_start.read_sessions(path)
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {_called(named)}")
-        elif sessions and not (named and any(s.runs for s in sessions)):
+        elif not (named and any(s.runs for s in sessions)):
             path.unlink()
 
 
