@@ -61,14 +61,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
     parameter_scan: Annotated[
         tuple[tuple[str, str, str], ...],
         "--parameter-scan, -P NAME FROM TO",
-        "the numbers from FROM to TO as values for {NAME}",
+        "the numbers from FROM to TO, one by one, as values for {NAME}",
     ] = ()
-    parameter_step_size: Annotated[
-        str | None,
-        "--parameter-step-size, -D STEP",
-        "of --parameter-scan (default: 1)",
-        Needs("parameter_scan"),
-    ] = None
     suite: Annotated[str | None, "FILE", "TOML file of benchmarks x versions", FIRST] = None
     revisions: Annotated[
         tuple[str, ...],
@@ -143,7 +137,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
     timeout: Annotated[
         Seconds | None, "S", "end a run, or a command around it, after S seconds", values.positive_seconds
     ] = None
-    no_shell: Annotated[bool, "--no-shell, -N", "start the commands directly (the default)"] = False
+    no_shell: Annotated[
+        bool, "--no-shell, -N", "start the commands directly (the default)", Excludes("shell")
+    ] = False
     ignore_failure: Annotated[
         bool,
         "--ignore-failure, -i",

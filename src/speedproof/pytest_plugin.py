@@ -34,9 +34,7 @@ class Racer:
     """What the fixture ``race`` is: call it with the old function and the new one."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
-        self._node = request.node
         self._seconds = float(request.config.getoption("--race-seconds"))
-        self.results: list[RaceResult] = []
 
     def __call__(
         self,
@@ -70,8 +68,6 @@ class Racer:
         longest = seconds_given(self._seconds if max_time is None else max_time)
         m = until_decided(margin, confidence, longest, seed)
         result = raced((reference, candidate), Request(m), args, kwargs, clock=clock)
-        self.results.append(result)
-        self._node.user_properties.append(("speedup", result.speedup))
         if result.finding.outcome is Outcome.FAIL:
             (report,) = result.reports()
             answer = report.headline[0]

@@ -290,7 +290,7 @@ WRONG = [
     (("--bad", "main", "./bench"), "--bad needs --good"), (("start..main",), "quoted, or after --"),
     (("--good", "start", "--bad", "main"), "one benchmark command"),
     (("start..main", "./a", "b"), "not 2: quote it, or put it after --"),
-    (("start..main", "./a", "--json", "x.json"), "standard output (--json > x.json)"),
+    (("start..main", "./a", "--json", "x.json"), "not 2: quote it"),
     (("main", "./bench"), "give the range A..B first"),
     (("--resume", "b.jsonl", "./bench"), "from the file; leave out ./bench"),
     (("--resume", "absent.jsonl"), "cannot be read"), (("--resume", str(GZIP)), "is not a session of a bisection"),

@@ -127,11 +127,11 @@ def test_plot_and_history_take_it(gcc: Path, tmp_path: Path) -> None:
     assert speedproof("plot", gcc, "--only", "matmul", "-o", tmp_path / "p.svg")[0] == 0
     code, out, err = speedproof("history", "add", gcc, "--store", tmp_path / "h.db", "--repository", tmp_path)
     assert (code, err) == (0, "")
-    assert "12 samples of O2, O3" in out
+    assert "12 new samples of O2, O3" in out
     add = ("history", "add", gcc, "--repository", tmp_path, "--where", "version = 'O3'", "--commit", "abc")
-    assert "6 samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
+    assert "6 new samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
     other = (*add[:6], "version = 'O2'", "--commit", "abd", "--store", tmp_path / "i.db")
-    assert "6 samples of abd" in speedproof(*other)[1], "not there already"
+    assert "6 new samples of abd" in speedproof(*other)[1], "not there already"
     assert "already" in speedproof(*other)[1]
 
 
@@ -243,7 +243,7 @@ def test_one_short_name_everywhere(tmp_path: Path) -> None:
     code, _, err = speedproof("corpus", "compare", corpus, "--reference", "461b", "--candidate", "461b1d9")
     assert code == 2
     assert len(err.rstrip()) <= 80 + len(str(corpus))
-    assert "there is no version 461b; available: " in err
+    assert "there is no version 461b; do you mean 461b1d9?" in err
 
 
 def test_a_list_of_files(tmp_path: Path) -> None:

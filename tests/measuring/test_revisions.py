@@ -461,7 +461,7 @@ def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatc
     shutil.rmtree(folders(first)[3])
     code, _, told = run("--resume", "again.jsonl")
     assert code == 2
-    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in told
+    assert "is gone, where it ran; measure anew" in told
     assert f"--seed {seed} draws the same layouts" in told
 
 

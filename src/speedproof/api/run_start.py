@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import resource
-import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
@@ -48,7 +47,6 @@ from speedproof.measuring_options import OF_VERDICTS, STORED, Measuring
 from speedproof.options import Policy, decider_of
 from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 
-_LONG_INVOCATION_SECONDS = 3.0
 # Builds of each revision and runs of each build from which --plan plans.
 _PILOT = (3, 5)
 # Runs of a build are cheap beside the build, and what they vary by must not hide what builds differ by.
@@ -60,11 +58,6 @@ _ALONE_RUNS = 30
 # others change what is measured.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
 _MEASURED = [name for name in STORED if name not in _ASKED]
-# What means something when nothing is measured.
-_LOOKED_AT = (
-    "review", *_ASKED, "fail_on", "why", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
-    "color",
-)  # fmt: skip
 
 
 def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
@@ -73,13 +66,12 @@ def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
     Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
     """
     given, m = asked.given, asked.measuring
-    if review:
-        if needless := [option for name, option in given.items() if name not in _LOOKED_AT]:
-            raise UsageError(f"--review measures nothing; leave out {', '.join(needless)}")
-    elif taken := [given[name] for name in (*PLANNED, "revisions", "build_env", *_MEASURED) if name in given]:
+    measured = (*PLANNED, "revisions", "build_env", *_MEASURED)
+    if taken := [given[name] for name in measured if name in given]:
+        option = "--review" if review else "--resume"
         raise UsageError(
-            f"--resume goes on with what the session measured, and how; leave out {', '.join(taken)}, or measure "
-            "anew without --resume"
+            f"{option} takes from the session what it measured, and how; leave out {', '.join(taken)}, or measure "
+            f"anew without {option}"
         )
     names = list(_MEASURED)
     if m.decide_by is None:
@@ -287,12 +279,8 @@ def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) ->
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
     if file and stored and (gone := _gone(plan)):
         head = stored[-1].head
-        raise FormatError(
-            file,
-            f"session {head.session}",
-            f"{gone} is gone, where it ran; builds are kept until 'speedproof cache' is cleared or full: measure "
-            f"anew, --seed {head.seed} draws the same layouts",
-        )
+        anew = f"is gone, where it ran; measure anew, --seed {head.seed} draws the same layouts"
+        raise FormatError(file, f"session {head.session}", f"{gone} {anew}")
     if missing := not_found(plan):
         raise FormatError(missing, "", *NO_PROGRAM)
     files = fingerprints(plan)
@@ -347,7 +335,6 @@ def discovered(
     """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
     sides = list({v.name: v for benchmark in head.benchmarks for v in benchmark.versions}.values())
     tell(f"looking for the benchmarks of {tool.driver}")
-    start = time.monotonic()
     with meanwhile:
         measured = {v.name: tool.discover(v) for v in sides}
     plan, tool.aliases, absent = planned(sides, measured)
@@ -355,11 +342,6 @@ def discovered(
         asked = replace(asked, wants={*head.absent, *(b.name for b in head.benchmarks)}.__contains__)
     plan = asked.chosen(plan)
     absent = {name: versions for name, versions in absent.items() if asked.wants(name)}
-    each = (time.monotonic() - start) / len(sides)
-    if each > _LONG_INVOCATION_SECONDS:
-        tell(
-            f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
-        )
     first = sides[0].name
     for name, versions in absent.items():
         tell(f"left out: {absent_from(name, versions, first)}")

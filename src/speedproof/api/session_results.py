@@ -113,11 +113,6 @@ class RaceState(WithVerdict, Struct, frozen=True):
     def __repr__(self) -> str:
         return f"<RaceState: {self}>"
 
-    @property
-    def benchmark(self) -> str:
-        """What is measured."""
-        return self.finding.benchmark
-
 
 class RaceResult(WithVerdict, Shown, Struct, frozen=True):
     """What measuring has proven. ``print`` says it in words.

@@ -22,7 +22,6 @@ from speedproof.api.given import (
     something_common,
 )
 from speedproof.data.checked import checked, one_of
-from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
@@ -31,7 +30,7 @@ from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, SuiteRanking
+from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.model import Report, Reported, to_json
@@ -147,16 +146,6 @@ class SuiteResult(Shown, Struct, frozen=True):
 
         result = self.result
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
-
-    @property
-    def warnings(self) -> dict[str, tuple[Note, ...]]:
-        """By benchmark, what was seen against the assumptions of the protocols that were asked."""
-        from speedproof.api.pairs import warnings_of
-
-        comparisons: dict[str, list[Comparison]] = {}
-        for comparison in (c for result in self.results for c in result.comparisons):
-            comparisons.setdefault(comparison.benchmark, []).append(comparison)
-        return {name: checks for name, of in comparisons.items() if (checks := warnings_of(of))}
 
     @property
     def plot(self) -> ResultPlots:

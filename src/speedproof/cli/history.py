@@ -321,8 +321,6 @@ def _carry_out(command: str, body: str) -> None:
 
 
 def _page(asked: PageOptions, console: Console) -> int:
-    if asked.stores:
-        asked.refuse("store", "repository", because="every STORE is in its own")
     folder, size = Path(asked.output), 0
     for name, history in _projects(asked.stores) if asked.stores else [("", asked.history)]:
         with console.progress(
@@ -359,7 +357,6 @@ def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history import spelt
-    from speedproof.api.history_files import short_name
 
     history, files = asked.history, asked.files
     failed: dict[str, list[str]] = {}
@@ -401,6 +398,21 @@ def _add(asked: AddOptions, console: Console) -> int:
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
+
+
+def _of_what(done: Sequence["Added"]) -> str:
+    """What of files is new."""
+    from speedproof.api.history_files import short_name
+
+    new = [added for added in done if not added.known]
+    if not new:
+        return "there already"
+    samples, there = sum(added.samples for added in new), sum(added.there for added in new)
+    commits = dict.fromkeys(short_name(sha) for added in new for sha in added.commits)
+    names = dict.fromkeys(name for added in new for name in added.benchmarks)
+    of = f"{there} there already" if there else f"of {enumerate_names(commits, 3)}"
+    old = f"; there already: {plural(len(done) - len(new), 'file')}" if len(new) < len(done) else ""
+    return f"{plural(samples, 'new sample')}{', ' if there else ' '}{of}: {enumerate_names(names, 3)}{old}"
 
 
 def _remark_branch(followed: "Followed", console: Console) -> None:
@@ -547,8 +559,7 @@ def _decide(
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
-            history, of = asked.history, asked.shared.benchmark
-            changes = history.changes(benchmark=of)
+            changes = asked.history.changes(benchmark=of)
             name = {number: series.key.benchmark for number, series in changes.series.items()}
             shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
             alarmed = [(name[a.track.series], a.bad, a) for a in changes.watched if a.concerned(said)]

@@ -136,8 +136,6 @@ class PlotOptions(CommandOptions, frozen=True, kw_only=True):
 def _plot(asked: PlotOptions, console: Console) -> int:
     """Carry the command out."""
     sp.plot.check_output(asked.picture)
-    if asked.kind in ("density", "qq", "forest"):
-        asked.refuse("max_components", because=f"--kind {asked.kind} draws no mixture")
     if asked.joint is not None:
         joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
         suite, drawn = joint.suite, joint.pictures()
@@ -267,9 +265,6 @@ def _model(asked: ModelOptions, console: Console) -> int:
         joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
         write_answer(asked, output, console, joint.reports, joint.to_json)
         return 0
-    if asked.bootstrap == 0:
-        of_test = ("distance", "undersampling", "ignore_rounding")
-        asked.refuse(*of_test, because="--bootstrap 0 tests nothing")
     suite, _ = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(

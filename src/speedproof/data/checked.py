@@ -30,7 +30,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", NoneType: "None"}
 
-_LEAST = {"seed": (0, "a whole number, 0 or more"), "jobs": (1, "a number of threads, at least 1")}
+_LEAST = {
+    "seed": (0, "a whole number, 0 or more"),
+    "jobs": (1, "a number of threads, at least 1"),
+    "warmup": (0, "a number of runs, 0 or more"),
+}
 
 
 def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -109,6 +113,8 @@ def _fits(value: object, hint: Any) -> bool:
         )
     if kind is Callable:
         return callable(value)
+    if kind is Mapping and parts and isinstance(value, Mapping):
+        return all(_fits(name, parts[0]) and _fits(one, parts[1]) for name, one in value.items())
     if kind in (Sequence, Iterable, tuple):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             return False

@@ -454,7 +454,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
     @checked("unit")
     def of_samples(
         cls,
-        samples: Mapping[str, Any],
+        samples: Mapping[Any, Any],
         *,
         unit: str | None = None,
         metric: str | None = None,
