@@ -17,7 +17,7 @@ import speedproof as sp
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, INTERRUPTED, Console
 from speedproof.cli.files import STDOUT, columns_of
-from speedproof.declaring import Argument, Taken, Title
+from speedproof.declaring import Argument, Taken, Title, refuse
 from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import CommandOptions, Output, Reading, handed
@@ -321,6 +321,8 @@ def _carry_out(command: str, body: str) -> None:
 
 
 def _page(asked: PageOptions, console: Console) -> int:
+    if asked.stores:
+        refuse(asked.given, "store", "repository", because="every STORE is in its own")
     folder, size = Path(asked.output), 0
     for name, history in _projects(asked.stores) if asked.stores else [("", asked.history)]:
         with console.progress(
@@ -357,6 +359,7 @@ def _projects(stores: Sequence[str]) -> list[tuple[str, "sp.History"]]:
 def _add(asked: AddOptions, console: Console) -> int:
     """Add every file; one that cannot be added does not keep the others out, and is an error at the end."""
     from speedproof.api.history import spelt
+    from speedproof.api.history_files import short_name
 
     history, files = asked.history, asked.files
     failed: dict[str, list[str]] = {}
@@ -398,21 +401,6 @@ def _add(asked: AddOptions, console: Console) -> int:
     if failed:
         raise UsageError(f"{sum(map(len, failed.values()))} of {len(files)} files not added")
     return 0
-
-
-def _of_what(done: Sequence["Added"]) -> str:
-    """What of files is new."""
-    from speedproof.api.history_files import short_name
-
-    new = [added for added in done if not added.known]
-    if not new:
-        return "there already"
-    samples, there = sum(added.samples for added in new), sum(added.there for added in new)
-    commits = dict.fromkeys(short_name(sha) for added in new for sha in added.commits)
-    names = dict.fromkeys(name for added in new for name in added.benchmarks)
-    of = f"{there} there already" if there else f"of {enumerate_names(commits, 3)}"
-    old = f"; there already: {plural(len(done) - len(new), 'file')}" if len(new) < len(done) else ""
-    return f"{plural(samples, 'new sample')}{', ' if there else ' '}{of}: {enumerate_names(names, 3)}{old}"
 
 
 def _remark_branch(followed: "Followed", console: Console) -> None:
@@ -498,8 +486,6 @@ def _query(asked: QueryOptions, console: Console) -> int:
     """Samples as a table, as JSON, or in a CSV or Parquet file."""
     from speedproof.reporting.history import LISTED, measured_report
 
-    if asked.output:
-        asked.refuse("all", "json", because=f"the rows go to {asked.output}, all of them")
     last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
     rows = asked.history.query(*asked.patterns, **handed(sp.History.query, asked.shared) | {"last": last})
     if asked.output:
@@ -559,7 +545,8 @@ def _decide(
     console.say(f"{short_name(sha)} is {state}{out}")
     if state != "invalid":
         with suppress(UsageError):  # nothing to show on this branch
-            changes = asked.history.changes(benchmark=of)
+            history, of = asked.history, asked.shared.benchmark
+            changes = history.changes(benchmark=of)
             name = {number: series.key.benchmark for number, series in changes.series.items()}
             shown = [(name[c.track.series], c.commit, c) for c in changes.changes if c.concerned(said)]
             alarmed = [(name[a.track.series], a.bad, a) for a in changes.watched if a.concerned(said)]
