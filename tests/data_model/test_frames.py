@@ -19,14 +19,8 @@ TABLE: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
-def structured() -> Any:
-    types = [(n, "U8" if isinstance(v[0], str) else "f8") for n, v in TABLE.items()]
-    return np.array(list(zip(*TABLE.values(), strict=True)), dtype=types)
-
-
 FRAMES: dict[str, Callable[[], Any]] = {
     "mapping": lambda: TABLE,
-    "numpy": structured,
     "pandas": lambda: import_module("pandas").DataFrame(TABLE),
     "pandas, categories": lambda: import_module("pandas").DataFrame(TABLE).astype({"name": "category"}),
     "pandas, nullable": lambda: import_module("pandas").DataFrame(TABLE).convert_dtypes(),
@@ -93,7 +87,7 @@ V = ["a", "a", "b", "b"]
 
 @pytest.mark.parametrize(("frame", "arguments", "error", "words"), [
     (TABLE, {"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
-    (TABLE, {"value": "name"}, DataError, "column 'name': a sample is made of numbers, not of texts"),
+    (TABLE, {"value": "name"}, DataError, "column 'name': a sample is made of real numbers"),
     (TABLE, {"benchmark": "who"}, UsageError, "no column 'who'"),
     ([1.0], {}, UsageError, "a list has no named columns"), ({"t": []}, {}, DataError, "holds no measured value"),
     ({"t": [1.0, 2.0], "n": ["a", None]}, {"benchmark": "n"}, DataError, "column 'n' has missing values"),

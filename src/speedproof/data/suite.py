@@ -409,7 +409,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         Parameters
         ----------
         frame : data frame
-            Of pandas, Polars or Arrow, a mapping of arrays, or a structured array.
+            Of pandas, Polars or Arrow, or a mapping of arrays.
         value : str
             The column of the measured values, in run order.
         benchmark, version : str or sequence of str
