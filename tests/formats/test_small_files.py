@@ -137,8 +137,8 @@ CASES: list[Any] = [
     ("fop.json", "[[12, 11], [13], [], [10, 14]]", {}, [("fop", None, "time", "", [[12, 11], [13], [10, 14]])],
      ["! 1 of 4 processes"]),
     *(("sample.json", {"iters": iters, "times": times}, {}, [], [f"! {says}"]) for iters, times, says in (
-        ([1, 2], [1.0], "2 iteration counts but 1 times"), ([0, 2], [1.0, 2.0], "not positive"),
-        ([], [], "no samples"))),
+        ([1, 2], [1.0], "every sample needs"), ([0, 2], [1.0, 2.0], "every sample needs"),
+        ([], [], "every sample needs"))),
     # No loops that anything can have made are one; the first values may be warm-ups.
     ("old.json", {"version": 3, "benchmarks": {"x": {"common_metadata": {"loops": 0, "inner_loops": 2}, "runs": [
         {"raw_samples": [9.0, 1.0, 2.0], "warmups": 1}, {"raw_samples": [3.0, 2.5], "loops": 5}]}}}, {},

@@ -122,12 +122,12 @@ def test_a_gate_of_a_session_holds_it_to_its_policy(
 
 
 def test_a_damaged_header_asks_nothing(tmp_path: Path) -> None:
-    """A pattern without a value is said, and so is that the session's own metrics are left out."""
+    """Its first fault is said, and so is that the session's own metrics are left out."""
     options = {"decide_by": '"score"', "confidence": "0.99", "margin": "7", "policy_of": '["b*"]'}
     path = write(tmp_path / "r.jsonl", replace(session("s"), options=options), run("s", "old", 0, 1.0))
     assert sp.read(path).question == SessionAsked("time")
     (said,) = (str(item) for item in read(path) if isinstance(item, Skipped))
-    assert "policy-of b*" in said
+    assert "options.margin: expected" in said
     assert said.endswith("of its runs only what the runner measures itself is read")
     assert "was killed" in records(path)[0].notes[0]  # it has no last line
     # A field of another tool asks nothing.

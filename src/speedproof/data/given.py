@@ -240,7 +240,6 @@ def suite_of_frame(
     value: str,
     roles: Mapping[str, str | Sequence[str] | None],
     session: str | None,
-    run: str | None,
     unit: str | None,
     higher_is_better: bool | None,
 ) -> Suite:
@@ -250,7 +249,6 @@ def suite_of_frame(
     values, own_unit = columns.numbers(value, unit)
     if not values.size:
         raise DataError("the data frame holds no measured value")
-    order = np.arange(values.size) if run is None else np.argsort(columns.complete(run), kind="stable")
     unit = own_unit if unit is None else unit
     # A column of values that is called as its unit does not name the unit of each.
     by_row = unit if unit is not None and unit != value and columns.has(unit) else None
@@ -270,7 +268,7 @@ def suite_of_frame(
     processes = None if roles["process"] is None else columns.labels(roles["process"], "")[0]
     sitting_of, sessions = columns.labels(session, "")
     records: list[tuple[str, Record | Skipped]] = []
-    in_groups = order[np.argsort(codes[order], kind="stable")]
+    in_groups = np.argsort(codes, kind="stable")
     for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
         name, label, metric, written = names
         missing = np.isnan(values[rows])
@@ -362,19 +360,6 @@ class _Columns:
             return numbers_given(column, unit)
         except DataError as error:
             raise DataError(f"column {name!r}: {error}") from None
-
-    def complete(self, name: str) -> FloatArray:
-        """A column of numbers or of moments that lacks none."""
-        column = self.column(name)
-        if column.dtype.kind == "M":
-            numbers: FloatArray = np.where(
-                np.isnat(column), np.nan, column.astype("M8[ns]").astype(np.float64)
-            )
-        else:
-            numbers, _ = self.numbers(name, None)
-        if not np.isfinite(numbers).all():
-            raise DataError(f"column {name!r} has missing values: drop or name those rows first")
-        return numbers
 
     def labels(self, names: str | Sequence[str] | None, default: str) -> tuple[IntArray, list[str]]:
         """The text of each row, of one column or of several, as codes; a default without a column."""

@@ -124,8 +124,6 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         head, cell = heads[session], cells[session, benchmark, version]
         unit, direction = head.units.get(metric, (UNITS.get(metric, ""), ""))
         notes = [] if session in ends else [f"session {session} was killed before it ended"]
-        if head.resumes:
-            notes.append(f"session {session} went on with {head.resumes[-1]}")
         if count := cell.left_behind:
             notes.append(f"{plural(count, 'run')} left processes running: their work is not in the values")
         values, builds, blocks = rows.of(rows.keys[key])
