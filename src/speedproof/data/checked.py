@@ -123,7 +123,7 @@ def _refuse(name: str, value: object, hint: Any) -> None:
     for one in value if isinstance(value, list | tuple) else (value,):
         if words and (isinstance(one, str) or len(parts) == 1):
             one_of(name, one, words)
-    if hint == "Suite" or getattr(hint, "__name__", "") == "Suite":
+    if getattr(hint, "__name__", hint) == "Suite":
         made = "sp.read(...), sp.Suite.from_frame(...) or sp.Suite.of_samples(...)"
         raise UsageError(f"expected a suite, not a {type(value).__name__}: make one with {made}")
     kind = hint.__name__ if isinstance(hint, type) else re.sub(r"(?<!\w)[a-z_.]+\.", "", str(hint))
