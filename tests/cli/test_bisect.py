@@ -335,7 +335,7 @@ def test_what_is_no_time_is_told(time: object) -> None:
 @pytest.mark.parametrize(("commits", "run"), [(["a"], float), (["a", "b", "a"], float), (["a", "b"], 1.0)])
 def test_what_is_no_question_is_refused(commits: list[str], run: Any) -> None:
     """Too short a history, one commit twice, and no function."""
-    with pytest.raises(sp.SpeedproofError, match="expected a function" if run == 1.0 else "commit"):
+    with pytest.raises(sp.SpeedproofError, match="expected Callable" if run == 1.0 else "commit"):
         sp.bisect(commits, run)
 
 

@@ -128,12 +128,6 @@ def test_what_cannot_be_meant(line: str, message: str) -> None:
     assert message in refused(*shlex.split(line))
 
 
-def test_a_parameter_that_makes_no_difference_is_told() -> None:
-    _, _, err = run("true {n}", "true 1", "--name", "a", "--name", "b", "-L", "n", "1,2", "--max-runs", "1")
-    assert "note: the parameter n makes no difference to b: all its values give the same command" in err
-    assert "the parameter n" not in run("true {n}", "true 1 {n}", "-L", "n", "1,2", "--max-runs", "1")[2]
-
-
 @pytest.mark.parametrize("asked", [
     *(f"--timeout={value}" for value in ("0", "0.0", "-1", "nan", "inf", "x")),
     "--runs=0", "--min-runs=0", "--max-runs=0",

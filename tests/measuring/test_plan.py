@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.plan import (
     Hooks,
     as_built,
-    idle_parameters,
     leftover_placeholders,
     plan_calibration,
     plan_commands,
@@ -181,26 +179,6 @@ def test_what_is_filled_in_each_at_its_place_and_what_is_left_over() -> None:
     assert benchmark.versions == (
         PlannedVersion("v", ("x", "1"), "x 1", {"A": "1"}, "/1", "s 1", "p 1", "c 1", "l v"),
     )
-
-
-def test_parameters_that_change_nothing_are_found() -> None:
-    """Used in the command, the environment or a hook it is used; n matters to x for k = a alone."""
-    both = {"n": ["1", "2"], "k": ["a", "b"]}
-    plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
-    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
-        "n": ["z"],
-        "k": ["y", "z"],
-    }
-    for values, hooks in (({"n": ["1", "2"]}, Hooks(env={"N": "{n}"})), ({"n": ["1"]}, Hooks())):
-        assert idle_parameters(plan_commands(["x {n}", "y"], ["x", "y"], values, hooks)) == {}
-    plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], both, Hooks())
-    same = [
-        structs.replace(b, versions=(structs.replace(b.versions[0], command=("x",), text="x"), b.versions[1]))
-        if b.parameters["k"] == "b"
-        else b
-        for b in plan
-    ]
-    assert {name: list(found) for name, found in idle_parameters(same).items()} == {"n": ["x"], "k": ["y"]}
 
 
 @pytest.mark.parametrize("folder", ["", "sub"])

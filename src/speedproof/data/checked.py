@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cache, wraps
@@ -130,33 +131,11 @@ def _refuse(name: str, value: object, hint: Any) -> None:
     for one in value if isinstance(value, list | tuple) else (value,):
         if words and (isinstance(one, str) or len(parts) == 1):
             one_of(name, one, words)
-    if _name(hint) == "Suite":
-        made = f"sp.read({value!r})" if isinstance(value, str) else "sp.read(...), sp.Suite.from_frame(...)"
-        raise UsageError(
-            f"expected a suite, not a {type(value).__name__}: make one with {made}"
-            + ("" if isinstance(value, str) else " or sp.Suite.of_samples(...)")
-        )
-    expected = [*map(repr, words), *(_in_words(part) for part in parts if get_origin(part) is not Literal)]
-    meant = f"; do you mean {str(value)!r}?" if type(value) is int and str in parts else ""
-    raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(expected))}{meant}")
-
-
-def _in_words(hint: Any) -> str:
-    """What is expected, in words."""
-    kind, parts = get_origin(hint) or hint, get_args(hint)
-    if kind in _WORDS:
-        return _WORDS[kind]
-    if kind is Callable:
-        return "a function"
-    if kind in (Sequence, Iterable, tuple):
-        return f"a list of {_in_words(parts[0]).removeprefix('a ')}s" if parts[0] in _WORDS else "a list"
-    if kind is Mapping:
-        return "a mapping of names"
-    return "a path" if _name(kind) in ("PathLike", "Path") else f"a {_name(kind)}"
-
-
-def _name(hint: Any) -> str:
-    return str(getattr(hint, "__name__", hint))
+    if getattr(hint, "__name__", hint) == "Suite":
+        made = "sp.read(...), sp.Suite.from_frame(...) or sp.Suite.of_samples(...)"
+        raise UsageError(f"expected a suite, not a {type(value).__name__}: make one with {made}")
+    kind = hint.__name__ if isinstance(hint, type) else re.sub(r"(?<!\w)[a-z_.]+\.", "", str(hint))
+    raise UsageError(f"{name}={shortened(value)}: expected {kind}")
 
 
 def one_of(name: str, given: Any, choices: Iterable[object]) -> None:

@@ -57,22 +57,6 @@ def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
     return leftovers
 
 
-def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:
-    """The parameters that leave some version as it is: its benchmarks measure one thing several times."""
-    groups: dict[tuple[str, str, str], list[PlannedVersion]] = {}
-    for benchmark in plan:
-        for name in benchmark.parameters:
-            others = {key: value for key, value in benchmark.parameters.items() if key != name}
-            title = benchmark.name.removesuffix(_suffix(benchmark.parameters)) + _suffix(others)
-            for version in benchmark.versions:
-                groups.setdefault((name, title, version.name), []).append(version)
-    idle: dict[str, dict[str, None]] = {}
-    for (name, _, label), versions in groups.items():
-        if len(versions) > 1 and all(version == versions[0] for version in versions):
-            idle.setdefault(name, {}).setdefault(label)
-    return idle
-
-
 def _suffix(values: Mapping[str, str]) -> str:
     """What the values of the parameters add to the name of a benchmark."""
     return " ".join(f"{key}={value}" for key, value in values.items())
@@ -319,38 +303,16 @@ def _planned(
     return _combined(title, benchmark.values, lambda values: (version(label, values) for label in labels))
 
 
-_TOKEN = re.compile(
-    r"""
-    (?P<blank>\s+)
-    | (?P<quoted>\\. | '[^']*' | "(?:\\.|[^"\\])*")
-    | (?P<piece>
-        (?: (?<!\S)\d+ )? (?: <<<? | <> | [<>]& | >> | >\| | [<>] ) (?: (?<=&)(?:\d+|-) )?  # 2>&1
-        | &>>? | \|\| | \|& | \| | && | & | ;+
-        | \$ (?: \{[^}]*\}? | \([^)]*\)? | \w+ | [?@*\#$!] )
-        | `[^`]*`?
-        | (?<!\S) ~ (?:/\S*)? (?=\s|$)
-    )
-    | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+# What a shell would carry out or replace, and splitting into words does not.
+_SYNTAX = re.compile(r"\d*[<>]+&?\d*|[|&;`]+|\$\w+|\$[{(?@*#$!]|(?<!\S)~(?:/\S*)?(?=\s|$)")
 
 
 def shell_syntax(text: str, folder: str = "") -> str:
     r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not."""
-    start, pattern, magic = 0, "", False
-    for match in _TOKEN.finditer(text + " "):
-        kind, token = match.lastgroup, match[0]
-        if kind == "piece":
-            return token
-        if kind == "blank":
-            # Not Path.glob, which takes no absolute pattern.
-            if magic and any(glob.iglob(pattern, root_dir=folder or None)):  # noqa: PTH207
-                return text[start : match.start()]
-            start, pattern, magic = match.end(), "", False
-        elif kind == "quoted":
-            pattern += glob.escape("".join(shlex.split(token)))
-        else:
-            pattern += token
-            magic = magic or token in "*?["
-    return ""
+    bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
+    if piece := _SYNTAX.search(bare):
+        return piece[0]
+    # Not Path.glob, which takes no absolute pattern.
+    names = (word for word in bare.split() if not {*word}.isdisjoint("*?["))
+    return next((name for name in names if any(glob.iglob(name, root_dir=folder or None))), "")  # noqa: PTH207
