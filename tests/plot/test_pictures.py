@@ -36,7 +36,6 @@ from matplotlib.patches import StepPatch
 
 MODEL = MixtureModel([0.6, 0.4], [10.0, 14.0], [0.3, 0.5])
 X = MODEL.rvs(120, seed=1)
-SIZES = "examples/sizes/session.jsonl"
 
 
 def axes() -> Axes:
@@ -529,40 +528,6 @@ def test_a_forest_of_nothing_and_of_all() -> None:
     assert 0.9 < rest[0] < 1.6  # inches of title and axis
 
 
-def test_speedups_over_a_parameter_are_those_of_its_inputs() -> None:
-    """A mark and its bounds at each size; dashed a trend; one version needs no legend, three have one."""
-    found: Any
-    (found,) = sp.compare_suite(sp.read(SIZES, metric="time")).over("n").found
-    one = structs.replace(found, benchmark="")
-    other = structs.replace(one, candidate="other", ends=None)
-    for answers in ([one], [one, other]):
-        ax: Any = plot.over(answers, ax=axes(), title="t")
-        assert (ax.get_xscale(), ax.get_yscale(), ax.get_xlabel()) == ("log", "log", "n")
-        assert (ax.get_legend() is not None) == (len(answers) > 1)
-        assert ("the candidates" in ax.get_ylabel()) == (len(answers) > 1)
-        assert "up is faster" in ax.get_ylabel()
-        named = ["python (python)", "other (other)"] if len(answers) > 1 else ["python"]
-        assert [marks.get_label() for marks in ax.containers] == named
-        assert [line.get_linestyle() for line in ax.lines].count("--") == 1
-        for marks in ax.containers:
-            points, _, bars = marks.lines
-            expected = [(i.size, i.comparison.speedup.value) for i in one.inputs]
-            np.testing.assert_allclose(points.get_xydata(), expected)
-            for segment, i in zip(bars[0].get_segments(), one.inputs, strict=True):
-                np.testing.assert_allclose(segment[:, 1], i.comparison.speedup.ends)
-        (trend,) = [line for line in ax.lines if line.get_linestyle() == "--"]
-        assert np.asarray(trend.get_xdata()).tolist() == [one.inputs[0].size, one.inputs[-1].size]
-        np.testing.assert_allclose(trend.get_ydata(), one.ends)
-    endless = structs.replace(one.inputs[0].comparison, speedup=Estimate(1.5, 0.0, math.inf, 0.9))
-    unbounded = [structs.replace(i, comparison=endless) for i in one.inputs]
-    ax = plot.over([structs.replace(one, inputs=tuple(unbounded))], ax=axes())
-    for segment in ax.containers[0].lines[2][0].get_segments():
-        np.testing.assert_allclose(segment[:, 1], (0.15, 15.0))
-    nameless = structs.replace(one, inputs=tuple(structs.replace(i, size=None) for i in one.inputs))
-    with pytest.raises(DataError, match="no input has a number above zero for n"):
-        plot.over([nameless])
-
-
 def test_bars_are_no_finer_than_an_eye() -> None:
     """Beside wide ones close values have one bar about them, or bars that can be seen; needles no higher ones."""
     for close in ([5.0, 5.001], np.linspace(5.0, 5.3, 30), [5.0] * 9):
@@ -696,7 +661,6 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
         plot.qq(X, ax=axes()), *plot.histograms(two, models).axes, *forests, plot.order(many, ax=axes()),
         plot.histogram(np.append(X, 900.0), ax=axes()), plot.qq(many, ax=axes()),
         *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
-        plot.over(sp.compare_suite(sp.read(SIZES, metric="time")).over("n").found, ax=axes()),
     ]  # fmt: skip
     for ax in drawn:
         for line in ax.lines:

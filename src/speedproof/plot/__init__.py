@@ -16,7 +16,7 @@ from speedproof.plot.samples import (
     qq,
     violins,
 )
-from speedproof.plot.speedups import forest, forest_size, over
+from speedproof.plot.speedups import forest, forest_size
 
 __all__ = [
     "cdf",
@@ -29,7 +29,6 @@ __all__ = [
     "histogram",
     "histograms",
     "order",
-    "over",
     "qq",
     "save",
     "violins",

@@ -1,4 +1,4 @@
-"""Speedups in a picture: all of a suite, sorted by what is proven of each, or over the inputs of benchmarks."""
+"""Speedups in a picture: all of a suite, sorted by what is proven of each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from speedproof.errors import DataError
-from speedproof.plot.canvas import GREY, axes_or_new, beside, finished, lay_grid, plain, plain_log_ticks
-from speedproof.protocols.inputs import OverInputs
+from speedproof.plot.canvas import GREY, axes_or_new, finished, lay_grid, plain
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 
@@ -28,8 +27,6 @@ _LOOKS = {
 # The logarithm of what an axis can hold.
 _WIDEST = 700.0
 _FAR = 4.0  # times the usual distance from 1: farther out, a speedup is an arrow at the edge
-# Times the largest speedup (or the smallest, down): a bound farther out is not drawn in full
-_FAR_BOUND = 10.0
 _LONGEST = 40
 _LINE = 64
 _MANY = 40
@@ -87,7 +84,7 @@ def forest(
     ax.set(ylim=(-0.8, len(rows) - 0.2), xscale="log", xlim=(low, high))
     _ticks(ax, low, high)
     first = rows[0]
-    ax.set_xlabel(_axis(first.candidate.label, first, "right"))
+    ax.set_xlabel(_axis(first))
     lay_grid(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -100,11 +97,11 @@ def forest(
     return finished(ax, title, (), {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 3})
 
 
-def _axis(new: str, c: Comparison, way: str) -> str:
+def _axis(c: Comparison) -> str:
     """What a ratio is of, which way is faster, and how sure the bounds are."""
-    versions = f"{plain(new, _LONGEST)} over {plain(c.reference.label, _LONGEST)}"
+    versions = f"{plain(c.candidate.label, _LONGEST)} over {plain(c.reference.label, _LONGEST)}"
     sure = f"({QUESTIONS[c.protocol].title.lower()}; each bound holds at {100 * (1 - c.alpha):.10g} %)"
-    return f"{fill(f'speedup of {versions}, {way} is faster', _LINE)}\n{sure}"
+    return f"{fill(f'speedup of {versions}, right is faster', _LINE)}\n{sure}"
 
 
 def forest_size(rows: int) -> tuple[float, float]:
@@ -202,67 +199,3 @@ def _ticks(ax: Axes, low: float, high: float) -> None:
     ax.xaxis.set_major_locator(FixedLocator(inside.tolist()))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
-
-
-def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = "") -> Axes:
-    """Speedups over a parameter, each with its bounds, and dashed the lines of benchmarks with a trend.
-
-    Parameters
-    ----------
-    answers : sequence of OverInputs
-        Of one parameter, as of ``compare_suite(...).over("n")``.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    title : str
-        A text.
-
-    Returns
-    -------
-    matplotlib Axes
-        Both axes are logarithmic.
-
-    Raises
-    ------
-    DataError
-        The parameter has no numbers above zero.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> suite = sp.read("examples/sizes/session.jsonl", metric="time")
-    >>> over(sp.compare_suite(suite).over("n").found).get_xscale()
-    'log'
-    """
-    measured = [
-        (trend, {i.size: i.comparison.speedup for i in trend.inputs if i.size is not None})
-        for trend in answers
-    ]
-    drawn = [(trend, speedups) for trend, speedups in measured if speedups]
-    if not drawn:
-        raise DataError(f"no input has a number above zero for {answers[0].parameter}")
-    ax = axes_or_new(ax)
-    ax.axhline(1.0, color="black", linewidth=0.9)
-    several = len({trend.candidate for trend, _ in drawn}) > 1
-    estimates = [speedup for _, speedups in drawn for speedup in speedups.values()]
-    low, high = (edge(e.value for e in estimates) for edge in (min, max))
-    for trend, speedups in drawn:
-        sizes = list(speedups)
-        values = np.array([e.value for e in speedups.values()])
-        ends = np.array(
-            [[max(e.low, low / _FAR_BOUND), min(e.high, high * _FAR_BOUND)] for e in speedups.values()]
-        ).T
-        name = plain(trend.benchmark or trend.candidate, _LONGEST) + (
-            f" ({trend.candidate})" if several else ""
-        )
-        marks = ax.errorbar(
-            sizes, values, np.abs(ends - values), fmt="o", markersize=4, linewidth=1, label=name
-        )
-        if trend.ends is not None:
-            ax.plot([sizes[0], sizes[-1]], trend.ends, "--", color=marks[0].get_color(), linewidth=1)
-    first = drawn[0][0]
-    candidate = "the candidates" if several else first.candidate
-    ax.set(xscale="log", yscale="log")
-    plain_log_ticks(ax.yaxis, "x")
-    legend = beside(ax) if len(drawn) > 1 or first.benchmark else None
-    ylabel = _axis(candidate, first.inputs[0].comparison, "up")
-    return finished(ax, title, legend=legend, xlabel=first.parameter, ylabel=ylabel)
