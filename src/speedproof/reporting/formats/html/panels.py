@@ -97,7 +97,7 @@ def _shift(pair: Pair, alpha: float) -> dict[str, Any] | None:
         return None
     axis = ratio_axis([ratio for ratio, *_ in rows], [end for _, *ends in rows for end in ends])
     return {
-        "ticks": [[at, label] for at, label, _ in axis.labelled()],
+        "ticks": [(axis.place(tick), f"{tick:g}") for tick in axis.ticks],
         "one": axis.place(1.0),
         "deciles": [[axis.place(end) if 0.0 < end < math.inf else None for end in row] for row in rows],
     }
@@ -232,10 +232,8 @@ _FINE = 15.0
 _TRIMMED = 0.02
 _REACH = 4.0
 _LINEAR = 7
-LABEL_WIDTHS = (0, 5, 7, 9, 12, 16, 21, 28, 40)
-"""Widths of an axis in units of its labels' size, from each of which other labels are shown; as in page.css."""
-_DIGIT, _GAP = 0.64, 0.5
-"""The widest digit of the fonts in page.css, and the least room between two labels, in the same unit."""
+_NARROW, _DIGIT, _GAP = 8.0, 0.64, 0.5
+"""The narrowest axis of page.css, the widest digit of its fonts, and the least room between two labels, in em."""
 
 
 class RatioAxis(Struct, frozen=True):
@@ -255,39 +253,24 @@ class RatioAxis(Struct, frozen=True):
             share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return round(_MARGIN + share * (100 - 2 * _MARGIN), 3)
 
-    def labelled(self) -> list[tuple[float, str, str]]:
-        """Its ticks: place in percent of the width, label, and the classes ``h0``, ``h1``, ... of that.
+    def labelled(self) -> list[tuple[float, str]]:
+        """Its ticks: place in percent of the width, and label; empty where it has no room.
 
-        They say at which of :data:`LABEL_WIDTHS` it would run into another one. At every width as many labels are
-        shown as there is room for: every first, second, third, ... counted from 1, as far as those are evenly
-        spaced.
+        Every first, second, third, ... has one, counted from 1.
         """
         places = [self.place(tick) for tick in self.ticks]
         labels = [f"{tick:g}" for tick in self.ticks]
-        origin = self.ticks.index(1.0)
-        every = [range(origin % k, len(labels), k) for k in range(1, len(labels) + 1)]
-        steps = [every[0], *(s for s in every if _even([self.ticks[i] for i in s]))]
-        shown = [
-            next(s for s in steps if _fits([places[i] for i in s], [labels[i] for i in s], width))
-            for width in LABEL_WIDTHS
-        ]
-        hidden = (" ".join(f"h{w}" for w, of in enumerate(shown) if i not in of) for i in range(len(labels)))
-        return list(zip(places, labels, hidden, strict=True))
+        origin, every = self.ticks.index(1.0), 1
+        while not _fits(places[origin % every :: every], labels[origin % every :: every]):
+            every += 1
+        shown = (label * ((i - origin) % every == 0) for i, label in enumerate(labels))
+        return list(zip(places, shown, strict=True))
 
 
-def _even(values: Sequence[float]) -> bool:
-    """Whether all neighbours have the same difference, or the same ratio."""
-    pairs = list(pairwise(values))
-    return any(
-        math.isclose(min(steps, default=0.0), max(steps, default=0.0), rel_tol=1e-6)
-        for steps in ([b - a for a, b in pairs], [b / a for a, b in pairs])
-    )
-
-
-def _fits(places: Sequence[float], labels: Sequence[str], width: float) -> bool:
-    """Whether labels around places in percent of a width stay apart."""
+def _fits(places: Sequence[float], labels: Sequence[str]) -> bool:
+    """Whether labels around places in percent of a narrow axis stay apart."""
     return all(
-        (right - left) / 100 * width >= _DIGIT * (len(a) + len(b)) / 2 + _GAP
+        (right - left) / 100 * _NARROW >= _DIGIT * (len(a) + len(b)) / 2 + _GAP
         for (left, right), (a, b) in zip(pairwise(places), pairwise(labels), strict=True)
     )
 
