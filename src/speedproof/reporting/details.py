@@ -21,7 +21,6 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, r
 from speedproof.reporting.names import benchmark_column, enumerate_names, labels
 from speedproof.reporting.numbers import level, p_is, percent, pvalue
 from speedproof.reporting.rows import Voice, times
-from speedproof.stats.scaling import MOST_APART
 
 _NO_TEST = {
     State.UNDEFINED: "the samples have no spread",
@@ -118,11 +117,6 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
             promise, *_ = families[0].promise.split("; ")
             yield Text(f"{METHODS[method]}: {', '.join(map(_kept, families))}: {promise}.")
     yield from of_all(result.geometric_means, result.overall, voice)
-    means = {c.benchmark: c.reference.mean for c in result.comparisons}
-    total_time, largest = sum(means.values()), max(means, key=means.__getitem__)
-    if result.overall and total_time > 0 and means[largest] > total_time / 2:
-        part = percent(means[largest] / total_time)
-        yield Text(f"  {largest} alone makes up {part} of the total.", "warning")
     for which, gain_2009 in result.gain_2009:
         if math.isfinite(gain_2009.gain):
             yield Text(
@@ -134,15 +128,8 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
 
         yield Text(conclusion(result.hpt, result.reference, result.candidate, shaken=voice.shaken))
     elif total >= LEAST_FOR_HPT:
-        sides = {c.benchmark: (c.reference, c.candidate) for c in result.comparisons}
-        apart = [
-            name
-            for name, (x, y) in sides.items()
-            if min(x.minimum, y.minimum) <= max(x.maximum, y.maximum) / MOST_APART
-        ]
-        if apart:
-            why = "zeros, or values that differ by more than a factor of 1e+100"
-            yield Text(f"HPT is left out: {enumerate_names(apart, 3)}: {why}.", "warning")
+        why = "zeros, or values that differ by more than a factor of 1e+100"
+        yield Text(f"HPT is left out: there are {why}.", "warning")
     yield from _accelerated(result)
 
 
