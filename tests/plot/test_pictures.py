@@ -552,7 +552,7 @@ def test_bars_are_no_finer_than_an_eye() -> None:
 
 
 def test_pictures_of_one_value_and_of_equal_values() -> None:
-    for values in ([2.0], [2.0] * 5, [0.0, 0.0], [1e300, 1e300, 3e299], [1e-300, 0.0]):
+    for values in ([2.0], [2.0] * 5, [0.0, 0.0], [1e300, 1e300, 3e299], [1e-300, 0.0], [0.0, 5e-324]):
         for draw in (plot.histogram, plot.cdf, plot.order):
             picture = draw(values, ax=axes())
             (low, high), ends = picture.get_xlim(), picture.get_ylim()

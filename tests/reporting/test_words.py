@@ -213,10 +213,11 @@ positive = st.floats(1e-6, 1e6)
 
 @given(st.lists(positive, max_size=20), st.lists(st.floats(0, math.inf), max_size=20))
 def test_ratio_axis(values: list[float], bounds: list[float]) -> None:
-    """Nine of ten observed speedups lie on it, 1 is a tick, ticks ascend and are neither few nor many."""
+    """All observed speedups but a few lie on it, 1 is a tick, ticks ascend and are neither few nor many."""
     axis = ratio_axis(values, bounds)
     assert axis.low < 1 < axis.high
-    assert sum(axis.low <= v <= axis.high for v in values) >= 0.9 * len(values)
+    few = 0 if len(values) < 8 else 1 if len(values) < 20 else 2  # at either end
+    assert sum(axis.low <= v <= axis.high for v in values) >= len(values) - 2 * few
     assert 1.0 in axis.ticks
     assert list(axis.ticks) == sorted(set(axis.ticks))
     assert len(axis.ticks) <= 16

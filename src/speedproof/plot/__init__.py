@@ -4,7 +4,7 @@ Each function draws into ``ax`` (a new one without it) and returns it; :func:`sa
 is the optional extra ``plot`` and imported when the first picture is drawn.
 """
 
-from speedproof.plot.canvas import check_output, save, window
+from speedproof.plot.canvas import check_output, save
 from speedproof.plot.samples import (
     cdf,
     cdfs,
@@ -17,6 +17,7 @@ from speedproof.plot.samples import (
     violins,
 )
 from speedproof.plot.speedups import forest, forest_size
+from speedproof.stats.window import window
 
 __all__ = [
     "cdf",

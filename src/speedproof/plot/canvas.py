@@ -16,6 +16,7 @@ from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.names import visible_lines
 from speedproof.errors import UsageError
 from speedproof.mixture.model import MixtureModel
+from speedproof.stats.window import Window, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -214,43 +215,10 @@ def _rendered(picture: Axes | Figure, ending: str) -> bytes:
 Model = MixtureModel | None  # of a sample, where it has one
 Models = Sequence[Model] | None
 Samples = Mapping[str, ArrayLike]
-Window = tuple[float, float]
-"""The smallest and the largest value that a picture draws."""
 
-_FEWEST = 8
-_FEW = 0.02
-_SQUEEZED = 6.0
-_SPECK = 1e-100  # of the whole range: no axis can show it, in whatever unit
 _GRID = 400
 _CELLS = 1024
-
-
-def window(values: ArrayLike) -> Window:
-    """The range to draw: all values, unless a few lie so far out that the others would fill less than a sixth.
-
-    Parameters
-    ----------
-    values : array_like, shape (n,)
-        The sample.
-
-    Returns
-    -------
-    (float, float)
-        From the smallest to the largest value drawn. At either end at most 2 % of the values may be left out
-        (but two of twenty or more, one of eight), and only those that lie farther out than the others spread.
-        The pictures say how many.
-
-    Examples
-    --------
-    >>> window([*range(1, 11), 500.0]), window([*range(1, 11), 20.0]), window([1.0, 2.0, 500.0])
-    ((1.0, 10.0), (1.0, 20.0), (1.0, 500.0))
-    """
-    x = np.sort(np.asarray(values, dtype=np.float64))
-    if x.size < _FEWEST:
-        return float(x[0]), float(x[-1])
-    most = max(2 if x.size >= 20 else 1, int(_FEW * x.size))
-    high = -_nearest_end(-x[::-1], -float(x[most]), most)
-    return _nearest_end(x, high, most), high
+_TINY = float(np.finfo(np.float64).tiny)  # what differs by less differs by nothing
 
 
 def on_one_axis(
@@ -261,15 +229,6 @@ def on_one_axis(
     lows, highs = zip(*map(window, arrays), strict=True)
     mixtures = models or [None] * len(arrays)
     return list(zip(samples, arrays, mixtures, strict=True)), (min(lows), max(highs))
-
-
-def _nearest_end(x: FloatArray, other: float, most: int) -> float:
-    """The smallest of the sorted values to draw, when `other` is the largest and at most so many go."""
-    for left_out in range(most, 0, -1):
-        spread = other - x[left_out]
-        if _SPECK * (other - x[0]) < spread < min((other - x[0]) / _SQUEEZED, x[left_out] - x[left_out - 1]):
-            return float(x[left_out])
-    return float(x[0])
 
 
 def beyond(x: FloatArray, seen: Window) -> list[str]:
@@ -289,7 +248,8 @@ def beyond(x: FloatArray, seen: Window) -> list[str]:
 
 def widened(seen: Window, share: float = 0.02) -> Window:
     """A window with a margin, also around a single value."""
-    margin = share * (seen[1] - seen[0]) or share * abs(seen[0]) or 0.5
+    spread = seen[1] - seen[0]
+    margin = share * (spread if spread > _TINY else abs(seen[0])) or 0.5
     return seen[0] - margin, seen[1] + margin
 
 
@@ -306,8 +266,8 @@ def bins(x: FloatArray, least: float) -> FloatArray:
     None is narrower than `least`, which one bin alone may need more than the values' range for.
     """
     spread = float(np.ptp(x))
-    if spread <= least or spread == 0.0:
-        half = 0.5 * (least or 1.0)
+    if spread <= max(least, _TINY):
+        half = 0.5 * (least if least > _TINY else 1.0)
         middle = 0.5 * x.min() + 0.5 * x.max()
         return np.array([middle - half, middle + half])
     quartiles = np.quantile(x, [0.25, 0.75])

@@ -21,7 +21,6 @@ from speedproof.plot.canvas import (
     Model,
     Models,
     Samples,
-    Window,
     axes_or_new,
     beside,
     beyond,
@@ -38,10 +37,10 @@ from speedproof.plot.canvas import (
     plain,
     plain_log_ticks,
     widened,
-    window,
 )
 from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
+from speedproof.stats.window import Window, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

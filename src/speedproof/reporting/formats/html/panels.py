@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import FloatArray
 from speedproof.data.notes import Note
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Pair, Suite
@@ -23,12 +23,9 @@ from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import plural, pvalue, values
 from speedproof.reporting.words import named, proof, verdict
 from speedproof.stats.quantile_ratio import shift_function
-from speedproof.stats.scaling import with_headroom
+from speedproof.stats.window import Window, window
 
 Panel = dict[str, Any]
-FAR = 8.0
-"""Interquartile ranges from the quartiles beyond which a value is drawn at the edge of a chart."""
-MOST_FAR = 0.1
 STEPS = 1000
 """A chart is so many steps high: drawn values are whole numbers, which keeps a page small."""
 _MOST_DRAWN, _LEAST_DRAWN = 1000, 100
@@ -157,10 +154,10 @@ def _independent(pair: Pair, nested: str) -> tuple[Pair, str, str]:
 
 def _drawn(pair: Pair, unit: str, pooled_as: str, most: int) -> dict[str, Any]:
     x, y = pair.reference, pair.candidate
-    low, high = _range(x.values, y.values)
+    lows, highs = zip(window(x.values), window(y.values), strict=True)
+    low, high = min(lows), max(highs)
     ticks = linear_ticks(low, high)
-    pooled = np.concatenate([x.values, y.values])
-    beyond = pooled[(pooled < low) | (pooled > high)]
+    beyond = _beyond(np.concatenate([x.values, y.values]), (low, high), x.unit)
     span = (high - low) or 1.0
 
     def steps(v: FloatArray) -> list[int]:
@@ -171,7 +168,7 @@ def _drawn(pair: Pair, unit: str, pooled_as: str, most: int) -> dict[str, Any]:
         return heights
 
     return {
-        "beyond": " ".join(filter(None, (pooled_as, _beyond(beyond, high, x.unit) if beyond.size else ""))),
+        "beyond": " ".join(filter(None, (pooled_as, *beyond))),
         "unit": unit,
         "ticks": list(zip(steps(np.array(ticks)), format_values(list(ticks), x.unit), strict=True)),
         "ordered": all(_in_order(s) for s in (x, y)),
@@ -179,29 +176,15 @@ def _drawn(pair: Pair, unit: str, pooled_as: str, most: int) -> dict[str, Any]:
     }
 
 
-def _range(x: FloatArray, y: FloatArray) -> tuple[float, float]:
-    """From the lowest to the highest value, but for a few that lie so far out that they would squeeze the rest."""
-    inside = [v[_near(v)] for v in (x, y)]
-    return float(min(v.min() for v in inside)), float(max(v.max() for v in inside))
-
-
-def _near(v: FloatArray) -> BoolArray:
-    (v,) = with_headroom(v)
-    first, third = np.quantile(v, [0.25, 0.75])
-    reach = FAR * (third - first)
-    near = np.asarray((v >= first - reach) & (v <= third + reach))
-    # Many values far out are a second state of the program, which a chart must show.
-    few = reach > 0 and np.count_nonzero(~near) <= MOST_FAR * v.size
-    return near if few else np.ones(v.shape, dtype=bool)
-
-
-def _beyond(values: FloatArray, high: float, unit: str) -> str:
-    """How many values a chart shows at its edge instead of in their place, and how far out they are."""
-    last = values.max() if values.max() > high else values.min()
-    furthest = format_value(float(last), unit)
-    if values.size == 1:
-        return f"One value lies beyond the edge, at {furthest}."
-    return f"{values.size} values lie beyond the edge, up to {furthest}."
+def _beyond(values: FloatArray, seen: Window, unit: str) -> Iterator[str]:
+    """How many values a chart shows at either edge instead of in their place, and how far out they are."""
+    for beyond, farthest, words in (
+        (values < seen[0], np.min, "down to"),
+        (values > seen[1], np.max, "up to"),
+    ):
+        if beyond.any():
+            many = "One value lies" if beyond.sum() == 1 else f"{beyond.sum()} values lie"
+            yield f"{many} beyond the edge, {words} {format_value(float(farthest(values)), unit)}."
 
 
 def _in_order(sample: Sample) -> bool:
@@ -229,8 +212,6 @@ _MARGIN = 3.0
 """Percent of the width left free at both ends, for arrows and half a label."""
 _WIDE = 4.0
 _FINE = 15.0
-_TRIMMED = 0.02
-_REACH = 4.0
 _LINEAR = 7
 _NARROW, _DIGIT, _GAP = 8.0, 0.64, 0.5
 """The narrowest axis of page.css, the widest digit of its fonts, and the least room between two labels, in em."""
@@ -277,24 +258,14 @@ def _fits(places: Sequence[float], labels: Sequence[str]) -> bool:
 
 def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAxis:
     """An axis for speedups."""
-    points = _near_to([v for v in values if 0 < v < math.inf])
-    ends = sorted(_near_to([b for b in bounds if 0 < b < math.inf]))
-    cut = int(_TRIMMED * len(ends))
-    reach = [*points, *ends[cut : len(ends) - cut]]
-    low, high = min(reach, default=0.9), max(reach, default=1.1)
-    low, high = min(low, 1 / 1.001), max(high, 1.001)
+    drawn = [1 / 1.001, 1.001]
+    for points in (values, bounds):
+        logs = {point: math.log(point) for point in points if 0 < point < math.inf}
+        if logs:
+            first, last = window([logs[point] for point in points if point in logs])
+            drawn += [point for point, log in logs.items() if first <= log <= last]
+    low, high = min(drawn), max(drawn)
     return RatioAxis(low, high, _ratio_ticks(low, high))
-
-
-def _near_to(points: Sequence[float]) -> list[float]:
-    """Without the few that are far from the rest: by more than some interquartile ranges of the logarithms."""
-    logs = sorted(map(math.log, points))
-    if len(logs) < 8:
-        return list(points)
-    first, third = logs[len(logs) // 4], logs[(3 * len(logs)) // 4]
-    room = _REACH * max(third - first, math.log(1.25))
-    near = [p for p in points if first - room <= math.log(p) <= third + room]
-    return near if len(near) >= (1 - MOST_FAR) * len(points) else list(points)
 
 
 def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
