@@ -153,10 +153,7 @@ def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: 
     assert {*re.findall("[0-9]+", short)} <= {str(one), str(other)}
 
 
-def test_commands_are_shortened_between_words_and_files_at_separators() -> None:
-    names = ["gdu --show-apparent-size --non-interactive --no-progress", "du --count-links"]
-    assert shortened(names, 40) == ["gdu … --non-interactive --no-progress", "du --count-links"]
-    assert all(width_of(name) <= 20 for name in shortened(names, 20))
+def test_names_lose_the_parts_that_all_have() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
 
 

@@ -20,7 +20,7 @@ _PARTS = r"([/\\\s_\-:]+)"
 _WORDS = r"""(?:"[^"]*"|'[^']*'|\S)+"""
 _LAST_WORD = r"(?<![^\W_])[^\W_]*+$"
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
-"""The width of a name in a sentence, and of one that is mentioned again."""
+"""The width of a name in a sentence, of a command, and of a version of a corpus."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
 _DIGITS, _NUMBER = "0123456789.", r"\.?\d"
@@ -158,16 +158,6 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
     return {name: short[of] for name, of in zip(names, parted, strict=True)}
 
 
-def nicknames(names: Sequence[str]) -> list[str]:
-    """Names for a second mention: commands by their programs alone where these differ."""
-    called = spoken(names)
-    words = [name.split() for name in called]
-    if max(map(width_of, called), default=0) <= _NICKNAME or not all(len(found) > 1 for found in words):
-        return called
-    programs = [found[0].rpartition("/")[2] for found in words]
-    return programs if len(set(programs)) == len(set(names)) else called
-
-
 def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
     """Names of versions of at most a width: where one is too long, without what all begin and end with.
 
@@ -183,7 +173,7 @@ def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
     end = len(common_prefix([name[start:][::-1] for name in names]))
     names = [name[start : len(name) - end] for name in names]
     if max(map(width_of, names)) > width:
-        names = _without_shared(names, width)
+        names = _without_shared(names)
     return shortened(names, width)
 
 
@@ -202,42 +192,15 @@ def _without_shared_words(names: list[str]) -> list[str]:
     return [" ".join(found[start : len(found) - end]) for found in words]
 
 
-def _without_shared(names: list[str], width: int) -> list[str]:
-    """Names without the parts that all have, then without those that are not needed to tell them apart."""
+def _without_shared(names: list[str]) -> list[str]:
+    """Names without the parts that all have."""
     parts = [re.split(_PARTS, name) for name in names]
-    shared = set.intersection(*({*found[::2]} for found in parts))
-    kept = [
-        [(found[i - 1] if i else "", found[i]) for i in range(0, len(found), 2) if found[i] not in shared]
-        for found in parts
-    ]
-    if not all(kept):
-        return names
-
-    def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
-        return ["".join([found[0][1], *(part for pair in found[1:] for part in pair)]) for found in lists]
-
-    short = joined(kept)
-    while max(map(width_of, short)) > width:
-        fewer = _fewer_parts(kept)
-        if fewer == kept or len(set(joined(fewer))) < len(set(names)):
-            break
-        kept, short = fewer, joined(fewer)
-    return short if len(set(short)) == len(set(names)) else names
-
-
-def _fewer_parts(kept: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
-    """Without the first of the parts that stand in the same names; where all differ in that, without the first."""
-    names_with: dict[str, set[int]] = {}
-    for i, parts in enumerate(kept):
-        for _, part in parts:
-            names_with.setdefault(part, set()).add(i)
-    by_names: dict[frozenset[int], list[str]] = {}
-    for part, where in names_with.items():
-        by_names.setdefault(frozenset(where), []).append(part)
-    again = {parts[0] for parts in by_names.values() if len(parts) > 1}
-    if again:
-        return [[pair for pair in parts if pair[1] not in again] for parts in kept]
-    return [parts[1:] if len(parts) > 1 else parts for parts in kept]
+    shared = set.intersection(*({*of[::2]} for of in parts))
+    short = []
+    for of in parts:
+        kept = [i for i in range(0, len(of), 2) if of[i] not in shared]
+        short.append("".join(of[i - 1] * (i != kept[0]) + of[i] for i in kept))
+    return short if all(short) and len(set(short)) == len(set(names)) else names
 
 
 def _middles(names: Sequence[str], width: int) -> list[str]:
@@ -261,10 +224,6 @@ def _middle(text: str, width: int, share: float) -> str:
     if width_of(text) <= width:
         return text
     head = round((width - 1) * share)
-    if share == _SHARES[0] and " " in text:
-        whole = _whole_words(text, width)
-        if width_of(whole) > 0.5 * width:
-            return whole
     first, last = cut_right(text, head), cut_left(text, width - 1 - head)
     # Half a number would be read as another one.
     if re.match(_NUMBER, text[len(first) :]):
@@ -280,18 +239,3 @@ def _lacks_a_number(name: str, short: str) -> bool:
     return bool(last) and any(
         re.match(_NUMBER, text[len(shown) :]) for text, shown in ((name, first), (name[::-1], last[::-1]))
     )
-
-
-def _whole_words(text: str, width: int) -> str:
-    """As many of the first and the last words as fit; empty where no two do."""
-    words = [word for word in re.findall(_WORDS, text) if word != "…"]
-    best = ""
-    head, tail = 1, 0
-    while head + tail < len(words):
-        more = [(head, tail + 1), (head + 1, tail)]
-        wider = [" ".join([*words[:h], "…", *words[len(words) - t :]]) for h, t in more if h + t < len(words)]
-        i = next((i for i, name in enumerate(wider) if width_of(name) <= width), None)
-        if i is None:
-            break
-        (head, tail), best = more[i], wider[i]
-    return best

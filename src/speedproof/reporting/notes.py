@@ -13,7 +13,7 @@ from speedproof.options import HEADLINE
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
-from speedproof.reporting.names import called, nicknames
+from speedproof.reporting.names import called
 from speedproof.reporting.numbers import level, percent, plural
 from speedproof.reporting.words import interval
 
@@ -27,7 +27,7 @@ def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Tex
     Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
     """
     names = list(dict.fromkeys([*versions, *(name for caveat in notes for name in caveat.versions)]))
-    short = dict(zip(names, nicknames(names), strict=True))
+    short = called(names)
     distinct = list({(note.alike, note.benchmarks): note for note in notes}.values())
     places = Counter((caveat.kind, i, name) for caveat in distinct for i, name in enumerate(caveat.versions))
     groups: dict[tuple[object, ...], list[Note]] = {}

@@ -28,7 +28,7 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
+from speedproof.reporting.names import benchmark_column, shortened, spoken
 from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
@@ -125,12 +125,11 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
 
 def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     """The chance of a faster run, what contradicts the verdict, and whether the checks hold."""
-    old, new = nicknames([result.reference, result.candidate])
     of = head if head.chance else next((c for c in result.comparisons if c.quantity == "probability"), None)
     if of is not None and head.quantity != "probability":
         estimate = of.chance or of.speedup
         if not math.isnan(estimate.value):
-            yield Text(f"{words.chance(of, estimate, new, old)}.")
+            yield Text(f"{words.chance(of, estimate, head.candidate.label, head.reference.label)}.")
     for where, other in opposite(result.comparisons, head):
         yield Text(
             f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"

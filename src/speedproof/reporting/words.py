@@ -311,13 +311,7 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
     """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
     run, often = result.repeated, how_often(estimate, result.verdict, result.ties)
-    sentence = f"A {run} of {new} beats a {run} of {old} {often}"
-    if len(sentence) < _LINE:
-        return sentence
-    return f"A {run} of {new} wins {often.replace('of cases', 'of pairs')}"
-
-
-_LINE = 80
+    return f"A {run} of {new} beats a {run} of {old} {often}"
 
 
 def how_often(chance: Estimate, verdict: Verdict = Verdict.UNDECIDED, ties: float = 0.0) -> str:

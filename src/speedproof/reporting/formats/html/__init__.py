@@ -23,7 +23,7 @@ from speedproof.data.suite import Suite
 from speedproof.reporting.formats.html.panels import Panel, RatioAxis, ratio_axis
 from speedproof.reporting.formats.html.panels import panels as panels
 from speedproof.reporting.model import Cell, Report, Reported, Style, Table
-from speedproof.reporting.names import nicknames, spoken
+from speedproof.reporting.names import called
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def render(
     )
     environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     versions = suite.versions if suite is not None else ()
-    short = dict(zip(versions, (nicknames if len(versions) == 2 else spoken)(versions), strict=True))
+    short = called(versions)
     environment.filters["brief"] = lambda title: _brief(title, short)
     taken: set[str] = set()
     environment.filters["anchor"] = lambda name: markupsafe.Markup(_anchor(name, taken, markupsafe.escape))
