@@ -173,7 +173,7 @@ def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
     end = len(common_prefix([name[start:][::-1] for name in names]))
     names = [name[start : len(name) - end] for name in names]
     if max(map(width_of, names)) > width:
-        names = _without_shared(names)
+        names = _without_shared(names, width)
     return shortened(names, width)
 
 
@@ -192,15 +192,42 @@ def _without_shared_words(names: list[str]) -> list[str]:
     return [" ".join(found[start : len(found) - end]) for found in words]
 
 
-def _without_shared(names: list[str]) -> list[str]:
-    """Names without the parts that all have."""
+def _without_shared(names: list[str], width: int) -> list[str]:
+    """Names without the parts that all have, then without those that are not needed to tell them apart."""
     parts = [re.split(_PARTS, name) for name in names]
-    shared = set.intersection(*({*of[::2]} for of in parts))
-    short = []
-    for of in parts:
-        kept = [i for i in range(0, len(of), 2) if of[i] not in shared]
-        short.append("".join(of[i - 1] * (i != kept[0]) + of[i] for i in kept))
-    return short if all(short) and len(set(short)) == len(set(names)) else names
+    shared = set.intersection(*({*found[::2]} for found in parts))
+    kept = [
+        [(found[i - 1] if i else "", found[i]) for i in range(0, len(found), 2) if found[i] not in shared]
+        for found in parts
+    ]
+    if not all(kept):
+        return names
+
+    def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
+        return ["".join([found[0][1], *(part for pair in found[1:] for part in pair)]) for found in lists]
+
+    short = joined(kept)
+    while max(map(width_of, short)) > width:
+        fewer = _fewer_parts(kept)
+        if fewer == kept or len(set(joined(fewer))) < len(set(names)):
+            break
+        kept, short = fewer, joined(fewer)
+    return short if len(set(short)) == len(set(names)) else names
+
+
+def _fewer_parts(kept: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
+    """Without the first of the parts that stand in the same names; where all differ in that, without the first."""
+    names_with: dict[str, set[int]] = {}
+    for i, parts in enumerate(kept):
+        for _, part in parts:
+            names_with.setdefault(part, set()).add(i)
+    by_names: dict[frozenset[int], list[str]] = {}
+    for part, where in names_with.items():
+        by_names.setdefault(frozenset(where), []).append(part)
+    again = {parts[0] for parts in by_names.values() if len(parts) > 1}
+    if again:
+        return [[pair for pair in parts if pair[1] not in again] for parts in kept]
+    return [parts[1:] if len(parts) > 1 else parts for parts in kept]
 
 
 def _middles(names: Sequence[str], width: int) -> list[str]:
