@@ -18,7 +18,6 @@ from tests.protocols.asking import compare_medians
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
-from speedproof.reporting.corpus import size_of
 from speedproof.reporting.formats.html.panels import linear_ticks, ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
 from speedproof.reporting.names import benchmark_column, common_prefix, labels, shortened, spoken, width_of
@@ -91,7 +90,6 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     # Ratios that no digit tells from 1, and those that are none.
     (factor, (1 + 1e-13, 1), "1.00x"), (factor, (1 - 1e-13, -1), "1.00x"), (factor, (math.inf,), "∞"),
     (factor, (0.0,), "0x"), (factor, (math.nan,), "-"),
-    (size_of, (999,), "999 B"), (size_of, (1000,), "1.0 kB"), (size_of, (12_345_678,), "12 MB"),
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
     (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
+from speedproof.data.units import format_value
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -18,7 +19,7 @@ from speedproof.reporting import sheet, words
 from speedproof.reporting.details import of_all
 from speedproof.reporting.hpt import conclusion as outperforms
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
-from speedproof.reporting.names import benchmark_column, cut_left, short_names, shortened, spoken, width_of
+from speedproof.reporting.names import benchmark_column, short_names, shortened, spoken, width_of
 from speedproof.reporting.notes import caveats, risk_of_many, sessions_differ, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
@@ -29,29 +30,13 @@ if TYPE_CHECKING:
     from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.read import CorpusInfo
 
-_LINE = 80
-_WHOLE = 76
-
-
-def size_of(count: int) -> str:
-    """A number of bytes."""
-    size, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1000:
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
-
-
-def _fits(names: Sequence[str]) -> bool:
-    """Whether names, and how many more there are, are one line."""
-    return width_of(", ".join(names)) <= _LINE - len("Tags:  and 100 more")
+_WHOLE = 76  # columns of a name
 
 
 def contents(info: CorpusInfo) -> Report:
     """What ``speedproof corpus info`` shows."""
     of = f"{plural(info.benchmarks, 'benchmark')} in {plural(len(info.versions), 'version')}"
-    size = f"{info.values:,} values, {size_of(info.bytes)}"
+    size = f"{info.values:,} values, {format_value(info.bytes, 'B', 3)}"
     headline = [Text(f"{plural(info.rows, 'sample')} of {of}: {size}", "strong")]
     if not info.complete:
         headline.append(Text("The build was cut short; the same command goes on with it.", "warning"))
@@ -65,7 +50,7 @@ def contents(info: CorpusInfo) -> Report:
         "Values a sample": f"{info.least:g} to {info.most:g}, half have {info.middle:g} or more",
         "Machines": str(info.machines) if info.machines else "",
         "Sessions": str(info.sessions),
-        "Tags": enumerate_names(info.tags, next((k for k in range(8, 1, -1) if _fits(info.tags[:k])), 1)),
+        "Tags": enumerate_names(info.tags, 8, 60),
     }
     if info.least == info.most:
         facts["Values a sample"] = f"{info.least:g}"
@@ -74,21 +59,12 @@ def contents(info: CorpusInfo) -> Report:
     notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in info.mixed[:3]]
     if len(info.mixed) > 3:
         notes.append(Text(f"... and in {len(info.mixed) - 3} more", "warning"))
-    if not whole:
-        notes.append(Text(f"SQL knows them whole: {query} 'SELECT DISTINCT version FROM corpus'", "dim"))
     notes += _pooled(info)
     if info.rejects:
         notes.append(Text(f"Not read: {plural(info.rejects, 'file')} or parts of files:", "warning"))
         for file, place, reason in info.rejected:
             why = ": ".join(part for part in (place, reason) if part)
-            lines = [f"  {file}: {why}"]
-            if width_of(lines[0]) > _LINE:  # a name is never broken
-                cut = width_of(file) > _LINE - 3
-                lines = [
-                    f"  {'…' if cut else ''}{cut_left(file, _LINE - 4 if cut else _LINE)}:",
-                    f"    {why}",
-                ]
-            notes += [Text(line, "dim") for line in lines]
+            notes += [Text(f"  {shortened([file], _WHOLE)[0]}:", "dim"), Text(f"    {why}", "dim")]
         if info.rejects > len(info.rejected):
             notes.append(Text(f"  All: {query} 'FROM rejects'", "dim"))
     title, below = f"corpus {info.name}", (*facing, *notes)
