@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,12 +11,13 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from speedproof.data.checked import checked
-from speedproof.data.names import begin_alike, enumerate_names
+from speedproof.data.names import enumerate_names
 from speedproof.data.record import why_left_out
 from speedproof.data.sample import Alike
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.reporting.model import FORMATS, Report, Reported, Text
+from speedproof.reporting.names import shortened
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
@@ -135,21 +136,6 @@ _CONDITIONS = (
 _SHOWN = 32
 
 
-def _same(values: Sequence[str]) -> int:
-    """How much of the beginnings of long values is left out, so that their difference is seen."""
-    start = same = begin_alike(values)
-    if max(map(len, values)) <= _SHOWN or start < _SHOWN - 1:
-        return 0
-    while start and values[0][start - 1].isalnum():  # whole words
-        start -= 1
-    return start or same
-
-
-def _cut(text: str, start: int = 0) -> str:
-    text = f"…{text[start:]}" if start else text
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-
-
 def different_conditions(suite: Suite) -> tuple[str, ...]:
     """Find the conditions in which the versions of a suite differ; two versions that do are shown."""
     differences = []
@@ -161,9 +147,11 @@ def different_conditions(suite: Suite) -> tuple[str, ...]:
         for version, of_version in values.items():
             firsts.setdefault(frozenset(of_version), version)
         if complete and not chosen and len(firsts) > 1:
-            two = [(version, "/".join(values[version])) for version in [*firsts.values()][:2]]
-            start = _same([value for _, value in two])
-            shown = "; ".join(f"{_cut(version)}: {_cut(value, start)}" for version, value in two)
+            two = [*firsts.values()][:2]
+            cut = zip(
+                shortened(two, _SHOWN), shortened(["/".join(values[v]) for v in two], _SHOWN), strict=True
+            )
+            shown = "; ".join(f"{version}: {value}" for version, value in cut)
             differences.append(f"{condition} ({shown}{'; ...' if len(values) > 2 else ''})")
     return tuple(differences)
 
