@@ -103,12 +103,12 @@ def report(
     hint = hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
     parts = [(r, part) for r in results for part in sheet.sections(r, details=details, explain=explain)]
     return Report(
-        f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
+        f"{plural(len(results), 'version')} against {of.called[of.names[0]]}: {metric}",
         (answer, *unseen(results, of.names), *_line(of)),
         tuple(tables),
         tuple(notes),
         (*hint, "--details: other protocols", "--explain: checks"),
-        tuple(replace(part, title=f"{r.candidate}: {part.title}") for r, part in parts),
+        tuple(replace(part, title=f"{of.called[r.candidate]}: {part.title}") for r, part in parts),
         records=partial(records, *results),
         good=not any(c.proven_verdict is Verdict.SLOWER for c in of.heads.values()),
         about=metric,

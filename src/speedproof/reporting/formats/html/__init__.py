@@ -88,7 +88,6 @@ def render(
     environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     versions = suite.versions if suite is not None else ()
     short = called(versions)
-    environment.filters["brief"] = lambda title: _brief(title, short)
     taken: set[str] = set()
     environment.filters["anchor"] = lambda name: markupsafe.Markup(_anchor(name, taken, markupsafe.escape))
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
@@ -113,12 +112,6 @@ def render(
         script_hash=_hash(script),
         data=markupsafe.Markup(_json_for_script(_interned(data))),
     )
-
-
-def _brief(title: str, short: Mapping[str, str]) -> str:
-    """A title that calls the versions as the rows do."""
-    names = sorted((name for name, brief in short.items() if brief != name), key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, names)), lambda m: short[m[0]], title) if names else title
 
 
 def _anchor(name: str, taken: set[str], escape: Callable[[str], str]) -> str:
