@@ -170,11 +170,13 @@ def test_errors_name_the_remedy(
     assert message in " ".join(err.split())
 
 
-def test_a_speedup_near_1_keeps_the_digits_that_tell_it_apart() -> None:
-    """A factor of 1.004 passes up to its own value and no further; the same at two confidences is told once."""
-    result = hpt_of_scores([[1000.0]] * 8, [[1004.0]] * 8, confidences=[0.95, 0.99])
-    told = conclusion(result, "old", "new")
-    assert told.endswith(", by a factor of 1.003 with confidence 95 % and 99 %.")
+@pytest.mark.parametrize(
+    ("last", "told"), [(1.004, "99.6 %."), (1.014, ", by a factor of 1.01 with confidence 95 % and 99 %.")]
+)
+def test_a_speedup_has_two_decimals(last: float, told: str) -> None:
+    """One that they do not tell from 1 is not told; the same at two confidences is told once."""
+    result = hpt_of_scores([[1000.0]] * 8, [[1000.0 * last]] * 8, confidences=[0.95, 0.99])
+    assert conclusion(result, "old", "new").endswith(told)
 
 
 @pytest.mark.parametrize("speedup", ["5e-324", "1e-310", "1.7e308"])
