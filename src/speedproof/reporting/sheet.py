@@ -28,7 +28,7 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, shortened, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
 from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
@@ -43,6 +43,7 @@ from speedproof.reporting.rows import (
 )
 
 _AT_ENDS = 5
+_NAMED, _ROOM = 3, 40
 
 
 def report(
@@ -270,22 +271,12 @@ def leftovers(result: SuiteComparison) -> Iterator[Text]:
     versions = spoken([result.reference, result.candidate])
     for label, names in zip(versions, (result.only_reference, result.only_candidate), strict=True):
         if names:
-            yield Text(f"Only in {label}: {_first_of(names)}", "warning")
+            some = enumerate_names(names, _NAMED, _ROOM)
+            yield Text(f"Only in {label}: {plural(len(names), 'benchmark')} ({some})", "warning")
     if result.problems:
         rest = len(result.problems) - 1
         more = f" (and {rest} more in the details)" if rest else ""
         yield Text(f"Left out: {result.problems[0]}{more}", "warning")
-
-
-def _first_of(names: Sequence[str], room: int = 40) -> str:
-    """How many there are, and as many of their names as fit."""
-    shown: list[str] = []
-    for name in shortened(names, room):
-        if len(", ".join([*shown, name])) > room:
-            break
-        shown.append(name)
-    dots = ", ..." if len(shown) < len(names) else ""
-    return f"{plural(len(names), 'benchmark')} ({', '.join(shown)}{dots})"
 
 
 def named(reports: Mapping[str, Report]) -> list[Report]:
