@@ -19,7 +19,6 @@ from speedproof import plot
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.errors import DataError, UsageError
-from speedproof.mixture.goodness import ks_distance
 from speedproof.mixture.model import MixtureModel
 from speedproof.plot import canvas
 from speedproof.plot.canvas import kernel_density
@@ -87,7 +86,7 @@ def test_a_few_values_far_out_are_counted_and_not_drawn() -> None:
         "2 of 123 values, up to 140, lie beyond the axis and are not drawn",
     }
     assert set(texts(ax)) == said
-    assert set(texts(plot.cdf(x, MODEL, ax=axes()))) == said
+    assert set(texts(plot.cdfs({"a": x}, [MODEL], ax=axes()))) == {f"a: {line}" for line in said}
     assert texts(plot.histogram(X, MODEL, ax=axes())) == []
 
 
@@ -190,11 +189,6 @@ def test_large_samples_are_thinned_in_the_rug_only() -> None:
     assert rug.shape[0] == 5000
     assert {rug[:, 0].min(), rug[:, 0].max()} == set(plot.window(x))
     assert area_of_bars(ax) == pytest.approx(1.0, abs=1e-3)
-
-
-def test_the_marked_distance_is_that_of_the_goodness_of_fit() -> None:
-    (mark,) = curves(plot.cdf(X, MODEL, ax=axes()), f"largest distance {ks_distance(X, MODEL):.3f}")
-    assert abs(mark[0, 1] - mark[1, 1]) == pytest.approx(ks_distance(X, MODEL))
 
 
 def test_run_order_keeps_the_order_and_marks_components() -> None:
@@ -356,7 +350,7 @@ def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) ->
 def test_light_lines_lead_to_ticks() -> None:
     """To values, not to names."""
     for ax, across, up in (
-        (plot.violins({"a": X}, ax=axes()), False, True), (plot.cdf(X, ax=axes()), True, True),
+        (plot.violins({"a": X}, ax=axes()), False, True), (plot.cdfs({"a": X}, ax=axes()), True, True),
         (plot.forest(compared(NEAR), ax=axes()), True, False), (plot.order(X, ax=axes()), False, False),
     ):  # fmt: skip
         lines = [[line.get_visible() for line in of()] for of in (ax.get_xgridlines, ax.get_ygridlines)]
@@ -553,12 +547,13 @@ def test_bars_are_no_finer_than_an_eye() -> None:
 
 def test_pictures_of_one_value_and_of_equal_values() -> None:
     for values in ([2.0], [2.0] * 5, [0.0, 0.0], [1e300, 1e300, 3e299], [1e-300, 0.0], [0.0, 5e-324]):
-        for draw in (plot.histogram, plot.cdf, plot.order):
-            picture = draw(values, ax=axes())
+        for picture in (
+            plot.histogram(values, ax=axes()), plot.cdfs({"a": values}, ax=axes()), plot.order(values, ax=axes())
+        ):  # fmt: skip
             (low, high), ends = picture.get_xlim(), picture.get_ylim()
             assert all(math.isfinite(limit) for limit in (low, high, *ends))
             assert low < high
-            assert draw is plot.order or low <= min(values) <= max(values) <= high
+            assert picture.get_xlabel() == "run" or low <= min(values) <= max(values) <= high
 
 
 def test_a_violin_against_its_densities() -> None:
@@ -657,14 +652,14 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
     forests = [plot.forest(compared(NEAR * k), ax=axes(), title="t") for k in (1, 5)]
     drawn: list[Any] = [
         plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
-        plot.cdf(X, MODEL, ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
+        plot.cdfs({"old": X}, [MODEL], ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
         plot.qq(X, ax=axes()), *plot.histograms(two, models).axes, *forests, plot.order(many, ax=axes()),
         plot.histogram(np.append(X, 900.0), ax=axes()), plot.qq(many, ax=axes()),
         *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
     ]  # fmt: skip
     for ax in drawn:
         for line in ax.lines:
-            assert 0.5 <= line.get_linewidth() <= (3 if "distance" in str(line.get_label()) else 2)
+            assert 0.5 <= line.get_linewidth() <= 2
             assert 1.5 <= line.get_markersize() <= 7
             assert line.get_markeredgewidth() <= 1
             assert (line.get_alpha() or 1.0) >= 0.5
@@ -672,8 +667,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
             assert line.get_rasterized() is (len(line.get_xdata()) > 20_000)
         assert not any(np.any(c.get_linewidth()) for c in ax.collections if isinstance(c, PolyCollection))
         bars = 2 if ax is drawn[2] else 0  # the middle halves of two violins
-        thick = [line.get_label() for line in ax.lines if line.get_linewidth() > 1.6]
-        assert len([label for label in thick if "distance" not in str(label)]) == bars
+        assert len([line for line in ax.lines if line.get_linewidth() > 1.6]) == bars
         legend = ax.get_legend()
         shown = [*ax.texts, *([] if legend is None else legend.get_texts()), *ax.get_xticklabels()]
         assert all(7 <= float(text.get_fontsize()) <= 10 for text in (*shown, ax.xaxis.label))

@@ -6,7 +6,6 @@ is the optional extra ``plot`` and imported when the first picture is drawn.
 
 from speedproof.plot.canvas import check_output, save
 from speedproof.plot.samples import (
-    cdf,
     cdfs,
     density,
     ellipses,
@@ -20,7 +19,6 @@ from speedproof.plot.speedups import forest, forest_size
 from speedproof.stats.window import window
 
 __all__ = [
-    "cdf",
     "cdfs",
     "check_output",
     "density",

@@ -184,7 +184,7 @@ def save(picture: Axes | Figure, path: str | Path) -> None:
     >>> from pathlib import Path
     >>> import speedproof as sp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sp.plot.save(sp.plot.cdf([3.0, 1.0, 2.0]), Path(folder, "sort.svg"))
+    ...     sp.plot.save(sp.plot.histogram([3.0, 1.0, 2.0]), Path(folder, "sort.svg"))
     ...     Path(folder, "sort.svg").stat().st_size > 1000
     True
     """

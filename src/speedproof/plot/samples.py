@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -300,46 +300,6 @@ def _violin(ax: Axes, place: int, x: FloatArray, model: Model, wide: Window, lea
     ax.plot([place], [middle], "o", markerfacecolor="white", markeredgecolor=ACCENT, markersize=5.5)
 
 
-def cdf(
-    values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
-) -> Axes:
-    """Empirical distribution function; with a mixture its own beside it, and their largest distance.
-
-    Parameters
-    ----------
-    values, model, ax, axis, title
-        As of :func:`histogram`.
-
-    Returns
-    -------
-    matplotlib Axes
-        A few values far out are not drawn but counted, see :func:`window`.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> sp.plot.cdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
-    [0.0, 0.25, 0.75, 1.0, 1.0]
-    """
-    x = np.asarray(values, dtype=np.float64)
-    steps, counts = np.unique(x, return_counts=True)
-    above = np.cumsum(counts) / x.size
-    seen = window(x)
-    wide = widened(seen)
-    ax = axes_or_new(ax)
-    _steps(ax, x, wide, color=BLUE, label=of_runs(x.size))
-    if model is not None:
-        grid = places(model, wide)
-        ax.plot(grid, model.cdf(grid), "--", color="black", linewidth=1.1, label="mixture")
-        fitted = model.cdf(steps)
-        gaps = np.stack([np.abs(above - fitted), np.abs(above - counts / x.size - fitted)])
-        side, at = np.unravel_index(int(gaps.argmax()), gaps.shape)
-        step = float(above[at] - (counts[at] / x.size if side else 0.0))
-        label = f"largest distance {gaps.max():.3f}"
-        ax.plot([steps[at]] * 2, [step, float(fitted[at])], color=ACCENT, linewidth=3, label=label)
-    return _finished_cdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
-
-
 def cdfs(
     samples: Samples, models: Models = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
@@ -367,30 +327,20 @@ def cdfs(
     left_out: list[str] = []
     dashed: dict[str, Any] = {"linewidth": 0.9, "linestyle": DASHES}
     for k, (name, x, model) in enumerate(versions):
-        _steps(ax, x, wide, label=f"{plain(name, 40)} ({of_runs(x.size)})", **line_of(k))
+        steps, counts = np.unique(x, return_counts=True)
+        ends = [min(wide[0], steps[0]), *steps, max(wide[1], steps[-1])]
+        shares = [0.0, *np.cumsum(counts) / x.size, 1.0]
+        look, label = line_of(k), f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
+        ax.plot(ends, shares, drawstyle="steps-post", linewidth=1.4, label=label, **look)
         if model is not None:
             grid = places(model, wide)
-            ax.plot(grid, model.cdf(grid), color=line_of(k)["color"], label="_mixture", **dashed)
+            ax.plot(grid, model.cdf(grid), color=look["color"], label="_mixture", **dashed)
         left_out += [f"{name}: {text}" for text in beyond(x, seen)]
     if any(model is not None for _, _, model in versions):
         ax.plot([], [], color="black", label="mixture", **dashed)
-    return _finished_cdf(ax, title, left_out, beside(ax), axis, wide)
-
-
-def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
-    """The empirical distribution function, from end to end of the axis."""
-    steps, counts = np.unique(x, return_counts=True)
-    values = [min(wide[0], steps[0]), *steps, max(wide[1], steps[-1])]
-    shares = [0.0, *np.cumsum(counts) / x.size, 1.0]
-    ax.plot(values, shares, drawstyle="steps-post", linewidth=1.4, **style)
-
-
-def _finished_cdf(
-    ax: Axes, title: str, left_out: Sequence[str], legend: dict[str, Any], axis: str, wide: Window
-) -> Axes:
     lay_grid(ax)
     shown = {"xlim": wide, "ylim": (0.0, 1.0), "xlabel": axis, "ylabel": "share of runs at most"}
-    return finished(ax, title, left_out, legend, **shown)
+    return finished(ax, title, left_out, beside(ax), **shown)
 
 
 def order(
