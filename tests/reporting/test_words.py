@@ -18,13 +18,14 @@ from tests.protocols.asking import compare_medians
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
-from speedproof.reporting.formats.html.panels import linear_ticks, ratio_axis
+from speedproof.reporting.formats.html.panels import ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
 from speedproof.reporting.names import benchmark_column, common_prefix, labels, shortened, spoken, width_of
 from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, at_least, change, interval, span
+from speedproof.stats.axes import linear_ticks
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)

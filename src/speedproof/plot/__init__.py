@@ -16,7 +16,7 @@ from speedproof.plot.samples import (
     violins,
 )
 from speedproof.plot.speedups import forest, forest_size
-from speedproof.stats.window import window
+from speedproof.stats.axes import window
 
 __all__ = [
     "cdfs",

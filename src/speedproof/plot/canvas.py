@@ -16,7 +16,7 @@ from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.names import visible_lines
 from speedproof.errors import UsageError
 from speedproof.mixture.model import MixtureModel
-from speedproof.stats.window import Window, window
+from speedproof.stats.axes import Window, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -38,9 +38,9 @@ from speedproof.plot.canvas import (
     plain_log_ticks,
     widened,
 )
+from speedproof.stats.axes import Window, window
 from speedproof.stats.normality import critical_distance, lilliefors
 from speedproof.stats.special import ndtri
-from speedproof.stats.window import Window, window
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

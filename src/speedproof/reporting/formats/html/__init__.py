@@ -181,7 +181,7 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
     drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
     cells = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
     speedups = [cell.speedup for cell in cells if cell.speedup is not None]
-    axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
+    axis = ratio_axis(*([getattr(s, of) for s in speedups] for of in ("value", "low", "high")))
     lines, first, clear = [], len(data), {row.kind for row in table.rows if not row.folded}
     for row, cell in zip(table.rows, cells, strict=True):
         panel = row.panel or panels.get(row.name)

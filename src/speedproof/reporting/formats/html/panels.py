@@ -22,8 +22,8 @@ from speedproof.protocols.units import Summary, compared, typical_units
 from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import plural, pvalue, values
 from speedproof.reporting.words import named, proof, verdict
+from speedproof.stats.axes import Window, linear_ticks, ratio_range, ratio_ticks, window
 from speedproof.stats.quantile_ratio import shift_function
-from speedproof.stats.window import Window, window
 
 Panel = dict[str, Any]
 STEPS = 1000
@@ -92,7 +92,7 @@ def _shift(pair: Pair, alpha: float) -> dict[str, Any] | None:
     rows = shift_function(slow.values, fast.values, alpha).tolist()
     if not any(0.0 < end < math.inf for _, *ends in rows for end in ends):
         return None
-    axis = ratio_axis([ratio for ratio, *_ in rows], [end for _, *ends in rows for end in ends])
+    axis = ratio_axis(*zip(*rows, strict=True))
     return {
         "ticks": [(axis.place(tick), f"{tick:g}") for tick in axis.ticks],
         "one": axis.place(1.0),
@@ -210,9 +210,6 @@ def _sample(sample: Sample, steps: Any, most: int) -> dict[str, Any]:
 
 _MARGIN = 3.0
 """Percent of the width left free at both ends, for arrows and half a label."""
-_WIDE = 4.0
-_FINE = 15.0
-_LINEAR = 7
 _NARROW, _DIGIT, _GAP = 8.0, 0.64, 0.5
 """The narrowest axis of page.css, the widest digit of its fonts, and the least room between two labels, in em."""
 
@@ -256,42 +253,7 @@ def _fits(places: Sequence[float], labels: Sequence[str]) -> bool:
     )
 
 
-def ratio_axis(values: Sequence[float], bounds: Sequence[float] = ()) -> RatioAxis:
-    """An axis for speedups."""
-    drawn = [1 / 1.001, 1.001]
-    for points in (values, bounds):
-        logs = {point: math.log(point) for point in points if 0 < point < math.inf}
-        if logs:
-            first, last = window([logs[point] for point in points if point in logs])
-            drawn += [point for point, log in logs.items() if first <= log <= last]
-    low, high = min(drawn), max(drawn)
-    return RatioAxis(low, high, _ratio_ticks(low, high))
-
-
-def _ratio_ticks(low: float, high: float) -> tuple[float, ...]:
-    if high / low <= _WIDE:
-        return _multiples(low, high, 8)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    mantissas: tuple[float, ...] = (1, 2, 5) if len(decades) <= 4 else (1,)
-    if high / low <= _FINE:
-        mantissas = (1, 1.5, 2, 3, 5, 7)
-    every = max(1, math.ceil(len(decades) / 8))
-    # Counted from 1 = 10^0, which always gets its tick.
-    ticks = (float(f"{m}e{d}") for d in decades if d % every == 0 for m in mantissas)
-    return tuple(t for t in ticks if low <= t <= high)
-
-
-def _multiples(low: float, high: float, most: int) -> tuple[float, ...]:
-    """Of the smallest of 1, 2, 5 times a power of ten that cuts a span into at most so many parts."""
-    span = high - low
-    power = 10.0 ** math.floor(math.log10(span / most))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power * most >= span * (1 - 1e-9))
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return tuple(float(f"{i * step:.12g}") for i in range(first, last + 1))
-
-
-def linear_ticks(low: float, high: float) -> tuple[float, ...]:
-    """Round numbers from low to high."""
-    if not (high - low) / _LINEAR > 1e-13 * max(abs(low), abs(high)):
-        return (low,)
-    return _multiples(low, high, _LINEAR) or (low,)
+def ratio_axis(*columns: Sequence[float]) -> RatioAxis:
+    """An axis for speedups, and for the bounds of each side."""
+    low, high = ratio_range(*columns)
+    return RatioAxis(low, high, ratio_ticks(low, high))
