@@ -20,7 +20,7 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, f
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.notes import risk_of_many, unseen
 from speedproof.reporting.numbers import case_share, percent, plural, values
-from speedproof.reporting.words import chance_interval, counted_runs, how_often, several
+from speedproof.reporting.words import chance_interval, how_often, several
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _places(one: BenchmarkRanking, title: str) -> Table:
         (Column("median", right=True), lambda v: medians[v.version]),
         (Column("mean", right=True, drop=1), lambda v: means[v.version]),
         (Column("best single run", right=True, brief="best run"), lambda v: _chance(v.chance)),
-        (Column(_units(one.ranking), right=True, drop=2), lambda v: counted_runs(v.units, v.n)),
+        (Column(_units(one.ranking), right=True, drop=2), lambda v: str(v.units)),
         row=lambda v: {"name": v.version, "kind": "versions", "folded": v.version in beyond},
     )
 

@@ -170,8 +170,8 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
         mean, *ends = (values([v], unit, scale=scale)[0] for v in (averaged.mean, side.minimum, side.maximum))
         spread = Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,))
         bare = (end.removesuffix(scale[1]).rstrip() for end in ends)
-        label, runs = Cell(side.label, "strong"), words.counted_runs(side.n, side.observations)
-        rows.append(Row.of(label, *quantiles[i : i + 1], median, spread, *bare, runs))
+        label = Cell(side.label, "strong")
+        rows.append(Row.of(label, *quantiles[i : i + 1], median, spread, *bare, str(side.n)))
     # The second row is the one that is judged.
     said = voice.sentence(head, answers)
     judged = {"name": head.benchmark, "outcome": OUTCOMES[head.proven_verdict], "message": said}

@@ -351,11 +351,6 @@ def spread(side: Summary) -> str:
     return f" ± {100 * share:.{0 if share >= 0.0995 else 1}f} %"
 
 
-def counted_runs(units: int, runs: int) -> str:
-    """How many repeated independently, and how many runs these are where they are more: ``"4 (40 runs)"``."""
-    return str(units) if units == runs else f"{units} ({runs} runs)"
-
-
 def several(repeated: str) -> str:
     """The plural of what was repeated: runs, processes, sessions."""
     return "processes" if repeated == "process" else f"{repeated}s"
