@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
 _MANY = 200
-_UNBROKEN = 30
 
 
 def write(reported: Reported, target: str) -> str:
@@ -48,16 +47,6 @@ def write(reported: Reported, target: str) -> str:
                 of_report = of_result | of_report
         drawn.append(of_report)
     return render(*reported.reports, panels=drawn, suite=suite, context=reported.context)
-
-
-def _whole(text: str, escape: Callable[[str], str]) -> str:
-    """A paragraph whose words with hyphens, options above all, are not broken at these."""
-
-    def word(of: str) -> str:
-        kept = "-" in of and len(of) <= _UNBROKEN
-        return f'<span class="whole">{escape(of)}</span>' if kept else str(escape(of))
-
-    return " ".join(map(word, visible(text).strip().split(" ")))
 
 
 def render(
@@ -85,7 +74,6 @@ def render(
     environment.filters["parts"] = lambda text: markupsafe.Markup(
         re.sub(r"(?<=[_/.:=])(?=\w)", "<wbr>", markupsafe.escape(visible(text)))
     )
-    environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     versions = suite.versions if suite is not None else ()
     short = called(versions)
     taken: set[str] = set()
