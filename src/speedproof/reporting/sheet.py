@@ -42,7 +42,6 @@ from speedproof.reporting.rows import (
     version_columns,
 )
 
-_AT_ENDS = 5
 _NAMED, _ROOM = 3, 40
 
 
@@ -58,7 +57,7 @@ def report(
         return replace(about, headline=(nothing,), notes=tuple(leftovers(result)))
     about = replace(about, records=partial(records, result), about=result.metric)
     if single_runs(result):
-        return _single_runs(result, about)
+        return _single_runs(result, about, everything=everything)
     one, voice = len(heads) == 1, Voice.of(result)
     made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
     sessions = () if one and says_sessions(heads[0]) else held_against(heads)
@@ -244,26 +243,27 @@ def single_runs(result: SuiteComparison) -> bool:
     return all(c.reference.observations == c.candidate.observations == 1 for c in result.headlines)
 
 
-def _single_runs(result: SuiteComparison, about: Report) -> Report:
+def _single_runs(result: SuiteComparison, about: Report, *, everything: bool) -> Report:
     """One run a side: ratios, and how to measure more; nothing is proven."""
     column, named = benchmark_column([c.benchmark for c in result.headlines])
+
+    def far(c: Comparison) -> float:
+        return -abs(math.log(c.speedup.value)) if 0 < c.speedup.value < math.inf else 0.0
+
     rows = []
-    for c in sorted(
-        result.headlines, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0
-    ):
+    for c in sorted(result.headlines, key=far):
         ratio = words.natural(c)
         said = f"{ratio} as measured, one run a side"
         known = {"name": c.benchmark, "message": said, "kind": "as measured"}
         rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **known))
-    last = len(rows) - _AT_ENDS
-    if last - _AT_ENDS > 2:
-        rows = [replace(r, kind="in between", folded=_AT_ENDS <= i < last) for i, r in enumerate(rows)]
     warning = (
         "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
         "speedproof run OLD_COMMAND NEW_COMMAND"
     )
     columns = (column, *version_columns(result.reference, result.candidate), Column("as measured"))
-    return replace(about, headline=(Text(warning, "warning"),), tables=(Table.of(columns, rows),))
+    table = folded(Table.of(columns, rows), "as measured", everything=everything)
+    hints = hint_of_all("benchmark", table)
+    return replace(about, headline=(Text(warning, "warning"),), tables=(table,), hints=hints)
 
 
 def leftovers(result: SuiteComparison) -> Iterator[Text]:

@@ -136,7 +136,7 @@ def _numbers(side: Summary) -> tuple[str, ...]:
 
 
 def _independent(pair: Pair, nested: str) -> tuple[Pair, str, str]:
-    """What repeats independently, as the verdict counts it, its name, and how many values it stands for."""
+    """What repeats independently, as the verdict counts it, its name, and what is drawn of it."""
     if nested == "pool":
         return pair, "run", ""
     x, y = typical_units(pair)
@@ -146,9 +146,8 @@ def _independent(pair: Pair, nested: str) -> tuple[Pair, str, str]:
     unit = "process"
     if any(u.n == m.session_count > 1 for u, m in zip(used, measured, strict=True)):
         unit = "session"
-    counts = " and ".join(f"{m.n} values in {u.n}" for u, m in zip(used, measured, strict=True))
-    which = f"; {kept}" if (kept := compared(pair)) else ""
-    pooled_as = f"Each point is the median of a {unit} ({counts}{which})."
+    which = f": {kept}" if (kept := compared(pair)) else ""
+    pooled_as = f"Each point is the median of a {unit}{which}."
     return replace(pair, reference=x, candidate=y), unit, pooled_as
 
 
