@@ -39,14 +39,13 @@ from speedproof.plot.canvas import (
     widened,
 )
 from speedproof.stats.axes import Window, window
-from speedproof.stats.normality import critical_distance, lilliefors
+from speedproof.stats.normality import lilliefors
 from speedproof.stats.special import ndtri
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_RISK = 0.05
 _REACH = 2.0  # deviations to an ellipse's edge: it holds 86 % of a normal state
 _CIRCLE = np.array([(np.cos(angle), np.sin(angle)) for angle in np.linspace(0.0, 2.0 * np.pi, 181)]).T
 
@@ -413,8 +412,8 @@ def qq(
     Returns
     -------
     matplotlib Axes
-        Places are Blom's (i - 3/8)/(n + 1/4). The line has the sample's mean and deviation. As long as all points
-        lie within the band, Lilliefors' test does not reject the distribution at 5 %; its p-value is given.
+        Places are Blom's (i - 3/8)/(n + 1/4). The line has the sample's mean and deviation. The p-value of
+        Lilliefors' test is given.
 
     Raises
     ------
@@ -440,19 +439,12 @@ def qq(
     normal = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     line = np.linspace(normal[0] - 0.3, normal[-1] + 0.3, 200)
     mean, deviation = float(y.mean()), float(y.std(ddof=1))
-    # The distance is measured before and after the step of each value, so from (i-1)/n and from i/n.
-    distance, ranks = critical_distance(n, _RISK), np.arange(1, n + 1) / n
-    with np.errstate(divide="ignore"):
-        low = back(mean + deviation * ndtri(np.clip(ranks - distance, 0.0, 1.0)))
-        high = back(mean + deviation * ndtri(np.clip(ranks - 1.0 / n + distance, 0.0, 1.0)))
     drawn = back(np.array([y[0], y[-1], mean + deviation * line[0], mean + deviation * line[-1]]))
     limits = widened((float(drawn.min()), float(drawn.max())), 0.04)
     if logs:
         limits = float(drawn.min()) / 1.02, float(drawn.max()) * 1.02
         ax.set(yscale="log", ylim=limits)
         plain_log_ticks(ax.yaxis)
-    low, high = np.clip([low, high], *limits)
-    ax.fill_between(normal, low, high, color="#e3e9f0", linewidth=0, label="95 % band")
     ax.plot(line, back(mean + deviation * line), color="black", linewidth=1.0, label=distribution)
     size = 3.5 if n <= 500 else 1.5
     ax.plot(normal, x, "o", color=BLUE, markersize=size, markeredgewidth=0.0, rasterized=n > 20_000)
