@@ -330,5 +330,5 @@ def bars(recent: Mapping[str, Sequence[float]], *, seconds: bool) -> list[str]:
         middle = sorted(values)[len(values) // 2] if values else math.nan
         shown = format_value(middle, "s") if seconds else f"{middle:.4g}"
         padding = " " * (width - width_of(name))
-        lines.append(f"  {name}{padding}  {shown if values else '-':>9}  {sparkline(values)}")
+        lines.append(f"  {name}{padding}  {shown if values else '-':>9}  {sparkline([*values])}")
     return lines
