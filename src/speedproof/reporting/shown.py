@@ -85,7 +85,7 @@ def report(result: Shown, path: str | Path) -> None:
         Of :func:`speedproof.compare`, :func:`speedproof.race`, ...
     path : str or Path
         ``.html`` a page, ``.md`` Markdown, ``.csv`` or ``.tsv`` the table with all digits, ``.tex`` the table
-        for a paper, ``.xml`` JUnit, ``.json`` what its ``to_json`` gives, ``.txt`` what ``print`` shows.
+        for a paper, ``.xml`` JUnit, ``.json`` what its ``to_json`` gives.
 
     Raises
     ------
@@ -108,23 +108,21 @@ def report(result: Shown, path: str | Path) -> None:
     path = Path(path)
     ending = path.suffix.lower()
     writers = {ending: made.write for made in FORMATS.values() for ending in made.endings}
-    endings = [*writers, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
+    endings = [*writers, *((".json",) if hasattr(result, "to_json") else ())]
     if ending not in endings:
         raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
     try:
-        path.write_text(_text(result, ending, writers.get(ending)), encoding="utf-8")
+        path.write_text(_text(result, writers.get(ending), ending), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
-    if write is not None:
-        from speedproof.reporting.stored import Context
-
-        return write(replace(result.written(), context=Context.of("")), ending)
-    if ending == ".json" and hasattr(result, "to_json"):
+def _text(result: Any, write: Callable[[Reported, str], str] | None, ending: str) -> str:
+    if write is None:
         return str(result.to_json())
-    return f"{result}\n"
+    from speedproof.reporting.stored import Context
+
+    return write(replace(result.written(), context=Context.of("")), ending)
 
 
 # As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
