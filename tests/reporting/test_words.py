@@ -92,7 +92,7 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     (factor, (1 + 1e-13, 1), "1.00x"), (factor, (1 - 1e-13, -1), "1.00x"), (factor, (math.inf,), "∞"),
     (factor, (0.0,), "0x"), (factor, (math.nan,), "-"),
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
-    (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
+    (up_to, ([0.2, 0.1], 0.95), "up to 20 % (95 %)"),
 ]  # fmt: skip
 
 

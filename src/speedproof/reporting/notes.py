@@ -112,12 +112,10 @@ def says_sessions(c: Comparison) -> bool:
 
 
 def up_to(reaches: Sequence[float], confidence: float) -> str:
-    """By how much sessions differ, of the calmest and of the noisiest benchmark."""
-    if math.isinf(max(reaches)):
-        return f"any factor ({level(confidence)})"
-    least, most = (percent(pick(reaches), 2) for pick in (min, max))
-    seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
-    return f"up to {seen} ({level(confidence)})"
+    """By how much sessions differ, of the noisiest benchmark."""
+    most = max(reaches)
+    seen = "any factor" if math.isinf(most) else f"up to {percent(most, 2)}"
+    return f"{seen} ({level(confidence)})"
 
 
 def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
