@@ -246,7 +246,8 @@ def width_of_kernels(x: np.ndarray) -> float:
     for count in (max(n // 4, min(n - 1, 5)), n - 1):
         densest = min(x[i + count] - x[i] for i in range(n - count))
         if densest > 0:
-            return 1.06 * densest / np.diff(stats.norm.interval(count / n))[0] * len({*x}) ** -0.2
+            middle = float(np.diff(stats.norm.interval(count / n))[0])
+            return float(1.06 * densest / middle * len({*x}) ** -0.2)
     return 0.0
 
 
