@@ -103,7 +103,7 @@ def test_how_many_values_may_be_left_out(n: int, out: int, gone: bool, sign: int
 
 
 def test_versions_are_compared_on_one_axis() -> None:
-    """All panels span the same values, each counts what lies beyond, and the first one's median is in each."""
+    """All panels span the same values, and each counts what lies beyond."""
     samples = {"old": X, "new": np.append(X - 3, 500.0), "flat": np.full(9, 12.0)}
     figure = plot.histograms(samples, [MODEL, MODEL, None], axis="time (ms)", title="t")
     assert len(figure.axes) == 3
@@ -116,8 +116,6 @@ def test_versions_are_compared_on_one_axis() -> None:
         out = int(np.sum((x < low) | (x > high)))
         assert len(texts(ax)) == bool(out)
         assert area_of_bars(ax) == pytest.approx(1 - out / x.size)
-        assert any(np.asarray(line.get_xdata())[0] == np.median(X) for line in ax.lines)
-        assert any(np.asarray(line.get_xdata())[0] == np.median(x) for line in ax.lines)
     assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "time (ms)"]
 
 

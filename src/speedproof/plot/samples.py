@@ -101,7 +101,7 @@ def histogram(
 
 
 def histograms(samples: Samples, models: Models = None, *, axis: str = "value", title: str = "") -> Figure:
-    """Histograms of many versions under each other on one axis, each with its mixture and the first one's median.
+    """Histograms of many versions under each other on one axis, each with its mixture.
 
     Parameters
     ----------
@@ -120,7 +120,6 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
     2
     """
     versions, seen = on_one_axis(samples, models)
-    first = float(np.median(versions[0][1]))
     least = 1.5 if len(versions) <= _MANY else 1.1
     lines = (1 if model is None else model.components + 1 for _, _, model in versions)
     figure = new_figure(WIDTH, 0.8 + sum(max(least, 0.6 + _LINE * count) for count in lines))
@@ -129,16 +128,12 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
         axes_or_new(ax)
         _bars_and_curves(ax, x, model, seen)
         median = float(np.median(x))
-        ax.axvline(first, color="black", linestyle=DASHES, linewidth=0.9)
-        ax.plot(
-            [median], [0.95], "v", color="black", markeredgecolor="white", transform=ax.get_xaxis_transform()
-        )
         ax.spines["left"].set_visible(False)
         several = model is not None and model.components > 1
         legend = {"fontsize": 7, **beside(ax)} if several else None
         finished(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen), legend, yticks=[])
     panels[-1].set_xlabel(plain(axis))
-    note = f"triangles: medians; dashed: that of {versions[0][0]}; each panel is as high as its highest place"
+    note = "each panel is as high as its highest place"
     figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
     return figure
 
