@@ -14,7 +14,7 @@ from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Lo
 from speedproof.protocols.checks import ORDER_LEVEL
 from speedproof.protocols.multiplicity import CLAIMS, METHODS, Controlled
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, State, Verdict
+from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, right
@@ -22,12 +22,6 @@ from speedproof.reporting.names import benchmark_column, enumerate_names, labels
 from speedproof.reporting.numbers import level, p_is, percent, pvalue
 from speedproof.reporting.rows import Voice, times
 
-_NO_TEST = {
-    State.UNDEFINED: "the samples have no spread",
-    State.MORE_RUNS_X: "the protocol asks for more runs of X",
-    State.MORE_RUNS_Y: "the protocol asks for more runs of Y",
-    State.MORE_RUNS: "the protocol asks for more runs of both",
-}
 _TITLE = 14
 
 
@@ -210,7 +204,7 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
         if repeated:
             yield Text(f"  ok    as above: {', '.join(check.name for check in repeated)}")
         if not c.test:
-            yield Text(f"  Not tested: {_NO_TEST.get(c.state, c.state.value)}.")
+            yield Text(f"  Not tested: {words.needs(c) or c.state.value}.")
         else:
             yield Text(
                 f"  {c.test}: {p_is(c.pvalue)} for faster, {pvalue(c.pvalue_slower)} for slower; "
