@@ -61,12 +61,11 @@ _OF_TWO = (
 """What concerns two versions, so that several may have it with the same one."""
 
 
-def two_speeds(
-    machine: MachineSpeeds | None, reference: str, candidate: str, both: str = "Both versions"
-) -> Iterator[Text]:
+def two_speeds(machine: MachineSpeeds | None, reference: str, candidate: str) -> Iterator[Text]:
     """That the machine has two speeds, and what is left of the change at equal speed."""
     if machine is None:
         return
+    both = f"{reference} and {candidate}"
     who = {"both": both, "reference": reference, "candidate": candidate}[machine.sides]
     seen = (
         f"{who} ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of "
@@ -86,9 +85,7 @@ def unseen(results: Sequence[SuiteComparison], versions: Sequence[str]) -> Itera
     for r in results:
         if r.machine is not None:
             names = called(versions)
-            old, new = names[r.reference], names[r.candidate]
-            both = "Both versions" if len(versions) == 2 else f"{old} and {new}"
-            yield from two_speeds(r.machine, old, new, both)
+            yield from two_speeds(r.machine, names[r.reference], names[r.candidate])
             return
 
 
