@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, shortened, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import times, version_columns
@@ -57,7 +57,7 @@ _MAY = {
     Policy.EQUIVALENCE: "may differ by over {margin}",
 }
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
-_LABEL, _NAMED, _SHOWN = 24, 3, 12
+_NAMED, _ROOM, _SHOWN = 3, 60, 12
 
 
 class _Line:
@@ -263,11 +263,11 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
             reasons.setdefault(needed.reason, []).append(named(_qualified(line.of, several)).text)
     for reason, names in reasons.items():
         if reason:
-            yield Text(f"{_few_of(names)}: {reason}.", "dim")
+            yield Text(f"{enumerate_names(names, _NAMED, _ROOM)}: {reason}.", "dim")
     if result.added:
-        yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
+        yield Text(f"New, not judged: {enumerate_names(result.added, _NAMED, _ROOM)}.", "dim")
     if result.ignored:
-        yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
+        yield Text(f"Ignored by the settings: {enumerate_names(result.ignored, _NAMED, _ROOM)}.", "dim")
     if rules.looks > 1:
         is_open = result.outcome is Outcome.UNDECIDED
         again = ": measure what is open again, with more runs" if rules.look < rules.looks else ""
@@ -275,10 +275,6 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
         yield Text(f"Look {rules.look} of {rules.looks}{then}.", "dim")
     if lines or rules.anytime:
         yield Text(_risks(result, lines), "dim")
-
-
-def _few_of(names: Sequence[str]) -> str:
-    return enumerate_names([*shortened(names[:_NAMED], _LABEL), *names[_NAMED:]], _NAMED)
 
 
 def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
