@@ -454,14 +454,12 @@ def test_the_least_step_that_would_be_shown_is_told(n: int, noises: tuple[float,
     known = {k: replace(KNOWN[0], id=k, key=Key(f"b{k}")) for k in range(len(noises))}
     found = HistoryResult("s.db", 0.95, tuple(COMMITS[:n]), known, followed(*levels), (), (), None)
     told = " ".join(render(overview(found)).split())
-    part = re.search(
-        r"(Not even a|A) step of ([\d.]+) % .*in the middle third.*would be shown\.( More|$| Alarms)", told
-    )
+    part = re.search(r"(Not even a|A) step of ([\d.]+) % .*in the middle third.*would be shown\.", told)
     if n < 8:
         assert "So few commits of a benchmark on a machine show nothing: measure 8 or more" in told
         return
     assert part is not None
-    assert ("of a typical benchmark" in told, part[3] == " More") == (len(noises) > 1, n < 20)
+    assert ("of a typical benchmark" in told) == (len(noises) > 1)
     step = math.log1p(float(part[2]) / 100)
     middle = len(noises) // 2
 

@@ -189,12 +189,10 @@ def _older(result: AlarmResult) -> Iterator[str]:
         yield f"{plural(len(result.older), 'older slowdown')} still {still}: --last {last}"
 
 
-def too_few(
-    least: int, lacking: str = "So few commits of a benchmark on a machine show nothing"
-) -> tuple[Text, Text]:
+def too_few(least: int) -> tuple[Text, Text]:
     """That more commits are needed, or another question."""
     return (
-        Text(f"{lacking}: measure {least} or more,"),
+        Text(f"So few commits of a benchmark on a machine show nothing: measure {least} or more,"),
         Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'."),
     )
 
@@ -274,7 +272,6 @@ def measured_report(rows: Sequence[QueriedSample], store: str, many: int) -> Rep
     return Report(f"history in {store}", (Text(f"{count}{kept}", "strong"),), (table,) if rows else ())
 
 
-_FEW = 20  # commits of which a change of 4 deviations shows in two of three cases
 _ALONE = 3  # alarms of no change that are named
 _LAST = 10  # commits of a benchmark that are shown
 _SUBJECT = 24  # characters of a subject
@@ -409,7 +406,6 @@ def _too_few(result: HistoryResult) -> Iterator[Text]:
             step, typical = result.least_step, " of a typical benchmark" * (len(lengths) > 1)
             size = f"A step of {percent(step)} or more" if step else "Not even a step of 100 %"
             yield Text(f"{size} in the middle third{typical} would be shown.")
-            yield from too_few(_FEW, "More commits show more") if longest < _FEW else ()
     if 0 < short < len(lengths):
         lacking = f"{short} of {len(lengths)} benchmarks show nothing"
         yield Text(f"{lacking}: fewer than {LEAST} commits on a machine.")
