@@ -225,7 +225,7 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
         caps = range(least, width)
         most = bisect_right(caps, width, key=lambda cap: without(gone, level, cap).needed)
         return whole if whole.needed <= width else without(gone, level, caps[most - 1])
-    if not any(ends):
+    if not any(ends) or table.columns[-1].drop:
         return laid
     plain = [replace(row, cells=(*row.cells[:-1], Cell(""))) for row in rows]
     laid = _layout(table, plain, width)
