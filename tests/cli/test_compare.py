@@ -242,9 +242,18 @@ def test_a_mean_is_that_of_the_mean_protocol_and_each_protocol_lists_what_fails(
     (file := tmp_path / "nested.csv").write_text("".join(["version,process,time\n", *rows]), encoding="utf-8")
     out = speedproof("compare", file, "--unit", "ms", "--explain")[1]
     for version, values in runs.items():
-        row = next(line for line in out.splitlines() if re.match(rf"{version} .*60 runs", line))
+        row = next(line for line in out.splitlines() if re.match(rf"{version} .* 12$", line))
         assert f"{values.mean():#.4g} ms" in row, row
     parts = re.split(r"^(?=(?:mean|median|single run): )", out, flags=re.MULTILINE)
     assert len(parts) == 4
     for part in parts[1:]:
         assert re.search("as above: |  FAILS ", part)
+
+
+@pytest.mark.parametrize("asked", [
+    "gcc/O2.json examples/gcc/O3.json --modes", "sizes/session.jsonl --over n --metric time",
+])  # fmt: skip
+def test_what_explains_nothing_is_asked_beside_an_explanation(asked: str) -> None:
+    code, out, _ = speedproof("compare", *f"examples/{asked}".split(), "--explain")
+    assert code == 0
+    assert "A check fails where p <= 0.05" in " ".join(out.split())

@@ -20,7 +20,7 @@ from speedproof.formats import read
 from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.plan import read_plan
 from speedproof.measuring.store import read_sessions
-from speedproof.reporting.session import sparklines
+from speedproof.reporting.numbers import sparkline
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
 
@@ -480,9 +480,8 @@ def test_kill_ends_the_command_too() -> None:
 
 
 def test_sparkline_edges() -> None:
-    assert sparklines([[float(i) for i in range(8, 16)]]) == ["▁▂▃▄▅▆▇█"]
-    assert sparklines([[1e-300, 2e-300], [0.0, 0.0]]) == ["▁█", "▁▁"]
-    assert sparklines([]) == []
+    assert sparkline([float(i) for i in range(8, 16)]) == "▁▂▃▄▅▆▇█"
+    assert [sparkline(values) for values in ([1e-300, 2e-300], [0.0, 0.0], [])] == ["▁█", "▁▁", ""]
 
 
 def manual() -> str:

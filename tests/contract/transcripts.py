@@ -25,7 +25,7 @@ from speedproof.cli.main import main
 # What is another on every machine or day: moments, versions of libraries, sizes of files.
 _VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d(?!:)|(?<=Python )[\d.]+|(?<=NumPy )[\d.]+|(?<=answers/)[0-9a-f]+"
-    r"|[\d.]+ [kM]B(?=$|; open)",
+    r"|[\d.]+ (?:k|M|Ki|Mi)B(?=$|; open)",
     re.MULTILINE,
 )
 

@@ -150,10 +150,10 @@ def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_errors_of_report(tmp_path: Path) -> None:
     """A file that is not there, not JSON, or of another command; without samples a page has no charts."""
     assert "nowhere.json" in refused("report", "nowhere.json")
-    assert "give the output of 'compare --json'" in refused("report", ROOT / "README.md")
+    assert "is not the output of 'compare --json'" in refused("report", ROOT / "README.md")
     for words, name in ((("show", O2), "s.json"), (("compare", O2, O3), "r.json")):
         (tmp_path / name).write_text(speedproof(*words, "--json")[1], encoding="utf-8")
-    assert "results of 'show'" in refused("report", tmp_path / "s.json")
+    assert "is not the output of 'compare --json'" in refused("report", tmp_path / "s.json")
     assert speedproof("report", tmp_path / "r.json", "--html", tmp_path / "r.html")[0] == 0
     assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
 

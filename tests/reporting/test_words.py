@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +18,14 @@ from tests.protocols.asking import compare_medians
 from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
-from speedproof.reporting.corpus import size_of
-from speedproof.reporting.formats.html.panels import LABEL_WIDTHS, linear_ticks, ratio_axis
+from speedproof.reporting.formats.html.panels import ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
 from speedproof.reporting.names import benchmark_column, common_prefix, labels, shortened, spoken, width_of
 from speedproof.reporting.notes import up_to
 from speedproof.reporting.numbers import case_share, factor, p_is, values
 from speedproof.reporting.text import render, wrapped
 from speedproof.reporting.words import about, at_least, change, interval, span
+from speedproof.stats.axes import linear_ticks
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)
@@ -92,9 +91,8 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     # Ratios that no digit tells from 1, and those that are none.
     (factor, (1 + 1e-13, 1), "1.00x"), (factor, (1 - 1e-13, -1), "1.00x"), (factor, (math.inf,), "∞"),
     (factor, (0.0,), "0x"), (factor, (math.nan,), "-"),
-    (size_of, (999,), "999 B"), (size_of, (1000,), "1.0 kB"), (size_of, (12_345_678,), "12 MB"),
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
-    (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
+    (up_to, ([0.2, 0.1], 0.95), "up to 20 % (95 %)"),
 ]  # fmt: skip
 
 
@@ -154,10 +152,7 @@ def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: 
     assert {*re.findall("[0-9]+", short)} <= {str(one), str(other)}
 
 
-def test_commands_are_shortened_between_words_and_files_at_separators() -> None:
-    names = ["gdu --show-apparent-size --non-interactive --no-progress", "du --count-links"]
-    assert shortened(names, 40) == ["gdu … --non-interactive --no-progress", "du --count-links"]
-    assert all(width_of(name) <= 20 for name in shortened(names, 20))
+def test_names_lose_the_parts_that_all_have() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
 
 
@@ -175,8 +170,7 @@ def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
     rows = [f"BenchmarkSort-8 100 {t} ns/op {b} B/op" for t, b in ((12, 3), (13, 4), (14, 5), (12, 9))]
     (path := tmp_path / "bench.txt").write_text("\n".join(rows) + "\n")
     told = speedproof("show", path)[1]
-    assert told.startswith("Sort")
-    assert "1 version, 2 metrics" in told.partition("\n")[0]
+    assert told.startswith("1 benchmark of 1 version, 2 metrics")
     assert "only the processes" not in told
 
 
@@ -214,10 +208,11 @@ positive = st.floats(1e-6, 1e6)
 
 @given(st.lists(positive, max_size=20), st.lists(st.floats(0, math.inf), max_size=20))
 def test_ratio_axis(values: list[float], bounds: list[float]) -> None:
-    """Nine of ten observed speedups lie on it, 1 is a tick, ticks ascend and are neither few nor many."""
+    """All observed speedups but a few lie on it, 1 is a tick, ticks ascend and are neither few nor many."""
     axis = ratio_axis(values, bounds)
     assert axis.low < 1 < axis.high
-    assert sum(axis.low <= v <= axis.high for v in values) >= 0.9 * len(values)
+    few = 0 if len(values) < 8 else 1 if len(values) < 20 else 2  # at either end
+    assert sum(axis.low <= v <= axis.high for v in values) >= len(values) - 2 * few
     assert 1.0 in axis.ticks
     assert list(axis.ticks) == sorted(set(axis.ticks))
     assert len(axis.ticks) <= 16
@@ -252,27 +247,11 @@ def test_linear_ticks(a: float, b: float) -> None:
 
 @given(st.lists(positive, max_size=20))
 def test_labels_never_run_into_each_other(values: list[float]) -> None:
-    """At any width those that are shown have room, with digits as wide as DejaVu's; 1 always is one of them."""
-    ticks = ratio_axis(values).labelled()
-    counts = []
-    for step, width in enumerate(LABEL_WIDTHS):
-        shown = [(at, label) for at, label, hidden in ticks if f"h{step}" not in hidden.split()]
-        ends = [(
-            width * at / 100 - 0.636 * len(label) / 2,
-            width * at / 100 + 0.636 * len(label) / 2,
-        ) for at, label in shown]  # fmt: skip
-        assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends))
-        assert "1" in [label for _, label in shown]
-        counts.append(len(shown))
-    assert counts == sorted(counts), "a wider axis has no fewer labels"
-
-
-def test_the_style_sheet_knows_the_same_widths() -> None:
-    """From each width to the next one the labels of one class are hidden, with nothing between or beyond."""
-    css = (files("speedproof.reporting.formats.html") / "page.css").read_text(encoding="utf-8")
-    starts = [*map(str, LABEL_WIDTHS), ""]
-    found = re.findall(r"@container \((\d+)em <= width(?: < (\d+)em)?\) \{ \.h(\d) ", css)
-    assert found == [(starts[i], starts[i + 1], str(i)) for i in range(len(LABEL_WIDTHS))]
+    """On the narrowest axis they have room, with digits as wide as DejaVu's; 1 always is one of them."""
+    shown = [(8 * at / 100, label) for at, label in ratio_axis(values).labelled() if label]
+    ends = [(at - 0.636 * len(label) / 2, at + 0.636 * len(label) / 2) for at, label in shown]
+    assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends))
+    assert "1" in [label for _, label in shown]
 
 
 @pytest.mark.parametrize("width", range(12, 81))

@@ -180,11 +180,11 @@ def _picture(
     if kind == "violins":
         ax = new_figure(max(4.4, 1.6 + len(shown)), 4.2).add_subplot()
         return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
-    if len(shown) > 1 and kind == "cdf":
+    if kind == "cdf":
         return plot.cdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
     if len(shown) > 1:
         return plot.histograms(shown, models, axis=axis, title=key.benchmark)
-    draw = {"histogram": plot.histogram, "cdf": plot.cdf, "order": plot.order}[kind]
+    draw = {"histogram": plot.histogram, "order": plot.order}[kind]
     return draw(of_first, models[0], ax=new_figure().add_subplot(), axis=axis, title=title)
 
 

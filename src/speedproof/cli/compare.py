@@ -160,12 +160,12 @@ def run(asked: CompareOptions, console: Console) -> int:
             )
         more["power"] = {name: plan.plans for name, plan in plans.items()}
 
-    def reports(**shown: bool) -> Iterator[Report]:
-        sheets = result.reports(**shown)
+    def reports(*, explain: bool = False, **shown: bool) -> Iterator[Report]:
+        sheets = result.reports(**shown, explain=explain)
         if asked.why:
             from speedproof.reporting import why
 
-            sheets = why.beside(tuple(sheets), explained.by_candidate, **shown)
+            sheets = why.beside(tuple(sheets), explained.by_candidate, **shown, explain=explain)
         if asked.over:
             from speedproof.reporting.why import beside_over, over_report
 

@@ -122,12 +122,6 @@ class PlotOptions(CommandOptions, frozen=True, kw_only=True):
         "instead, runs by two metrics, time,minor-faults, with an ellipse for each state that they fall into",
         Excludes("kind max_components"),
     ] = None
-    over: Annotated[
-        str | None,
-        "PARAMETER",
-        "instead, speedups over a parameter, n of sort/n=10, as of 'compare --over'",
-        Excludes("kind max_components joint"),
-    ] = None
     choosing: Choosing
     modelling: Annotated[Modelling, Taken(take="max_components")]
     reading: Reading
@@ -142,10 +136,7 @@ def _plot(asked: PlotOptions, console: Console) -> int:
     else:
         suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("drawing", None) as ticker:
-        if asked.over is not None:
-            answers = sp.compare_suite(suite, reference=reference, protocols="typical")
-            drawn = [(asked.over, answers.over(asked.over).plot())]
-        elif asked.joint is None:
+        if asked.joint is None:
             most = asked.modelling.max_components
             drawn = sp.pictures(
                 suite, asked.kind, reference=reference, max_components=most, remark=console.remark

@@ -299,7 +299,7 @@ class Bisection:
         if ends is not None and outcome is BisectionOutcome.OPEN:
             pair = self.next()
             step = self._sequences.get(pair) if pair and self.stage() is Stage.CONFIRM else None
-            return outlook_of_search(ends, step, len(credible), self.pairs, residuals, self._alpha / 2)
+            return outlook_of_search(ends, step, len(credible), residuals, self._alpha / 2)
         return BisectionOutlook(noise_of(residuals))
 
     def _rest(self, step: tuple[int, int]) -> tuple[float, float]:
@@ -327,8 +327,6 @@ class BisectionOutlook(Struct, frozen=True):
     """Standard deviation of a run, relative; robust. NaN before the second pair."""
     more_runs: float = 0.0
     """About how many more decide; 0 when nothing is open, NaN below 10 pairs, infinite where runs never do."""
-    enough_noise: float = math.nan
-    """The noise at which the runs so far would have decided; NaN where that is not known."""
     visible: float = math.nan
     """The smallest change that as many pairs of the ends show in half of all bisections; NaN when decided."""
 
@@ -349,28 +347,21 @@ def outlook_of_ends(ends: PairedSequence, noise: float, least: float, alpha: flo
     pairs = min(ends.blocks_to_go(side=1), ends.blocks_to_go(side=-1), max(equal))
     centred = ends.differences - np.median(ends.differences)
     visible = smallest_provable(centred, ends.blocks, alpha=alpha) - 1 if ends.blocks > 1 else math.nan
-    return BisectionOutlook(noise, 2 * pairs, _enough(noise, ends.blocks, pairs), visible)
+    return BisectionOutlook(noise, 2 * pairs, visible)
 
 
 def outlook_of_search(
     ends: PairedSequence,
     step: PairedSequence | None,
     left: int,
-    pairs: int,
     residuals: FloatArray,
     alpha: float,
 ) -> BisectionOutlook:
-    """Of a search with so many commits left and pairs done; the step is that of the confirmation under way."""
+    """Of a search with so many commits left; the step is that of the confirmation under way."""
     change = float(np.median(ends.differences))
     proof = blocks_for_proof(abs(change) + residuals, alpha)
     missing = math.nan if step is None else step.blocks_to_go(side=1 if change > 0 else -1)
     if not math.isfinite(missing):
         missing = proof
     more = missing + _PER_HALVING * math.log2(left) * proof
-    noise = noise_of(residuals)
-    return BisectionOutlook(noise, 2 * more, _enough(noise, pairs, more))
-
-
-def _enough(noise: float, pairs: int, more: float) -> float:
-    """Runs needed grow with the square of the noise."""
-    return noise * math.sqrt(pairs / (pairs + more)) if math.isfinite(more) else math.nan
+    return BisectionOutlook(noise_of(residuals), 2 * more)

@@ -205,11 +205,6 @@ def _reasons(answer: BisectResult) -> Iterator[Text]:
         if math.isfinite(outlook.visible):
             why += f": {_runs(answer)} show only changes of {percent(outlook.visible, 2)} or more"
         yield Text(f"{why}.", "warning")
-        if math.isfinite(outlook.enough_noise):
-            enough = percent(outlook.enough_noise, 2)
-            yield Text(
-                f"If they scattered by {enough}, {_runs(answer)} would be enough for an answer.", "warning"
-            )
     if load := answer.load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
+from speedproof.data.units import format_value
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -45,7 +46,7 @@ def size_of(count: int) -> str:
 def contents(info: CorpusInfo) -> Report:
     """What ``speedproof corpus info`` shows."""
     of = f"{plural(info.benchmarks, 'benchmark')} in {plural(len(info.versions), 'version')}"
-    size = f"{info.values:,} values, {size_of(info.bytes)}"
+    size = f"{info.values:,} values, {format_value(info.bytes, 'B', 3)}"
     headline = [Text(f"{plural(info.rows, 'sample')} of {of}: {size}", "strong")]
     if not info.complete:
         headline.append(Text("The build was cut short; the same command goes on with it.", "warning"))
@@ -65,8 +66,6 @@ def contents(info: CorpusInfo) -> Report:
     notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in info.mixed[:3]]
     if len(info.mixed) > 3:
         notes.append(Text(f"... and in {len(info.mixed) - 3} more", "warning"))
-    if not whole:
-        notes.append(Text(f"SQL knows them whole: {query} 'SELECT DISTINCT version FROM corpus'", "dim"))
     notes += _pooled(info)
     if info.rejects:
         notes.append(Text(f"Not read: {plural(info.rejects, 'file')} or parts of files:", "warning"))

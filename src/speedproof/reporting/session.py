@@ -20,7 +20,7 @@ from speedproof.protocols.units import Summary, summarise
 from speedproof.reporting import sheet, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names, labels, width_of
-from speedproof.reporting.numbers import percent, plural, rough
+from speedproof.reporting.numbers import percent, plural, rough, sparkline
 from speedproof.reporting.words import direction, observed, of_metric, span
 
 _NAMED = 5
@@ -235,9 +235,6 @@ def _same(finding: Comparison, row: Comparison) -> Comparison:
     return row if alike else replace(finding, quantiles=row.quantiles)
 
 
-_BARS = "▁▂▃▄▅▆▇█"
-# Bars reach this many times as far as three quarters of the values.
-_REACH = 3.0
 _NAME = 30
 
 
@@ -284,25 +281,9 @@ def bars(recent: Mapping[str, Sequence[float]], *, seconds: bool) -> list[str]:
     names = labels(list(recent), _NAME)
     width = max(map(width_of, names), default=0)
     lines = []
-    for name, values, drawn in zip(names, recent.values(), sparklines(list(recent.values())), strict=True):
+    for name, values in zip(names, recent.values(), strict=True):
         middle = sorted(values)[len(values) // 2] if values else math.nan
         shown = format_value(middle, "s") if seconds else f"{middle:.4g}"
         padding = " " * (width - width_of(name))
-        lines.append(f"  {name}{padding}  {shown if values else '-':>9}  {drawn}")
+        lines.append(f"  {name}{padding}  {shown if values else '-':>9}  {sparkline([*values])}")
     return lines
-
-
-def sparklines(rows: Sequence[Sequence[float]]) -> list[str]:
-    """Recent values of several versions as bars, each from its smallest; equal heights are equal shares of it.
-
-    A few values far out are cut off, and do not flatten the others.
-    """
-    relative = [[(value - min(row)) / (min(row) or 1.0) for value in row] for row in rows]
-    top = max((_reach(row) for row in relative if row), default=0.0) or 1.0
-    return ["".join(_BARS[min(round(value / top * 7.0), 7)] for value in row) for row in relative]
-
-
-def _reach(row: Sequence[float]) -> float:
-    ordered = sorted(row)
-    upper, most = ordered[3 * len(ordered) // 4], ordered[-1]
-    return min(most, _REACH * upper) if upper > 0 else most
