@@ -30,17 +30,7 @@ if TYPE_CHECKING:
     from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.read import CorpusInfo
 
-_WHOLE = 76
-
-
-def size_of(count: int) -> str:
-    """A number of bytes."""
-    size, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1000:
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
+_WHOLE = 76  # columns of a name
 
 
 def contents(info: CorpusInfo) -> Report:
