@@ -177,10 +177,8 @@ def gate(
     rules: GateRules = DEFAULT,
     done: Callable[[], None] = lambda: None,
     floor: NoiseFloor | None = None,
-    *,
-    brief: bool = False,
 ) -> GateDecision:
-    """Hold a candidate to a policy, benchmark by benchmark; in brief without what no sheet shows."""
+    """Hold a candidate to a policy, benchmark by benchmark."""
     pairing = suite.pair(*versions)
     keys = [key for key, version in suite.samples if version == versions[0]]
     demands = {key: demand for key in keys if (demand := demand_of(key.benchmark)) is not None}
@@ -195,13 +193,13 @@ def gate(
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
     machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
-    cases = _cases(pairs, demands, rules, floor, done, brief=brief)
+    cases = _cases(pairs, demands, rules, floor, done)
     # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
     unprovable = [
         (c.checks and _faults(c)) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)
     ]
-    rows = _rows(cases, rules, unprovable, CLAIMED if not brief else ())
+    rows = _rows(cases, rules, unprovable, CLAIMED)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions, keys).items()
@@ -318,16 +316,12 @@ def _cases(
     rules: GateRules,
     floor: NoiseFloor | None,
     done: Callable[[], None],
-    *,
-    brief: bool,
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
     cases: dict[Key, _Case] = {}
     for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
-        prepared = PreparedPairs(
-            alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False, brief=brief)
-        )
+        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
         asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
         ratios = apart(prepared) if rules.protocol == "typical" else [None] * len(alike)
         some = []

@@ -69,8 +69,6 @@ class Rules(Struct, frozen=True):
     # How much sessions of identical code differ: what sides of few sessions are held against
     floor: NoiseFloor | None = None
     forecast: bool = True  # whether to tell how many runs would decide of the typical run
-    # Whether a printed sheet is all that is made of the answers: what that does not show of many may lack
-    brief: bool = False
 
     def __post_init__(self) -> None:
         if not LEAST_RISK <= self.alpha < 1:

@@ -29,7 +29,6 @@ from speedproof.stats.dependence import drifting, variance_inflation, walk_infla
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
-from speedproof.stats.ratio import LogErrors
 from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
 
@@ -159,7 +158,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
 
         factors, slowly = np.ones(len(sides)), np.zeros(len(sides), dtype=np.bool_)
         bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
-        errors: LogErrors | None = paired_error(slow, fast)
+        errors = paired_error(slow, fast)
         tests = partial(map, partial(paired_ratio_test, slow, fast, steps=steps))
         test_name, runs_needed = "signed-rank and t test of session ratios", runs_needed_pairs
     else:
@@ -167,11 +166,8 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         slow, fast = ordered  # the order of measuring tells no more
         inflation = np.repeat(factors[:, None], 2, axis=1)
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation, order=sides.pooled)
-        errors = None if rules.brief else typical_error(slow, fast, factors, steps)
-        most = rules.alpha if rules.brief else 1.0
-        tests = partial(
-            typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds, most=most
-        )
+        errors = typical_error(slow, fast, factors, steps)
+        tests = partial(typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
         test_name, runs_needed = "studentised rank test", runs_needed_ranks
     pvalues = lists(bounds.pvalue, bounds.pvalue_less)
     meant = ~np.isnan(bounds.low)
@@ -214,7 +210,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         ],
         chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
         ties=sides.pooled.tied_share.tolist(),
-        log=log_speedups(ratios[0], errors) if errors else [None] * len(sides),
+        log=log_speedups(ratios[0], errors),
     )
 
 
