@@ -59,7 +59,6 @@ from speedproof.protocols.caveats import (
 )
 from speedproof.protocols.claims import (
     ASKS,
-    CLAIMED,
     EVIDENCE,
     MULTIPLICITIES,
     Claim,
@@ -124,9 +123,6 @@ class GateRow(Struct, frozen=True):
     # What the policy asks, and its contradiction
     required: Claim
     contradicted: Claim
-    # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
-    # over all benchmarks: what may be said of this one, whatever the policy
-    claims: tuple[Claim, ...]
     # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run, or
     # withholds a pass
     average: Estimate | None = None
@@ -199,7 +195,7 @@ def gate(
     unprovable = [
         (c.checks and _faults(c)) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)
     ]
-    rows = _rows(cases, rules, unprovable, CLAIMED)
+    rows = _rows(cases, rules, unprovable)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions, keys).items()
@@ -351,10 +347,8 @@ def _faults(comparison: Comparison) -> str:
     return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
 
-def _rows(
-    cases: list[_Case], rules: GateRules, unprovable: Sequence[str], claimed: Sequence[str]
-) -> tuple[GateRow, ...]:
-    """Correct over the benchmarks, then decide each of them; what is claimed besides."""
+def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
+    """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
     against = [case.p(case.demand.denies) for case in cases]
@@ -369,8 +363,6 @@ def _rows(
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
     corrected = correct(against + decided).tolist()
-    comparisons = [case.comparison for case in cases]
-    adjusted = {name: correct([*map(EVIDENCE[name], comparisons)]).tolist() for name in claimed}
     family = sum(not math.isnan(p) for p in against) + len(decided)
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
@@ -393,7 +385,7 @@ def _rows(
         judged.append((nothing, withheld, required, contradicted, outcome, needed))
     runs, rows = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True)), []
     for i, (nothing, withheld, required, contradicted, outcome, needed) in enumerate(judged):
-        case, average, margin = cases[i], cases[i].other_way, cases[i].demand.margin
+        case, average = cases[i], cases[i].other_way
         comparison, more = case.comparison, runs.get(i, needed)
         changes: dict[str, object] = {} if more is comparison.needed else {"needed": more}
         if case.in_mean is not None and case.average is not None:
@@ -408,10 +400,7 @@ def _rows(
             changes["verdict"] = Verdict.UNDECIDED
         if changes:
             comparison = replace(comparison, **changes)
-        claims = tuple(
-            [claim(n, margin, case.p(n), q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
-        )
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
+        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, average))
     return tuple(rows)
 
 
