@@ -118,11 +118,6 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
             promise, *_ = families[0].promise.split("; ")
             yield Text(f"{METHODS[method]}: {', '.join(map(_kept, families))}: {promise}.")
     yield from of_all(result.geometric_means, result.overall, voice)
-    means = {c.benchmark: c.reference.mean for c in result.comparisons}
-    total_time, largest = sum(means.values()), max(means, key=means.__getitem__)
-    if result.overall and total_time > 0 and means[largest] > total_time / 2:
-        part = percent(means[largest] / total_time)
-        yield Text(f"  {largest} alone makes up {part} of the total.", "warning")
     for which, gain_2009 in result.gain_2009:
         if math.isfinite(gain_2009.gain):
             yield Text(
@@ -165,8 +160,6 @@ def of_all(
         yield Text(f"Geometric mean: {these} for these benchmarks, {confidence} confidence.")
         if means.benchmarks > 3:
             yield Text(f"  For benchmarks like these, of which these are taken for a random sample: {like}.")
-        for note in means.notes:
-            yield Text(f"  {note}.", "dim")
         if means.left_out:
             yield Text(f"  Without a ratio, left out: {enumerate_names(means.left_out, 20)}.", "warning")
     for location, gain in overall:
