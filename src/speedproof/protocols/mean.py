@@ -34,7 +34,6 @@ from speedproof.stats.special import normal_quantile
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
-_LEAST_FOR_SHAPIRO = 3
 _LEFT = 0.1  # of what a mean is worse, what the slow runs that explain it may leave
 _EQUAL = "equal variances are not rejected: pooled t test"
 _UNEQUAL = "unequal variances: Welch's t test"
@@ -212,10 +211,8 @@ def _said_of_normality(normal: bool, pvalue: float, n: int) -> str:
         return "normality is not rejected"
     if n > SHAPIRO_MOST:
         return f"Shapiro-Wilk has no valid p-value for more than {SHAPIRO_MOST} values: taken as not normal"
-    if n < _LEAST_FOR_SHAPIRO:
-        return f"fewer than {_LEAST_FOR_SHAPIRO} values: no test of normality, measure more than {SMALL}"
     if math.isnan(pvalue):
-        return "all values are equal, so normality cannot be tested"
+        return "fewer than 3 values or all equal: normality cannot be tested"
     if n <= SMALL:
-        return f"not normal and at most {SMALL} runs: measure more than {SMALL}, or rely on the median"
+        return f"not normal, and figure 1 then asks for more than {SMALL} runs"
     return "not normal: the t test is approximate, 1 - alpha may not be the correct confidence level"

@@ -258,7 +258,7 @@ class PreparedPairs:
         @cache
         def checks() -> list[tuple[Note, ...]]:
             tests, (coarse, steady) = order_tests(ordered, len(used)), self._lasting
-            said = [*map(of_order, self._measured, cycle("XY"), tests, steady)]
+            said = [*map(of_order, cycle("XY"), tests, steady)]
             return [
                 (*same, *read, *cut, *of_x, *order_of_x, *of_y, *order_of_y)
                 for (same, cut, of_x, of_y), read, order_of_x, order_of_y in zip(

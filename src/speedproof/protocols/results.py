@@ -78,7 +78,7 @@ def few_separate(n: int, alpha: float) -> bool:
 
 
 _BY_RUNS = ("typical", "median", "mean")
-_FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely: measure four or more"
+_FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely"
 
 
 class Needed(Struct, frozen=True):

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from speedproof.data.notes import Assumption
 from speedproof.data.units import format_values
 from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Location, OverallGain
 from speedproof.protocols.checks import ORDER_LEVEL
@@ -208,11 +207,7 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
             seen.add((check.name, check.message))
             p = "" if math.isnan(check.pvalue) else f" ({p_is(check.pvalue)})"
             mark = "ok" if check.held else "FAILS"
-            counts = ""
-            if check.kind is Assumption.EFFECTIVE_RUNS:
-                counts = "; enough for the same answer" if check.held else "; too few for an answer"
-            said = f"{check.message}{counts}"
-            yield Text(f"  {mark:5} {check.name}{p}: {said}", "" if check.held else "warning")
+            yield Text(f"  {mark:5} {check.name}{p}: {check.advice}", "" if check.held else "warning")
         if repeated:
             yield Text(f"  ok    as above: {', '.join(check.name for check in repeated)}")
         if not c.test:

@@ -205,7 +205,7 @@ def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
     )
     notes = [] if alone else [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
-    notes += [Text(f"  {c.kind.value}: {c.message}.", "dim") for c in messages.values()]
+    notes += [Text(f"  {c.kind.value}: {c.advice}.", "dim") for c in messages.values()]
     if one.changes is not None:
         notes.append(Text(f"  Modes: {one.changes.conclusion}."))
     above = [] if alone else [_places(one, "version")]
