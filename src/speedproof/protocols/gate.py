@@ -83,9 +83,6 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
 
-_NEAR = 0.02  # of a threshold, as a logarithm
-_NEAR_IT = "the speedup is so near the threshold"
-
 
 class GateRules(Struct, frozen=True):
     """How the gate decides."""
@@ -446,11 +443,9 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
         if not c.test or c.needed in (DRIFT, *ZEROS):
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
-            needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
+            needed = Needed(None, None, "so near the threshold that no number of runs can be named")
         elif case.blocks is None and all(of.minimum == of.maximum for of in case.sides.summaries):
-            proven = f"{c.verdict.value}, but readings this coarse hide by how much; "
-            shown = "" if c.verdict is Verdict.UNDECIDED else proven
-            needed = Needed(None, None, f"{shown}{no_spread_of(c.reference.unit)}")
+            needed = Needed(None, None, no_spread_of(c.reference.unit))
         else:
             # A contradiction has to survive the correction, at worst that of the smallest p-value.
             uncorrected = case.within or rules.multiplicity == "none"
@@ -477,10 +472,7 @@ def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
     slow, fast = slow * inflation, fast * inflation
     if max(slow, fast) <= MOST_FORECAST:
         return in_runs(case.sides, slow, fast, "to decide")
-    speedup = case.comparison.speedup.value
-    near = speedup > 0 and any(abs(math.log(speedup / edge)) < _NEAR for edge in case.demand.edges)
-    why = _NEAR_IT if near else "runs differ so much"
-    return Needed(None, None, f"{why} that more than {MOST_FORECAST} runs would be needed")
+    return Needed(None, None, f"more than {MOST_FORECAST} runs would be needed")
 
 
 def next_of(
