@@ -364,7 +364,7 @@ class Watcher:
         others = f" ({progress.together} benchmarks are open)" if progress.together > 1 else ""
         from speedproof.reporting.session import bars, standing
 
-        known = standing(comparison.findings(), comparison.left, comparison.aim)
+        known = standing(comparison.findings(), comparison.left)
         head = f"{'' if name == UNNAMED else f'{name}: '}{progress.elapsed:.0f} s, {doing}{others}"
         if self._live is not None:
             from rich.text import Text

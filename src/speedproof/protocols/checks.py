@@ -12,7 +12,7 @@ from speedproof.arrays import BoolArray, FloatArray, batches, stacked
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.sample import LARGE, Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.units import LEAST_SESSIONS
+from speedproof.protocols.units import repeated_in
 from speedproof.stats.dependence import drift, drift_within, lag1
 from speedproof.stats.ranks import ranked, sample_ends
 from speedproof.stats.scaling import exponent, in_common_unit, last_place, middle
@@ -176,17 +176,9 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
         if other_nested and measured.processes is None and measured.n > 1:
             return [Note(Assumption.NESTING, _UNKNOWN_PROCESSES, (side,))]
         return []
-    if used.n == measured.session_count >= LEAST_SESSIONS:
-        message = f"{measured.n} values in {used.n} sessions: one value a session was used"
-        return [Note(Assumption.NESTING, message, (side,), held=True)]
-    sizes = measured.groups.sizes.tolist() if measured.groups else [measured.n]
-    each = f"{sizes[0]}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
-    processes = f"{len(sizes)} process{'es' if len(sizes) > 1 else ''}"
     reduced = used.n < measured.n
-    message = f"{measured.n} values in {processes} ({each} each): " + (
-        "one value a process was used" if reduced else "pooled as if they were independent"
-    )
-    return [Note(Assumption.NESTING, message, (side,), held=reduced)]
+    which = f"one a {repeated_in(measured, used.n)} was used" if reduced else "pooled as if independent"
+    return [Note(Assumption.NESTING, f"{measured.n} nested values: {which}", (side,), held=reduced)]
 
 
 @cache

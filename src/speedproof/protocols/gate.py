@@ -69,7 +69,7 @@ from speedproof.protocols.claims import (
     judge,
     overall,
 )
-from speedproof.protocols.figures import MOST_FORECAST, TWO_FILES, in_runs, no_spread_of
+from speedproof.protocols.figures import MOST_FORECAST, NO_SPREAD, TWO_FILES, in_runs
 from speedproof.protocols.in_blocks import sequence_of
 from speedproof.protocols.mean import apart
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides
@@ -440,12 +440,12 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
     places: list[int] = []
     for case in cases:
         c, edges, speedup, needed = case.comparison, case.demand.edges, case.comparison.speedup.value, None
-        if not c.test or c.needed in (DRIFT, *ZEROS):
+        if not c.test or c.needed in (DRIFT, ZEROS):
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
             needed = Needed(None, None, "so near the threshold that no number of runs can be named")
         elif case.blocks is None and all(of.minimum == of.maximum for of in case.sides.summaries):
-            needed = Needed(None, None, no_spread_of(c.reference.unit))
+            needed = NO_SPREAD
         else:
             # A contradiction has to survive the correction, at worst that of the smallest p-value.
             uncorrected = case.within or rules.multiplicity == "none"

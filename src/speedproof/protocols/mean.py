@@ -30,7 +30,6 @@ from speedproof.stats.ratio import (
     welch_from,
 )
 from speedproof.stats.scaling import location_ratios, mean, middle
-from speedproof.stats.special import normal_quantile
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
@@ -115,20 +114,14 @@ def means(prepared: PreparedPairs) -> list[Comparison]:
 
 
 def apart(prepared: PreparedPairs) -> list[tuple[float, LogSpeedup] | None]:
-    """The ratios of means, with their logarithms, of pairs whose means may be shown to differ at the risk."""
-    return in_batches(prepared.sides("mean"), partial(_apart, alpha=prepared.rules.alpha))
+    """The ratios of means, with their logarithms, where there is one."""
+    return in_batches(prepared.sides("mean"), _apart)
 
 
-def _apart(sides: SameSizes, alpha: float) -> list[tuple[float, LogSpeedup] | None]:
+def _apart(sides: SameSizes) -> list[tuple[float, LogSpeedup] | None]:
     ratios, errors = location_ratios(mean, *sides.values), log_ratio_of_means(*sides.values)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.abs(np.log(ratios) - errors.bias) / errors.error
-    # No tail of Student's distribution is lighter than the normal one.
-    perhaps = (distance >= normal_quantile(1.0 - alpha) - 1e-6).tolist()
-    return [
-        (ratio, log) if may and log is not None else None
-        for may, ratio, log in zip(perhaps, ratios, log_speedups(ratios, errors), strict=True)
-    ]
+    logs = log_speedups(ratios, errors)
+    return [None if log is None else (ratio, log) for ratio, log in zip(ratios, logs, strict=True)]
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:

@@ -36,10 +36,7 @@ _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
     "runs in one {0}"
 )
-ZEROS = (
-    Needed(None, None, "all runs of a side are 0"),
-    Needed(None, None, "all runs of a side are 0: did it run? Use a finer clock or longer runs"),  # of times
-)
+ZEROS = Needed(None, None, "all runs of a side are 0")
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 ADJUSTED = frozenset(
@@ -84,11 +81,13 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
             known = [*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
-            of_side = {"X": (pairs[i].reference, x), "Y": (pairs[i].candidate, y)}
             known = [
-                _as_used(c, *of_side[c.versions[0]]) if c.kind is Assumption.NESTING and c.versions else c
+                c
                 for c in side.known
-                if c.kind is not Assumption.SEVERAL_RUNS or not several
+                if not (
+                    (c.kind is Assumption.NESTING and c.held)
+                    or (c.kind is Assumption.SEVERAL_RUNS and several)
+                )
             ]
         sides[i] = replace(
             side,
@@ -102,14 +101,6 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
             paired=bool(same[i]),
         )
     return whole if all(map(is_, sides, whole)) else sides
-
-
-def _as_used(nesting: Note, measured: Sample, used: Sample) -> Note:
-    """What is said of the values of processes, where one process gives all of its own."""
-    if used.n <= measured.process_count:
-        return nesting
-    which = "all" if used.n == measured.n else f"{used.n} of them"
-    return replace(nesting, message=f"{measured.n} values in 1 process: {which} were used, a run each")
 
 
 def _equal(one: Sample, other: Sample) -> bool:
@@ -189,10 +180,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         # Of runs that drift more tell no more, nor of one that takes no time.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()
-        return {
-            i: ZEROS[sides[i].x.unit == "s"] if nothing[i] else DRIFT if drifts[i] else runs.get(i)
-            for i in undecided
-        }
+        return {i: ZEROS if nothing[i] else DRIFT if drifts[i] else runs.get(i) for i in undecided}
 
     return compared(
         "typical",

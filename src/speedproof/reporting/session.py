@@ -285,14 +285,14 @@ _REACH = 3.0
 _NAME = 30
 
 
-def standing(findings: Sequence[CandidateResult], left: int | None = None, aim: str = "to go") -> list[str]:
-    """What is known of each candidate, and how far it is from its end, or from what is aimed at.
+def standing(findings: Sequence[CandidateResult], left: int | None = None) -> list[str]:
+    """What is known of each candidate, and how far it is from its end.
 
     Of so many blocks that are `left` to be tested once, nothing is known before.
     """
     names = labels(list(dict.fromkeys(n for f in findings for n in (f.reference, f.candidate))), _NAME)[1:]
     return [
-        f"{name}: {_known(f, left)}, {_end(f, left, aim)}"
+        f"{name}: {_known(f, left)}, {_end(f, left)}"
         for name, f in zip(names, findings, strict=True)
         if not math.isnan(f.estimate)
     ]
@@ -309,7 +309,7 @@ def _known(f: CandidateResult, left: int | None) -> str:
     return f"{shown}, undecided" if f.verdict is Verdict.UNDECIDED else shown
 
 
-def _end(f: CandidateResult, left: int | None, aim: str) -> str:
+def _end(f: CandidateResult, left: int | None) -> str:
     if left is not None:
         return f"{plural(left, 'run')} of each to go"
     if f.reason:
@@ -320,7 +320,7 @@ def _end(f: CandidateResult, left: int | None, aim: str) -> str:
         return "too early to say how many more"
     if math.isfinite(f.blocks_to_go):
         count = max(math.ceil(f.blocks_to_go), 1)
-        return f"about {rough(count, 1)} run{'s' * (count > 1)} of each {aim}"
+        return f"about {rough(count, 1)} run{'s' * (count > 1)} of each to go"
     return NO_NUMBER
 
 

@@ -28,7 +28,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
-from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
+from speedproof.reporting.notes import caveats, failed, held_against, two_speeds, undermining
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
     OUTCOMES,
@@ -59,11 +59,10 @@ def report(
         return _single_runs(result, about)
     one, voice = len(heads) == 1, Voice.of(result)
     made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
-    sessions = () if one and says_sessions(heads[0]) else held_against(heads)
     machine = two_speeds(result.machine, old, new)
     return replace(
         about,
-        headline=(*made.headline, *caveats(result.caveats), *sessions, *machine),
+        headline=(*made.headline, *caveats(result.caveats), *held_against(heads), *machine),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
         hints=made.hints,
