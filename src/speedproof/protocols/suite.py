@@ -44,7 +44,7 @@ from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
 LEAST_FOR_HPT = 5
-_AT_A_TIME, _FEW_VALUES = 1 << 9, 1 << 6  # pairs; values of one of which more are taken
+_AT_A_TIME = 1 << 9  # pairs
 
 
 class SuiteComparison(Struct, frozen=True, dict=True):
@@ -117,10 +117,8 @@ def compare_suite(
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have."""
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
-    # Some pairs at a time, so that a progress bar moves; more where they are of few values.
-    each = sum(pair.reference.n + pair.candidate.n for pair in pairs) // max(len(pairs), 1)
-    some = _AT_A_TIME * (4 if each <= _FEW_VALUES else 1)
-    prepared = [PreparedPairs(pairs[at : at + some], rules) for at in range(0, len(pairs), some)]
+    # Some pairs at a time, so that a progress bar moves.
+    prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
     machine = machine_speeds(pairing.read_of(metric), rules.alpha)
     comparisons = at_two_speeds(list(_answers(prepared, protocols, done)), machine)
     several, alpha = len(pairs) > 1, rules.alpha

@@ -223,14 +223,11 @@ def _of_order(
     loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
     notes: dict[int, tuple[Note, ...]] = {}
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
-        seen = "the runs drift slowly" if slowly[i] else "neighbouring runs look alike"
         factor = float(factors[i])
         runs = f"{sides[i].x.n} and {sides[i].y.n} runs"
         sizes = " and ".join(f"{side.n / factor:.3g}" for side in (sides[i].x, sides[i].y))
         message = (
-            f"the runs drift: {runs} tell no more than {sizes} would, so only a gap larger than the drift counts"
-            if drifts
-            else f"{seen}: the test takes {runs} for {sizes}"
+            f"{'the runs drift' if drifts or slowly[i] else 'neighbours look alike'}: {runs} count as {sizes}"
         )
         undecided = min(pvalues[0][i], pvalues[1][i]) > rules.alpha
         held = not (undecided and (was_decided or drifts or slowly[i]))
