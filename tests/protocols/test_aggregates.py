@@ -143,7 +143,7 @@ def test_no_correction_claims_more(seed: int, margin: float | None, runs: int) -
     prepared = PreparedPairs(pairs, Rules(margin=margin))
     for question in (means, medians):
         plain = question(prepared)
-        for method in ("holm", "benjamini-hochberg"):
+        for method in ("holm", "bh"):
             found = control_verdicts(plain, 0.05, method=method, margin=margin)
             for row, comparison in zip(found.verdicts, plain, strict=True):
                 assert row.plain is comparison.verdict

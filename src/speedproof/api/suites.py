@@ -165,14 +165,12 @@ class SuiteResult(Shown, Struct, frozen=True):
         return ResultPlots(self.result)
 
     @checked()
-    def adjusted(
-        self, method: Literal["holm", "bh", "benjamini-hochberg"] = "holm", protocol: str | None = None
-    ) -> Controlled:
+    def adjusted(self, method: Control = "holm", protocol: str | None = None) -> Controlled:
         """The verdicts at one risk for all benchmarks together.
 
         Parameters
         ----------
-        method : {"holm", "bh" or "benjamini-hochberg"}
+        method : {"holm", "bh"}
             Any false claim at all has the stated risk (Holm), or the expected share of false ones among the
             claims (Benjamini and Hochberg).
         protocol : str, optional
@@ -183,10 +181,9 @@ class SuiteResult(Shown, Struct, frozen=True):
         Controlled
             Empty verdicts stay undecided; no verdict says more than the plain one.
         """
-        control: Control = "holm" if method == "holm" else "benjamini-hochberg"
         protocol = self.result.headlines[0].protocol if protocol is None else protocol
         for controlled in self.result.controlled:
-            if (controlled.method, controlled.protocol) == (control, protocol):
+            if (controlled.method, controlled.protocol) == (method, protocol):
                 return controlled
         one_of("protocol", protocol, self.result.protocols)
         raise UsageError("a single benchmark has no joint risk: its own verdict stands")

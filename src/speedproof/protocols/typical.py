@@ -226,9 +226,8 @@ def _of_order(
         factor = float(factors[i])
         runs = f"{sides[i].x.n} and {sides[i].y.n} runs"
         sizes = " and ".join(f"{side.n / factor:.3g}" for side in (sides[i].x, sides[i].y))
-        message = (
-            f"{'the runs drift' if drifts or slowly[i] else 'neighbours look alike'}: {runs} count as {sizes}"
-        )
+        seen = "the runs drift" if drifts or slowly[i] else "neighbouring runs look alike"
+        message = f"{seen}: the test takes {runs} for {sizes}"
         undecided = min(pvalues[0][i], pvalues[1][i]) > rules.alpha
         held = not (undecided and (was_decided or drifts or slowly[i]))
         likeness = (factor - 1.0) / (factor + 1.0)
