@@ -56,7 +56,7 @@ _UNKNOWN_PROCESSES = (
 )
 _OF_ORDER = {
     Assumption.RUN_ORDER: (
-        "neighbouring runs depend on each other, so that their number is not that of independent ones",
+        "neighbouring runs are not independent",
         "independence of neighbouring runs is not rejected",
     ),
     Assumption.TREND: ("the values rise or fall over the runs", "no steady rise or fall over the runs"),
