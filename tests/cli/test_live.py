@@ -97,7 +97,7 @@ def test_a_driver_goes_round_its_benchmarks() -> None:
 
 def test_calibration_in_words() -> None:
     provable = ((10.0, 50.0, 1.01), (600.0, 3.0, math.inf))
-    c = Calibration(40, 0.1, 0.01, 0.014, 0.3, 0.001, math.nan, math.nan, 0.2, provable)
+    c = Calibration(40, 0.1, 0.01, 0.014, 0.3, 0.001, math.nan, math.nan, provable)
     quiet = render(calibrated(c, found([(1.0, 1.1), (1.1, 1.0)])))
     assert "single runs vary" in quiet
     assert "Neighbouring runs: rank correlation +0.30 (p = 0.001); pairs in random order" in quiet

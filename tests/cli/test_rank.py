@@ -32,11 +32,11 @@ def pair(tmp_path: Path) -> list[str]:
 def test_winner_advice_and_states(pair: list[str]) -> None:
     code, out, _ = speedproof("rank", *pair)
     assert (code, places(out)[0], out[:9]) == (0, ["1", "new"], "Run new: ")
-    assert "All neighbours differ on single runs (joint risk 5 %; each limit holds alone)." in out
+    assert "Places hold at a joint risk of 5 %; each limit holds alone." in out
     _, out, _ = speedproof("rank", *pair, "--resamples", "50", "--details")
     assert "Modes: same modes, other weights" in out
     assert places(out)[0] == ["1", "new"]
-    assert out.count("Run new: ") == out.count("All neighbours differ") == out.count("place ") == 1
+    assert out.count("Run new: ") == out.count("Places hold") == out.count("place ") == 1
 
 
 def processes_file(path: Path, medians: npt.NDArray[np.float64]) -> str:

@@ -15,11 +15,11 @@ from speedproof.protocols.bisection import (
     BisectionOutcome,
     Stage,
     noise_of,
-    outlook_of_ends,
-    outlook_of_search,
+    pairs_for_ends,
+    pairs_for_search,
     residuals_of,
 )
-from speedproof.stats.betting import blocks_for_proof, smallest_provable
+from speedproof.stats.betting import blocks_for_proof
 from speedproof.stats.sequential import PairedSequence
 
 
@@ -134,7 +134,7 @@ def test_what_a_bisection_would_need() -> None:
         ends = PairedSequence(alpha=0.01)
         for value in (shift + 0.03 * rng.standard_normal(24)).tolist():
             ends.add(math.exp(value), 1.0)
-        pairs = min(
+        assert pairs_for_ends(ends, 0.02) == min(
             ends.blocks_to_go(side=1),
             ends.blocks_to_go(side=-1),
             max(ends.blocks_to_go(gamma=1 / 1.02, side=1), ends.blocks_to_go(gamma=1.02, side=-1)),

@@ -135,7 +135,6 @@ def gate(
     after: GateResult | None = None,
     store: str | Path | None = None,
     done: Callable[[], None] = no_step,
-    brief: bool = False,
 ) -> GateResult:
     """Hold a candidate to a policy, benchmark by benchmark.
 
@@ -175,9 +174,6 @@ def gate(
         A :class:`History`'s: how much its sessions of one commit differ is counted in.
     done : callable
         Called after each benchmark.
-    brief : bool
-        Leave out what a printed result does not show: claims besides the outcome, how far p-values are over the
-        risk, errors of logarithms.
 
     Returns
     -------
@@ -227,7 +223,7 @@ def gate(
         if alpha is None:
             alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
-        decision = decide(suite, versions, given, rules, done, floor, brief=brief)
+        decision = decide(suite, versions, given, rules, done, floor)
         return GateResult(_of_something(suite, decision), suite)
     again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks

@@ -268,7 +268,6 @@ def _decided(
             store=asked.store,
             done=ticker.advance,
             **handed(sp.gate, settings) | ({"protocol": None} if settings.quantile else {}),
-            brief=not (asked.output.json or asked.look or outputs_wanted(asked.output)),
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
     report_no_floor(asked.store, suite.keys, console, counted=counted)

@@ -23,9 +23,8 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.betting import blocks_for_proof, scale_of, smallest_provable
+from speedproof.stats.betting import blocks_for_proof, scale_of
 from speedproof.stats.culprit import step_posterior
-from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.scaling import Resolution, last_place
 from speedproof.stats.sequential import PairedSequence
 
@@ -40,7 +39,6 @@ _LEAST_ENDS = 4
 _EQUAL = 0.02
 # The first suspect's share of the risk; the t-th of the others has 1 / (t (t - 1)) of the rest.
 _FIRST = 2 / 3
-_LEAST_FOR_REST = 3
 _LIKELY = 0.5
 
 
@@ -91,14 +89,13 @@ class BisectionFinding(Struct, frozen=True):
     step: float
     step_low: float
     step_high: float
-    # Interval, with confidence 1 - alpha, of the factor that the step leaves unexplained; NaN while unknown
-    rest_low: float
-    rest_high: float
     second: float  # posterior probability of a second step that way; 0 while the ends may be equal
     pairs: int  # pairs of runs so far
     skipped: tuple[int, ...]  # positions that could not be measured
     tick: float  # the step in which times were read, relative to the shortest; 0 when they tell none
-    outlook: BisectionOutlook  # how much runs scatter and, when the bisection is open, what would end it
+    noise: float  # standard deviation of a run, relative; robust. NaN before the second pair
+    # About how many more runs decide; 0 when nothing is open, NaN below 10 pairs, infinite where runs never do
+    more_runs: float
 
     @property
     def open(self) -> bool:
@@ -108,12 +105,7 @@ class BisectionFinding(Struct, frozen=True):
     @property
     def more(self) -> bool:
         """Whether another change may remain beside the culprit."""
-        return self.outcome is BisectionOutcome.CULPRIT and (self.unexplained or self.second > _LIKELY)
-
-    @property
-    def unexplained(self) -> bool:
-        """Whether the interval of what the step leaves of the ends' difference lies to one side of none."""
-        return not (self.rest_low <= 1 <= self.rest_high) and not math.isnan(self.rest_low)
+        return self.outcome is BisectionOutcome.CULPRIT and self.second > _LIKELY
 
 
 class Bisection:
@@ -284,15 +276,14 @@ class Bisection:
             step, probability, second = self._step(int(order[0])), float(masses[chosen].sum()), self._second
         parent, culprit = step or (None, None)
         pair = self._suspects.get((step, self._sign()), self._sequences.get(step)) if step else None
-        rest = self._rest(step) if step else (math.nan, math.nan)
+        residuals = residuals_of(sequence.differences for sequence in self._sequences.values())
         return BisectionFinding(
-            outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair), *rest,
+            outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair),
             second, self.pairs, tuple(sorted(self._skipped)), self._step_of_times() / self._shortest,
-            self._outlook(outcome, credible),
+            noise_of(residuals), self._more_runs(outcome, len(credible), residuals),
         )  # fmt: skip
 
-    def _outlook(self, outcome: BisectionOutcome, credible: tuple[int, ...]) -> BisectionOutlook:
-        residuals = residuals_of(sequence.differences for sequence in self._sequences.values())
+    def _more_runs(self, outcome: BisectionOutcome, left: int, residuals: FloatArray) -> float:
         ends = self._ends()
         if ends is not None and outcome is BisectionOutcome.UNPROVEN:
             return outlook_of_ends(ends, noise_of(residuals), self._min_change, self._alpha / 2)
@@ -341,8 +332,8 @@ def noise_of(residuals: FloatArray) -> float:
     return scale_of(np.sort(residuals)) / math.sqrt(2) if residuals.size > 1 else math.nan
 
 
-def outlook_of_ends(ends: PairedSequence, noise: float, least: float, alpha: float) -> BisectionOutlook:
-    """Of a comparison that may end with a difference, or with one that is proven to be below the least."""
+def pairs_for_ends(ends: PairedSequence, least: float) -> float:
+    """More pairs until the ends are proven to differ, or to differ by less than the least."""
     equal = (ends.blocks_to_go(gamma=1 / (1 + least), side=1), ends.blocks_to_go(gamma=1 + least, side=-1))
     pairs = min(ends.blocks_to_go(side=1), ends.blocks_to_go(side=-1), max(equal))
     centred = ends.differences - np.median(ends.differences)

@@ -240,7 +240,7 @@ def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Rep
     accelerated, kinds = dict(conclusion.accelerated), voice.kinds
     rows = []
     for protocol, counts in conclusion.counts.items():
-        kept = [joint.get((protocol, method)) for method in ("holm", "benjamini-hochberg")]
+        kept = [joint.get((protocol, method)) for method in ("holm", "bh")]
         held = ["-" if of is None else " / ".join(str(of.get(v, 0)) for v in words.CHANGED) for of in kept]
         share = accelerated[protocol].proportion if protocol in accelerated else None
         faster = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]" if share else "-"

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from speedproof.data.notes import Assumption
 from speedproof.data.units import format_values
 from speedproof.protocols.aggregates import RANDOM_SELECTION, GeometricMeans, Location, OverallGain
 from speedproof.protocols.checks import ORDER_LEVEL
@@ -146,8 +145,6 @@ def of_all(
         yield Text(f"Geometric mean: {these} for these benchmarks, {confidence} confidence.")
         if means.benchmarks > 3:
             yield Text(f"  For benchmarks like these, of which these are taken for a random sample: {like}.")
-        for note in means.notes:
-            yield Text(f"  {note}.", "dim")
         if means.left_out:
             yield Text(f"  Without a ratio, left out: {enumerate_names(means.left_out, 20)}.", "warning")
     for location, gain in overall:
@@ -196,11 +193,7 @@ def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
             seen.add((check.name, check.message))
             p = "" if math.isnan(check.pvalue) else f" ({p_is(check.pvalue)})"
             mark = "ok" if check.held else "FAILS"
-            counts = ""
-            if check.kind is Assumption.EFFECTIVE_RUNS:
-                counts = "; enough for the same answer" if check.held else "; too few for an answer"
-            said = f"{check.message}{counts}"
-            yield Text(f"  {mark:5} {check.name}{p}: {said}", "" if check.held else "warning")
+            yield Text(f"  {mark:5} {check.name}{p}: {check.advice}", "" if check.held else "warning")
         if repeated:
             yield Text(f"  ok    as above: {', '.join(check.name for check in repeated)}")
         if not c.test:

@@ -103,11 +103,6 @@ def sessions_differ(reaches: Sequence[float], known: int, of: int, confidence: f
     return Text(f"Sessions of the same code differ by {reach}{some}: verdicts are held against that.", "dim")
 
 
-def says_sessions(c: Comparison) -> bool:
-    """Whether the reason why a comparison is undecided says it already."""
-    return c.floor is not None and c.needed is not None and c.needed.reference is c.needed.candidate is None
-
-
 def up_to(reaches: Sequence[float], confidence: float) -> str:
     """By how much sessions differ, of the noisiest benchmark."""
     most = max(reaches)

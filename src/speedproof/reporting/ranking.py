@@ -190,7 +190,7 @@ def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
     )
     notes = [] if alone else [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
-    notes += [Text(f"  {c.kind.value}: {c.message}.", "dim") for c in messages.values()]
+    notes += [Text(f"  {c.kind.value}: {c.advice}.", "dim") for c in messages.values()]
     if one.changes is not None:
         notes.append(Text(f"  Modes: {one.changes.conclusion}."))
     above = [] if alone else [_places(one, "version")]
@@ -198,18 +198,10 @@ def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
 
 
 def _separation(ranking: RunRanking) -> Iterator[Text]:
-    """What is not told apart, and what undermines the places."""
+    """At which risk the places hold, and what undermines them."""
     of_two = len(ranking.versions) == 2
     chances = "each limit holds alone" if of_two else "chances are drawn towards their mean"
-    risk = f"joint risk {percent(ranking.alpha)}; {chances}"
-    if ranking.groups:
-        names = _names(ranking)
-        groups = [[names[name] for name in group] for group in ranking.groups]
-        listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
-        yield Text(f"Undecided neighbours: {listed} ({risk}).", "warning")
-    else:
-        which = "in runs of the same block" if ranking.in_blocks else "on single runs"
-        yield Text(f"All neighbours differ {which} ({risk}).")
+    yield Text(f"Places hold at a joint risk of {percent(ranking.alpha)}; {chances}.", "dim")
     if not ranking.enough_runs:
         few = f"Fewer than {ranking.least_runs} {_units(ranking)} of a version"
         yield Text(f"{few} never prove an order of {len(ranking.versions)}.", "warning")

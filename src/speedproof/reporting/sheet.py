@@ -24,7 +24,6 @@ from speedproof.reporting.model import (
     Table,
     Text,
     folded,
-    grouped,
     hint_of_all,
     right,
 )
@@ -60,11 +59,10 @@ def report(
         return _single_runs(result, about, everything=everything)
     one, voice = len(heads) == 1, Voice.of(result)
     made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
-    sessions = () if one and says_sessions(heads[0]) else held_against(heads)
     machine = two_speeds(result.machine, old, new)
     return replace(
         about,
-        headline=(*made.headline, *caveats(result.caveats), *sessions, *machine),
+        headline=(*made.headline, *caveats(result.caveats), *held_against(heads), *machine),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
         hints=made.hints,
@@ -216,20 +214,11 @@ def _benchmarks(
     clear = words.CHANGED[:: -1 if many else 1]
     order = [*clear, Verdict.EQUIVALENT, Verdict.UNDECIDED]
 
-    def row(c: Comparison, answers: Sequence[Comparison]) -> Row:
-        return voice.row(words.named(c, *called), (named(c.benchmark),), answers)
-
     ordered = sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
-    made = [row(c, answers[c.benchmark]) for c in ordered]
-    rows = folded(Table((), tuple(made)), *(kinds[v] for v in clear), everything=everything or not many).rows
-    shown = {row.name for _, hidden, some in grouped(rows) if not hidden for row in some}
-    full = result.in_full(shown)
-    whole = [
-        replace(row(full[old.name][0], full[old.name]), folded=old.folded) if old.name in full else old
-        for old in rows
-    ]
+    rows = [voice.row(words.named(c, *called), (named(c.benchmark),), answers[c.benchmark]) for c in ordered]
     columns = (column, *version_columns(result.reference, result.candidate), *voice.columns)
-    return Table.of(columns, whole)
+    table = Table.of(columns, rows)
+    return folded(table, *(kinds[v] for v in clear), everything=everything or not many)
 
 
 def _clearness(c: Comparison) -> float:

@@ -151,19 +151,9 @@ def states_between(
 
 
 def extremes(
-    x: FloatArray,
-    y: FloatArray,
-    constants: ArrayPair,
-    gamma: float,
-    slack: float,
-    critical: FloatArray,
-    *,
-    least: bool,
+    x: FloatArray, y: FloatArray, constants: ArrayPair, gamma: float, slack: float, *, least: bool
 ) -> FloatArray:
-    """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on.
-
-    Where that at gamma is not as extreme as the critical one, it may be that: the others only lessen it.
-    """
+    """As of `bounded`: the least `Null.score` of states up to the ratio gamma, or the greatest from it on."""
     if COMPILED is None:
         ends, scores, real = states_between(x, y, constants, slack)
         real &= ends[:, :-1] <= gamma if least else ends[:, 1:] > gamma
@@ -171,7 +161,7 @@ def extremes(
         return np.asarray(some.min(axis=1) if least else some.max(axis=1))
     n, m, found = x.shape[1], y.shape[1], np.empty(len(x))
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, critical, found)
+    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, found)
     return found
 
 

@@ -115,7 +115,7 @@ def _checks(comparisons: Sequence[Comparison], called: Mapping[str, str]) -> lis
 
     words = ("undermines", "fails", "holds")
     return [
-        [words[rank(c)], c.name, c.kind.question, pvalue(c.pvalue), "" if c.held else c.message]
+        [words[rank(c)], c.name, c.kind.question, pvalue(c.pvalue), "" if c.held else c.advice]
         for c in sorted(seen.values(), key=rank)
     ]
 
