@@ -342,7 +342,7 @@ def decision_of_session(
         if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
             c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
         demand = question.rules_of(f.benchmark).demand or Demand()
-        rows.append(GateRow(c, demand, outcome, *of_policy, (), average))
+        rows.append(GateRow(c, demand, outcome, *of_policy, average))
     absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
     return GateDecision(
         reference=judged[0].reference if judged else "the reference",

@@ -116,8 +116,6 @@ def run(asked: CompareOptions, console: Console) -> int:
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
     rules = rules_of(as_measured(asked.judging, whole))
-    more_asked = read or output.all or asked.why or asked.over or len(whole.versions) > 2
-    rules = replace(rules, brief=protocols == options.ASKED and not more_asked)
     suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)

@@ -285,22 +285,13 @@ class Bisection:
 
     def _more_runs(self, outcome: BisectionOutcome, left: int, residuals: FloatArray) -> float:
         ends = self._ends()
-        if ends is not None and outcome is BisectionOutcome.UNPROVEN:
-            return outlook_of_ends(ends, noise_of(residuals), self._min_change, self._alpha / 2)
-        if ends is not None and outcome is BisectionOutcome.OPEN:
-            pair = self.next()
-            step = self._sequences.get(pair) if pair and self.stage() is Stage.CONFIRM else None
-            return outlook_of_search(ends, step, len(credible), residuals, self._alpha / 2)
-        return BisectionOutlook(noise_of(residuals))
-
-    def _rest(self, step: tuple[int, int]) -> tuple[float, float]:
-        """The inverted rank-sum test of the ends' changes against the step's."""
-        samples = [self._sequences.get(pair) for pair in ((0, self._last), step)]
-        if step == (0, self._last) or any(s is None or s.blocks < _LEAST_FOR_REST for s in samples):
-            return math.nan, math.nan
-        whole, part = (np.exp(-s.differences) for s in samples if s is not None)
-        bounds = ratio_of_medians(whole, part, self._alpha / 2)
-        return float(bounds.low), float(bounds.high)
+        if ends is None or outcome not in (BisectionOutcome.UNPROVEN, BisectionOutcome.OPEN):
+            return 0.0
+        if outcome is BisectionOutcome.UNPROVEN:
+            return 2 * pairs_for_ends(ends, self._min_change)
+        pair = self.next()
+        step = self._sequences.get(pair) if pair and self.stage() is Stage.CONFIRM else None
+        return 2 * pairs_for_search(ends, step, left, residuals, self._alpha / 2)
 
 
 def _bounds(sequence: PairedSequence | None) -> tuple[float, float, float]:
@@ -309,17 +300,6 @@ def _bounds(sequence: PairedSequence | None) -> tuple[float, float, float]:
         return math.nan, 0.0, math.inf
     result = sequence.result()
     return 1 / sequence.estimate(), 1 / result.high, 1 / result.low if result.low > 0 else math.inf
-
-
-class BisectionOutlook(Struct, frozen=True):
-    """What a bisection would need."""
-
-    noise: float
-    """Standard deviation of a run, relative; robust. NaN before the second pair."""
-    more_runs: float = 0.0
-    """About how many more decide; 0 when nothing is open, NaN below 10 pairs, infinite where runs never do."""
-    visible: float = math.nan
-    """The smallest change that as many pairs of the ends show in half of all bisections; NaN when decided."""
 
 
 def residuals_of(groups: Iterable[FloatArray]) -> FloatArray:
@@ -335,24 +315,16 @@ def noise_of(residuals: FloatArray) -> float:
 def pairs_for_ends(ends: PairedSequence, least: float) -> float:
     """More pairs until the ends are proven to differ, or to differ by less than the least."""
     equal = (ends.blocks_to_go(gamma=1 / (1 + least), side=1), ends.blocks_to_go(gamma=1 + least, side=-1))
-    pairs = min(ends.blocks_to_go(side=1), ends.blocks_to_go(side=-1), max(equal))
-    centred = ends.differences - np.median(ends.differences)
-    visible = smallest_provable(centred, ends.blocks, alpha=alpha) - 1 if ends.blocks > 1 else math.nan
-    return BisectionOutlook(noise, 2 * pairs, visible)
+    return min(ends.blocks_to_go(side=1), ends.blocks_to_go(side=-1), max(equal))
 
 
-def outlook_of_search(
-    ends: PairedSequence,
-    step: PairedSequence | None,
-    left: int,
-    residuals: FloatArray,
-    alpha: float,
-) -> BisectionOutlook:
-    """Of a search with so many commits left; the step is that of the confirmation under way."""
+def pairs_for_search(
+    ends: PairedSequence, step: PairedSequence | None, left: int, residuals: FloatArray, alpha: float
+) -> float:
+    """More pairs of a search with so many commits left; the step is that of the confirmation under way."""
     change = float(np.median(ends.differences))
     proof = blocks_for_proof(abs(change) + residuals, alpha)
     missing = math.nan if step is None else step.blocks_to_go(side=1 if change > 0 else -1)
     if not math.isfinite(missing):
         missing = proof
-    more = missing + _PER_HALVING * math.log2(left) * proof
-    return BisectionOutlook(noise_of(residuals), 2 * more)
+    return missing + _PER_HALVING * math.log2(left) * proof

@@ -194,11 +194,9 @@ def _reasons(answer: BisectResult) -> Iterator[Text]:
         coarse = f"{percent(finding.tick, 2)}, too coarse for a change of {percent(answer.min_change)}"
         cure = "let the program do more, or measure it finer."
         yield Text(f"The times are read in steps of {coarse}: {cure}", "warning")
-    elif outlook.noise > 0:
-        why = f"{'Builds' if answer.varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
-        if math.isfinite(outlook.visible):
-            why += f": {_runs(answer)} show only changes of {percent(outlook.visible, 2)} or more"
-        yield Text(f"{why}.", "warning")
+    elif finding.noise > 0:
+        runs = "Builds" if answer.varied else "Runs"
+        yield Text(f"{runs} of one commit scatter by {percent(finding.noise, 2)}.", "warning")
     if load := answer.load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 

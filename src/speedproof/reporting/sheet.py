@@ -28,7 +28,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
-from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
+from speedproof.reporting.notes import caveats, failed, held_against, two_speeds, undermining
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
     OUTCOMES,
