@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
-from speedproof.mixture.fitting import LEAST, MixtureFit, fit
-from speedproof.mixture.goodness import Distance, goodness_of_fit
+from speedproof.mixture.fitting import LEAST, Distance, MixtureFit, fit
+from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel, Modes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 from msgspec import Struct, field
 
-from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.checked import checked
 from speedproof.data.given import numbers_given
 from speedproof.data.sample import Alike, Sample
@@ -27,9 +27,10 @@ from speedproof.mixture.search import MOST, MOST_SCOUTED, distinct, of_all_value
 from speedproof.stats.ranks import ascending
 
 if TYPE_CHECKING:
-    from speedproof.mixture.goodness import Distance, GoodnessOfFit
+    from speedproof.mixture.goodness import GoodnessOfFit
 
 Kind = Literal["E", "V", "X"]
+Distance = Literal["ks", "observed", "cvm", "ad"]
 
 LEAST = 3
 """Values a component, where the number of components is chosen."""
@@ -113,11 +114,6 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         return too_few(self.n, self.components)
 
     @property
-    def runner_up(self) -> Candidate | None:
-        """The second best model, None when there is none."""
-        return self.candidates[1] if len(self.candidates) > 1 else None
-
-    @property
     def weights(self) -> FloatArray:
         """Of the components, in order of their means."""
         return self.model.weights
@@ -133,30 +129,6 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         return self.model.sds
 
     @overload
-    def pdf(self, x: float) -> float: ...
-    @overload
-    def pdf(self, x: Numbers) -> FloatArray: ...
-    def pdf(self, x: float | Numbers) -> float | FloatArray:
-        """Density of the mixture."""
-        return self.model.pdf(x)
-
-    @overload
-    def cdf(self, x: float) -> float: ...
-    @overload
-    def cdf(self, x: Numbers) -> FloatArray: ...
-    def cdf(self, x: float | Numbers) -> float | FloatArray:
-        """P[X <= x]."""
-        return self.model.cdf(x)
-
-    @overload
-    def sf(self, x: float) -> float: ...
-    @overload
-    def sf(self, x: Numbers) -> FloatArray: ...
-    def sf(self, x: float | Numbers) -> float | FloatArray:
-        """P[X > x]."""
-        return self.model.sf(x)
-
-    @overload
     def ppf(self, p: float) -> float: ...
     @overload
     def ppf(self, p: Numbers) -> FloatArray: ...
@@ -164,17 +136,9 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         """Quantiles."""
         return self.model.ppf(p)
 
-    def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> FloatArray:
-        """Draw n values."""
-        return self.model.rvs(n, seed)
-
     def modes(self) -> Modes:
         """Peaks of the density, with the valleys between them; their count is the report's I4."""
         return self.model.modes()
-
-    def labels(self) -> IntArray:
-        """The most probable component of each value of the sample."""
-        return self.model.labels(self.values)
 
     def observations(self) -> tuple[FloatArray, ...]:
         """The values of the sample that fall into each component."""

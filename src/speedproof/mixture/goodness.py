@@ -8,7 +8,6 @@ the share of them whose distance exceeds that of the data.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -17,10 +16,8 @@ from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.sample import Alike
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture import em
-from speedproof.mixture.fitting import MixtureFit
+from speedproof.mixture.fitting import Distance, MixtureFit
 from speedproof.mixture.model import MixtureModel
-
-Distance = Literal["ks", "observed", "cvm", "ad"]
 
 BLOCK = 32
 """Replicates that share a random stream: starting one costs as much as drawing a small sample."""
@@ -82,11 +79,6 @@ class GoodnessOfFit(Alike, Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         return f"<GoodnessOfFit: {self}>"
-
-    @property
-    def standard_error(self) -> float:
-        """Of the p-value, as a share of N."""
-        return float(np.sqrt(self.pvalue * (1 - self.pvalue) / self.replicates.size))
 
     def critical(self, alpha: float) -> float:
         """Distance from which the fit is rejected at risk alpha: the floor(N (1 - alpha))-th smallest."""
@@ -172,11 +164,12 @@ def goodness_of_fit(
     if n != fit.n:
         raise DataError(f"the fit is of {fit.n} values, not of these {n}")
     factor = undersampling(n) if c is None else c
-    size = int(np.floor(n * factor + 1e-9))
+    drawn = float(np.floor(n * factor + 1e-9))
     if N < 1:
         raise UsageError(f"a bootstrap needs at least one sample, not {N}")
-    if not (factor <= 1 and size >= 2):
-        raise UsageError(f"undersampling={factor:g} leaves {size} of {n} values; a mixture needs two")
+    if not (factor <= 1 and drawn >= 2):
+        raise UsageError(f"undersampling={factor:g} leaves {drawn:g} of {n} values; a mixture needs two")
+    size = int(drawn)
     K_always = fit.components + 1 if fast else 0
     patience = 0 if not fast else 2 if size < MANY else 1
     # In standard units, so that the unit of the data changes nothing.

@@ -26,6 +26,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.data.checked import checked
 from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.errors import UsageError
@@ -55,6 +56,7 @@ class Metrics(Struct, frozen=True, eq=False):
     modes: tuple[int, ...] | None  # I4; None for samples, whose number of modes only a model tells
 
 
+@checked()
 def compare(
     versions: Sequence[ArrayLike | Sample | MixtureModel | MixtureFit],
     *,
@@ -84,6 +86,10 @@ def compare(
     >>> float(m.gaps[0, 1]), float(m.below[0, 1]), m.least.tolist()
     (1.5, 0.75, [0.75, 0.0])
     """
+    if not versions or not np.isfinite(delta):
+        raise UsageError(
+            f"{len(versions)} versions, delta={delta:g}: expected one or more, and a finite number"
+        )
     versions = [v.model if isinstance(v, MixtureFit) else v for v in versions]
     models = [v for v in versions if isinstance(v, MixtureModel)]
     if models and len(models) < len(versions):
