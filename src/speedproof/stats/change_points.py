@@ -148,12 +148,11 @@ def show_changes(x: ArrayLike, alpha: float) -> BoolArray:
 def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
     """The p-values of up to so many changes, and where levels part, by the test that shows more."""
     n = series.shape[1]
-    ordered = np.sort(series, axis=1)
-    of_two, plain = share(n), two_levels(series, ordered)
+    of_two, plain = share(n), two_levels(series)
     pvalue, splits = np.minimum(plain.pvalue / of_two, 1.0), plain.splits
     left = np.flatnonzero(pvalue > enough) if of_two < 1.0 else ()
     if len(left):
-        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two), ordered=ordered[left])
+        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two))
         several = np.minimum(apart.pvalue / (1.0 - of_two), 1.0)
         better = several <= pvalue[left]
         left = left[better]
