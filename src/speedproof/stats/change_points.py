@@ -54,9 +54,6 @@ class Levelled:
     def without(self, splits: list[int]) -> FloatArray:
         """Medians brought to one level."""
         flat = self.values.copy()
-        if COMPILED is not None:
-            COMPILED.flatten(flat, splits)
-            return flat
         for part, height in zip(pairwise([0, *splits, flat.size]), self.heights(splits), strict=True):
             flat[slice(*part)] -= height
         return flat
@@ -353,8 +350,6 @@ def place_of_step(x: FloatArray, low: int, high: int, before: float, after: floa
     """The place from one to another with the least absolute deviations from two levels."""
     if low == high:
         return low
-    if COMPILED is not None:
-        return int(COMPILED.place(x, low, high, before, after))
     one, two = (np.abs(x[low:high] - level) for level in (before, after))
     costs = np.zeros(high - low + 1)
     one.cumsum(out=costs[1:])

@@ -272,9 +272,6 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     """
     n = x.size
     limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
-    if COMPILED is not None:
-        first, last = COMPILED.possible(np.ascontiguousarray(x), split, rho, limit)
-        return int(first), int(last)
     places = np.arange(1, n)
     squares, inside = _squares(x, rho), slice(1, n)
     left = np.maximum(squares(0, inside, places) + squares(inside, n, n - places), 0.0)
