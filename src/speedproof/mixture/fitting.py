@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Kind = Literal["E", "V", "X"]
 Distance = Literal["ks", "observed", "cvm", "ad"]
 
+_LEAST, _MOST = 1e-300, 1e300  # within which densities and sums are doubles
 LEAST = 3
 """Values a component, where the number of components is chosen."""
 
@@ -205,18 +206,17 @@ def standardise(values: ArrayLike) -> tuple[FloatArray, float, float]:
     spread = float(x[-1]) - float(x[0])
     if spread == 0.0:
         raise DataError(f"all {x.size} values are equal: a constant sample has no mixture")
-    if not isfinite(spread):
-        raise DataError("the values span more than the range of floating-point numbers")
+    if not (spread > _LEAST and max(-x[0], x[-1]) < _MOST):
+        raise DataError(
+            f"a mixture needs values below {_MOST:g} that differ by more than {_LEAST:g}: "
+            "give them in another unit"
+        )
     # Differences from the smallest value, over the range: exact where a mean of large values is not.
     unit = (x - x[0]) / spread
     # As mean() and std() compute them, in a third of their time: most samples are small.
     centre = np.add.reduce(unit) / x.size
     off = unit - centre
     scale = sqrt(np.add.reduce(off * off) / (x.size - 1))
-    if spread * scale == 0.0:
-        raise DataError(
-            "the values differ by less than floating-point numbers can: give them in another unit"
-        )
     return off / scale, float(x[0] + spread * centre), spread * scale
 
 
