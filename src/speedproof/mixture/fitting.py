@@ -278,12 +278,8 @@ def fit(
     K_max = min(K_max if components is None else components, max(n // LEAST, 1) if chosen else n)
     if not 1 <= K_max <= em.K_LIMIT:
         raise UsageError(f"{asked}: expected 1 to {em.K_LIMIT} components")
-    if compatible and components is not None:
-        raise UsageError(
-            f"{asked}: mclust's rules choose the number of components; leave it or compatible out"
-        )
-    if compatible and fast:
-        raise UsageError("fast: mclust's rules fit all values; leave it or compatible out")
+    if compatible and (fast or components is not None):
+        raise UsageError("mclust's rules choose among 1 to K_max and fit all values: no components, no fast")
     if compatible:
         return _as_mclust(values, K_max)
     floor = _rounding(values, u, scale)
