@@ -66,8 +66,8 @@ def suite() -> sp.Suite:
         (lambda s: sp_.hpt(s).r_speedup(2), "confidence=2"),
         (lambda s: sp_.hpt(s, confidences=[1e-17]), "a confidence of 1e-17 leaves every risk"),
         (lambda s: sp_.mixture.fit("abc"), "'abc' is not a sample"),
-        (lambda s: sp_.mixture.fit(OLD).rvs(-1, 1), "n=-1"),
-        (lambda s: sp_.mixture.fit(OLD).rvs(1, "a"), "seed='a'"),
+        (lambda s: sp_.mixture.fit(OLD).model.rvs(-1, 1), "n=-1"),
+        (lambda s: sp_.mixture.fit(OLD).model.rvs(1, "a"), "seed='a'"),
         (lambda s: sp_.mixture.fit(OLD).goodness(9, undersampling=2), "undersampling=2 leaves 10 of 5"),
         (lambda s: sp_.mixture.MixtureModel("a", [1], [1]), "is not a sample"),
         (

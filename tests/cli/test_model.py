@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.command import refused, speedproof, write
 
-from speedproof.mixture.fitting import fit
-from speedproof.mixture.goodness import Distance, goodness_of_fit
+from speedproof.mixture.fitting import Distance, fit
+from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.quantile_ratio import quantile_limits
 

@@ -158,10 +158,8 @@ def test_empty_class_and_constant_row_are_not_estimable() -> None:
     assert np.isnan(distances[1])
 
 
-def test_unknown_kernel_and_too_many_components_are_refused() -> None:
+def test_too_many_components_are_refused() -> None:
     rows = three_peaks(1, 10, seed=8)
-    with pytest.raises(UsageError, match="no kernel 'abacus'"):
-        em.search(rows, em.quantile_starts(rows, 2), 2, em.REPLICATE, kernel="abacus")
     with pytest.raises(UsageError, match=r"K must lie in 1\.\.32"):
         em.search(rows, em.quantile_starts(rows, 2), 33, em.REPLICATE)
 

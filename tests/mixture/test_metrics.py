@@ -11,7 +11,6 @@ from tests.mixture.conftest import given
 import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
-from speedproof.errors import UsageError
 from speedproof.mixture.analysis import analyse, indices
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import refitted
@@ -98,13 +97,6 @@ def test_versions_are_compared_within_a_benchmark() -> None:
     assert indices(Questions(), models) == [None] * 6
 
 
-def test_one_version_is_refused() -> None:
-    with pytest.raises(UsageError, match="at least two"):
-        least_of_samples([[1.0]])
-    with pytest.raises(UsageError, match="at least two"):
-        least_of_mixtures([MixtureModel([1.0], [0.0], [1.0])])
-
-
 def test_a_delta_does_not_break_ties() -> None:
     """.1 + .2 is .3 as it is written, whatever the doubles are."""
     assert sp.mixture.compare([[0.3], [0.1]], delta=0.2).below[0, 1] == 0.0
@@ -180,14 +172,12 @@ def test_points_against_quadrature(count: int) -> None:
         np.testing.assert_allclose(found[row], exact[0], atol=1.5 / count)
 
 
-def test_seed_and_threads_and_a_risk_out_of_range() -> None:
+def test_seed_and_threads() -> None:
     fits = [fit(STEADY.rvs(30, 1)), fit(FAST.rvs(30, 2))]
     one, two = (mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=4, jobs=jobs) for jobs in (1, 2))
     assert (one, [(e.value, e.confidence) for e in one]) == (two, [(0.3, 0.95), (0.7, 0.95)])
     assert all(e.low <= e.value <= e.high for e in one)
     assert one != mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=5)
-    with pytest.raises(UsageError, match="not at 95"):
-        sample_intervals([[1.0, 2.0], [2.0]], alpha=95.0)
 
 
 def test_separated_samples_are_no_certainty() -> None:

@@ -133,7 +133,7 @@ def loglik(f: MixtureFit, x: Floats) -> float:
 
 
 def test_mclusts_rules_are_not_fast() -> None:
-    with pytest.raises(UsageError, match="fast: mclust's rules fit all values"):
+    with pytest.raises(UsageError, match=r"mclust's rules .* fit all values"):
         fit([1.0, 2.0, 4.0], compatible=True, fast=True)
 
 
