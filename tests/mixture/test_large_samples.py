@@ -69,6 +69,32 @@ def test_the_bound_against_every_value() -> None:
         assert 0.0 <= whole - naive + 1e-8 < 1.0, name
 
 
+@pytest.mark.parametrize("most", [2, 5, 60, 250])
+def test_new_components_are_where_cells_hold_too_much(most: int) -> None:
+    """Kulldorff's likelihood ratio of every window of so many cells, one by one; and cells at both ends."""
+    w, mu, v = MIXTURE[0]
+    for _, x in large(1500, 3):
+        u, _, _ = standardise(x)
+        cells = em.Cells.of(u, most)
+        (means, counts, _), each = cells.table, parts(u, cells)
+        density = np.exp(stats.norm.logpdf(means[:, None], mu, np.sqrt(v))) @ w
+        sides = np.clip(np.add.outer(np.arange(cells.size), [1, -1]), 0, cells.size - 1)
+        expected = u.size * density * (means[sides[:, 0]] - means[sides[:, 1]]) / 2
+        windows = [(at, size) for size in (1, 3) for at in (0, cells.size - size) if size < cells.size]
+        for size in (2, 8, 32, 128):
+            ratios = [0.0]
+            for at in range(cells.size - size + 1 if size < cells.size else 0):
+                held, known = counts[at : at + size].sum(), max(expected[at : at + size].sum(), 1e-9)
+                ratios.append(held * log(held / known) - held + known if held > known else 0.0)
+            if max(ratios) > 0.0:
+                windows.append((int(np.argmax(ratios)) - 1, size))
+        found = em.crowds(cells, np.pad(MIXTURE[0], ((0, 0), (0, 1))), 3)
+        held = [np.concatenate(each[at : at + size]) for at, size in windows]
+        new = [[part.size / u.size, part.mean(), max(part.var(), 1e-8)] for part in held]
+        np.testing.assert_allclose(found[:, :, 3], new, atol=1e-12)
+        np.testing.assert_allclose(found[:, 0, :3], np.outer(1.0 - found[:, 0, 3], w))
+
+
 @pytest.mark.parametrize("cells", [True, False])
 def test_kernels_climb_alike(kernels: list[str], cells: bool) -> None:
     """As their twin does, a few steps and to the top; one far value is out of the densities' range."""
