@@ -14,6 +14,7 @@ from speedproof.mixture.analysis import analyse, independent
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import count_stretches, mode_order, number_of_modes, stretches_sd
+from speedproof.mixture.results import too_few
 from speedproof.mixture.states import joint_states, states_of, step_of
 
 
@@ -52,6 +53,20 @@ def test_ten_processes_are_enough_for_a_mixture_of_their_medians(count: int, eno
 @pytest.mark.parametrize(("n", "tested"), [(2, False), (3, True)])
 def test_three_values_are_the_least_that_a_fit_is_tested_with(n: int, tested: bool) -> None:
     assert (analyse(Sample(np.array([1.0, 2.0, 4.0])[:n]), N=20).test is not None) is tested
+
+
+def test_five_values_a_component_are_enough() -> None:
+    assert [too_few(n, 1) for n in (1, 4)] == [False, False]
+    assert [too_few(n, K) for n, K in ((9, 2), (10, 2), (14, 3), (15, 3))] == [True, False, True, False]
+
+
+def test_a_fast_analysis_fits_fast_but_by_the_rules_of_varcore() -> None:
+    """These are mclust's on all values: there only the samples of the bootstrap stop early."""
+    x = np.random.default_rng(1).exponential(1.0, 3500)
+    assert analyse(Sample(x), N=0, fast=True).loglik == fit(x, fast=True).loglik != fit(x).loglik
+    theirs = [analyse(Sample(x[:60]), N=20, compatible=True, fast=fast) for fast in (True, False)]
+    assert theirs[0].components == theirs[1].components
+    assert [one.test.fast for one in theirs if one.test is not None] == [True, False]
 
 
 def test_every_run_belongs_to_a_mode() -> None:

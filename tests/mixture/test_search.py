@@ -84,7 +84,7 @@ def test_the_best_mixture_of_a_given_number_may_be_concentric() -> None:
 
 
 def test_partitions_against_every_one() -> None:
-    """Of values in order, no cut is better than the one found: by squares, or by the likelihood of classified values.
+    """Of values in order, no cut is better than the one found: by squares, or by the likelihood of classes.
 
     For the second a class holds two values or more, and its variance a tenth of what they lie apart, squared.
     """
@@ -112,7 +112,7 @@ def test_partitions_against_every_one() -> None:
 
 
 def test_a_start_is_of_its_classes() -> None:
-    """Shares, means and variances of the values that it cuts, of tied ones too; a class of equal values is wide."""
+    """Shares, means and variances of the values that it cuts, also of tied ones; equal values are spread a little."""
     x = np.repeat(np.sort(np.random.default_rng(3).normal(0, 1, 30)), 2)
     lines = [*em.quantile_classes(x, 5), *em.partitions(x, 5), np.array([0, 2, 60])]
     mixtures, K = em.from_classes(x, lines, 6)
@@ -156,7 +156,7 @@ def test_moves_keep_weights_and_moments() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 60, 400])
 def test_new_components_are_where_values_crowd(n: int) -> None:
-    """At both ends, and where a window of the values holds most of what the mixture does not explain, one by one."""
+    """At both ends, and where a window of values holds most of what the mixture does not explain, one by one."""
     rng = np.random.default_rng(n)
     x = np.sort(np.append(rng.normal(0, 1, n - n // 3), rng.normal(0.7, 0.05, n // 3)))
     mixture = np.zeros((3, 4))
@@ -176,7 +176,9 @@ def test_new_components_are_where_values_crowd(n: int) -> None:
     )
     np.testing.assert_allclose(sorted(map(tuple, found[:, :, 2])), expected)
     np.testing.assert_allclose(found[:, 0].sum(axis=1), 1.0)
-    np.testing.assert_array_equal(found[:, 1:, [0, 1, 3]], np.tile(mixture[1:, [0, 1, 3]], (len(found), 1, 1)))
+    np.testing.assert_array_equal(
+        found[:, 1:, [0, 1, 3]], np.tile(mixture[1:, [0, 1, 3]], (len(found), 1, 1))
+    )
 
 
 def test_few_points_are_quantiles() -> None:
@@ -184,7 +186,9 @@ def test_few_points_are_quantiles() -> None:
     x = np.sort(np.random.default_rng(2).exponential(1, 500))
     for count in (48, 256, 499):
         np.testing.assert_allclose(
-            em.condensed(x, count), np.quantile(x, (np.arange(count) + 0.5) / count, method="hazen"), rtol=1e-13
+            em.condensed(x, count),
+            np.quantile(x, (np.arange(count) + 0.5) / count, method="hazen"),
+            rtol=1e-13,
         )
     assert em.condensed(x, 500) is x
 

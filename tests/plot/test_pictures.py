@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
+from matplotlib.text import Text
 
 MODEL = MixtureModel([0.6, 0.4], [10.0, 14.0], [0.3, 0.5])
 X = MODEL.rvs(120, seed=1)
@@ -300,6 +302,14 @@ def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
     for factor in (-1.0, 8.0, 1e-200):
         turned = kernel_density(factor * skewed, factor * np.arange(0.1, 9.0)) * abs(factor)
         np.testing.assert_allclose(turned, kernel_density(skewed, np.arange(0.1, 9.0)), rtol=1e-6)
+    far = np.append(
+        1.001 * scores, [300.0, -300.0]
+    )  # of more values than cells, and cells as wide as kernels or less
+    for least in (0.5, 1.0, 2.0, 2.5, 8.0, 100.0):
+        exact = stats.gaussian_kde(np.repeat(far, 2), least / np.repeat(far, 2).std(ddof=1))(grid[::50])
+        np.testing.assert_allclose(
+            kernel_density(np.repeat(far, 2), grid[::50], least=least), exact, atol=2e-3 / least
+        )
     for times in (1, 2):  # as wide as is best for so many normal values, of which copies make no more
         (top,) = kernel_density(np.repeat(scores, times), [0.0])
         width = np.sqrt(0.5 / np.pi / top**2 - scores.var())
@@ -512,6 +522,21 @@ def test_ticks_of_a_forest(low: float, high: float, base: int, most: int) -> Non
     assert ax.xaxis.get_major_formatter()(ticks[0]) == f"{ticks[0]:.4g}x"
 
 
+def test_even_ticks_of_a_forest_are_as_many_as_nine() -> None:
+    """At the smallest step that makes no more of them."""
+    steps = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+    numbers = set()
+    for high in np.geomspace(1.02, 3.2, 40):
+        ax = plot.forest(compared(seen([high / 1.01, high])), ax=axes())
+        low, end = ax.get_xlim()
+        counts = [math.floor(end / step) - math.ceil(low / step) + 1 for step in steps]
+        step, count = next((s, n) for s, n in zip(steps, counts, strict=True) if n <= 9)
+        np.testing.assert_allclose(ax.get_xticks(), (math.ceil(low / step) + np.arange(count)) * step)
+        numbers.add((step, count))
+    assert {9} < {count for _, count in numbers}
+    assert {step for step, _ in numbers} >= {0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5}
+
+
 def test_a_forest_of_nothing_and_of_all() -> None:
     """Of one value the axis is around it; some rows have no speedup, a probability is none; names lie apart."""
     low, high = plot.forest(compared(seen([1.0, 1.0])), ax=axes()).get_xlim()
@@ -686,16 +711,20 @@ def test_states_of_runs_by_two_metrics() -> None:
 
 
 def test_what_is_drawn_can_be_seen_and_read() -> None:
-    """On paper and on a screen: lines of half a point to three, marks of one to seven, text of seven to ten."""
+    """On paper and on a screen: lines of half a point to three, marks of one to seven, text of seven to ten.
+
+    What is written beside the ticks lies inside the picture, and none of it on another.
+    """
     two, models = {"old": X, "new": 0.9 * X}, [MODEL, MODEL]
-    many = np.random.default_rng(1).normal(10.0, 1.0, 30_000)
+    many = np.random.default_rng(1).normal(10.0, 1.0, 20_001)
     forests = [plot.forest(compared(NEAR * k), ax=axes(), title="t") for k in (1, 5)]
     drawn: list[Any] = [
         plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
         plot.cdf(X, MODEL, ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
-        plot.qq(X, ax=axes()), *plot.histograms(two, models).axes, *forests, plot.order(many, ax=axes()),
-        plot.histogram(np.append(X, 900.0), ax=axes()), plot.qq(many, ax=axes()),
-        *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
+        plot.qq(X, ax=axes()), *plot.histograms(two, models, axis="ms", title="t").axes, *forests,
+        *(draw(some, ax=axes()) for draw in (plot.order, plot.qq) for some in (many, many[1:])),
+        plot.histogram([*X, 900.0, -900.0], MODEL, ax=axes(), axis="ms", title="t"),
+        *plot.ellipses({"old": (X, X, MODEL.labels(X)), "new": (X, X, MODEL.labels(X))}, title="t").axes,
         plot.over(sp.compare_suite(sp.read(SIZES, metric="time")).over("n").found, ax=axes()),
     ]  # fmt: skip
     for ax in drawn:
@@ -717,3 +746,14 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
         assert all(small <= float(text.get_fontsize()) <= 9 for text in ax.get_yticklabels())
         assert not ax.spines["top"].get_visible()
         assert not ax.spines["right"].get_visible()
+    for figure in dict.fromkeys(ax.figure for ax in drawn):
+        figure.draw_without_rendering()
+        ticks = {label for ax in figure.axes for of in (ax.xaxis, ax.yaxis) for label in of.get_ticklabels()}
+        written = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+        boxes = [text.get_window_extent() for text in written if text not in ticks]
+        assert all(
+            min(box.x0, box.y0) >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+            for box in boxes
+        )
+        assert not any(min(a.x1, b.x1) - max(a.x0, b.x0) > 1 < min(a.y1, b.y1) - max(a.y0, b.y0)
+                       for a, b in combinations(boxes, 2))  # fmt: skip
