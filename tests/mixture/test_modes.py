@@ -179,6 +179,17 @@ def test_time_and_faults_together(factor: float, slow: float) -> None:
     np.testing.assert_allclose([faults[found == k].mean() for k in (0, 1)], [110.0, 2110.0])
 
 
+@pytest.mark.parametrize("n", [20, 60, 2000, 20_000])
+def test_two_metrics_make_four_states_of_five_runs_or_more(n: int) -> None:
+    """Of many runs some are climbed on, and all are told their state."""
+    rng = np.random.default_rng(n)
+    state = rng.permutation(np.arange(n) % 4)
+    time, faults = state // 2 + rng.normal(10, 0.02, n), state % 2 + rng.normal(3, 0.02, n)
+    found = joint_states(np.column_stack((time, faults)), (0.0, 0.0))
+    assert len({*zip(found.tolist(), state.tolist(), strict=True)}) == 4 == found.max() + 1
+    assert n > 20 or joint_states(np.column_stack((time, faults))[1:], (0.0, 0.0)).max() < 3
+
+
 def test_time_tells_states_of_a_noisy_count() -> None:
     """A count whose states overlap has them where the time of its runs tells them apart, and alone has none."""
     rng = np.random.default_rng(4)

@@ -112,7 +112,7 @@ def test_partitions_against_every_one() -> None:
 
 
 def test_a_start_is_of_its_classes() -> None:
-    """Shares, means and variances of the values that it cuts, also of tied ones; equal values are spread a little."""
+    """Shares, means and variances of the values that it cuts, tied ones too; equal values are spread a little."""
     x = np.repeat(np.sort(np.random.default_rng(3).normal(0, 1, 30)), 2)
     lines = [*em.quantile_classes(x, 5), *em.partitions(x, 5), np.array([0, 2, 60])]
     mixtures, K = em.from_classes(x, lines, 6)
