@@ -376,6 +376,8 @@ def test_light_lines_lead_to_ticks() -> None:
         lines = [[line.get_visible() for line in of()] for of in (ax.get_xgridlines, ax.get_ygridlines)]
         assert [set(shown) for shown in lines] == [{across}, {up}]
         assert not (across or up) or ax.get_axisbelow() is True
+        for line in (*ax.get_xgridlines(), *ax.get_ygridlines()):
+            assert not line.get_visible() or 0.4 <= line.get_linewidth() <= 0.8
 
 
 def test_lines_of_many_versions_differ() -> None:
@@ -735,6 +737,7 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
         *(draw(some, ax=axes()) for draw in (plot.order, plot.qq) for some in (many, many[1:])),
         plot.histogram([*X, 900.0, -900.0], MODEL, ax=axes(), axis="ms", title="t"),
         *plot.ellipses({"old": (X, X, MODEL.labels(X)), "new": (X, X, MODEL.labels(X))}, title="t").axes,
+        *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
         plot.over(sp.compare_suite(sp.read(SIZES, metric="time")).over("n").found, ax=axes()),
     ]  # fmt: skip
     for ax in drawn:
@@ -746,6 +749,8 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
             # A page of so many marks would be slow.
             assert line.get_rasterized() is (len(line.get_xdata()) > 20_000)
         assert not any(np.any(c.get_linewidth()) for c in ax.collections if isinstance(c, PolyCollection))
+        bottom = 0.0 if ax.get_yscale() == "linear" and len(curves(ax, "_rug")) else ax.get_ylim()[0]
+        assert ax.get_ylim()[0] == bottom
         bars = 2 if ax is drawn[2] else 0  # the middle halves of two violins
         thick = [line.get_label() for line in ax.lines if line.get_linewidth() > 1.6]
         assert len([label for label in thick if "distance" not in str(label)]) == bars

@@ -17,15 +17,19 @@ from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
-from speedproof.options import DETAILS
+from speedproof.options import DETAILS, Policy
 from speedproof.protocols.caveats import MachineSpeeds
+from speedproof.protocols.claims import Claim, Demand, Outcome, overall
+from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.inputs import Input, OverInputs
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Comparison, Needed, Verdict
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
+from speedproof.reporting.gate import report as gate_report
+from speedproof.reporting.gate import sentence
 from speedproof.reporting.model import Report
 from speedproof.reporting.text import render
 from speedproof.reporting.why import over_report
@@ -370,3 +374,198 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
         line for line in told(everything=True, counts={**of.counts, "typical": more}) if "... and" in line
     )
     assert rest == f"... and {50 - faster} faster, {7 - slower} slower, {more[UNDECIDED]} undecided"
+
+
+REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy.NO_REGRESSION, Policy.PROVEN_IMPROVEMENT, Policy.EQUIVALENCE
+SAYS = {
+    REGRESSION: ("not worse", "regression"), IMPROVEMENT: ("improvement", "slowdown"),
+    EQUIVALENCE: ("equivalence", "difference"),
+}  # fmt: skip
+
+
+RULES = GateRules(protocol="median")
+
+
+def judged(
+    name: str, outcome: Outcome, policy: Policy, bounds: tuple[float, float, float], margin: float = 0.02
+) -> GateRow:
+    """A row of a gate: bound, speedup, bound."""
+    low, value, high = bounds
+    verdict = FASTER if low > 1 else SLOWER if high < 1 else UNDECIDED
+    answer = replace(compared(value, verdict), benchmark=name, speedup=Estimate(value, low, high, 0.95))
+    required, denied = (Claim(of, "H", 0.01, 0.02, False) for of in SAYS[policy])
+    return GateRow(answer, Demand(policy, margin), outcome, required, denied, ())
+
+
+def decided(*rows: GateRow, **fields: Any) -> GateDecision:
+    fields = {"rules": RULES, "outcome": overall([row.outcome for row in rows]), "absent": (), **fields}
+    return GateDecision(reference="old", candidate="new", rows=rows, **fields)
+
+
+FAIL, OPEN, PASS = Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS
+
+
+@pytest.mark.parametrize(("outcome", "policy", "bounds", "change", "proof"), [
+    (FAIL, REGRESSION, (0.7, 0.75, 0.8), "1.33x slower", "at least 1.25x"),
+    (FAIL, EQUIVALENCE, (1.1, 1.2, 1.3), "1.20x faster", "at least 1.10x"),
+    (FAIL, EQUIVALENCE, (0.7, 0.75, 0.8), "1.33x slower", "at least 1.25x"),
+    (PASS, REGRESSION, (0.985, 0.995, 1.1), "~ 1.005x slower", "at most 1.02x slower"),
+    (PASS, REGRESSION, (1.05, 1.1, 1.2), "1.10x faster", "at least 1.05x"),
+    (PASS, REGRESSION, (1.0, 1.1, math.inf), "", "at least 1.00x"),
+    (PASS, REGRESSION, (0.0, 1.1, 1.2), "", "-"),
+    (PASS, EQUIVALENCE, (0.99, 1.0, 1.018), "", "at most 1.02x"),
+    (PASS, EQUIVALENCE, (0.984, 1.0, 1.001), "", "at most 1.02x"),
+    (PASS, EQUIVALENCE, (0.0, 1.0, 1.001), "", "-"), (PASS, EQUIVALENCE, (0.99, 1.0, math.inf), "", "-"),
+    (OPEN, REGRESSION, (0.9, 1.0, 1.1), "", "-"),
+    (OPEN, REGRESSION, (1.05, 1.1, 1.2), "1.10x faster", "alone at least 1.05x"),
+    (OPEN, REGRESSION, (0.7, 0.75, 0.8), "1.33x slower", "alone at least 1.25x"),
+    (OPEN, REGRESSION, (1.0, 1.1, 1.2), "", "-"),
+])  # fmt: skip
+def test_a_row_of_a_gate(
+    outcome: Outcome, policy: Policy, bounds: tuple[float, float, float], change: str, proof: str
+) -> None:
+    """The bound that the outcome rests on, away from the claim; of what is open the one that it has alone."""
+    row = gate_report(decided(judged("b", outcome, policy, bounds))).tables[0].rows[0]
+    cells = [cell.text for cell in row.cells]
+    assert cells[0] == {FAIL: "FAIL", OPEN: "?", PASS: "pass"}[outcome]
+    assert row.cells[0].style == {FAIL: "bad", OPEN: "warning", PASS: "good"}[outcome]
+    assert not change or cells[4] == change
+    assert cells[5] == proof
+
+
+def test_the_worst_of_a_gate_stands_first() -> None:
+    """By how far the proven loss exceeds the limit, of what is open the observed one; what passed is folded."""
+    rows = [
+        judged("passed", PASS, REGRESSION, (1.05, 1.1, 1.2)), judged("open", OPEN, REGRESSION, (0.6, 0.9, 1.2)),
+        judged("open more", OPEN, REGRESSION, (0.6, 0.7, 1.2)),
+        judged("no time", OPEN, REGRESSION, (0.0, 0.0, 1.2)),
+        judged("far", FAIL, REGRESSION, (0.5, 0.6, 0.7)), judged("near", FAIL, REGRESSION, (0.1, 0.2, 0.95)),
+        judged("allowed", FAIL, REGRESSION, (0.1, 0.5, 0.55), margin=0.7),
+        judged("gain", FAIL, IMPROVEMENT, (0.8, 0.9, 0.96)),
+        judged("other", FAIL, EQUIVALENCE, (1.5, 1.6, 1.7)),
+        judged("bare", FAIL, REGRESSION, (math.nan, 0.9, math.nan)),
+    ]  # fmt: skip
+    table = gate_report(decided(*rows)).tables[0]
+    # Losses: log 1.7, log 1.02 / 0.7, log 1 / 0.9 / 1.02, log 1 / 0.55 / 1.7, log 1 / 0.95 / 1.02, log 1 / 0.96.
+    order = ["other", "far", "bare", "allowed", "gain", "near", "open more", "open", "no time", "passed"]
+    assert [row.name for row in table.rows] == order
+    assert [row.name for row in table.rows if row.folded] == ["passed"]
+    assert "limit" in [column.title for column in table.columns]
+    limits = {row.name: row.cells[6].text for row in table.rows}
+    assert [limits[name] for name in ("far", "allowed", "gain", "other")] == [
+        "+2 %",
+        "+70 %",
+        "faster",
+        "±2 %",
+    ]
+    many = [judged(f"b{i}", OPEN, REGRESSION, (0.6, 0.99 - i / 100, 1.2)) for i in range(14)]
+    table = gate_report(decided(*many)).tables[0]
+    assert [row.name for row in table.rows if not row.folded] == [f"b{i}" for i in range(13, 1, -1)]
+    assert not any(row.folded for row in gate_report(decided(*many), everything=True).tables[0].rows)
+    fails = gate_report(decided(*many[:2]), undecided_fails=True)
+    assert ({row.outcome for row in fails.tables[0].rows}, fails.good) == ({"failed"}, False)
+
+
+ONE = judged("a", PASS, REGRESSION, (0.99, 1.0, 1.1))
+TWO = judged("b", OPEN, REGRESSION, (0.9, 1.0, 1.1))
+LOST = judged("c", FAIL, REGRESSION, (0.7, 0.75, 0.8))
+
+
+@pytest.mark.parametrize(("rows", "fields", "told"), [
+    ([ONE], {}, "PASS: new is not slower by more than 2 %"),
+    ([ONE, replace(ONE)], {}, "PASS: none of 2 benchmarks is slower by more than 2 %"),
+    ([judged("a", PASS, EQUIVALENCE, (0.99, 1.0, 1.01))] * 2, {},
+     "PASS: all 2 benchmarks are the same within 2 %"),
+    ([ONE, judged("b", PASS, IMPROVEMENT, (1.1, 1.2, 1.3))], {},
+     "PASS: all 2 benchmarks are not slower by more than 2 % (1) and faster (1)"),
+    ([TWO], {}, "UNDECIDED: new may be over 2 % slower"),
+    ([ONE, TWO], {}, "UNDECIDED: 1 of 2 benchmarks may be over 2 % slower"),
+    ([judged("b", OPEN, IMPROVEMENT, (0.9, 1.0, 1.1))], {}, "UNDECIDED: new may not be faster"),
+    ([judged("b", OPEN, EQUIVALENCE, (0.9, 1.0, 1.1))], {}, "UNDECIDED: new may differ by over 2 %"),
+    ([TWO, judged("b", OPEN, EQUIVALENCE, (0.9, 1.0, 1.1))],
+     {}, "UNDECIDED: 2 of 2 benchmarks may miss their limits"),
+    ([LOST], {}, "FAIL: new is slower by more than 2 %"),
+    ([LOST, ONE, TWO], {}, "FAIL: 1 of 3 benchmarks is slower by more than 2 %, 1 undecided"),
+    ([LOST, LOST, judged("d", FAIL, IMPROVEMENT, (0.7, 0.75, 0.8))], {},
+     "FAIL: 2 of 3 benchmarks are slower by more than 2 %, 1 of 3 benchmarks is slower"),
+    ([ONE, replace(LOST, demand=Demand(REGRESSION, 0.1))],
+     {}, "FAIL: 1 of 2 benchmarks is slower by more than the margin"),
+    ([ONE], {"absent": (Absent("x", "time", "gone", FAIL), Absent("y", "time", "lost", OPEN)), "outcome": FAIL},
+     "FAIL: 1 benchmark missing, 1 benchmark not measured"),
+])  # fmt: skip
+def test_the_answer_of_a_gate(rows: list[GateRow], fields: dict[str, Any], told: str) -> None:
+    report = gate_report(decided(*rows, **fields))
+    assert report.headline[0].text == told
+    assert report.good == (not told.startswith("FAIL"))
+
+
+@pytest.mark.parametrize(("rows", "rules", "told"), [
+    (1, {}, "Risk of a false pass and of a false fail: at most 5 % each."),
+    (1, {"looks": 2, "alpha": 0.025},
+     "Risk of a false pass and of a false fail: at most 5 % each, over all 2 looks."),
+    (2, {}, "Risk of a false pass: at most 5 %; of a false fail: 5 % over all 2 (Holm)."),
+    (2, {"looks": 3, "alpha": 0.01, "multiplicity": "bh"},
+     "Risk of a false pass: at most 3 %; of a false fail: an expected share of 3 % of those that fail"
+     " (Benjamini and Hochberg), over all 3 looks."),
+    (2, {"multiplicity": "none"},
+     "Risk of a false pass: at most 5 %; of a false fail: 5 % for each benchmark, up to 10 % over all 2."),
+    (30, {"multiplicity": "none"},
+     "Risk of a false pass: at most 5 %; of a false fail: 5 % for each benchmark, up to 100 % over all 30."),
+    (1, {"anytime": True}, "Risk of a false pass: at most 5 %; of a false fail: 5 %, however often one looks."),
+    (1, {"anytime": True, "family": 2},
+     "Risk of a false pass: at most 5 %; of a false fail: 5 % over all 2, however often one looks."),
+])  # fmt: skip
+def test_the_risk_of_a_gate(rows: int, rules: dict[str, Any], told: str) -> None:
+    made = gate_report(
+        decided(*[ONE] * rows, rules=replace(RULES, **rules), ignored=("i",), added=("n", "m"))
+    )
+    notes = [text.text for text in made.notes]
+    assert notes[-1] == told
+    assert notes[:2] == ["New, not judged: n, m.", "Ignored by the settings: i."]
+    looks = rules.get("looks", 1)
+    assert (f"Look 1 of {looks} decided." in notes) == (looks > 1)
+
+
+def test_reasons_that_leave_a_gate_open() -> None:
+    """Each once with its benchmarks, where more runs alone would not tell; and what an early look leaves."""
+    some = [
+        replace(TWO, comparison=replace(TWO.comparison, benchmark=name, needed=Needed(None, None, why)))
+        for name, why in (("a", "noise"), ("b", "drift"), ("c", "noise"), ("d", ""))
+    ]
+    known = replace(TWO, comparison=replace(TWO.comparison, benchmark="e", needed=Needed(9, 9, "more")))
+    made = gate_report(decided(*some, known, rules=replace(RULES, look=1, looks=2, alpha=0.025)))
+    notes = [text.text for text in made.notes]
+    assert notes[:3] == [
+        "a, c: noise.",
+        "b: drift.",
+        "Look 1 of 2: measure what is open again, with more runs.",
+    ]
+    last = gate_report(decided(*some, rules=replace(RULES, look=2, looks=2, alpha=0.025)))
+    assert "Look 2 of 2." in [text.text for text in last.notes]
+    titles = [column.title for column in made.tables[0].columns]
+    assert titles[5] == "proven or needed"
+    assert [row.cells[5].text for row in made.tables[0].rows if row.name == "e"] == ["~9 runs"]
+
+
+def test_what_a_gate_says_of_one_benchmark() -> None:
+    """The claim with its hypothesis, p-value and correction, or what would decide it."""
+    several = decided(LOST, ONE)
+    assert sentence(several, LOST).startswith(
+        "Proven: slower by more than 2 % (H, p = 0.02 after Holm's correction over 2); "
+    )
+    assert sentence(several, ONE).startswith("Proven: not slower by more than 2 % (H, p = 0.02); ")
+    assert sentence(decided(LOST), LOST).startswith("Proven: slower by more than 2 % (H, p = 0.02); ")
+    for rules, how in (({"multiplicity": "none"}, ""),
+    ({"multiplicity": "bh"}, " after Benjamini and Hochberg's correction over 2"),
+                       ({"anytime": True, "family": 3}, " after Bonferroni's correction over 3")):  # fmt: skip
+        told = sentence(decided(LOST, ONE, rules=replace(RULES, **rules)), LOST)
+        assert f"(H, p = 0.02{how}); " in told
+    unknown = replace(LOST, contradicted=replace(LOST.contradicted, adjusted=math.nan))
+    assert sentence(decided(unknown), unknown).startswith("Proven: slower by more than 2 % (H); ")
+    by_mean = decided(LOST, rules=GateRules())
+    assert sentence(by_mean, LOST).startswith("Proven: slower by more than 2 % on average (H, p = 0.02); ")
+    assert gate_report(by_mean).headline[0].text == "FAIL: new is slower by more than 2 % on average"
+    assert gate_report(by_mean).tables[0].rows[0].cells[4].text == "1.33x slower on average"
+    open_yet = replace(TWO, comparison=replace(TWO.comparison, needed=Needed(40, 40, "")))
+    assert sentence(decided(open_yet), open_yet).endswith("; needs about 40 runs")
+    assert sentence(decided(TWO), TWO).startswith("Undecided: ")
