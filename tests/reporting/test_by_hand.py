@@ -26,13 +26,15 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.protocols.sequential import NO_NUMBER
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
-from speedproof.reporting.model import Report
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.session import bars, sparklines, standing
 from speedproof.reporting.text import render
-from speedproof.reporting.why import over_report
+from speedproof.reporting.why import beside_over, over_report
 from speedproof.stats.estimate import Estimate
 
 FASTER, SLOWER, UNDECIDED = Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED
@@ -569,3 +571,74 @@ def test_what_a_gate_says_of_one_benchmark() -> None:
     open_yet = replace(TWO, comparison=replace(TWO.comparison, needed=Needed(40, 40, "")))
     assert sentence(decided(open_yet), open_yet).endswith("; needs about 40 runs")
     assert sentence(decided(TWO), TWO).startswith("Undecided: ")
+
+
+@pytest.mark.parametrize(("fields", "left", "told"), [
+    ({"estimate": 1.1}, None, "new: 1.10x faster so far, undecided, too early to say how many more"),
+    ({"estimate": 0.8, "blocks_to_go": 123.4}, None,
+     "new: 1.25x slower so far, undecided, about 200 runs of each to go"),
+    ({"estimate": 0.8, "blocks_to_go": 0.3}, None,
+     "new: 1.25x slower so far, undecided, about 1 run of each to go"),
+    ({"estimate": 1.1, "blocks_to_go": math.inf}, None, f"new: 1.10x faster so far, undecided, {NO_NUMBER}"),
+    ({"estimate": 1.1, "blocks_to_go": 0.0}, None, "new: 1.10x faster so far, undecided, enough is known"),
+    ({"estimate": 1.1, "reason": "the time is over"}, None,
+     "new: 1.10x faster so far, undecided, the time is over"),
+    ({"estimate": 1.1, "blocks_to_go": 3.0}, 7, "new: 1.10x faster so far, 7 runs of each to go"),
+    ({"estimate": 1.1, "blocks_to_go": 3.0}, 1, "new: 1.10x faster so far, 1 run of each to go"),
+    ({"estimate": 1.1, "bounds": (1.05, math.inf), "verdict": FASTER, "blocks_to_go": 2.0}, None,
+     "new: from 1.05x faster to any factor faster, about 2 runs of each to go"),
+    ({"estimate": 1.1, "bounds": (0.0, 1.2)}, None,
+     "new: at most 1.20x faster, undecided, too early to say how many more"),
+    ({"estimate": 1.1, "bounds": (0.9, 1.2), "metric": "rss"}, None,
+     "new: 1.12x worse to 1.20x better, undecided, too early to say how many more"),
+])  # fmt: skip
+def test_how_far_a_candidate_is(fields: dict[str, Any], left: int | None, told: str) -> None:
+    """What is known of it, and how far it is from its end."""
+    low, high = fields.pop("bounds", (0.0, math.inf))
+    result = replace(sequential(1.0, UNDECIDED).result, low=low, high=high)
+    found = sequential(fields.pop("estimate"), fields.pop("verdict", UNDECIDED), result=result)
+    found = replace(found, **{"blocks_to_go": math.nan, **fields})
+    assert standing([found], left) == [told]
+    nothing = replace(found, estimate=math.nan, candidate="newer")
+    assert standing([nothing, found], left) == [told]
+    assert standing([found], left, "to aim")[0].replace("to aim", "to go") == told
+
+
+def test_recent_values_as_bars() -> None:
+    """From the smallest of each version in equal shares of it; few that are far out flatten no others."""
+    assert sparklines([[1.0, 1.25, 1.5], [10.0, 15.0, 12.5]]) == ["▁▅█", "▁█▅"]
+    assert sparklines([[], [1.0, 1.0]]) == ["", "▁▁"]
+    far = sparklines([[1.0, 1.1, 1.0, 1.1, 1.1, 1.1, 1.1, 9.0]])[0]
+    assert far == "▁▃▁▃▃▃▃█"
+    shown = bars({"old": [1.0, 3.0, 2.0], "newer": [], "x": [2e-3]}, seconds=True)
+    assert [line.split()[:3] for line in shown] == [["old", "2", "s"], ["newer", "-"], ["x", "2", "ms"]]
+    assert len({line.rindex("  ") for line in shown if line.rstrip() == line}) == 1
+    assert bars({"old": [12345.0]}, seconds=False)[0].split()[1] == "1.234e+04"
+
+
+@pytest.mark.parametrize(("rows", "shown"), [
+    ((20, 20, 9), (5, 5)), ((20, 2, 9), (8, 2)), ((3, 30, 0), (3, 7)), ((0, 30, 9), (0, 10)), ((5, 5, 3), (5, 5)),
+    ((6, 6, 0), (6, 6)), ((7, 6, 0), (5, 5)),
+])  # fmt: skip
+def test_the_clearest_rows_stay_open(rows: tuple[int, ...], shown: tuple[int, int]) -> None:
+    """The first ten of more than twelve: five of either kind, more of one where the other has few."""
+    made = [
+        Row((Cell(f"{kind}{i}"),), kind=kind) for kind, n in zip("abc", rows, strict=True) for i in range(n)
+    ]
+    table = folded(Table.of((Column("name"),), made), "a", "b")
+    still = [
+        [row.cells[0].text for row in table.rows if row.kind == kind and not row.folded] for kind in "abc"
+    ]
+    assert still == [[f"{kind}{i}" for i in range(n)] for kind, n in zip("abc", (*shown, 0), strict=True)]
+    assert not any(row.folded for row in folded(Table.of((Column("name"),), made), "a", everything=True).rows)
+
+
+def test_inputs_stand_in_place_of_a_sheets_rows() -> None:
+    """Of several sheets they come behind, whole."""
+    row = Table.of((Column("name"),), [Row((Cell("r"),))])
+    sheets = [Report(name, (Text(name), Text("risk")), (row,), (Text(f"{name} note"),)) for name in "ab"]
+    inputs = over_report([over("b", {"1": 1.2, "2": 1.3}, FASTER)], everything=False, details=False)
+    assert [*beside_over(sheets, inputs)] == [*sheets, inputs]
+    (one,) = beside_over(sheets[:1], inputs)
+    assert one.headline == (Text("a"), *inputs.headline, Text("risk"))
+    assert (one.title, one.tables, one.notes) == ("a", inputs.tables, (Text("a note"), *inputs.notes))

@@ -33,9 +33,20 @@ from speedproof.reporting.names import (
     width_of,
 )
 from speedproof.reporting.notes import up_to
-from speedproof.reporting.numbers import case_share, factor, p_is, values
+from speedproof.reporting.numbers import (
+    case_share,
+    factor,
+    level,
+    p_is,
+    percent,
+    rough,
+    share,
+    sparkline,
+    value_of,
+    values,
+)
 from speedproof.reporting.text import render, wrapped
-from speedproof.reporting.words import about, at_least, change, interval, span
+from speedproof.reporting.words import about, at_least, change, direction, interval, observed, span
 from speedproof.stats.estimate import Estimate
 
 RATIOS = st.floats(1.0, 1e9)
@@ -105,6 +116,18 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     (size_of, (12_345_678,), "12 MB"),
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
     (common_prefix, (["abc/", "abc/x"],), ""), (common_prefix, (["some/abc/", "some/abc/x"],), "some/"),
+    (direction, (math.inf,), "-"), (direction, (0.0,), "-"), (direction, (1.02,), "1.02x faster"),
+    (direction, (0.5, "better", "worse"), "2.00x worse"), (direction, (math.nan,), "-"),
+    (observed, (0.0,), "slower"), (observed, (math.inf,), "faster"), (observed, (1 + 5e-13,), "1.00x"),
+    (rough, (99,), "99"), (rough, (100,), "100"), (rough, (101,), "110"), (rough, (1234, 1), "2,000"),
+    (level, (0.95,), "95 %"), (level, (0.999,), "99.9 %"), (level, (0.9987654,), "99.87 %"),
+    (level, (0.9999,), "99.99 %"),
+    (percent, (0.12345,), "12.3 %"), (percent, (math.inf,), "-"), (percent, (0.12345, 2), "12 %"),
+    (share, (0.005,), "0.5 %"),
+    (value_of, (1234.4, ""), "1,234"), (value_of, (12.0, ""), "12"), (value_of, (12.345, ""), "12.3"),
+    (value_of, (0.0012345, "s"), "1.23 ms"), (value_of, (100.5, ""), "100"), (value_of, (-99.75, ""), "-99.8"),
+    (sparkline, ([1.0, 2.0, 3.0],), "▁▅█"), (sparkline, ([2.0, 2.0],), "▁▁"), (sparkline, ([],), ""),
+    (sparkline, ([1.0, 3.0, 9.0, 9.0, 0.0, 0.0], 3), "▃█▁"),
     (up_to, ([0.2, 0.1], 0.95), "up to 10 to 20 %, by benchmark (95 %)"),
 ]  # fmt: skip
 
