@@ -9,33 +9,37 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from tests.corpus.made import made_up, put
-from tests.protocols.asking import compare_medians
+from tests.protocols.asking import compare_medians, stop_rules
 from tests.protocols.test_noise_floor import sequential
 
 import speedproof as sp
 from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
 from speedproof.data.sample import Sample
+from speedproof.data.session_file import control_name
 from speedproof.data.suite import Key
 from speedproof.options import DETAILS, Policy
 from speedproof.protocols.caveats import MachineSpeeds
-from speedproof.protocols.claims import Claim, Demand, Outcome, overall
+from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion, overall
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.inputs import Input, OverInputs
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, Verdict
-from speedproof.protocols.sequential import NO_NUMBER
+from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, CandidateResult
+from speedproof.protocols.units import summarise
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
 from speedproof.reporting.session import bars, sparklines, standing
+from speedproof.reporting.session import report as session_report
 from speedproof.reporting.text import render
 from speedproof.reporting.why import beside_over, over_report
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.sequential import SequentialResult
 
 FASTER, SLOWER, UNDECIDED = Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED
 
@@ -642,3 +646,112 @@ def test_inputs_stand_in_place_of_a_sheets_rows() -> None:
     (one,) = beside_over(sheets[:1], inputs)
     assert one.headline == (Text("a"), *inputs.headline, Text("risk"))
     assert (one.title, one.tables, one.notes) == ("a", inputs.tables, (Text("a note"), *inputs.notes))
+
+
+def ended(*findings: CandidateResult, **given: Any) -> list[str]:
+    """The lines of a session's report."""
+    question = given.pop("question", SessionQuestion(stop_rules()))
+    x = np.linspace(0.9, 1.1, 20)
+    names = {(f.benchmark, of) for f in findings for of in (f.reference, f.candidate)}
+    sides = {name: summarise(Sample(x, "s", label=name[1])) for name in names if name[1] != "lost"}
+    return [" ".join(line) for line in lines(session_report(findings, sides, question, **given))]
+
+
+def test_what_builds_of_a_session_stand_for() -> None:
+    bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
+    found = sequential(1.1, FASTER, result=bounds)
+    each = "Every block has builds of its own, 20 of each, "
+    varied = f"{each}layouts varied: this is said of the code."
+    alike = f"{each}all of one layout: this is said of these builds; {{seed}} in --build varies it."
+    for builds, told in (((20, True), varied), ((20, False), alike)):
+        report = ended(found, builds=builds)
+        assert told in report
+        assert not any("pairs:" in line or "so far" in line for line in report)
+    lost = ended(found, builds=(30, True))
+    assert varied.replace("20", "30") in lost
+    assert "Complete pairs: 20 of 30; runs of the others failed." in lost
+    early = replace(found, result=replace(bounds, pvalue_faster=1.0, pvalue_slower=1.0))
+    told = ended(early, builds=(30, True))
+    so_far = "Pairs of builds measured so far: 20 of 30; --resume measures the others."
+    assert so_far in told
+    assert each not in " ".join(told)
+
+
+def test_what_cannot_differ_and_does_is_said_first() -> None:
+    """Builds of one source, and what the change cannot touch; then no smaller verdict is given."""
+    bounds = SequentialResult(20, 0, 0.05, 1.01, 1.04, 0.01, 1.0)
+    own = sequential(1.1, FASTER, result=replace(bounds, low=1.05, high=1.2))
+    again = sequential(1.02, FASTER, result=bounds, candidate=control_name("old"))
+    idle = sequential(0.98, SLOWER, result=replace(bounds, low=0.97, high=0.99), benchmark="idle")
+    question = SessionQuestion(stop_rules(), control=True, unaffected=["idle"])
+    told = ended(own, again, idle, question=question)
+    assert told[:2] == [
+        "The noise floor is not met: old, built again from the same source, is 1.02x faster (sort)."
+        " No smaller verdict is given.",
+        "idle, which the change cannot touch, is 1.02x slower: something else differs."
+        " No smaller verdict is given.",
+    ]
+    same = replace(idle, verdict=UNDECIDED, result=replace(bounds, low=0.97, high=1.01))
+    assert not any("differs" in line or "noise floor" in line for line in ended(own, same, question=question))
+    plain = ended(own, again, idle, question=SessionQuestion(stop_rules()))
+    assert not any("which the change" in line or "noise floor" in line for line in plain)
+
+
+def test_what_a_session_says_beside_its_verdict() -> None:
+    """The load where something is open, what contradicts one speedup, how to see it again, and the risk."""
+    bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
+    found = sequential(1.1, FASTER, result=bounds)
+    loaded = "! The load was 3.1: without other programs fewer runs tell."
+    assert loaded not in ended(found, load="3.1")
+    open_yet = replace(found, verdict=UNDECIDED, result=replace(bounds, low=0.9))
+    assert loaded in ended(open_yet, load="3.1")
+    assert not any("The load was" in line for line in ended(open_yet))
+    assert loaded not in ended(replace(open_yet, reason=WITHHELD), load="3.1")
+    skewed = replace(found, result=replace(bounds, low=1.2, high=1.1))
+    assert "new: no single speedup fits all pairs." in ended(skewed)
+    assert any("speedproof run --review a.jsonl" in line for line in ended(found, file="a.jsonl"))
+    assert not any("--review" in line for line in ended(found))
+    risk = "20 pairs of runs in random order, looked at after each; risk 5 % each way."
+    assert risk in ended(found)
+    both = [found, replace(found, benchmark="hash")]
+    assert "Pairs of runs in random order, looked at after each; risk 5 % each way a benchmark." in [
+        line.replace("Pairs in", "Pairs of runs in") for line in ended(*both)
+    ]
+    assert "Undecided: no complete block was measured." in ended(replace(found, candidate="lost"))
+    idle = SessionQuestion(stop_rules(), unaffected=["sort", "hash"])
+    assert any(
+        line.endswith("; the 2 that the change cannot touch count as one.")
+        for line in ended(*both, question=idle)
+    )
+
+
+def test_a_gate_that_measured_says_why_it_is_open() -> None:
+    """Why measuring ended, but not where that is no reason or more runs would tell; what is lost is missing."""
+    claims = {name: Claim(says, "H", 0.3, 0.3, False) for name, says in
+              (("required", "not worse"), ("contradicted", "regression"))}  # fmt: skip
+    bounds = SequentialResult(20, 0, 0.05, 0.9, 1.2, 0.5, 0.5)
+    found = replace(sequential(1.1, UNDECIDED, result=bounds, outcome=OPEN, **claims), blocks_to_go=math.nan)
+    question = SessionQuestion(replace(stop_rules(), demand=Demand()))
+    over_time = replace(found, reason="the time is over")
+    told = ended(over_time, question=question)
+    assert told[0] == "UNDECIDED: new may be over 2 % slower (typical run, 95 %)"
+    assert "sort: the time is over." in told
+    for other, why in (
+        (replace(found, reason=WITHHELD), "withheld, as the machine or the build differs by as much"),
+        (found, "too early to say"), (replace(over_time, needed=Needed(9, 9, "")), ""),
+    ):  # fmt: skip
+        notes = [line for line in ended(other, question=question) if line.startswith("sort: ")]
+        assert notes == ([f"sort: {why}."] if why else [])
+    several = ended(over_time, replace(over_time, benchmark="hash"), question=question)
+    assert "sort, hash: the time is over." in several
+    two = ended(over_time, replace(over_time, candidate="newer"), question=question)
+    assert "new, newer: the time is over." in two
+    both = [replace(over_time, benchmark=b, candidate=c) for b, c in (("sort", "new"), ("hash", "newer"))]
+    assert "sort (new), hash (newer): the time is over." in ended(*both, question=question)
+    lost = ended(over_time, question=question, absent={"hash": ["new"]})
+    assert lost[0].startswith("FAIL: 1 benchmark missing, new may be over 2 % slower")
+    assert any(line.startswith("MISSING hash - only the reference has it") for line in lost)
+    gone = ended(over_time, replace(over_time, candidate="lost"), question=question)
+    assert any("not measured" in line for line in gone)
+    unjudged = ended(over_time, replace(found, benchmark="idle", outcome=None), question=question)
+    assert "Not judged: idle (1.12x slower to 1.20x faster)." in unjudged
