@@ -677,7 +677,8 @@ def test_a_violin_against_its_densities() -> None:
     assert (ax.get_xlim()[0] < -0.5, ax.get_xlim()[1] > 2.5, ax.get_ylabel()) == (True, True, "ms")
     assert texts(ax) == ["grey: kernels, blue: mixture; sharp peaks are widened"]
     assert texts(plot.violins({"alone": [3.0]}, ax=axes())) == ["sharp peaks are widened"]
-    widths = [plot.violins({str(k): X for k in range(n)}).figure.get_size_inches()[0] for n in (1, 2, 5, 12)]
+    shown: list[Any] = [plot.violins({str(k): X for k in range(n)}).figure for n in (1, 2, 5, 12)]
+    widths = [figure.get_size_inches()[0] for figure in shown]
     assert widths == sorted(widths)
     assert 4 < widths[0] < 5 < 12 < widths[-1] < 14
     for names, turned in ((["short", "a name of fifteen"], True), ("abcdefgh", False), ("abcdefghi", True)):

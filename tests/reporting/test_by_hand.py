@@ -146,7 +146,7 @@ def over(benchmark: str, speedups: dict[str, float], verdict: Verdict, **fields:
         )
         for value, of in speedups.items()
     )
-    given = {
+    given: dict[str, Any] = {
         "slope": None,
         "ends": None,
         "crossing": None,
@@ -204,7 +204,7 @@ def test_several_benchmarks_over_a_parameter() -> None:
 
 def test_rows_of_a_query() -> None:
     """Numbers at the right, long lists cut, nothing for what is not there."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": "a",
             "n": 3,
@@ -375,11 +375,11 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     slower, faster = (of.counts["typical"][v] for v in (SLOWER, FASTER))
     shown = [line for line in told(everything=True) if re.match(r"\d{5} ", line)]
     assert len(shown) == len(of.clearest) == slower + faster
-    more = {**of.counts["typical"], FASTER: 50, SLOWER: 7}
+    counted = {**of.counts["typical"], FASTER: 50, SLOWER: 7}
     rest = next(
-        line for line in told(everything=True, counts={**of.counts, "typical": more}) if "... and" in line
+        line for line in told(everything=True, counts={**of.counts, "typical": counted}) if "... and" in line
     )
-    assert rest == f"... and {50 - faster} faster, {7 - slower} slower, {more[UNDECIDED]} undecided"
+    assert rest == f"... and {50 - faster} faster, {7 - slower} slower, {counted[UNDECIDED]} undecided"
 
 
 REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy.NO_REGRESSION, Policy.PROVEN_IMPROVEMENT, Policy.EQUIVALENCE
@@ -671,10 +671,9 @@ def test_what_builds_of_a_session_stand_for() -> None:
     assert varied.replace("20", "30") in lost
     assert "Complete pairs: 20 of 30; runs of the others failed." in lost
     early = replace(found, result=replace(bounds, pvalue_faster=1.0, pvalue_slower=1.0))
-    told = ended(early, builds=(30, True))
-    so_far = "Pairs of builds measured so far: 20 of 30; --resume measures the others."
-    assert so_far in told
-    assert each not in " ".join(told)
+    at_first = ended(early, builds=(30, True))
+    assert "Pairs of builds measured so far: 20 of 30; --resume measures the others." in at_first
+    assert each not in " ".join(at_first)
 
 
 def test_what_cannot_differ_and_does_is_said_first() -> None:
