@@ -62,6 +62,10 @@ FILES = {
     ("compare kinds.csv", "tell versions apart by a field (--by kind)"),
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),
     ("show nowhere.json", "nowhere.json"),
+    ("gate --baseline x", "x is compared with nothing; give --candidate, too"),
+    ("gate --candidate x", "x is compared with nothing; give --baseline, too"),
+    *((line, "give the results of the baseline and of the candidate: speedproof gate main.json branch.json")
+      for line in ("gate", "gate x --baseline base.txt --candidate x")),
 ])  # fmt: skip
 def test_errors_name_the_remedy_and_exit_2(
     line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,8 @@
 import io
 import math
 import re
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from tests.command import Terminal
@@ -93,6 +95,30 @@ def test_a_driver_goes_round_its_benchmarks() -> None:
     assert "--old" in last
     assert "--new" in last
     assert " -\n" not in last
+
+
+def test_looking_takes_a_twentieth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the bounds of a session take: here two seconds, after runs of one; if cheap, it is each time."""
+    from speedproof.reporting import session
+
+    for cost, looks in ((2.0, range(10, 13)), (0.0, range(400, 401))):
+        now, taken = [0.0], []
+
+        def costly(
+            *given: Any, cost: float = cost, now: list[float] = now, taken: list[float] = taken
+        ) -> list[str]:
+            taken.append(now[0])
+            now[0] += cost
+            return []
+
+        monkeypatch.setattr(session, "standing", costly)
+        with Watcher(Console(io.StringIO(), Terminal()), clock=lambda now=now: now[0]) as watcher:
+            for i in range(400):
+                now[0] += 1.0
+                watcher(Progress(PLAN, "XY"[i % 2], Run({"time": 1.0}), False, now[0], 1), race_of([]))
+        assert len(taken) in looks
+        assert all(later - before >= 21 * cost for before, later in pairwise(taken))
+        assert cost == 0.0 or min(later - before for before, later in pairwise(taken)) <= 21 * cost + 1.0
 
 
 def test_calibration_in_words() -> None:

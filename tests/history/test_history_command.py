@@ -962,6 +962,8 @@ def test_many_files_are_added_in_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     ten, eleven = (run(tmp_path, "add", *files[:n], repository="/")[1] for n in (10, 11))
     assert [len(line) <= 80 for line in ten.splitlines()] == [True] * 10
     assert eleven == "1 file: 6 samples of commit c10 (COMMIT=FILE for another); there already: 10\n"
+    (tmp_path / "again").mkdir()
+    assert run(tmp_path / "again", "add", *files, repository="/")[1] == "11 files: 66 samples of 11 commits\n"
 
 
 def asv_result(file: Path, commit: str, day: int) -> None:
