@@ -98,7 +98,7 @@ def test_a_driver_goes_round_its_benchmarks() -> None:
 
 
 def test_looking_takes_a_twentieth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the bounds of a session take: here two seconds, after runs of one; if cheap, it is each time."""
+    """However long the bounds of a session take: two seconds here, after runs of one."""
     from speedproof.reporting import session
 
     for cost, looks in ((2.0, range(10, 13)), (0.0, range(400, 401))):
