@@ -69,6 +69,37 @@ def test_a_fast_analysis_fits_fast_but_by_the_rules_of_varcore() -> None:
     assert [one.test.fast for one in theirs if one.test is not None] == [True, False]
 
 
+@pytest.mark.parametrize("exponent", [-1015, -900, 960, 1000])
+def test_an_analysis_is_the_same_in_another_unit(exponent: int) -> None:
+    """Where densities and squares are no doubles: places and sizes are scaled, and likelihoods as densities are."""
+    x = two_states(0.4).rvs(60, seed=1)
+    one, other = (analyse(Sample(values), N=20, others=True) for values in (x, np.ldexp(x, exponent)))
+    assert (other.kind, other.order, other.test) == (one.kind, one.order, one.test)
+    scaled = [[np.ldexp(of, exponent) for of in (c.mean, c.sd)] for c in one.components]
+    np.testing.assert_allclose([[c.mean, c.sd] for c in other.components], scaled, rtol=1e-9)
+    assert [c.weight for c in other.components] == pytest.approx([c.weight for c in one.components])
+    assert [m.place for m in other.modes] == pytest.approx([np.ldexp(m.place, exponent) for m in one.modes])
+    assert [(m.share, m.dip) for m in other.modes] == [(m.share, pytest.approx(m.dip)) for m in one.modes]
+    density = -60 * exponent * np.log(2.0)
+    for of_one, of_other in ((one, other), *zip(one.families, other.families, strict=True)):
+        assert of_other.loglik == pytest.approx(of_one.loglik + density, rel=1e-9)
+        assert of_other.bic == pytest.approx(of_one.bic + 2 * density, rel=1e-9)
+    assert [of.name for of in other.families] == [of.name for of in one.families]
+
+
+def test_of_large_samples_some_values_are_tested() -> None:
+    """Four thousand, drawn by the seed; all are fitted."""
+    x = np.random.default_rng(2).normal(10.0, 1.0, 4001)
+    found, again, other = (analyse(Sample(x), N=10, seed=seed, fast=True, K_max=2) for seed in (1, 1, 2))
+    assert found.test is not None
+    assert (found.n, found.test.drawn, found.test.size) == (4001, 4000, 3200)
+    assert found.loglik == fit(x, fast=True, K_max=2).loglik
+    assert found == again != other
+    few = analyse(Sample(x[:4000]), N=10, fast=True, K_max=2).test
+    assert few is not None
+    assert (few.drawn, few.size) == (None, 3200)
+
+
 def test_every_run_belongs_to_a_mode() -> None:
     """Peaks of three runs and of one beside two modes of ten and five: these hold all runs between them."""
     peaks = {117.8: 10, 119.6: 3, 234.8: 5, 236.9: 1, 242.5: 1}
