@@ -71,7 +71,7 @@ def test_a_fast_analysis_fits_fast_but_by_the_rules_of_varcore() -> None:
 
 @pytest.mark.parametrize("exponent", [-1015, -900, 960, 1000])
 def test_an_analysis_is_the_same_in_another_unit(exponent: int) -> None:
-    """Where densities and squares are no doubles: places and sizes are scaled, and likelihoods as densities are."""
+    """Where densities and squares are no doubles: places and sizes are scaled, likelihoods as densities are."""
     x = two_states(0.4).rvs(60, seed=1)
     one, other = (analyse(Sample(values), N=20, others=True) for values in (x, np.ldexp(x, exponent)))
     assert (other.kind, other.order, other.test) == (one.kind, one.order, one.test)
