@@ -49,6 +49,9 @@ def test_cells_are_of_all_values(most: int) -> None:
         np.testing.assert_allclose(cells.table[0], [part.mean() for part in each], atol=1e-13)
         np.testing.assert_allclose(cells.table[2], [part.var() for part in each], atol=1e-12)
         assert all(left[-1] < right[0] for left, right in pairwise(each))
+        alone = {part[0]: part.size for part in each if part[0] == part[-1]}
+        for value, count in zip(*np.unique(u, return_counts=True), strict=True):
+            assert count * most <= 4 * u.size or alone[value] == count
 
 
 def test_the_bound_against_every_value() -> None:

@@ -190,6 +190,29 @@ def test_seed_and_threads_and_a_risk_out_of_range() -> None:
         sample_intervals([[1.0, 2.0], [2.0]], alpha=95.0)
 
 
+def test_the_best_of_several_is_drawn_to_their_mean() -> None:
+    """Of three versions that are equal onto it, of some far apart not at all; two are a pair."""
+    rng = np.random.default_rng(4)
+    alike = [rng.normal(10.0, 1.0, 30) for _ in range(3)]
+    for samples in (
+        alike,
+        [x + 5.0 * i for i, x in enumerate(alike)],
+        [x + 0.7 * i for i, x in enumerate(alike)],
+    ):
+        plain, drawn = ([e.value for e in sample_intervals(samples, ranked=r)] for r in (False, True))
+        mean = np.mean(plain)
+        kept = [(d - mean) / (p - mean) for d, p in zip(drawn, plain, strict=True)]
+        if samples is alike:
+            assert drawn == pytest.approx([mean] * 3)
+        elif plain[0] > 0.99:
+            assert drawn == pytest.approx(plain, abs=0.01)
+        else:
+            assert 0.2 < kept[0] < 0.999
+            assert kept == pytest.approx([kept[0]] * 3)
+    two = [sample_intervals(alike[:2], ranked=ranked) for ranked in (False, True)]
+    assert two[0] == two[1]
+
+
 def test_separated_samples_are_no_certainty() -> None:
     """Two runs that both win bound the chance by 0.025 ** (1/2), the binomial bound for two wins of two."""
     samples = [np.array([1.0, 1.1, 1.05]), np.array([0.8, 0.9])]
