@@ -57,7 +57,7 @@ class Checked(Console):
                 if first is not None and text.style in ("good", "bad") and "differs. N" not in text.text:
                     assert (first[0] in ("faster", "better", "PASS")) == (text.style == "good"), text
         for report in reports:
-            # The interval of a geometric mean is about the mean without biases, and may leave the observed one out.
+            # The interval of a geometric mean is about that without biases, and may leave the observed one out.
             check_numbers(re.sub(r"(?m)^Geometric mean: .*", "", render(report, self.width)))
         super().write(*reports)
 

@@ -265,6 +265,10 @@ def test_a_list_of_files(tmp_path: Path) -> None:
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
     assert speedproof("corpus", "build", "--files-from", names, "-o", tmp_path / "c")[0] == 0
     assert speedproof("corpus", "info", tmp_path / "c", "--json")[1].count('"O') == 2
+    names.write_text(str(GCC / "O2.json"))  # after the files that are named
+    assert speedproof("corpus", "build", GCC / "O3.json", "--files-from", names, "-o", tmp_path / "d")[0] == 0
+    (info,) = json.loads(speedproof("corpus", "info", tmp_path / "d", "--json")[1])["results"]
+    assert [name for name, _ in info["versions"]] == ["O3", "O2"]
 
 
 def test_a_process_ends_without_a_word_of_its_libraries(gcc: Path) -> None:
