@@ -1,7 +1,6 @@
 """What a session shows while it runs and at its end, with fake clocks and streams."""
 
 import io
-import math
 import re
 import time
 from itertools import pairwise
@@ -20,11 +19,8 @@ from speedproof.errors import FormatError, SpeedproofError
 from speedproof.measuring.execute import Run
 from speedproof.measuring.runs import Progress
 from speedproof.protocols.claims import StopRules
-from speedproof.protocols.planning import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.reporting.planning import calibrated
-from speedproof.reporting.text import render
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
 
@@ -123,19 +119,6 @@ def test_looking_takes_a_twentieth_of_the_time(monkeypatch: pytest.MonkeyPatch) 
         assert len(taken) in looks
         assert all(later - before >= 21 * cost for before, later in pairwise(taken))
         assert cost == 0.0 or min(later - before for before, later in pairwise(taken)) <= 21 * cost + 1.0
-
-
-def test_calibration_in_words() -> None:
-    provable = ((10.0, 50.0, 1.01), (600.0, 3.0, math.inf))
-    c = Calibration(40, 0.1, 0.01, 0.014, 0.3, 0.001, math.nan, math.nan, 0.2, provable)
-    quiet = render(calibrated(c, found([(1.0, 1.1), (1.1, 1.0)])))
-    assert "single runs vary" in quiet
-    assert "Neighbouring runs: rank correlation +0.30 (p = 0.001); pairs in random order" in quiet
-    assert "Drift with the order: rank correlation undefined (p = -)" in quiet
-    assert re.search(r"^ +10 min +3 +none$", quiet, re.MULTILINE)
-    assert max(map(len, quiet.splitlines())) <= 80
-    alarm = render(calibrated(c, found([(2.0, 1.0)] * 10)))
-    assert "The second copy was found 1.99x to 2.01x faster" in alarm
 
 
 def test_decided_before_the_least_number_of_runs() -> None:

@@ -20,7 +20,6 @@ from speedproof.formats import read
 from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.plan import read_plan
 from speedproof.measuring.store import read_sessions
-from speedproof.reporting.session import sparklines
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
 
@@ -478,12 +477,6 @@ def test_kill_ends_the_command_too() -> None:
     assert process.returncode == 130, err
     assert "no complete block was measured" in out
     assert not Path(f"/proc/{Path('pid').read_text().strip()}").exists()
-
-
-def test_sparkline_edges() -> None:
-    assert sparklines([[float(i) for i in range(8, 16)]]) == ["▁▂▃▄▅▆▇█"]
-    assert sparklines([[1e-300, 2e-300], [0.0, 0.0]]) == ["▁█", "▁▁"]
-    assert sparklines([]) == []
 
 
 def manual() -> str:

@@ -612,6 +612,8 @@ def test_recent_values_as_bars() -> None:
     """From the smallest of each version in equal shares of it; few that are far out flatten no others."""
     assert sparklines([[1.0, 1.25, 1.5], [10.0, 15.0, 12.5]]) == ["▁▅█", "▁█▅"]
     assert sparklines([[], [1.0, 1.0]]) == ["", "▁▁"]
+    assert sparklines([[float(i) for i in range(8, 16)]]) == ["▁▂▃▄▅▆▇█"]
+    assert (sparklines([[1e-300, 2e-300], [0.0, 0.0]]), sparklines([])) == (["▁█", "▁▁"], [])
     far = sparklines([[1.0, 1.1, 1.0, 1.1, 1.1, 1.1, 1.1, 9.0]])[0]
     assert far == "▁▃▁▃▃▃▃█"
     shown = bars({"old": [1.0, 3.0, 2.0], "newer": [], "x": [2e-3]}, seconds=True)
