@@ -154,7 +154,7 @@ def test_moves_keep_weights_and_moments() -> None:
     np.testing.assert_allclose(moments(wide[:, :3] / [[0.85], [1.0], [1.0]]), [mean, variance])
 
 
-@pytest.mark.parametrize("n", [3, 4, 60, 400])
+@pytest.mark.parametrize("n", [3, 4, 5, 60, 400])
 def test_new_components_are_where_values_crowd(n: int) -> None:
     """At both ends, and where a window of values holds most of what the mixture does not explain, one by one."""
     rng = np.random.default_rng(n)

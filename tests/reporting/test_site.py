@@ -77,7 +77,7 @@ def test_the_index_tells_tracks_of_a_series_and_what_was_said(tmp_path: Path) ->
     twins = [replace(track, basis="another") for track in main.tracks]
     changes = (*main.changes, *(replace(c, track=twins[c.track.series]) for c in main.changes))
     (at,) = {change.commit for change in main.changes}
-    said = Triage(at.sha, "parse", "accepted", "as planned", "me", "2026-02-03T04:05:06")
+    said = Triage(at.sha, "parse", "blessed", "as planned", "me", "2026-02-03T04:05:06")
     result = replace(main, tracks=(*main.tracks, *twins), changes=changes, decisions=(said,))
     write_site(
         [result],
@@ -90,7 +90,7 @@ def test_the_index_tells_tracks_of_a_series_and_what_was_said(tmp_path: Path) ->
     assert [(change["s"], change["t"]) for change in index["changes"]] == [(0, 0), (1, 0), (0, 1), (1, 1)]
     place = [commit.sha for commit in main.commits].index(at.sha)
     assert {change["k"] for change in index["changes"]} == {place}
-    assert index["said"] == [[place, "parse", "accepted: as planned (me, 2026-02-03)"]]
+    assert index["said"] == [[place, "parse", "blessed: as planned (me, 2026-02-03)"]]
     assert (index["tags"], index["made"], index["link"]) == ([[place, "v2"]], "today", "https://x/")
     assert [(of["n"], of["m"], of["u"], len(of["tracks"])) for of in index["series"]] == [
         ("parse", "time", "s", 2), ("print", "time", "s", 2),
