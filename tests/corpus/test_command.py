@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,10 +15,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import Terminal, speedproof
 
 import speedproof as sp
 from speedproof.api.given import version_given
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.data.names import version_of
 from speedproof.reporting.names import short_names
 
@@ -258,6 +261,22 @@ def test_the_answers_written_last_are_a_table(gcc: Path) -> None:
     names = speedproof("corpus", "query", gcc, "FROM answers LIMIT 0")[1].split()
     code, _, err = speedproof("corpus", "query", gcc, "SELECT foo FROM answers")
     assert (code, f"there is no column foo; available: in answers {', '.join(names)}\n" in err) == (2, True)
+
+
+def test_a_query_is_a_table_on_a_terminal(gcc: Path) -> None:
+    """The first rows, and how many more there are, or all; a pipe has all with tabs between."""
+    asked = ["corpus", "query", str(gcc), "SELECT unnest(range(45)) AS i, version FROM corpus LIMIT 45"]
+    for more, shown in (([], 40), (["--all"], 45)):
+        out = Terminal()
+        assert main([*asked, *more], Console(out, io.StringIO())) == 0
+        lines = [line.split() for line in re.sub(r"\x1b\[\d*m", "", out.getvalue()).splitlines() if line]
+        assert lines[0] == ["i", "version"]
+        assert [int(line[0]) for line in lines[1 : shown + 1]] == [*range(shown)]
+        assert lines[shown + 1 :] == ([["...", "5", "more", "rows:", "--all"]] if shown == 40 else [])
+    assert speedproof(*asked)[1].count("\n") == 46
+    model = ("corpus", "model", gcc, "--bootstrap-samples", "0", "--workers", "1", "--json")
+    found = json.loads(speedproof(*model)[1])
+    assert (found["command"], found["results"][0]["samples"]) == ("corpus model", 12)
 
 
 def test_a_list_of_files(tmp_path: Path) -> None:
