@@ -61,7 +61,7 @@ FILES = {
     (f"compare {FORMATS}/go-changes.txt --by nothing", "goos"),
     ("compare kinds.csv", "tell versions apart by a field (--by kind)"),
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),
-    ("show nowhere.json", "nowhere.json"),
+    ("show nowhere.json", "nowhere.json"), ("help comprae", "unknown command comprae; did you mean compare?"),
     ("gate --baseline x", "x is compared with nothing; give --candidate, too"),
     ("gate --candidate x", "x is compared with nothing; give --baseline, too"),
     *((line, "give the results of the baseline and of the candidate: speedproof gate main.json branch.json")
