@@ -181,6 +181,16 @@ def test_of_many_that_are_left_out_the_first_are_named(left_out: int, named: int
     assert remarks.getvalue().splitlines() == said + more * (named < left_out)
 
 
+@pytest.mark.parametrize(("columns", "widest"), [(200, 80), (80, 80), (60, 60), (20, 52)])
+def test_help_is_no_wider_than_can_be_read(
+    columns: int, widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a wide terminal, too; on a narrow one no narrower than options can stand in. Examples are as they are."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = speedproof("compare", "--help")[1].partition("examples:")[0].splitlines()
+    assert widest - 15 < max(map(len, lines)) <= widest
+
+
 def test_a_process_ends_with_the_code_of_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C another one, while Python ends, is not heeded; a profiler looks on; a defect is an error."""
     code = (
