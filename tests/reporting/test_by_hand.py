@@ -15,6 +15,7 @@ from tests.protocols.test_noise_floor import sequential
 import speedproof as sp
 from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Key
@@ -34,6 +35,7 @@ from speedproof.reporting.corpus import comparisons, contents, modelled, table_o
 from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.notes import caveats
 from speedproof.reporting.session import bars, sparklines, standing
 from speedproof.reporting.session import report as session_report
 from speedproof.reporting.text import render
@@ -756,3 +758,53 @@ def test_a_gate_that_measured_says_why_it_is_open() -> None:
     assert any("not measured" in line for line in gone)
     unjudged = ended(over_time, replace(found, benchmark="idle", outcome=None), question=question)
     assert "Not judged: idle (1.12x slower to 1.20x faster)." in unjudged
+
+
+A = Assumption
+
+
+@pytest.mark.parametrize(("notes", "told"), [
+    ([Note(A.TWO_MEASUREMENTS, "", ("old", "new"))],
+     "old and new hold the same values: one measurement, given twice"),
+    ([Note(A.TWO_MEASUREMENTS, "", ("old", v), ("a",)) for v in ("new", "newer", "newest")],
+     "old and 3 others hold the same values in 1 benchmark: one measurement, given twice"),
+    ([Note(A.ONE_UNIT, "", statistic=1000.4)],
+     "Is one side in another unit? All values differ by a factor of about 1,000."
+     " Write it into the files, as '12 ms' or 'time_ms'."),
+    ([Note(A.INTERLEAVED, "", ("old", "new"), ("a", "b"))],
+     "old ran first in 2 benchmarks: drift may look like a change. Interleave: speedproof run"),
+    ([Note(A.INTERLEAVED, "", ("old", v), of) for v, of in (("new", ("a",)), ("newer", ()))],
+     "old ran before new and newer in some benchmarks: drift may look like a change. Interleave: speedproof run"),
+    ([Note(A.ONE_SESSION, "", ("old", "new"))],
+     "Measured in two sessions, which may differ. Interleave: speedproof run"),
+    ([Note(A.ONE_SESSION, "", ("old", v)) for v in ("new", "newer")],
+     "old and 2 others were measured in several sessions, which may differ. Interleave: speedproof run"),
+    ([Note(A.ONE_LAYOUT, "", benchmarks=("a",))],
+     "Builds of one source can differ as much in 1 benchmark: run --builds tells code from layout"),
+    ([Note(A.SEVERAL_SESSIONS, "", ("old", "new"), statistic=0.0234)],
+     "Few sessions; those of one version differ by 2.3 %. Measure four of each version."),
+    ([Note(A.SEVERAL_SESSIONS, "", ("old", v), statistic=of) for v, of in (("new", 0.01), ("newer", 0.2))],
+     "Few sessions of old and 2 others; those of one version differ by up to 20 %. Measure four of each version."),
+    ([Note(A.PLANNED_SIZE, "", benchmarks=("a",))],
+     "Stopped on its result in 1 benchmark: only the verdict of the session itself holds."),
+    ([Note(A.PLANNED_SIZE, "my a.jsonl")],
+     "Stopped on its result. The verdict that holds: speedproof run --review 'my a.jsonl'"),
+    ([Note(A.USUAL_CONFIDENCE, "")],
+     "At 50 % confidence or less even the slower version can be 'proven' faster."),
+    ([Note(A.SEVERAL_PROCESSES, "", ("old",), ("a",))],
+     "old is one process in 1 benchmark: another start may differ more. Repeat whole processes."),
+    ([Note(A.SEVERAL_PROCESSES, "", ("old", "new"))],
+     "Each side is one process: another start may differ more. Repeat whole processes."),
+    ([Note(A.STEADINESS, "the first 10 values of a process are used", benchmarks=("a",))],
+     "Only the first 10 values of a process are used in 1 benchmark: take as many from every process"),
+    ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), statistic=0.125)],
+     "! Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_RUNS, "processes", ("old",), statistic=0.25)],
+     "! Fewer than 4 processes of old: the risk is up to 25 % unless both vary alike."),
+    ([Note(A.NORMALITY, "p = 0.01", benchmarks=("a",))],
+     f"Not known in 1 benchmark: normality (p = 0.01){f'; {A.NORMALITY.remedy}' if A.NORMALITY.remedy else ''}."),
+])  # fmt: skip
+def test_what_the_data_cannot_know(notes: list[Note], told: str) -> None:
+    """One sentence for what several versions have of one kind, with the command that cures it."""
+    (text,) = caveats(notes)
+    assert (text.text, text.style) == (told, "warning")

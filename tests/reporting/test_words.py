@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from tests.command import speedproof
 from tests.protocols.asking import compare_medians
 
@@ -203,6 +204,11 @@ def test_what_tells_names_apart_stands_between_both_ends(width: int) -> None:
         assert (which, bool(head), bool(tail)) == (name, True, True)
         assert of(name).startswith(head)
         assert of(name).endswith(tail)
+
+
+@pytest.mark.parametrize("text", ["", "abc", "日本語", "ａＢ", "e\u0301a\u0308", "ｱ☃", "🐍x", "한글"])
+def test_widths_are_those_of_a_terminal(text: str) -> None:
+    assert width_of(text) == cell_len(text)
 
 
 def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
