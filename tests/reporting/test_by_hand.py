@@ -749,6 +749,8 @@ def test_a_gate_that_measured_says_why_it_is_open() -> None:
     assert "sort, hash: the time is over." in several
     two = ended(over_time, replace(over_time, candidate="newer"), question=question)
     assert "new, newer: the time is over." in two
+    assert two[0].startswith("UNDECIDED: 2 of 2 comparisons may be")
+    assert several[0].startswith("UNDECIDED: 2 of 2 benchmarks may be")
     both = [replace(over_time, benchmark=b, candidate=c) for b, c in (("sort", "new"), ("hash", "newer"))]
     assert "sort (new), hash (newer): the time is over." in ended(*both, question=question)
     lost = ended(over_time, question=question, absent={"hash": ["new"]})
