@@ -27,7 +27,7 @@ from speedproof.protocols.inputs import Input, OverInputs
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, Needed, Verdict
+from speedproof.protocols.results import Comparison, Needed, RSpeedup, Verdict
 from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, CandidateResult
 from speedproof.protocols.units import summarise
 from speedproof.reporting import planning
@@ -810,3 +810,21 @@ def test_what_the_data_cannot_know(notes: list[Note], told: str) -> None:
     """One sentence for what several versions have of one kind, with the command that cures it."""
     (text,) = caveats(notes)
     assert (text.text, text.style) == (told, "warning")
+
+
+def test_speedups_of_hpt_with_all_digits() -> None:
+    """A second end stands beside the first only where more pass beyond it."""
+    found = sp.hpt(sp.read("examples/gcc/O2.json", "examples/gcc/O3.json"))
+    alike = (
+        RSpeedup(0.95, 1.76, True, "44/25", 1.76, 1.76, True, "44/25"),
+        RSpeedup(0.99, 1.0004, False, "2501/2500", 1.0, 1.0004, False, "2501/2500"), RSpeedup(0.999),
+    )  # fmt: skip
+    rows = [["95 %", "1.76", "1.76"], ["99 %", "1.0003", "1.0004"], ["99.9 %", "none", "none"]]
+    for speedups, more in (
+        (alike, []), ((replace(alike[0], supremum=1.9), *alike[1:]), ["1.9", "1.0004", "none"]),
+    ):  # fmt: skip
+        (report,) = replace(found, result=replace(found.result, speedups=speedups)).reports(details=True)
+        part = next(one for one in report.every() if one.title == "Speedups")
+        head, *told = lines(part)
+        assert head == ["confidence", "speedup", "all pass up to", *["last that passes"] * bool(more)]
+        assert told == [[*row, *more[i : i + 1]] for i, row in enumerate(rows)]
