@@ -191,6 +191,8 @@ def test_few_points_are_quantiles() -> None:
             rtol=1e-13,
         )
     assert em.condensed(x, 500) is x
+    apart = np.diff(x[125:376]).mean()  # of the middle half
+    assert search.spread_of_neighbours(x) == pytest.approx(4 * apart)
 
 
 @pytest.mark.parametrize(("n", "far"), [(15_004, 4), (100_000, 30), (100_000, 50), (4000, 2)])

@@ -373,6 +373,12 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
         lacking = told(wholes=((old, new, replace(whole, seen=part)),))
         assert {"Only in v0: 2 benchmarks", f"Left out: b: units{more}"} < {*lacking}
         assert f"Only in v1: {count} benchmark{'s' * (count > 1)}" in lacking
+    few = sp.Corpus(put(made_up(8), tmp_path / "few")).compare("v0", "v1", workers=1)
+    old, new, whole = few.conclusion.wholes[0]
+    part = replace(whole.seen, only_reference=2, only_candidate=1)
+    few = replace(few, conclusion=replace(few.conclusion, wholes=((old, new, replace(whole, seen=part)),)))
+    (sheet,) = few.reports()
+    assert {"Only in v0: 2 benchmarks", "Only in v1: 1 benchmark"} < {text.text for text in sheet.notes}
     # The largest changes, and how many are left.
     slower, faster = (of.counts["typical"][v] for v in (SLOWER, FASTER))
     shown = [line for line in told(everything=True) if re.match(r"\d{5} ", line)]
