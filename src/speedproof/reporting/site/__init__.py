@@ -122,12 +122,8 @@ def _ours(place: Path) -> bool:
 
 
 def _script(value: object) -> str:
-    """JSON, which is JavaScript: ASCII only, and without what could end a script."""
-    try:
-        text = msgspec.json.encode(value).decode("ascii")  # several times quicker
-    except UnicodeError:
-        text = json.dumps(value, separators=(",", ":"))
-    return text.replace("</", "<\\/")
+    """JSON, which is JavaScript, without what could end a script."""
+    return msgspec.json.encode(value).decode().replace("</", "<\\/")
 
 
 _STEPS = 4096  # a track's values are kept to this part of their range, finer than any screen
