@@ -169,7 +169,7 @@ def error_rates(benchmarks: int, gaining: int, shared: float, repeats: int, seed
         holm += any(row.verdict is not Verdict.UNDECIDED for row in controlled[gaining:])
         claims = [
             row.verdict is not Verdict.UNDECIDED
-            for row in control_verdicts(comparisons, ALPHA, method="benjamini-hochberg").verdicts
+            for row in control_verdicts(comparisons, ALPHA, method="bh").verdicts
         ]
         discoveries.append(sum(claims[gaining:]) / max(sum(claims), 1))
     return ErrorRates(Share(plain, repeats), Share(holm, repeats), np.array(discoveries))

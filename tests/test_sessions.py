@@ -16,6 +16,7 @@ from tests.command import speedproof
 from tests.protocols.asking import stop_rules
 
 import speedproof as sp
+from speedproof.api.gates import decision_of_session
 from speedproof.api.measurement import Measurement
 from speedproof.api.session_results import RaceResult
 from speedproof.data.sample import Sample, Trait
@@ -41,7 +42,6 @@ from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
 from speedproof.protocols.suite import compare_suite
 from speedproof.protocols.units import summarise
-from speedproof.reporting.session import decision_of
 
 Times = dict[str, float | Callable[[int], float]]
 
@@ -354,7 +354,10 @@ def test_a_gate_does_not_pass_what_is_slower_on_average() -> None:
         # The sheet of the session says as much as that of its file.
         sides = {("b", v): summarise(sample) for v, sample in zip("XY", both, strict=True)}
         means = compare_suite(suite.pair("X", "Y"), ("X", "Y"), "time", Rules(), ("mean",)).comparisons
-        (row,), (same,) = found.rows, decision_of([finding], sides, SessionQuestion(rules), {}, means).rows
+        (row,), (same,) = (
+            found.rows,
+            decision_of_session([finding], sides, SessionQuestion(rules), {}, means).rows,
+        )
         for r in (row, same):
             assert (r.average is None) == (r.comparison.slow_runs is None) == (outcome == "pass")
             if r.average and r.comparison.slow_runs:

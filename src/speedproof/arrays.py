@@ -53,7 +53,7 @@ def from_zero(numbers: IntArray) -> IntArray:
     return numbers if counted else np.unique(numbers, return_inverse=True)[1]
 
 
-class Groups(Struct, frozen=True, eq=False, dict=True):
+class Groups(Struct, frozen=True, eq=False):
     """Groups of the places of n values, in order of first appearance."""
 
     first: IntArray  # the first place of each group
@@ -67,12 +67,8 @@ class Groups(Struct, frozen=True, eq=False, dict=True):
         return self.parts[0][1].shape[1], self.parts[-1][1].shape[1]
 
     def between(self, begin: int, end: int) -> IntArray:
-        """The places of each group from one of its own to another, in ascending order, which it remembers."""
-        known: dict[tuple[int, int], IntArray] = self.__dict__.setdefault("known", {})
-        if (begin, end) not in known:
-            kept = np.concatenate([places[:, begin:end].ravel() for _, places in self.parts])
-            known[begin, end] = np.sort(kept)
-        return known[begin, end]
+        """The places of each group from one of its own to another, in ascending order."""
+        return np.sort(np.concatenate([places[:, begin:end].ravel() for _, places in self.parts]))
 
     def locations(self, values: FloatArray, location: Literal["mean", "median"]) -> FloatArray:
         """The mean or the median of every group, shape (rows, groups), of values of shape (rows, n)."""

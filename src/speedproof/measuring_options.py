@@ -7,7 +7,8 @@ from msgspec import Meta, Struct
 
 from speedproof import values
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
-from speedproof.options import Output, Undecided
+from speedproof.errors import UsageError
+from speedproof.options import BenchmarkSettings, Output, Policy, Undecided, benchmark_settings
 
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -33,6 +34,8 @@ MeasuredOutput = Annotated[
 DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "pyperf", "pytest-benchmark"]
 
 
+OF_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
+"""The options that ask for a verdict, or when to stop for one."""
 UNNAMED = "command"
 """What a benchmark of commands is called that nobody named."""
 
@@ -58,14 +61,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
     parameter_scan: Annotated[
         tuple[tuple[str, str, str], ...],
         "--parameter-scan, -P NAME FROM TO",
-        "the numbers from FROM to TO as values for {NAME}",
+        "the numbers from FROM to TO, one by one, as values for {NAME}",
     ] = ()
-    parameter_step_size: Annotated[
-        str | None,
-        "--parameter-step-size, -D STEP",
-        "of --parameter-scan (default: 1)",
-        Needs("parameter_scan"),
-    ] = None
     suite: Annotated[str | None, "FILE", "TOML file of benchmarks x versions", FIRST] = None
     revisions: Annotated[
         tuple[str, ...],
@@ -84,11 +81,13 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "build each revision K times, with another number for {seed} in --build each time, and use fresh builds "
         "in every block: what is proven then holds for the code, not for one build of it; --runs is how often "
         "each build runs (default: 5)",
+        Excludes("min_runs max_runs"),
     ] = None
     plan: Annotated[
         bool,
         "measure only a pilot (3 builds of each revision, 5 runs of each build), and say how many builds and "
         "runs a proof needs, and how long they take",
+        Excludes(" ".join(OF_VERDICTS)),
     ] = False
     control: Annotated[
         bool,
@@ -106,7 +105,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "a benchmark that the change cannot affect: if it differs, no difference is claimed that is no larger",
     ] = ()
     reference: Annotated[str | None, "NAME", "the version to compare against (default: the first)"] = None
-    calibrate: Annotated[bool, "measure one command against itself"] = False
+    calibrate: Annotated[
+        bool, "measure one command against itself", Excludes(" ".join([*OF_VERDICTS, "min_runs"]))
+    ] = False
     seed: Annotated[int | None, "N", "seed of the random order (default: a fresh one)"] = None
     warmup: Annotated[
         int | Literal["auto"],
@@ -136,7 +137,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
     timeout: Annotated[
         Seconds | None, "S", "end a run, or a command around it, after S seconds", values.positive_seconds
     ] = None
-    no_shell: Annotated[bool, "--no-shell, -N", "start the commands directly (the default)"] = False
+    no_shell: Annotated[
+        bool, "--no-shell, -N", "start the commands directly (the default)", Excludes("shell")
+    ] = False
     ignore_failure: Annotated[
         bool,
         "--ignore-failure, -i",
@@ -174,6 +177,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         bool,
         "hold every benchmark to --margin (default: 2%): stop when it is proven to be kept or exceeded; exit "
         "with 0 (pass), 1 (fail) or 3 (undecided)",
+        Excludes("fail_on precision stop_at_proof"),
     ] = False
     policy: Annotated[
         Literal["no-regression", "proven-improvement"] | None,
@@ -192,12 +196,21 @@ class Measuring(Struct, frozen=True, kw_only=True):
     policy_of: Annotated[
         tuple[str, ...], "NAME=POLICY", "with --gate, another policy, in the same way", Needs("gate")
     ] = ()
-    precision: Annotated[Share | None, "SHARE", "stop when the bounds are this close, for example 0.5%"] = (
-        None
-    )
+    precision: Annotated[
+        Share | None,
+        "SHARE",
+        "stop when the bounds are this close, for example 0.5%",
+        Excludes("stop_at_proof"),
+    ] = None
     min_runs: Annotated[int | None, "N", "fewest runs of each version (default: 10)", values.count] = None
     max_runs: Annotated[int | None, "N", "most runs of each version", values.count] = None
-    runs: Annotated[Positive | None, "--runs, -r N", "exactly N runs of each version", values.count] = None
+    runs: Annotated[
+        Positive | None,
+        "--runs, -r N",
+        "exactly N runs of each version",
+        values.count,
+        Excludes("min_runs max_runs stop_at_proof"),
+    ] = None
     max_time: Annotated[
         float,
         "S",
@@ -223,9 +236,22 @@ class Measuring(Struct, frozen=True, kw_only=True):
     ] = None
 
     @property
+    def settings(self) -> tuple[BenchmarkSettings, ...]:
+        """What a gate asks of some benchmarks, which can be proven while one measures."""
+        settings = benchmark_settings(self.margin_of, self.policy_of)
+        if Policy.EQUIVALENCE in (self.policy, *(one.policy for one in settings)):
+            raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
+        return settings
+
+    @property
     def one_risk(self) -> bool:
         """Whether all benchmarks share a risk, as those of a gate do."""
         return self.gate
+
+
+def until_decided(margin: float, confidence: float, max_time: float, seed: int) -> Measuring:
+    """Until it is known whether a slowdown exceeds the margin; a race would stop at any difference."""
+    return Measuring(gate=True, margin=margin, confidence=confidence, max_time=max_time, seed=seed)
 
 
 STORED = (

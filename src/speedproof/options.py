@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, cast
 from msgspec import Struct
 
 from speedproof import values
-from speedproof.declaring import FIRST, Argument, Excludes, Formats, Taken, refuse
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Taken
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
@@ -167,18 +167,6 @@ class Choosing(Struct, frozen=True, kw_only=True):
     skip: Annotated[tuple[str, ...], "PATTERN", "leave out benchmarks that match; may be repeated"] = ()
 
 
-class Risk(Struct, frozen=True, kw_only=True):
-    """The risk, as either of its two names."""
-
-    alpha: Annotated[
-        float | None,
-        "RISK",
-        "risk of a wrong verdict, in each direction (default: 0.05)",
-        Excludes("confidence"),
-    ] = None
-    confidence: Annotated[float | None, "LEVEL", "1 - alpha: how sure every bound is (default: 0.95)"] = None
-
-
 class Judging(Struct, frozen=True, kw_only=True):
     """How two versions are compared."""
 
@@ -209,17 +197,7 @@ class Judging(Struct, frozen=True, kw_only=True):
     bootstrap: Annotated[bool, "2009 protocol: use the bootstrap where it would ask for 30 runs"] = False
 
 
-def _gate_margin(text: str) -> float:
-    """A margin; a policy asks for what is meant by none."""
-    try:
-        return values.proportion(text)
-    except ValueError as error:
-        if text.strip().rstrip("%").strip(" 0.") or "0" not in text:
-            raise
-        raise ValueError(f"{error}; to ask that it is faster, give --policy proven-improvement") from None
-
-
-class BenchmarkSettings(Struct, frozen=True):
+class BenchmarkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
 
     pattern: str
@@ -232,14 +210,13 @@ class BenchmarkSettings(Struct, frozen=True):
         return name == self.pattern or fnmatchcase(name, self.pattern)
 
 
-class Gating(Struct, frozen=True, kw_only=True):
+class Gating(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a gate decides; also the table ``[gate]`` of ``speedproof.toml``."""
 
     margin: Annotated[
         float | None,
         "SHARE",
         "speedups down to 1/(1+SHARE) are no regression (default: 2%, or the session's)",
-        _gate_margin,
         FIRST,
     ] = None
     confidence: Annotated[
@@ -353,10 +330,6 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
     given: Mapping[str, str]  # which options were given, as written
     argv: Sequence[str]  # the whole command line
-
-    def refuse(self, *names: str, because: str) -> None:
-        """Say which of these options were given though they would change nothing; ``because`` tells why."""
-        refuse(self.given, *names, because=because)
 
 
 def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:

@@ -34,9 +34,7 @@ class Racer:
     """What the fixture ``race`` is: call it with the old function and the new one."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
-        self._node = request.node
         self._seconds = float(request.config.getoption("--race-seconds"))
-        self.results: list[RaceResult] = []
 
     def __call__(
         self,
@@ -60,7 +58,7 @@ class Racer:
         from speedproof.api.sessions import raced, seconds_given
         from speedproof.declaring import proportion_given
         from speedproof.measuring.runs import seed_or_new
-        from speedproof.measuring_options import Measuring
+        from speedproof.measuring_options import until_decided
         from speedproof.protocols.claims import Outcome
         from speedproof.reporting.numbers import share
 
@@ -68,11 +66,8 @@ class Racer:
         margin = proportion_given("margin", margin)
         confidence = proportion_given("confidence", confidence, '0.99 or "99%"')
         longest = seconds_given(self._seconds if max_time is None else max_time)
-        # Until it is known whether it is slower by more than the margin: a race would stop at any difference.
-        m = Measuring(gate=True, margin=margin, confidence=confidence, max_time=longest, seed=seed)
+        m = until_decided(margin, confidence, longest, seed)
         result = raced((reference, candidate), Request(m), args, kwargs, clock=clock)
-        self.results.append(result)
-        self._node.user_properties.append(("speedup", result.speedup))
         if result.finding.outcome is Outcome.FAIL:
             (report,) = result.reports()
             answer = report.headline[0]

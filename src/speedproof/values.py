@@ -47,10 +47,8 @@ def share(given: object) -> float:
 def risk(given: object) -> float:
     """A risk that the tests support; beyond one half a bound would fail more often than it holds."""
     value = proportion(given, most=_MOST_RISK)
-    if value > _MOST_RISK:
-        raise ValueError(f"{given!r} is no risk but a confidence; do you mean {rest(value):g}?")
-    if value < _LEAST_RISK:
-        raise ValueError(f"{given!r} is a risk below {_LEAST_RISK:g}, the smallest that the tests support")
+    if not _LEAST_RISK <= value <= _MOST_RISK:
+        raise ValueError(f"{given!r} is no risk: it lies from {_LEAST_RISK:g} to {_MOST_RISK:g}")
     return value
 
 
@@ -58,7 +56,7 @@ def level(given: object) -> float:
     """A confidence, one minus such a risk."""
     value = any_level(given)
     if value < 1 - _MOST_RISK:
-        raise ValueError(f"{given!r} is a risk; do you mean a confidence of {rest(value):g}?")
+        raise ValueError(f"{given!r} is a risk and no confidence, which is {_MOST_RISK:g} or more")
     return value
 
 
@@ -66,8 +64,9 @@ def any_level(given: object) -> float:
     """A confidence that may lie below one half, as in the papers' examples."""
     value = proportion(given, 1 - _MOST_RISK)
     if min(value, 1 - value) < 0.999999 * _LEAST_RISK:
-        what = "lies" if value < 0.5 else "leaves a risk"
-        raise ValueError(f"{given!r} {what} below {_LEAST_RISK:g}, the smallest that the tests support")
+        raise ValueError(
+            f"{given!r} leaves a risk, or is one, below {_LEAST_RISK:g}, the smallest of the tests"
+        )
     return value
 
 

@@ -41,7 +41,7 @@ PAPER = "Worms and Touati 2016 (VARCORE)"
 @register("varcore-appendix", PAPER, "appendix A, and the chances of section 5")
 def appendix(setting: Setting) -> Found:
     """The sample ammp-C2: its mixture by mclust's rules, its modes, the p-value of the fit."""
-    from speedproof.plot import cdf, histogram, order, qq
+    from speedproof.plot import cdfs, histogram, order, qq
     from speedproof.plot.canvas import new_figure
 
     ammp = np.loadtxt(ROOT / "tests" / "data" / "oracle_mixture" / "ammp-c2.txt")
@@ -49,7 +49,7 @@ def appendix(setting: Setting) -> Found:
     figure = new_figure(9.6, 7.2)
     axes = figure.subplots(2, 2)
     histogram(ammp, found.model, ax=axes[0, 0], axis="s", title="histogram and mixture")
-    cdf(ammp, found.model, ax=axes[0, 1], axis="s", title="distribution functions")
+    cdfs({"ammp-C2": ammp}, [found.model], ax=axes[0, 1], axis="s", title="distribution functions")
     order(ammp, found.model, ax=axes[1, 0], axis="s", title="runs by component")
     qq(ammp, ax=axes[1, 1], axis="s", title="normal probability plot")
     return Found(

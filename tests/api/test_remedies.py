@@ -60,11 +60,13 @@ def test_a_file_of_one_version_is_read_otherwise() -> None:
     assert f"{told}--reference 'sort'" in error.value.on_command_line()
 
 
-def test_no_common_benchmark_wants_common_names() -> None:
+def test_no_common_benchmark_names_what_each_side_has() -> None:
     rows = {"n": ["a"] * 5 + ["b"] * 5, "v": ["x"] * 5 + ["y"] * 5, "t": OLD + NEW}
     made = sp.Suite.from_frame(rows, value="t", benchmark="n", version="v")
     for one in (made, sp.Suite.of_samples({"a": {"x": OLD}, "b": {"y": NEW}})):
-        with pytest.raises(sp.SpeedproofError, match="call what is one benchmark by one name") as error:
+        with pytest.raises(
+            sp.SpeedproofError, match=r"can be compared:\n  x has a \(time\)\n  y has b \(time\)$"
+        ) as error:
             sp.compare_suite(one)
         assert "match=" not in str(error.value)
 
@@ -79,7 +81,7 @@ def test_no_common_metric_wants_no_other_names(tmp_path: Path) -> None:
         with pytest.raises(sp.SpeedproofError) as error:
             ask(suite)
         assert [line.strip() for line in str(error.value).splitlines()[1:]] == [
-            "old has sort (time)", "new has no values of time"
+            "old has sort (time)", "new has none (time)"
         ]  # fmt: skip
 
 
@@ -92,7 +94,7 @@ def test_numpys_scalars_are_numbers() -> None:
         one, seed=3, resamples=20
     )
     for wrong in (np.True_, True, "3", 2.5, np.float64(3)):
-        with pytest.raises(sp.SpeedproofError, match=r"max_runs=.*expected a whole number"):
+        with pytest.raises(sp.SpeedproofError, match=r"max_runs=.*expected int"):
             sp_.race(len, sum, max_runs=wrong)
     with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
         sp_.rank(one, seed=np.int64(-1))
@@ -221,16 +223,6 @@ def test_the_name_of_a_dimension_is_honoured() -> None:
         assert sp.sample(one) == told
     with pytest.raises(sp.SpeedproofError, match=r"dimensions are fork and run: .*'process'"):
         sp.sample(labelled(rows, "", ("fork", "run")))
-
-
-def test_an_array_with_fields_is_a_frame() -> None:
-    fields: Any = np.array([(1.0, 2.0)] * 3, [("a", "f8"), ("b", "f8")])
-    for made in (sp.sample, sp.mixture.fit):
-        with pytest.raises(sp.SpeedproofError, match=r"give one of its columns.*Suite\.from_frame"):
-            made(fields)
-    assert sp.sample(fields["a"]).n == 3
-    with pytest.raises(sp.SpeedproofError, match="real numbers, not of void"):
-        sp.sample(np.zeros(3, "V8"))
 
 
 def test_no_sample_takes_the_place_of_another() -> None:

@@ -61,7 +61,11 @@ FILES = {
     (f"compare {FORMATS}/go-changes.txt --by nothing", "goos"),
     ("compare kinds.csv", "tell versions apart by a field (--by kind)"),
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),
-    ("show nowhere.json", "nowhere.json"),
+    ("show nowhere.json", "nowhere.json"), ("help comprae", "unknown command comprae; did you mean compare?"),
+    ("gate --baseline x", "x is compared with nothing; give --candidate, too"),
+    ("gate --candidate x", "x is compared with nothing; give --baseline, too"),
+    *((line, "give the results of the baseline and of the candidate: speedproof gate main.json branch.json")
+      for line in ("gate", "gate x --baseline base.txt --candidate x")),
 ])  # fmt: skip
 def test_errors_name_the_remedy_and_exit_2(
     line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -118,13 +122,13 @@ def test_margins_that_nobody_means(pair: tuple[str, str], margin: str) -> None:
     [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
 )
 def test_a_stream_without_unicode(environment: dict[str, str]) -> None:
-    """Where the encoding lacks a character its nearest in ASCII is written."""
+    """Where the encoding lacks a character its number is written."""
     done = subprocess.run(
         command("compare", O2, O3, "--only", "matmul"), capture_output=True, check=False,
         env={**os.environ, **environment},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
-    assert b" +- " in done.stdout
+    assert rb" \xb1 " in done.stdout
 
 
 def test_no_standard_output_at_all() -> None:
@@ -177,6 +181,16 @@ def test_of_many_that_are_left_out_the_first_are_named(left_out: int, named: int
     assert remarks.getvalue().splitlines() == said + more * (named < left_out)
 
 
+@pytest.mark.parametrize(("columns", "widest"), [(200, 80), (80, 80), (60, 60), (20, 52)])
+def test_help_is_no_wider_than_can_be_read(
+    columns: int, widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a wide terminal, too; on a narrow one no narrower than options can stand in. Examples are as they are."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = speedproof("compare", "--help")[1].partition("examples:")[0].splitlines()
+    assert widest - 15 < max(map(len, lines)) <= widest
+
+
 def test_a_process_ends_with_the_code_of_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C another one, while Python ends, is not heeded; a profiler looks on; a defect is an error."""
     code = (
@@ -201,7 +215,8 @@ def test_whoever_runs_the_program_goes_on_after_it(tmp_path: Path) -> None:
     profile = tmp_path / "profile"
     command = [sys.executable, "-m", "cProfile", "-o", str(profile), "-m", "speedproof", "--help"]
     done = subprocess.run(command, capture_output=True, check=True)
-    alone = subprocess.run([sys.executable, "-m", "speedproof", "--help"], capture_output=True, check=True)
+    # Without any command it is the help.
+    alone = subprocess.run([sys.executable, "-m", "speedproof"], capture_output=True, check=True)
     assert (done.stdout, done.stderr, profile.stat().st_size > 0) == (alone.stdout, b"", True)
 
 
@@ -242,9 +257,18 @@ def test_a_mean_is_that_of_the_mean_protocol_and_each_protocol_lists_what_fails(
     (file := tmp_path / "nested.csv").write_text("".join(["version,process,time\n", *rows]), encoding="utf-8")
     out = speedproof("compare", file, "--unit", "ms", "--explain")[1]
     for version, values in runs.items():
-        row = next(line for line in out.splitlines() if re.match(rf"{version} .*60 runs", line))
+        row = next(line for line in out.splitlines() if re.match(rf"{version} .* 12$", line))
         assert f"{values.mean():#.4g} ms" in row, row
     parts = re.split(r"^(?=(?:mean|median|single run): )", out, flags=re.MULTILINE)
     assert len(parts) == 4
     for part in parts[1:]:
         assert re.search("as above: |  FAILS ", part)
+
+
+@pytest.mark.parametrize("asked", [
+    "gcc/O2.json examples/gcc/O3.json --modes", "sizes/session.jsonl --over n --metric time",
+])  # fmt: skip
+def test_what_explains_nothing_is_asked_beside_an_explanation(asked: str) -> None:
+    code, out, _ = speedproof("compare", *f"examples/{asked}".split(), "--explain")
+    assert code == 0
+    assert "A check fails where p <= 0.05" in " ".join(out.split())

@@ -88,7 +88,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     Path("unsure.toml").write_text('[gate]\npolicy = "proven-improvement"\nundecided = "fail"\n')
     code, _, err = gate(base, base, "--config", "unsure.toml")
     assert (code, "unsure.toml sets policy, undecided\n" in err) == (1, True)
-    assert "the gate is undecided; undecided = 'fail' in unsure.toml lets that fail" in err
+    assert "the gate is undecided, which is to fail" in err
     Path("other.toml").write_text(
         '[[gate.benchmark]]\npattern = "json_d*"\nmargin = 0.25\n'
         '[[gate.benchmark]]\npattern = "jsn_*"\nmargin = 0.25\n'
@@ -113,23 +113,23 @@ def test_settings_and_options(three: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("text", "where", "message"), [
-    ("[gate", "", "not TOML"), ("[gat]\n", "gat", "no such key; did you mean 'gate'?"),
+    ("[gate", "", "not TOML"), ("[gat]\n", "", "unknown field `gat`"),
     ("# café", "byte 6", "not TOML, which is UTF-8"),
-    ("[gate]\nmargins = 1\n", "gate.margins", "did you mean 'margin'?"),
-    ("[gate]\nmargin = true\n", "gate.margin", 'write 0.02 or "2%"'),
+    ("[gate]\nmargins = 1\n", "gate", "unknown field `margins`"),
+    ("[gate]\nmargin = true\n", "gate.margin", "got `bool`"),
     ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
     ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
     ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),
     ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
     ('[gate]\nprotocol = "both"\n', "gate.protocol", "mean, median"),
     ("[gate]\nundecided = 3\n", "gate.undecided", "report, fail, pass"),
-    ("gate = 3\n", "gate", "must be a table"),
-    ('[gate.benchmark]\npattern = "x"\n', "gate.benchmark", "double brackets"),
-    ("[[gate.benchmark]]\nmargin = 1\n", "gate.benchmark[1]", "a pattern is missing"),
-    ("[[gate.benchmark]]\npattern = 3\n", "gate.benchmark[1].pattern", "must be a text"),
-    ('[[gate.benchmark]]\npattern = "x"\nignore = "yes"\n', "gate.benchmark[1].ignore", "true nor false"),
-    ('[[gate.benchmark]]\npattern = "x"\nprotocol = "mean"\n', "gate.benchmark[1].protocol", "no such key"),
-    ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "must be a table"),
+    ("gate = 3\n", "gate", "got `int`"),
+    ('[gate.benchmark]\npattern = "x"\n', "gate.benchmark", "Expected `array`"),
+    ("[[gate.benchmark]]\nmargin = 0.1\n", "gate.benchmark[1]", "missing required field `pattern`"),
+    ("[[gate.benchmark]]\npattern = 3\n", "gate.benchmark[1].pattern", "Expected `str`"),
+    ('[[gate.benchmark]]\npattern = "x"\nignore = "yes"\n', "gate.benchmark[1].ignore", "Expected `bool | null`"),
+    ('[[gate.benchmark]]\npattern = "x"\nprotocol = "mean"\n', "gate.benchmark[1]", "unknown field `protocol`"),
+    ("[gate]\nbenchmark = [3]\n", "gate.benchmark[1]", "Expected `object`"),
 ])  # fmt: skip
 def test_errors_in_settings_name_file_and_key(text: str, where: str, message: str) -> None:
     Path("s.toml").write_text(text, encoding="latin-1")
@@ -282,7 +282,6 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
     code, _, err = looked(2, *close)  # its own runs again: the look is not spent
     assert (code, Path("open.look").read_bytes()) == (2, left)
     assert "look 2 of 3 was given the runs of look 1: measure what is open anew" in " ".join(err.split())
-    assert "open.look held look 1 of 3: undecided" in " ".join(looked(1, *close)[2].split())
     one = write("a.csv", 1, other=1.0), write("b.csv", 2, other=1.0)
     code, _, err = looked(2, *one)
     assert code == 2
@@ -328,11 +327,9 @@ def test_a_gate_that_passed_stays_passed(write: Write) -> None:
 
 
 @pytest.mark.parametrize("margin", ["0", "0%", "0.0", "-10%"])
-def test_no_margin_is_another_policy(margin: str) -> None:
-    """And one beyond reach is only refused."""
+def test_a_margin_is_above_zero(margin: str) -> None:
     code, _, error = gate(O2, O3, "--margin", margin)
-    assert (code, "give --policy proven-improvement" in error) == (2, margin != "-10%")
-    assert ("policy" in error) == (margin != "-10%")
+    assert (code, "does not lie between 0 and 1" in error) == (2, True)
 
 
 def test_values_that_prove_nothing_leave_it_undecided() -> None:
@@ -381,9 +378,6 @@ def test_how_many_looks_there_are_is_chosen_once(write: Write) -> None:
     (("--html", "same.csv"), "this file is already read or written"),
     (("--html", "speedproof.toml"), "this file is already read or written"),
     (("--html", "none/a.html"), "there is no folder none; make it first"), (("--junit", "."), "is a folder"),
-    (("--html", "a.pdf"), "--html a.pdf: .pdf is another format; name a file that ends with .html"),
-    (("--junit", "a.MD"), "name a file that ends with .xml"),
-    (("--markdown", "a.json"), "name a file that ends with .md"),
     (("--github-summary",), "$GITHUB_STEP_SUMMARY is not set"),
 ])  # fmt: skip
 def test_places_that_cannot_be_written(

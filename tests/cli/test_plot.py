@@ -31,16 +31,6 @@ def test_versions_share_a_picture_and_benchmarks_do_not(tmp_path: Path, kind: st
     assert all(label.format(version) in text for version in ("old", "new"))
 
 
-def test_speedups_over_a_parameter(tmp_path: Path) -> None:
-    target = tmp_path / "over.svg"
-    assert speedproof("plot", "examples/sizes/session.jsonl", "--over", "n", "-o", str(target))[0] == 0
-    assert "speedup of python over awk, up is faster" in target.read_text(encoding="utf-8")
-
-    assert "the parameters of these benchmarks are n" in refused(
-        "plot", "examples/sizes/session.jsonl", "--over", "m", "-o", str(target)
-    )
-
-
 @pytest.mark.slow
 def test_a_version_without_a_mixture_is_drawn_all_the_same(tmp_path: Path) -> None:
     """A constant sample has a histogram, and the remark says why it has no curve."""

@@ -35,8 +35,6 @@ def _two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 ONE_AND_ANOTHER = [
     ("compare a.txt b.txt", "--with-samples", "--json"),
     ("model a.txt --bootstrap 0", "--delta 1", "--metrics"),
-    ("run true true", "--parameter-step-size 2", "--parameter-scan"),
-    ("run --suite s.toml", "-D 2", "--parameter-scan"),
     ("gate --baseline a.txt --candidate b.txt", "--open o.txt", "--look"),
 ]
 
@@ -44,21 +42,13 @@ ONE_AND_ANOTHER = [
 @pytest.mark.parametrize(("words", "option", "other"), ONE_AND_ANOTHER)
 def test_what_belongs_to_another_option(words: str, option: str, other: str) -> None:
     told = refused(*words.split(), *option.split())
-    assert told.startswith(option.split()[0].replace("-D", "--parameter-step-size"))
+    assert told.startswith(option.split()[0])
     assert other in told
 
 
 EXCLUDED = [
     *(("model a.txt --components 2", o) for o in ("--max-components 3", "--bootstrap 9", "--fast",
                                                   "--undersampling 0.8", "--ignore-rounding")),
-    *(("model a.txt --bootstrap 0", o) for o in ("--undersampling 0.8", "--ignore-rounding")),
-    ("compare a.txt b.txt", "--ks-rule r422"),
-    ("compare a.txt b.txt", "--bootstrap"),
-    ("compare a.txt b.txt --details", "--bootstrap"),
-    ("compare a.txt b.txt --protocol median", "--always-welch"),
-    ("compare a.txt b.txt --protocol mean", "--ks-rule r422"),
-    *(("rank a.txt b.txt", o) for o in ("--resamples 20", "--max-components 2", "--seed 1", "--jobs 2")),
-    *((f"plot a.txt b.txt -o p.svg --kind {kind}", "--max-components 2") for kind in ("qq", "forest")),
     *((f"run true true {mode}", o)
       for mode in ("--calibrate", "--plan --revisions A")
       for o in ("--fail-on slower", "--margin 1%", "--precision 1%", "--stop-at-proof", "--gate")),
@@ -68,8 +58,7 @@ EXCLUDED = [
     ("run true true --runs 12", "--stop-at-proof"),
     *(("run true", o) for o in ("--fail-on slower", "--margin 1%", "--precision 1%", "--gate", "--stop-at-proof")),
     ("run --driver go go", "-P n 1 3"),
-    *(("cache", f"--limit={value}") for value in ("nan", "inf", "-1", "x")),
-    ("history query --output rows.csv", "--json"), ("compare a.txt b.txt", "--column value=x"),
+    ("compare a.txt b.txt", "--column value=x"),
     ("plot a.txt -o p.svg", "--seed 1"), ("plot a.txt -o p.svg", "--jobs 1"), ("compare a.txt b.txt", "--wide b"),
 ]  # fmt: skip
 
@@ -101,11 +90,8 @@ def test_builds_that_are_kept_are_listed_and_removed(tmp_path: Path, monkeypatch
     assert re.fullmatch(r"4 builds, 4\.\d MB", first)
     shown = re.findall(sizes, "\n".join(lines), re.MULTILINE)
     assert [shown[0], shown[1], shown[2][:3], shown[2][-3:], shown[3]] == ["v1", "v2", "sta", "end", "v4"]
-    for asked, gone, left in (
-        (("--limit", "3.5"), "1 build", 3), (("--limit", "2.5"), "1 build", 2), (("--clear",), "2 builds", 0),
-    ):  # fmt: skip
-        assert re.fullmatch(rf"{gone} removed, [12]\.\d MB\n", speedproof("cache", *asked)[1])
-        assert len(re.findall(sizes, speedproof("cache")[1], re.MULTILINE)) == left
+    assert re.fullmatch(r"4 builds removed, 4\.\d MB\n", speedproof("cache", "--clear")[1])
+    assert speedproof("cache")[1].startswith("No build is kept")
 
 
 @pytest.fixture(scope="module")

@@ -18,19 +18,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from tests.command import Checked
 
-from speedproof.cli.console import Console, Ticker
+from speedproof.cli.console import Ticker
 from speedproof.cli.main import main
 
 # What is another on every machine or day: moments, versions of libraries, sizes of files.
 _VOLATILE = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d(?!:)|(?<=Python )[\d.]+|(?<=NumPy )[\d.]+|(?<=answers/)[0-9a-f]+"
-    r"|[\d.]+ [kM]B(?=$|; open)",
+    r"|[\d.]+ (?:k|M|Ki|Mi)B(?=$|; open)",
     re.MULTILINE,
 )
 
 
-class _Unhurried(Console):
+class _Unhurried(Checked):
     """Tells no progress, which depends on the load of the machine."""
 
     @contextmanager

@@ -238,7 +238,7 @@ def test_a_file_whose_name_is_no_text_is_taken(tmp_path: Path) -> None:
     bad.write_text("1\nx\n")
     corpus = sp.Corpus.build([path, bad], tmp_path / "c")
     assert [Path(row["file"]).name for row in corpus.query("FROM rejects").to_pylist()] == ["b?.txt"]
-    (sample,) = corpus.read().samples.values()
+    (sample,) = sp.read(corpus.place).samples.values()
     assert sample.values.tolist() == [1.0, 2.0, 3.0]
     assert sample.source.endswith("a?.txt")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -13,10 +14,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import Terminal, speedproof
 
 import speedproof as sp
 from speedproof.api.given import version_given
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.data.names import version_of
 from speedproof.reporting.names import short_names
 
@@ -127,11 +130,11 @@ def test_plot_and_history_take_it(gcc: Path, tmp_path: Path) -> None:
     assert speedproof("plot", gcc, "--only", "matmul", "-o", tmp_path / "p.svg")[0] == 0
     code, out, err = speedproof("history", "add", gcc, "--store", tmp_path / "h.db", "--repository", tmp_path)
     assert (code, err) == (0, "")
-    assert "12 samples of O2, O3" in out
+    assert "12 new samples of O2, O3" in out
     add = ("history", "add", gcc, "--repository", tmp_path, "--where", "version = 'O3'", "--commit", "abc")
-    assert "6 samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
+    assert "6 new samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
     other = (*add[:6], "version = 'O2'", "--commit", "abd", "--store", tmp_path / "i.db")
-    assert "6 samples of abd" in speedproof(*other)[1], "not there already"
+    assert "6 new samples of abd" in speedproof(*other)[1], "not there already"
     assert "already" in speedproof(*other)[1]
 
 
@@ -243,7 +246,23 @@ def test_one_short_name_everywhere(tmp_path: Path) -> None:
     code, _, err = speedproof("corpus", "compare", corpus, "--reference", "461b", "--candidate", "461b1d9")
     assert code == 2
     assert len(err.rstrip()) <= 80 + len(str(corpus))
-    assert "there is no version 461b; available: " in err
+    assert "there is no version 461b; do you mean 461b1d9?" in err
+
+
+def test_a_query_is_a_table_on_a_terminal(gcc: Path) -> None:
+    """The first rows, and how many more there are, or all; a pipe has all with tabs between."""
+    asked = ["corpus", "query", str(gcc), "SELECT unnest(range(45)) AS i, version FROM corpus LIMIT 45"]
+    for more, shown in (([], 40), (["--all"], 45)):
+        out = Terminal()
+        assert main([*asked, *more], Console(out, io.StringIO())) == 0
+        lines = [line.split() for line in re.sub(r"\x1b\[\d*m", "", out.getvalue()).splitlines() if line]
+        assert lines[0] == ["i", "version"]
+        assert [int(line[0]) for line in lines[1 : shown + 1]] == [*range(shown)]
+        assert lines[shown + 1 :] == ([["...", "5", "more", "rows:", "--all"]] if shown == 40 else [])
+    assert speedproof(*asked)[1].count("\n") == 46
+    model = ("corpus", "model", gcc, "--bootstrap-samples", "0", "--workers", "1", "--json")
+    found = json.loads(speedproof(*model)[1])
+    assert (found["command"], found["results"][0]["samples"]) == ("corpus model", 12)
 
 
 def test_a_list_of_files(tmp_path: Path) -> None:
@@ -251,6 +270,10 @@ def test_a_list_of_files(tmp_path: Path) -> None:
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
     assert speedproof("corpus", "build", "--files-from", names, "-o", tmp_path / "c")[0] == 0
     assert speedproof("corpus", "info", tmp_path / "c", "--json")[1].count('"O') == 2
+    names.write_text(str(GCC / "O2.json"))  # after the files that are named
+    assert speedproof("corpus", "build", GCC / "O3.json", "--files-from", names, "-o", tmp_path / "d")[0] == 0
+    (info,) = json.loads(speedproof("corpus", "info", tmp_path / "d", "--json")[1])["results"]
+    assert [name for name, _ in info["versions"]] == ["O3", "O2"]
 
 
 def test_a_process_ends_without_a_word_of_its_libraries(gcc: Path) -> None:

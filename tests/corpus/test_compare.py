@@ -56,11 +56,11 @@ def test_a_machine_of_two_speeds_is_named(tmp_path: Path, unit: str) -> None:
     corpus = sp.Corpus(put([("", FileResults("f", tuple(records)))], tmp_path / "c"))
     found = corpus.compare("old", "new", workers=1)
     ((*_, machine),) = found.conclusion.machines
-    direct = sp.compare_suite(corpus.read())
+    direct = sp.compare_suite(sp.read(corpus.place))
     assert machine == direct.result.machine
     assert machine is not None
     assert (machine.factor, machine.speedup.value) == pytest.approx((2.0, 1.1), rel=0.01)
-    said = [re.search("Both versions ran at .*? new is 1[.]10x faster \\[1[.]09x, 1[.]1", " ".join(str(r).split()))
+    said = [re.search("old and new ran at .*? new is 1[.]10x faster \\[1[.]09x, 1[.]1", " ".join(str(r).split()))
             for r in (found, direct)]  # fmt: skip
     assert said[0]
     assert said[1]

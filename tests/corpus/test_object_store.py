@@ -68,7 +68,7 @@ def test_a_bucket_is_a_folder(bucket: str, tmp_path: Path) -> None:
     assert far.info().rows == near.info().rows == 40
     sql = "SELECT benchmark, version, values FROM corpus ORDER BY ALL"
     assert far.query(sql).to_pylist() == near.query(sql).to_pylist()
-    assert far.read("version = 'v0'").versions == ("v0",)
+    assert sp.read(url, where="version = 'v0'").versions == ("v0",)
     a, b = (corpus.compare("v0", "v1", workers=2).conclusion for corpus in (far, near))
     assert (a.counts, a.joint, a.clearest) == (b.counts, b.joint, b.clearest)
     assert "/answers/" in a.answers

@@ -1,6 +1,7 @@
 """Samples and suites: what they refuse, how they pool, what is told of them; nothing is lost without a word."""
 
 import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -136,12 +137,17 @@ def test_long_lists_are_cut() -> None:
     assert len(note) < 320
 
 
-def test_values_that_begin_alike_are_cut_where_they_differ() -> None:
+def test_values_that_begin_alike_are_cut_before_they_differ() -> None:
     """Two platforms as pyperf names them; what is short stays whole."""
     system = "Linux-5.8.12-200.fc32.x86_64-x86_64-with-"
-    (found,) = different_conditions(
-        suite(("old", {"platform": f"{system}fedora-32"}), ("new", {"platform": f"{system}glibc2.2.5"}))
-    )
-    assert found == "platform (old: …fedora-32; new: …glibc2.2.5)"
+    ends = {"old": "fedora-32", "new": "glibc2.2.5"}
+    (found,) = different_conditions(suite(*((v, {"platform": f"{system}{end}"}) for v, end in ends.items())))
+    shown = re.fullmatch(r"platform \(old: (.*); new: (.*)\)", found)
+    assert shown is not None
+    for value, end in zip(shown.groups(), ends.values(), strict=True):
+        first, _, last = value.partition("…")
+        assert system.startswith(first)
+        assert last.endswith(end) or end.endswith(last)
+        assert len(value) <= 32
     (found,) = different_conditions(suite(("old", {"host": "ant-1"}), ("new", {"host": "ant-2"})))
     assert found == "host (old: ant-1; new: ant-2)"

@@ -137,8 +137,8 @@ CASES: list[Any] = [
     ("fop.json", "[[12, 11], [13], [], [10, 14]]", {}, [("fop", None, "time", "", [[12, 11], [13], [10, 14]])],
      ["! 1 of 4 processes"]),
     *(("sample.json", {"iters": iters, "times": times}, {}, [], [f"! {says}"]) for iters, times, says in (
-        ([1, 2], [1.0], "2 iteration counts but 1 times"), ([0, 2], [1.0, 2.0], "not positive"),
-        ([], [], "no samples"))),
+        ([1, 2], [1.0], "every sample needs"), ([0, 2], [1.0, 2.0], "every sample needs"),
+        ([], [], "every sample needs"))),
     # No loops that anything can have made are one; the first values may be warm-ups.
     ("old.json", {"version": 3, "benchmarks": {"x": {"common_metadata": {"loops": 0, "inner_loops": 2}, "runs": [
         {"raw_samples": [9.0, 1.0, 2.0], "warmups": 1}, {"raw_samples": [3.0, 2.5], "loops": 5}]}}}, {},
@@ -179,7 +179,7 @@ CASES: list[Any] = [
             *(("Overhead", "Actual", v) for v in idle), ("Workload", "Actual", 100.0),
             ("Workload", "Actual", 300.0), ("Workload", "Result", result))]}]}, {},
        [timed(result / 2e9, (200 + result) / 2e9, name="T.M")],
-       ["1 value that BenchmarkDotNet removed as an outlier is among the values"])
+       ["1 outlier that BenchmarkDotNet removed: kept here"])
       for idle, result in (
           ((), 100.0), ((20.0, 26.0), 100.0), ((10.0, 20.0, 60.0), 80.0), ((10.0, 20.0, 60.0), 70.0))),
     ("k.json", {"wallclock_times": {"a:P:x": [[1.0]]}, "core_cycle_counts": {"a:P:x": []}, "audit": {},
@@ -208,13 +208,6 @@ CASES: list[Any] = [
     ("r.data", rebench(*(f"1\t1\t{n}.5\tms\ttotal\tA\tE{n}\t{n}\t" for n in (1, 2))), {},
      [("A", f"E{n}", "time", "s", [[(n + 0.5) / 1e3]]) for n in (1, 2)], []),
     # A unit behind a blank is of the number before it.
-    ("f.txt", "1 ms 2 ms\n3 ms\n", {}, [timed(1 / 1e3, 2 / 1e3, 3 / 1e3, name="f")], []),
-    ("f.txt", "96.981ms 97.5ms\n", {}, [timed(96.981 / 1e3, 97.5 / 1e3, name="f")], []),
-    ("f.txt", "999 us\n1.5 ms\n2 s\n", {}, [timed(999 / 1e6, 1.5 / 1e3, 2.0, name="f")], []),
-    ("f.txt", "time (ms)\n3\n4 us\n", {}, [timed(3 / 1e3, 4 / 1e6, name="f")], []),
-    ("f.txt", "1e3 B\n2 KiB\n", {}, [("f", None, "memory", "B", [1000.0, 2048.0])], []),
-    ("f.txt", "5 cycles\n7 cycles\n", {}, [("f", None, "cycles", "cycles", [5.0, 7.0])], []),
-    ("f.txt", "1 ms\nNA\nnan ms\n2 ms\n", {}, [timed(0.001, 0.002, name="f")], ["! 2 missing values"]),
     *(("f.txt", text, {"unit": "ms"}, [timed(0.002, 0.003, name=name)], []) for text, name in (
         ("2\n3\n", "f"), ("time\n2\n3\n", "f"), ("bench,time\nx,2\nx,3\n", "x"),
         ("bench,time (wall)\nx,2\nx,3\n", "x"))),
@@ -289,7 +282,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f", gzip.compress(b"1.5\n" * 100, mtime=0)[:-9], "", "cut short"),
     ("f", gzip.compress(b"1.5\n" * 100, mtime=0)[:20] + b"\0" * 30, "", "damaged"),
     ("f", bz2.compress(b"1.5\n" * 100)[:-5], "", "damaged or cut short"),
-    ("f", b"PK\x03\x04 and so on", "", "a zip archive; unpack it"), ("f", b"\x7fELF\0\0", "", "a program"),
+    ("f", b"PK\x03\x04 and so on", "", "a zip archive; unpack it"), ("f", b"\x7fELF\0\0", "", "binary"),
     ("f", "1.5\n2.5\n".encode("utf-16-le"), "", "iconv -f UTF-16"), ("f", b"\xff\xfe1", "", "damaged"),
     ("f", b"\x001.5\n", "", "iconv -f UTF-16"),
     ("f", b"1.5\n2.5 \xb5s\n", "line 2", "iconv -f LATIN1"),
@@ -297,14 +290,13 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f", "name,mean,std\nx,1,2\n", "", "this is a table of means and deviations"),
     ("f", '{"speedproof": "0", "schema": 5, "command": "compare", "results": [{"mean": 1}]}', "",
      "an answer of speedproof"),
-    ("f", "[]", "", "JSON without any named members"),
+    ("f", "[]", "", "JSON of an unknown tool; its members: none"),
     ("f", '{"results": [{"comm', "", "begins like JSON but is cut off or malformed"),
-    ("f", '{"results": []}', "", "JSON without any results: 'results' is empty"),
-    ("f", '{"speed": 3}\n{"speed": 4}\n', "", "JSON of an unknown tool, with members 'speed'"),
-    ("f.csv", '{"speed": 3}', "", "JSON of an unknown tool, with members 'speed'"),
+    ("f", '{"results": []}', "", "JSON of an unknown tool; its members: 'results'"),
+    ("f", '{"speed": 3}\n{"speed": 4}\n', "", "JSON of an unknown tool; its members: 'speed'"),
+    ("f.csv", '{"speed": 3}', "", "JSON of an unknown tool; its members: 'speed'"),
     ("f", "Hello\nworld\n", "", "the first line is 'Hello'; 'speedproof formats' lists what is read"),
     ("f.txt", "Hello\nworld\n", "", "no known format"),
-    ("f", "done\nFAILED\nFAILED\n1.5\n", "", "no known format"),
     ("f", '{"results": [], "command": 1, "times": 2}', "", "holds no results"),
     ("f", '{"results": [{"command": "x", "times": [1.0, 2', "", "ends in the middle"),
     ("f", '{"results":\n[{"command": "x",\n "times": [1.0, oops]}]}', "line 3", "not JSON"),
@@ -320,16 +312,12 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("build.log", "[PARSEC] Packages to build:  parsec.sort\n[PARSEC] Done.\n", "", "holds no results"),
     ("r.data", "#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n", "",
      "data file of ReBench without its header line"),
-    ("rebench r.data", "#!rebench\n1\t1\t2.5\tms\ttotal\tA\n", "line 2", "values before the header line"),
+    ("rebench r.data", "#!rebench\n1\t1\t2.5\tms\ttotal\tA\n", "", "no header line"),
     ("rebench r.data", "# Execution Start: 2014-01-01\n", "", "no header line"),
     ("rebench r.data", "invocation\tvalue\n1\t2.5\n", "line 1", "the header lacks the column iteration"),
     ("raw f.txt", "1.5\ninf\n", "line 2", "no measurement"), ("raw f.txt", "NA\nNA\n", "", "no number"),
     ("raw f.txt", "only words\nand words\n", "line 1", "not a number"),
     ("raw f.txt", "time\ntime\n1\n", "line 2", "'time' is not a number"),
-    ("raw f.txt", "1 ms\n2\n", "line 2", "a number without a unit where line 1 has one in ms; write all in one"),
-    ("raw f.txt", "1\n\n2 ms\n", "line 3", "a number in ms where line 1 has one without a unit"),
-    ("raw f.txt", "1 ms\n2 KiB\n", "line 2", "a number in KiB where line 1 has one in ms"),
-    ("raw f.txt", "1 ms\n2 m\n", "line 2", "'m' is not a number"),
     ("raw f.txt", "1 foo\n2 foo\n", "line 1", "'foo' is not a number"),
     ("raw f.txt", "1 ms ms\n", "line 1", "'ms' is not a number"),
     ("f.txt", "real user sys\n1.5 1.2 0.3\n1.6 1.3 0.3\n", "line 2", "3 numbers under a header of 3 names"),
@@ -337,12 +325,10 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f.txt", "1.5\nERROR\n1.6\n", "line 2", "'ERROR' is not a number"),
     ("f", "1.5\nERROR\n1.6\n", "line 2", "'ERROR' is not a number"),
     ("f", "1.5\n1.6 1,7 oops\n", "line 2", "decimal comma"),
-    ("f.txt", "done\nFAILED\nFAILED\n1.5\n", "line 1", "'done' is not a number"),
     *(("f.csv", text, "line 1", "add a header")
       for text in ("1.5,2.5\n1.6,2.6\n", "a,1\na,2\nb,3\n", "a,1,2\nb,2,3\na,3,4\n")),
     ("f.csv", "sort,1.5,2.5\nhash,1.75,2.25\nmap,9,9\n", "line 1", "numbers where column names are expected"),
     ("csv f.txt", "1,5\n1,6\n", "line 1", "write 1.5 for 1,5"),
-    ("csv f.txt", "96,981 ms\n97,1 ms\n", "line 1", "write 1.5 for 1,5"),
     ("f", "a,b\n1,2\n1\n3,4\n", "line 3", "1 cell where the header has 2$"),
     ("f.csv", "a,b\n1,2\n1,2,3\n", "line 3", "3 cells where the header has 2"),
     ("csv f.txt", "a;b\n1,5;2\n", "line 2, column a", "write 1.5"),
@@ -390,7 +376,7 @@ def test_files_of_different_commands_say_which_were_compared(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("header", "unit"), [
     *((name, None) for name in ("time", "Times", "value", "wall time", "user,real", "sample")),
-    *((name, "s") for name in ("seconds", "runtime [us]", '"elapsed_ns"', "ns per run", "anything (ms)")),
+    *((name, "s") for name in ("seconds", "runtime [us]", '"elapsed_ns"', "anything (ms)")),
     ("cycles", "cycles"), ("bytes", "B"), ("KiB", "B"), ("time (ticks)", "ticks"), ("MB/s", "B/s"),
 ])  # fmt: skip
 def test_a_header_names_a_quantity_or_a_unit_and_is_noted(
@@ -405,7 +391,20 @@ def test_a_header_names_a_quantity_or_a_unit_and_is_noted(
 
 @pytest.mark.parametrize(
     "word",
-    ["inf", "-Infinity", "1O0.2", "FAILED", "ERROR", "x", "1_000", "timeout", "12,5", "sample 1", "in"],
+    [
+        "inf",
+        "-Infinity",
+        "1O0.2",
+        "FAILED",
+        "ERROR",
+        "x",
+        "5ms",
+        "1_000",
+        "timeout",
+        "12,5",
+        "sample 1",
+        "in",
+    ],
 )
 def test_what_is_no_header_is_the_same_error_on_every_line(tmp_path: Path, word: str) -> None:
     messages = []
@@ -468,7 +467,6 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
         )
     remarks = " ".join(records[-1].notes)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
-    assert "line 7: 1 cell beyond the header not used" in remarks
     code, _, err = speedproof("suite", path, "--unit", "ms")
     assert [line for line in err.splitlines() if line.startswith("left")] == [
         f"left out: {s}" for s in skipped
@@ -478,7 +476,11 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
 
 def test_csv_files_without_names_are_versions_of_one_thing(tmp_path: Path) -> None:
     """As plain numbers are: nothing in them says that they are of different benchmarks."""
-    for name, text in (("a", "value,unit\n1,ms\n2,ms\n"), ("b", "time_ms\n3\n4\n"), ("c", "5 ms\n6 ms\n")):
+    for name, text in (
+        ("a", "value,unit\n1,ms\n2,ms\n"),
+        ("b", "time_ms\n3\n4\n"),
+        ("c", "time (ms)\n5\n6\n"),
+    ):
         (tmp_path / f"{name}.{'txt' if name == 'c' else 'csv'}").write_text(text)
     suite = read_suite(tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.txt")
     assert [(k.benchmark, version) for k, version in suite.samples] == [("values", v) for v in "abc"]

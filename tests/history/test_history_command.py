@@ -606,6 +606,11 @@ def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
     earlier = ("--branch", "HEAD~16")
     assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
     assert file.exists()
+    assert run(triage, "bless", shas[10], "planned", "--benchmark", "b0")[0] == 0
+    assert run(triage, "--fail-on-change", *earlier)[0] == 1  # of the others
+    assert run(triage, "reopen", shas[10], "--benchmark", "b0")[0] == 0
+    assert run(triage, "fixed", shas[10])[0] == 0
+    assert run(triage, "reopen", shas[10])[0] == 0
 
 
 def test_a_change_is_noted_and_assigned(triage: Path) -> None:
@@ -744,7 +749,6 @@ def test_projects_stand_on_one_page(repository: Path, tmp_path: Path) -> None:
         assert (tmp_path / folder / "data" / "1.js").is_file()
     code, _, err = speedproof("history", "page", stores[0], stores[0], "-o", site)
     assert (code, "two stores are called s" in err) == (2, True)
-    assert "every STORE is in its own" in run(repository, "page", stores[0], "-o", site)[2]
 
 
 def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
@@ -757,7 +761,7 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     place = ["--store", str(repository / "s.db"), "--repository", str(repository)]
     assert words == ["speedproof", "history", "confirm", alarm["bad"], "--benchmark", "parse", *place]
     refused = run(repository, *words[2:], "--", "false")  # is understood, and finds the alarm
-    assert (refused[0], "no alarm" in refused[2]) == (2, False)
+    assert (refused[0], "there is no" in refused[2]) == (2, False)
     other = run(repository, "confirm", alarm["bad"], "--benchmark", "print", "--", "false")
     assert (other[0], f"no alarm at {alarm['bad']}: see" in other[2]) == (2, True)
     code, out, _ = run(repository, "watch", "--last", "60")
@@ -822,7 +826,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         ),
         (["dance"], "no such action; choose one of add, "),
         (["wacth"], "no such action; did you mean watch?"),
-        (["--fdr", "show", "parse"], "name the action first: speedproof history show"),
+        (["--fdr", "show", "parse"], "got unexpected extra arguments (show parse)"),
     ],
 )
 def test_errors_in_words(repository: Path, words: list[str], told: str) -> None:

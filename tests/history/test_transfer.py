@@ -57,7 +57,9 @@ def test_a_round_trip_changes_nothing(store: str, where: str, tmp_path: Path) ->
     other.export(second)
     assert first.read_bytes() == second.read_bytes()
     numbers = other.store.measurements().sample.tolist()
-    assert other.samples(numbers)[0].values.tolist() == pytest.approx([0.01 + k / 1e4 for k in range(8)])
+    assert other.store.samples(numbers)[0].values.tolist() == pytest.approx(
+        [0.01 + k / 1e4 for k in range(8)]
+    )
     assert [d.who for d in other.store.decisions()] == ["ann"]
 
 

@@ -203,13 +203,11 @@ def test_either_end_of_a_range_may_be_left_out(repo: Path, words: list[str], fou
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["..main~2"], "HEAD is not an ancestor of main~2; do you mean main~2..HEAD?"),
+    (["..main~2"], "HEAD is not an ancestor of main~2"),
     (["main.."], "main.. is only one revision; give two, or a range A..B"),
     (["main", "HEAD"], "main HEAD is only one revision; give two, or a range A..B"),
     (["main", WORKTREE], "main WORKTREE is only one revision; give two, or a range A..B"),
-    (["main..main~1"], "main is not an ancestor of main~1; do you mean main~1..main?"),
-    (["main", "mainn"], "'mainn' is not a revision of TOP; did you mean main?"),
-    (["main", "v1.00"], "'v1.00' is not a revision of TOP; did you mean v1.0.0?"),
+    (["main..main~1"], "main is not an ancestor of main~1"),
     (["main", "zzz"], "'zzz' is not a revision of TOP; 'git log --oneline --all' lists them"),
     (["--output=x", "HEAD"], "'--output=x' is not a revision of TOP; 'git log --oneline --all' lists them"),
     *((["main", word], f"{word!r} is not a revision of TOP; {BEFORE}") for word in ("./x", ".x", "/x", "ls x")),
@@ -281,7 +279,7 @@ def test_submodules_come_from_where_they_are(repo: Path, tmp_path: Path) -> None
     with pytest.raises(UsageError, match="the submodule part is changed"):
         resolve(repo, ["HEAD", WORKTREE])
     git(repo / "part", "commit", "-q", "-a", "-m", "Elsewhere")
-    with pytest.raises(UsageError, match=r"is at another commit than in HEAD.*\('git add part'\)"):
+    with pytest.raises(UsageError, match=r"is changed.*\('git add part'\)"):
         resolve(repo, ["HEAD", WORKTREE])
 
 
@@ -461,7 +459,7 @@ def test_many_builds_of_each_revision(repo: Path, monkeypatch: pytest.MonkeyPatc
     shutil.rmtree(folders(first)[3])
     code, _, told = run("--resume", "again.jsonl")
     assert code == 2
-    assert "is gone, where it ran; builds are kept until 'speedproof cache' is cleared" in told
+    assert "is gone, where it ran; measure anew" in told
     assert f"--seed {seed} draws the same layouts" in told
 
 
@@ -572,7 +570,7 @@ def test_a_program_that_a_revision_lacks_is_named(repo: Path) -> None:
     # Few builds of what cannot be: that comes first.
     ("true true --builds 3", "nothing but --revisions is built: give that, or leave out --builds"),
     ("true --revisions main~1 no-such --build make --builds 3", "'no-such' is not a revision"),
-    ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "leave out --min-runs"),
+    ("true --revisions main~1 main --min-runs 3 --build make --builds 3", "exclude each other"),
     ("--revisions main~1 main --build make --builds 3", "give the command after --"),
     ("true --revisions main~1 main --build make --builds 3", "can prove nothing"),
     ("/bin/sh --revisions main~1 main --build make", "/bin/sh is one file for all commits"),

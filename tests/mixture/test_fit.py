@@ -67,6 +67,8 @@ def test_ticks_of_any_scale_are_found() -> None:
     places = (4.0 * np.arange(-15.0, 15.0)[:, None] + [-0.49, 0.49]).ravel()
     for scale in 10.0 ** np.random.default_rng(8).uniform(-9, 9, 300):
         assert tick(scale * places) == pytest.approx(4.0 * scale)
+    # The widest step of the ordered gaps counts: here from those within ticks, of two sizes, to those between.
+    assert tick((4.0 * np.arange(30.0)[:, None] + [-0.1, -0.05, 0.15]).ravel()) == pytest.approx(4.0)
     tied = np.sort(np.append(-0.0, np.repeat(0.1 * np.arange(0.0, 20.0), 3)))  # 0 less 0 may be negative
     assert tick(tied) is None
 
@@ -112,21 +114,18 @@ def test_reported_likelihood_is_that_of_the_parameters(mixtures: list[dict[str, 
 @pytest.mark.parametrize(("values", "message"), [
     ([], "at least two values, not 0"), ([1.0], "at least two values, not 1"),
     ([2.5] * 40, "all 40 values are equal"), ([1.0, np.nan, 2.0], "finite"), ([1.0, np.inf], "finite"),
-    ([-1.7e308, 1.7e308], "range of floating-point"),
+    ([-1.7e308, 1.7e308], "in another unit"), ([*5e-324 * np.arange(1.0, 40.0)], "differ by more than 1e-300"),
 ])  # fmt: skip
 def test_what_cannot_be_fitted_says_why(values: list[float], message: str) -> None:
     with pytest.raises(DataError, match=message):
         fit(values)
 
 
-# NumPy 1.26 calls it an overflow when a subnormal number is divided by one; the quotient is right.
-@pytest.mark.filterwarnings("ignore:overflow encountered in divide" if np.__version__ < "2" else "default")
 @pytest.mark.parametrize("values", [
     [1.0, 2.0], [1.0, 1.0, 2.0], [3.5] * 28 + [4.25] * 12, [5.0] * 39 + [6.0],
     list(np.repeat([10.0, 10.5, 11.25], [16, 12, 12])), [*(20.0 + 0.5 * np.sin(np.arange(34.0))), 6e6],
     list(1e12 + np.arange(50.0) % 7), list(1e-9 * (1.0 + 1e-3 * np.cos(np.arange(50.0) ** 2))),
-    list(1.0 + 1e-12 * np.sin(np.arange(40.0) ** 2)), list(5e-324 * np.arange(1.0, 40.0)),
-    [0.0, 1e-300, 2e-300, 1.0], list(range(5)),
+    list(1.0 + 1e-12 * np.sin(np.arange(40.0) ** 2)), [0.0, 1e-300, 2e-300, 1.0], list(range(5)),
 ])  # fmt: skip
 def test_hostile_data_have_a_defined_result(values: list[float]) -> None:
     f = fit(values)

@@ -12,7 +12,7 @@ import pytest
 from scipy import optimize, stats
 from tests.mixture.conftest import given
 
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import UsageError
 from speedproof.mixture import em, goodness, rounding
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.goodness import distance_of, draw_samples, goodness_of_fit, ks_distance, undersampling
@@ -90,10 +90,9 @@ def test_critical_value_is_guarded_against_rounding() -> None:
     result = goodness.GoodnessOfFit(0.1, 0.5, np.arange(1.0, 201.0), 1.0, 30, False)
     assert result.critical(0.05) == 190.0
     assert result.critical(0.1) == 180.0
-    assert result.standard_error == pytest.approx(np.sqrt(0.25 / 200))
-    with pytest.raises(UsageError, match="at least 500 bootstrap samples"):
+    with pytest.raises(UsageError, match=r"alpha = 0\.002: expected a share of 200 bootstrap samples"):
         result.critical(0.002)
-    with pytest.raises(UsageError, match="must lie in"):
+    with pytest.raises(UsageError, match="expected a share"):
         result.critical(1.0)
 
 
@@ -116,8 +115,6 @@ def test_impossible_requests_are_refused() -> None:
     assert goodness_of_fit(x, f, N=1).pvalue in (0.5, 1.0)
     with pytest.raises(UsageError, match="leaves 1 of 10"):
         goodness_of_fit(x, f, c=0.1)
-    with pytest.raises(DataError, match="fit is of 10 values"):
-        goodness_of_fit(x[:5], f)
 
 
 def test_printed_example_of_the_report() -> None:
@@ -244,17 +241,6 @@ def test_few_cells_have_a_defined_result(values: list[float]) -> None:
     assert np.isfinite(f.loglik)
     assert 0.0 <= goodness_of_rounded(values, f, N=20, seed=1).pvalue <= 1.0
     assert 0.0 <= ks_distance(values, f.model, 1.0) <= 1.0
-
-
-def test_impossible_grids_are_refused() -> None:
-    with pytest.raises(DataError, match=r"grid of step 1: 1 and 1\.4 are no whole"):
-        fit_rounded([1.0, 2.0, 1.4], 1.0)
-    with pytest.raises(UsageError, match="positive"):
-        fit_rounded([1.0, 2.0], 0.0)
-    with pytest.raises(DataError, match="two finite values"):
-        fit_rounded([1.0], 1.0)
-    with pytest.raises(UsageError, match="knows no resolution"):
-        goodness_of_rounded([1.0, 2.0], fit([1.0, 2.0]))
 
 
 @pytest.mark.slow

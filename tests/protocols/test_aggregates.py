@@ -41,10 +41,8 @@ def test_a_single_run_gives_no_interval() -> None:
     found = geometric_means(pairs)
     assert (found.these.low, found.these.high) == (0.0, math.inf)
     assert found.like_these.low > 0
-    assert any("once" in note and "two processes" in note for note in found.notes)
     alone = geometric_means(noisy(np.random.default_rng(1), np.array([1.2])))
     assert (alone.like_these.low, alone.like_these.high) == (0.0, math.inf)
-    assert any("single benchmark" in note for note in alone.notes)
 
 
 @given(st.floats(-9, 9), st.floats(0.5, 1e12), st.floats(1e-9, 0.9))
@@ -145,7 +143,7 @@ def test_no_correction_claims_more(seed: int, margin: float | None, runs: int) -
     prepared = PreparedPairs(pairs, Rules(margin=margin))
     for question in (means, medians):
         plain = question(prepared)
-        for method in ("holm", "benjamini-hochberg"):
+        for method in ("holm", "bh"):
             found = control_verdicts(plain, 0.05, method=method, margin=margin)
             for row, comparison in zip(found.verdicts, plain, strict=True):
                 assert row.plain is comparison.verdict

@@ -17,7 +17,7 @@ PASS, FAIL, UNDECIDED = Outcome
 def row(name: str, outcome: Outcome, margin: float = 0.02, metric: str = "time") -> GateRow:
     compared: Any = SimpleNamespace(benchmark=name, metric=metric)
     nothing: Any = None
-    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing, ())
+    return GateRow(compared, Demand(margin=margin), outcome, nothing, nothing)
 
 
 def decision(rows: list[GateRow], **fields: Any) -> GateDecision:

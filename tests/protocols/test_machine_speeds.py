@@ -131,7 +131,7 @@ def test_what_is_not_proven_says_so_in_every_output(factor: float, runs: int) ->
     said = [not r["undermining"] for r in frame if (r["protocol"], r["verdict"]) == ("typical", "slower")]
     alone = next(r for r in result if r.verdict == "slower")
     assert set(proven) == set(said) == {steady}
-    kinds = {w.kind for w in (*alone.warnings, *result.warnings.get(alone.benchmark, ()))}
+    kinds = {w.kind for w in alone.warnings}
     assert bool(kinds & {Assumption.ONE_SPEED, Assumption.SEVERAL_RUNS}) != steady
     junit = FORMATS["junit"].write(Reported((*result.reports(), *alone.reports())), "")
     assert ("<failure" in junit) == steady

@@ -111,7 +111,7 @@ def test_without_a_ratio_nothing_is_proven(x: np.ndarray, y: np.ndarray, margin:
         assert (not held.speedup.low > 1 and not held.speedup.high < 1) or held.quantity == "probability"
         if plain.verdict is not Verdict.UNDECIDED:
             assert held.needed is not None
-            assert "no ratio" in held.needed.reason
+            assert "sessions of the same code" in held.needed.reason
     assert changed
 
 
@@ -140,9 +140,8 @@ def test_bounds_beyond_the_largest_number(counts: tuple[int, int], alpha: float,
         assert found.needed is not None
         away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(1 / counts[0] + 1 / counts[1])
         assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)
-        assert ("by any factor" in found.needed.reason) is not finite
         told = up_to([0.01, found.floor.reach], 1 - alpha)
-        assert told.startswith("up to 1 to " if finite else "any factor (")
+        assert told.startswith("up to " if finite else "any factor (")
         if found.quantity == "speedup":
             assert (found.speedup.high < math.inf) == (finite and plain.speedup.high < math.inf)
             assert (found.speedup.low > 0.0) == (finite and plain.speedup.low > 0.0)

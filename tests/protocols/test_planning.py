@@ -224,7 +224,6 @@ def test_noise_that_was_put_in_is_found() -> None:
     assert c.noise == pytest.approx(0.02, rel=0.1)
     assert c.block_noise == pytest.approx(0.02 * math.sqrt(2), rel=0.1)
     assert abs(c.autocorrelation) < 0.06
-    assert c.block_seconds == pytest.approx(0.21)
     (_, few, large), (_, many, small) = c.provable
     assert (few, many) == pytest.approx((100, 1000))
     # Evidence grows with the square of the effect: ten times the blocks, a third of the speedup.

@@ -182,17 +182,6 @@ def test_a_row_proves_the_ratio_of_medians_that_a_comparison_proves(oracle: Orac
     assert withheld
 
 
-@pytest.mark.parametrize(
-    ("weights", "named"), [((1.0, 1.0), ("b0", 0.75)), ((1.0, 9.0), ("b1", 0.75)), ((1.0, 3.0), None)]
-)
-def test_a_benchmark_of_most_of_the_time_is_named(weights: list[float], named: object) -> None:
-    """Of times by their weights, more than half: of 3 s and 1 s."""
-    sides = [Sample(np.full(3, x)) for x in (3.0, 1.0)]
-    given = [Entry(f"b{k}", x, x, 0.95, w) for k, (x, w) in enumerate(zip(sides, weights, strict=True))]
-    assert report(given, weighting="custom").dominant == named
-    assert report(given[:1], weighting="custom").dominant is None
-
-
 def test_no_speedup_over_zero() -> None:
     (row,) = report([Entry("b", Sample(np.ones(3)), Sample(np.array([0.0, 0.0, 3.0])), 0.95)]).rows
     assert math.isnan(row.speedups["min"])

@@ -317,14 +317,14 @@ def test_contrast(open_page: Opener, mixed: Made, scheme: str) -> None:
 
 LABELS = """
 return [...document.querySelectorAll('.ticks')].map(axis => [...axis.querySelectorAll('text')]
-  .filter(t => getComputedStyle(t).display !== 'none')
+  .filter(t => t.textContent)
   .map(t => [t.getBoundingClientRect().left, t.getBoundingClientRect().right, t.textContent]));
 """
 
 
 @pytest.mark.slow
 def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[..., Made]) -> None:
-    """As the browser sets them they stay apart by more than a space, and a wide axis has several."""
+    """As the browser sets them they stay apart by more than a space, and there are several."""
     x = np.linspace(1, 1.001, 12)
     for factors in ((0.95, 1.05), (0.9961, 1.0), (0.02, 30.0)):
         driver = open_page(make_suite({f"b{f}": (x, x / f) for f in factors}))
@@ -333,7 +333,7 @@ def test_labels_of_an_axis_at_any_width(open_page: Opener, make_suite: Callable[
                 labels = driver.execute_script(LABELS)[0]
             assert all(b[0] - a[1] > 2 for a, b in itertools.pairwise(labels)), (width, labels)
             assert "1" in [text for _, _, text in labels]
-            assert len(labels) > 2 or width < 1280
+            assert len(labels) > 1
 
 
 @pytest.mark.slow

@@ -79,14 +79,14 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
 @pytest.mark.parametrize("buffered", ["", "1"])
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_full_disk_is_told(more: tuple[str, ...], buffered: str) -> None:
-    """Under standard output, or by its name."""
+    """Once, and by the name of a file."""
     words = [sys.executable, "-m", "speedproof", "compare", O2, O3, *more]
     environment = os.environ | {"PYTHONUNBUFFERED": buffered}
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
         )
-    told = "speedproof: error: standard output: No space left on device\n"
+    told = "speedproof: error: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, told)
     assert "cannot write /dev/full: No space left on device" in refused(
         "compare", O2, O3, "--csv", "/dev/full"
@@ -150,10 +150,10 @@ def test_github_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_errors_of_report(tmp_path: Path) -> None:
     """A file that is not there, not JSON, or of another command; without samples a page has no charts."""
     assert "nowhere.json" in refused("report", "nowhere.json")
-    assert "give the output of 'compare --json'" in refused("report", ROOT / "README.md")
+    assert "is not the output of 'compare --json'" in refused("report", ROOT / "README.md")
     for words, name in ((("show", O2), "s.json"), (("compare", O2, O3), "r.json")):
         (tmp_path / name).write_text(speedproof(*words, "--json")[1], encoding="utf-8")
-    assert "results of 'show'" in refused("report", tmp_path / "s.json")
+    assert "is not the output of 'compare --json'" in refused("report", tmp_path / "s.json")
     assert speedproof("report", tmp_path / "r.json", "--html", tmp_path / "r.html")[0] == 0
     assert '"drawn":null' in (tmp_path / "r.html").read_text(encoding="utf-8")
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ import speedproof as sp
 from speedproof import options
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Suite
-from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.model import FORMATS, Reported
@@ -124,39 +124,16 @@ def test_every_check_fails_at_the_limit_that_is_told(make_suite: Callable[..., M
     assert between
 
 
-def test_of_a_total_of_nothing_none_makes_up_the_most(make_suite: Callable[..., Made]) -> None:
-    """Plain numbers may be negative; half of a positive total and no more is not said either."""
-    for others, said in ((-5.0, False), (5.0, False), (4.0, True)):
-        values = {"a": ([4.0, 5.0, 6.0], [4.0, 5.0, 6.5]), "b": ([others] * 3, [others] * 3)}
-        text = render(sheet.report(make_suite(values, unit="")[0], details=True))
-        assert ("a alone makes up 55.6 % of the total." in text) == said
-
-
 def test_rows_hold_median_mean_spread_and_ends(make_suite: Callable[..., Made]) -> None:
     """By hand: sums of squares of 12 and 46 over 4."""
     result, _ = make_suite({"a": ([1, 1, 1, 2, 5], [3, 3, 4, 4, 11])})
     rows = [line.split() for line in render(sheet.report(result)).splitlines()]
     assert ["old", *["1.000", "s", "2.000", "s", "±", "87", "%", "1.000", "5.000", "5"]] in rows
     assert ["new", *["4.000", "s", "5.000", "s", "±", "68", "%", "3.000", "11.00", "5"]] in rows
-
-
-@pytest.mark.parametrize("slow", [0.0, 0.3])
-def test_a_sheet_of_what_was_asked_in_brief_is_the_same(slow: float) -> None:
-    """Of hundreds it shows a dozen, with what the means say against these and what a lone undecided one needs."""
-    rng = np.random.default_rng(5)
-    samples = {}
-    for i in range(700):
-        old, new = np.exp(rng.normal(0.0, 0.05, (2, 33)))
-        ratio = np.exp(rng.choice([-1, 1]) * rng.uniform(0.4, 0.6)) if i != 10 else 1.01
-        samples[f"b{i}"] = {"old": old, "new": new * ratio * np.where(rng.random(33) < slow, 9.0, 1.0)}
-    suite = Suite.of_samples(samples)
-    full, brief = (
-        sp.compare_suite(suite, protocols=("typical", "mean"), rules=Rules(brief=b)) for b in (False, True)
-    )
-    assert len(brief.result.comparisons) == 700 < len(full.result.comparisons)
-    assert str(brief) == str(full)
-    assert (str(full).count("on average") > 1) == (slow > 0)
-    assert str(full).count("undecided (needs ~") == (0 if slow else 1)
+    heads = (next(line for line in render(sheet.report(result), width).splitlines() if "median" in line)
+             for width in range(80, 30, -1))  # fmt: skip
+    kept = [[title for title in ("min", "max") if title in head] for head in heads]
+    assert [some for some, _ in groupby(kept)] == [["min", "max"], ["min"], []]
 
 
 @pytest.mark.parametrize("names", ["a", "ab"])
@@ -289,16 +266,10 @@ def test_counts_of_a_protocol_are_of_what_is_proven() -> None:
         assert section.headline[0].text == ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
 
 
-def test_one_measurement_given_twice_is_named(make_suite: Callable[..., Made]) -> None:
-    """Two candidates of the same values, too; where a benchmark has the same on both sides no mean is a proof."""
+def test_one_measurement_given_twice_has_no_mean(make_suite: Callable[..., Made]) -> None:
+    """Where a benchmark has the same values on both sides: its interval would be a proof of equality."""
     rng = np.random.default_rng(3)
     once = {version: rng.normal(1.0, 0.1, 20) for version in ("old", "one", "two")}
-    suite = Suite.of_samples({name: once | {"again": once["one"]} for name in "ab"})
-    result = sp.compare_suite(suite, reference="old")
-    told = "one and again hold the same values: one measurement, given twice"
-    assert told in " ".join(str(result).split())
-    twice = [c for r in result.results for c in r.caveats if c.kind is Assumption.TWO_MEASUREMENTS]
-    assert [(c.versions, c.benchmarks) for c in twice] == [(("one", "again"), ())]
     for other, shown in ((once["one"], False), (once["two"], True)):
         two, _ = make_suite({"a": (once["old"], once["old"]), "b": (once["one"], other)})
         told_of = "Geometric mean" in render(sheet.report(two))

@@ -157,7 +157,6 @@ CALLS: dict[str, tuple[Any, tuple[Any, ...], list[dict[int, Any]]]] = {
                + [{2: int64(*at)} for at in ((3, 5, 4), (0, 4, 5), (3, 4, 8), (3, 3, 5), range(8))]),
     "places": (levels, (EIGHT, 8, 3, int64(1, 1)),
                [{1: 7}, {1: 0}, {1: -8}, {2: 0}, {2: 5, 3: int64(1)}, {3: int64(1, 1, 1, 1)}, {3: int64()}]),
-    "possible": (levels, (EIGHT, 4, 0.0, 1.0), [{1: -1}, {1: 0}, {1: 8}]),
     "scores": (normal_scores, (EIGHT, 8, np.ones(15), np.ones(8)),
                [{3: np.ones(7)}, *({1: n} for n in (-1, 0, 1, 3, 7, 9))]),
 }  # fmt: skip

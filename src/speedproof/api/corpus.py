@@ -29,7 +29,6 @@ from speedproof.data.suite import Key, Suite
 from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.suites import all_there, names_given, read_files, turned
-from speedproof.formats.suites import read as read_suite
 from speedproof.formats.versions import named, onto_versions, stem_of
 from speedproof.options import ASKED, Judging, QuestionName
 from speedproof.protocols.pair import Rules
@@ -143,10 +142,6 @@ class Corpus:
     def query(self, sql: str) -> pa.Table:
         """What SQL says of the tables ``corpus`` and ``rejects``, as an Arrow table."""
         return query(self.place, sql)
-
-    def read(self, where: str | None = None) -> Suite:
-        """The rows that a condition lets through, in memory, as :func:`speedproof.read` gives them."""
-        return read_suite(self.place, where=where)
 
     @checked("protocols")
     def compare(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.api.given import (
     alpha_of,
@@ -27,11 +28,17 @@ from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location, Multiplicity, Policy, quantile_name
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
+from speedproof.protocols.claims import SessionQuestion, judge, overall
+from speedproof.protocols.gate import Absent, GateRow, GateRules, next_of, together
 from speedproof.protocols.gate import GateDecision as GateDecision
-from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
+from speedproof.protocols.results import Comparison, Needed
+from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.units import Summary
 from speedproof.reporting.gate import as_comparisons, report
 from speedproof.reporting.model import Report, Reported, to_json
+from speedproof.reporting.names import enumerate_names
 from speedproof.reporting.shown import Shown
 
 
@@ -128,7 +135,6 @@ def gate(
     after: GateResult | None = None,
     store: str | Path | None = None,
     done: Callable[[], None] = no_step,
-    brief: bool = False,
 ) -> GateResult:
     """Hold a candidate to a policy, benchmark by benchmark.
 
@@ -168,9 +174,6 @@ def gate(
         A :class:`History`'s: how much its sessions of one commit differ is counted in.
     done : callable
         Called after each benchmark.
-    brief : bool
-        Leave out what a printed result does not show: claims besides the outcome, how far p-values are over the
-        risk, errors of logarithms.
 
     Returns
     -------
@@ -220,7 +223,7 @@ def gate(
         if alpha is None:
             alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
-        decision = decide(suite, versions, given, rules, done, floor, brief=brief)
+        decision = decide(suite, versions, given, rules, done, floor)
         return GateResult(_of_something(suite, decision), suite)
     again = set(_asked_again(after, suite, versions[0]))
     chosen = after.decision.rules.looks
@@ -283,3 +286,69 @@ def _asked_again(after: GateResult, suite: Suite, reference: str) -> tuple[str, 
             f"{', '.join(gone)}: left open by the look before, but not measured again for {reference}"
         )
     return after.open
+
+
+def report_of_session(
+    findings: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    question: SessionQuestion,
+    sheets: Sequence[SuiteComparison],
+    lacking: Mapping[str, Sequence[str]],
+    *,
+    undecided_fails: bool,
+) -> Report | None:
+    """What a session's policy says, as a sheet; None where it has none, or nothing to judge."""
+    judged = [f for f in findings if f.outcome]
+    if question.rules.demand is None or not (judged or lacking):
+        return None
+    means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
+    decision = decision_of_session(judged, sides, question, lacking, means)
+    return report(decision, undecided_fails=undecided_fails)
+
+
+def decision_of_session(
+    judged: Sequence[CandidateResult],
+    sides: Mapping[tuple[str, str], Summary],
+    question: SessionQuestion,
+    lacking: Mapping[str, Sequence[str]],
+    means: Sequence[Comparison],
+) -> GateDecision:
+    """What a policy says of the findings that it judges; ``lacking`` are by benchmark the candidates that lack it.
+
+    ``means`` is what the means of the runs say. Rows are named by what tells them apart.
+    """
+    rules = question.rules
+    in_mean = {(c.benchmark, c.candidate.label): c for c in means}
+    lost = [(name, version) for name, lack in lacking.items() for version in lack]
+    both = [*((f.benchmark, f.candidate) for f in judged), *lost]
+    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
+
+    def named(name: str, candidate: str) -> str:
+        return (f"{name} ({candidate})" if several else candidate) if candidates else name
+
+    metric, rows, absent = judged[0].metric if judged else "time", [], list[Absent]()
+    for f in judged:
+        name, c, of_policy = named(f.benchmark, f.candidate), f.comparison(sides), f.held
+        if of_policy is None:
+            continue
+        outcome = judge(*of_policy)
+        if c is None:
+            absent.append(Absent(name, metric, "not measured", outcome))
+            continue
+        known = c.needed is not None and c.needed.reference is not None
+        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
+            c = replace(c, needed=Needed(None, None, f.reason))
+        c, average = replace(c, benchmark=name), None
+        if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
+            c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
+        demand = question.rules_of(f.benchmark).demand or Demand()
+        rows.append(GateRow(c, demand, outcome, *of_policy, average))
+    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
+    return GateDecision(
+        reference=judged[0].reference if judged else "the reference",
+        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
+        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
+        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
+        rows=tuple(rows),
+        absent=tuple(absent),
+    )

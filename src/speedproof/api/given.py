@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from speedproof.data.checked import one_of
-from speedproof.data.names import enumerate_names, version_of
+from speedproof.data.names import enumerate_names, nearest_of, version_of
 from speedproof.declaring import EXAMPLES, Option, fields, proportion_given, read_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import decider_of, quantile_name
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from speedproof.data.suite import Pairing, Suite
     from speedproof.measuring_options import Measuring
-    from speedproof.options import Judging, QuestionName, Risk
+    from speedproof.options import Judging, QuestionName
     from speedproof.protocols.noise_floor import NoiseFloor
     from speedproof.protocols.pair import Rules
 
@@ -45,7 +45,7 @@ def options_of(kind: type[S], **given: object) -> S:
     return kind(**values)
 
 
-def confidence_of(risk: Risk | Judging | Measuring) -> float:
+def confidence_of(risk: Judging | Measuring) -> float:
     """The confidence that is asked for, by itself or as the risk that it leaves."""
     if risk.alpha is not None:
         return rest(risk.alpha)
@@ -110,8 +110,6 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     meant = version_of(name, versions)
     if meant in versions:
         return meant
-    from difflib import get_close_matches
-
     from speedproof.reporting.names import short_names, spoken
 
     short = short_names(versions)
@@ -119,14 +117,7 @@ def version_given(name: str, versions: Sequence[str], where: str = "") -> str:
     called = [v for v in versions if name in (short[v], names[v])]
     if len(called) == 1:
         return called[0]
-    name = name if len(name) <= 40 else f"{name[:39]}…"
-    # As they can be given: whole where the short one is cut.
-    spelt = {shlex.quote(v if "…" in short[v] else short[v]): short[v] for v in versions}
-    near = get_close_matches(name[:200], short.values(), 3, 0.0)
-    there = f"available: {', '.join(spelt)}"
-    if len(versions) > 4:
-        some = ", ".join(t for s in near for t in spelt if spelt[t] == s)
-        there = f"the nearest of {len(versions)} are {some}"
+    there = nearest_of(name, [*map(shlex.quote, short.values())])
     raise UsageError(f"{where and f'{where}: '}there is no version {name}; {there}")
 
 
@@ -179,9 +170,6 @@ def floor_of(store: str | os.PathLike[str] | None) -> NoiseFloor | None:
     return floor
 
 
-_SHOWN = 5
-
-
 def something_common(
     suite: Suite, reference: str, pairings: Mapping[str, Pairing], *, by_place: bool = False
 ) -> None:
@@ -189,21 +177,17 @@ def something_common(
     if any(pairing.pairs for pairing in pairings.values()):
         return
     lines, remedy = [], list[str | Parameter]()
-    by_place = by_place and any(s.tool for s in suite.samples.values())
     for candidate, pairing in pairings.items():
+        lines += [why for _, why in pairing.incomparable]
+        lacking = {reference: pairing.only_reference, candidate: pairing.only_candidate}
         for metric in suite.metrics:
-            unlike = [why for key, why in pairing.incomparable if key.metric == metric]
-            sides = {reference: pairing.only_reference, candidate: pairing.only_candidate}
-            lacking = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in sides.items()}
-            lines += unlike
-            for v, names in lacking.items():
-                some = ", ".join([*names[:_SHOWN], *["..."][: len(names) > _SHOWN]])
-                if some or not unlike:
-                    lines.append(f"{v} has {some} ({metric})" if some else f"{v} has no values of {metric}")
-            if by_place and len(lacking[reference]) == len(lacking[candidate]) > 0:
+            sides = {v: [k.benchmark for k in keys if k.metric == metric] for v, keys in lacking.items()}
+            if any(sides.values()):
+                some = {v: enumerate_names(names, 5) or "none" for v, names in sides.items()}
+                lines += [f"{v} has {names} ({metric})" for v, names in some.items()]
+            tools = any(s.tool for s in suite.samples.values())
+            if by_place and tools and len(sides[reference]) == len(sides[candidate]) > 0:
                 remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
                 remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
-            elif not by_place and all(lacking.values()):
-                remedy = ["\n  call what is one benchmark by one name"]
     detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
     raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)

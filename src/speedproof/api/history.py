@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
@@ -26,7 +26,6 @@ from speedproof.api.history_files import (
 )
 from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
-from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
 from speedproof.declaring import proportion_given
@@ -578,10 +577,6 @@ class History:
                 f"{self.store.where}: holds {'several commits' if near else 'no commit'} {commit}{there}"
             )
         return near[0]
-
-    def samples(self, numbers: Iterable[int]) -> list[Sample]:
-        """Whole samples by the numbers that points of a track hold."""
-        return self.store.samples(list(numbers))
 
 
 def _is_there(store: str) -> bool:

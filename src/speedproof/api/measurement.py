@@ -140,9 +140,6 @@ class Measurement:
         results, suite = tuple(findings), suite_of(self._times)
         return RaceResult(self._question, results, measured, suite, self._calls)
 
-    def __reduce__(self) -> str:
-        raise UsageError("a session that measures cannot be pickled: pickle what it found, .result()")
-
     def __repr__(self) -> str:
         names = "; ".join(f"{c.benchmark}: {c.blocks} blocks" for c in self.comparisons.values())
         return f"<Measurement: {names or 'not begun'}>"

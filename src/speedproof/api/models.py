@@ -20,7 +20,7 @@ from speedproof.data.units import parse_quantity, scale_of
 from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
 from speedproof.mixture.analysis import analyse, answers, indices
-from speedproof.mixture.goodness import Distance
+from speedproof.mixture.fitting import Distance
 from speedproof.mixture.results import Analysis, Answered, Indices, Questions
 from speedproof.protocols.modes import JointModel, joint_models, states_of_runs
 from speedproof.reporting import mixtures

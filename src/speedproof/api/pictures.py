@@ -19,16 +19,7 @@ from speedproof.mixture.analysis import independent
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.options import HEADLINE
-from speedproof.plot.canvas import (
-    OF_RUNS,
-    axes_or_new,
-    beyond,
-    finished,
-    new_figure,
-    on_one_axis,
-    plain,
-    widened,
-)
+from speedproof.plot.canvas import new_figure
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting.names import spoken
@@ -56,10 +47,7 @@ class ResultPlots:
 
 
 class SuitePlots:
-    """Pictures of samples: ``suite["sort"].plot.cdf()``; each draws all versions of one benchmark.
-
-    ``suite.plot()`` draws the forest of all benchmarks.
-    """
+    """Pictures of samples: ``suite.plot()`` draws the forest; others are of :func:`speedproof.pictures`."""
 
     def __init__(self, suite: Suite) -> None:
         self._suite = suite
@@ -69,42 +57,15 @@ class SuitePlots:
         picture: Axes = pictures(self._suite, "forest")[0][1]
         return picture
 
-    def _drawn(self, *, processes: bool = False) -> dict[str, Any]:
-        """The values of each version in one unit, and what they are."""
+    def cdf(self, *, ax: Axes | None = None) -> Axes:
+        """The empirical distribution function of every version of one benchmark."""
         (key, samples), *others = by_benchmark(self._suite, self._suite.versions).items()
         if others:
             raise UsageError(
                 f'there are {1 + len(others)} benchmarks: choose one, suite["{key.benchmark}"].plot'
             )
-        axis, shown = _shown(key, samples, processes=processes)
-        return {"samples": shown, "axis": axis, "title": key.benchmark}
-
-    def cdf(self, *, ax: Axes | None = None) -> Axes:
-        """The empirical distribution function of every version."""
-        return plot.cdfs(**self._drawn(), ax=ax)
-
-    def density(self, *, ax: Axes | None = None) -> Axes:
-        """The kernel density of every version, and dashed its normal fit."""
-        return plot.density(**self._drawn(), ax=ax)
-
-    def order(self, *, ax: Axes | None = None) -> Axes:
-        """The values of every version in the order of the runs."""
-        drawn, ax, left_out = self._drawn(), axes_or_new(ax), []
-        versions, seen = on_one_axis(drawn["samples"])
-        for version, values, _ in versions:
-            ax.plot(range(1, values.size + 1), values, ".", label=plain(version))
-            left_out += [f"{version}: {text}" for text in beyond(values, seen)]
-        ax.locator_params(axis="x", **OF_RUNS)
-        shown = {"ylim": widened(seen, 0.05), "xlabel": "run", "ylabel": drawn["axis"]}
-        return finished(ax, drawn["title"], left_out, {}, **shown)
-
-    def violins(self, *, ax: Axes | None = None) -> Axes:
-        """The densities of the versions side by side."""
-        return plot.violins(**self._drawn(processes=True), ax=axes_or_new(ax))
-
-    def histogram(self) -> Any:
-        """Histograms of all versions above each other, with their mixtures."""
-        return pictures(self._suite, "histogram")[0][1]
+        axis, shown = _shown(key, samples, processes=False)
+        return plot.cdfs(shown, axis=axis, title=key.benchmark, ax=ax)
 
 
 @checked()
@@ -219,11 +180,11 @@ def _picture(
     if kind == "violins":
         ax = new_figure(max(4.4, 1.6 + len(shown)), 4.2).add_subplot()
         return plot.violins(shown, models, ax=ax, axis=axis, title=key.benchmark)
-    if len(shown) > 1 and kind == "cdf":
+    if kind == "cdf":
         return plot.cdfs(shown, models, ax=new_figure().add_subplot(), axis=axis, title=key.benchmark)
     if len(shown) > 1:
         return plot.histograms(shown, models, axis=axis, title=key.benchmark)
-    draw = {"histogram": plot.histogram, "cdf": plot.cdf, "order": plot.order}[kind]
+    draw = {"histogram": plot.histogram, "order": plot.order}[kind]
     return draw(of_first, models[0], ax=new_figure().add_subplot(), axis=axis, title=title)
 
 

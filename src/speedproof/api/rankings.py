@@ -15,14 +15,13 @@ from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import HEADLINE
 from speedproof.protocols.modes import compare_modes
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.ranking import RankedRun, rank_runs, rank_suite
-from speedproof.protocols.results import Comparison, SuiteRanking
+from speedproof.protocols.ranking import RankedRun, rank_runs
+from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import ranking as words
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.ranking import BenchmarkRanking
 from speedproof.reporting.shown import Shown
-from speedproof.values import proportion
 
 _LEAST_RESAMPLES = 10
 
@@ -40,10 +39,6 @@ class RankResult(Shown, Struct, frozen=True):
         What could not be ranked, and why.
     suite : Suite
         The samples.
-    reference : str
-        The version that speedups are relative to.
-    confidence : float
-        Of all verdicts of a ranking together.
 
     Examples
     --------
@@ -60,8 +55,6 @@ class RankResult(Shown, Struct, frozen=True):
     compared: tuple[SuiteComparison, ...]
     problems: tuple[str, ...]
     suite: Suite
-    reference: str
-    confidence: float
 
     def __getitem__(self, benchmark: str) -> BenchmarkRanking:
         """One benchmark."""
@@ -71,20 +64,12 @@ class RankResult(Shown, Struct, frozen=True):
         there = ", ".join(ranking.key.benchmark for ranking in self.benchmarks)
         raise UsageError(f"no benchmark {benchmark!r} was ranked, only: {there}")
 
-    def over_suite(self, metric: str | None = None) -> SuiteRanking:
-        """All benchmarks together: versions by their geometric mean speedups, all verdicts at one risk."""
-        first, others = self.suite.sides(self.reference)
-        metric = self.suite.main_metric if metric is None else metric
-        return rank_suite(self.suite, metric, (first, *others), Rules(alpha_of(self.confidence)))
-
     @property
     def versions(self) -> tuple[RankedRun, ...]:
         """Those of the only benchmark, best first."""
         if len(self.benchmarks) == 1:
             return self.benchmarks[0].ranking.versions
-        raise UsageError(
-            f"there are {len(self.benchmarks)} benchmarks: choose one by its name, or see over_suite()"
-        )
+        raise UsageError(f"there are {len(self.benchmarks)} benchmarks: choose one by its name")
 
     def to_json(self) -> str:
         """What ``speedproof rank --json`` writes."""
@@ -160,7 +145,7 @@ def rank(
     Returns
     -------
     RankResult
-        By benchmark, and over the suite.
+        By benchmark; over the suite :func:`speedproof.compare_suite` ranks three versions or more.
 
     Raises
     ------
@@ -173,8 +158,6 @@ def rank(
     >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
     >>> ranked = sp.rank(suite)
     >>> [v.version for v in ranked["matmul"].ranking.versions]
-    ['O3', 'O2']
-    >>> [v.version for v in ranked.over_suite().versions]
     ['O3', 'O2']
     """
     suite = of_metric(suite, metric)
@@ -217,4 +200,4 @@ def rank(
     problems = left_out(unranked)
     if not rankings:
         raise UsageError("\n  ".join(["no benchmark could be ranked", *problems]))
-    return RankResult(tuple(rankings), compared, tuple(problems), suite, first, proportion(confidence))
+    return RankResult(tuple(rankings), compared, tuple(problems), suite)

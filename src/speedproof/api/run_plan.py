@@ -24,7 +24,6 @@ from speedproof.measuring.build import build_all
 from speedproof.measuring.executor import ACCOUNTED, check_decider, parse_metric
 from speedproof.measuring.plan import (
     Hooks,
-    idle_parameters,
     leftover_placeholders,
     plan_calibration,
     plan_commands,
@@ -45,20 +44,11 @@ Trees = Mapping[str, Sequence[PlannedBuild]]
 Tell = Callable[[str], object]
 
 _MOST_VALUES = 10_000
-PLANNED = {
-    "name": "the name of a table, [versions.NAME]",
-    "benchmark": "the name of a table, [benchmarks.NAME]",
-    "parameter_scan": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
-    "parameter_list": "parameters = { NAME = [VALUE, ...] } in [benchmarks.NAME]",
-    "setup": "setup = 'CMD' in [benchmarks.NAME]",
-    "prepare": "prepare = 'CMD' in [benchmarks.NAME]",
-    "conclude": "conclude = 'CMD' in [benchmarks.NAME]",
-    "cleanup": "cleanup = 'CMD' in [benchmarks.NAME]",
-    "shell": "shell = 'sh' before the first table",
-    "env": "env = { KEY = 'VALUE' } in [benchmarks.NAME] or [versions.NAME]",
-    "cwd": "cwd = 'DIR' in [benchmarks.NAME] or [versions.NAME]",
-}
-"""The options that a plan is made from, and where a suite has them."""
+PLANNED = (
+    "name", "benchmark", "parameter_scan", "parameter_list", "setup", "prepare", "conclude", "cleanup", "shell",
+    "env", "cwd",
+)  # fmt: skip
+"""The options that a plan is made from; a suite's file has a place for each."""
 
 
 class Request(Struct, frozen=True):
@@ -91,8 +81,6 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
                "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
         tool = f"--driver {m.driver} starts the tool itself and takes its benchmarks and times from it"
         asked.refuse(*refused, because=tool)
-    if m.no_shell and m.shell:
-        raise UsageError(f"--shell={m.shell} and --no-shell exclude each other")
     of_builds = [given[n] for n in ("build", "build_env", "builds", "plan", "control") if n in given]
     if of_builds and not m.revisions:
         raise UsageError(f"nothing but --revisions is built: give that, or leave out {', '.join(of_builds)}")
@@ -108,8 +96,6 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
                 raise UsageError("--calibrate measures exactly one command against itself")
             if m.decide_by not in (None, "time"):
                 raise UsageError("--calibrate describes the noise of the time; leave out --decide-by")
-            named = ("name", "benchmark", "parameter_list", "parameter_scan", "reference")
-            asked.refuse(*named, because="--calibrate has only one version")
             plan = plan_calibration(asked.commands[0], hooks)
         else:
             plan = plan_commands(asked.commands, m.name, _parameters(m), hooks, benchmark=m.benchmark)
@@ -119,9 +105,6 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
     if m.suite is not None or m.parameter_list or m.parameter_scan:
         for name, text in leftover_placeholders(plan).items():
             tell(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
-        for name, versions in idle_parameters(plan).items():
-            same = "all its values give the same command"
-            tell(f"note: the parameter {name} makes no difference to {', '.join(versions)}: {same}")
     return plan if m.reference is None else tuple(_led_by(m.reference, b) for b in plan), absent
 
 
@@ -131,8 +114,7 @@ def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tu
         raise UsageError("give commands or --suite, not both")
     if asked.measuring.calibrate:
         raise UsageError("--calibrate measures one command against itself; leave --suite out")
-    if misplaced := [f"{asked.given[n]} as {place}" for n, place in PLANNED.items() if n in asked.given]:
-        raise UsageError(f"what --suite measures is defined in {path}; write {'; '.join(misplaced)}")
+    asked.refuse(*PLANNED, because=f"what --suite measures is defined in {path}")
     if asked.measuring.revisions:
         from speedproof.measuring.revisions import repository
 
@@ -253,14 +235,13 @@ def _scans(measuring: Measuring) -> Iterator[tuple[str, list[str]]]:
     for name, *ends in measuring.parameter_scan:
         given = f"-P {name} {' '.join(ends)}"
         try:
-            first, last, step = (Decimal(text) for text in (*ends, measuring.parameter_step_size or "1"))
+            first, last = map(Decimal, ends)
         except InvalidOperation:
             raise UsageError(f"{given}: a scan goes from one number to another") from None
-        usable = step and all(d.is_finite() for d in (first, last, step))
-        count = (last - first) / step if usable else Decimal(-1)
+        count = last - first if first.is_finite() and last.is_finite() else Decimal(-1)
         if not 0 <= count < _MOST_VALUES:
-            raise UsageError(f"{given}: steps of {step} lead to no value, or to more than {_MOST_VALUES}")
-        yield name, [str(first + i * step) for i in range(int(count) + 1)]
+            raise UsageError(f"{given}: this is no number, or more than {_MOST_VALUES}")
+        yield name, [str(first + i) for i in range(int(count) + 1)]
 
 
 def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:

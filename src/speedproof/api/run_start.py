@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import resource
-import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
@@ -21,6 +20,7 @@ from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_plan import PLANNED, Absent, Plan, Request, Tell
 from speedproof.data.session_file import SessionLine, control_name, options_stored
 from speedproof.data.session_file import StoredSession as StoredSession
+from speedproof.declaring import exclusive
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import ToolExecutor as ToolExecutor
 from speedproof.measuring.drivers import absent_from, planned
@@ -43,11 +43,10 @@ from speedproof.measuring.runs import seed_or_new
 from speedproof.measuring.store import new_head, untold
 from speedproof.measuring.store import read_sessions as read_sessions
 from speedproof.measuring.system import differences, disturbances, snapshot, usable_cpus
-from speedproof.measuring_options import STORED, Measuring
-from speedproof.options import BenchmarkSettings, Policy, benchmark_settings, decider_of
+from speedproof.measuring_options import OF_VERDICTS, STORED, Measuring
+from speedproof.options import Policy, decider_of
 from speedproof.protocols.claims import Demand, SessionQuestion, StopRules
 
-_LONG_INVOCATION_SECONDS = 3.0
 # Builds of each revision and runs of each build from which --plan plans.
 _PILOT = (3, 5)
 # Runs of a build are cheap beside the build, and what they vary by must not hide what builds differ by.
@@ -59,13 +58,6 @@ _ALONE_RUNS = 30
 # others change what is measured.
 _ASKED = ("decide_by", "alpha", "confidence", "margin", "precision")
 _MEASURED = [name for name in STORED if name not in _ASKED]
-# What means something when nothing is measured.
-_LOOKED_AT = (
-    "review", *_ASKED, "fail_on", "why", "export_hyperfine", "json", "html", "markdown", "github_summary", "junit",
-    "color",
-)  # fmt: skip
-_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
-_NUMBERS = ("min_runs", "max_runs")
 
 
 def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
@@ -74,13 +66,12 @@ def inherit(asked: Request, stored: StoredSession, *, review: bool) -> Request:
     Others are refused: they would change nothing, or make blocks that cannot be compared with the stored ones.
     """
     given, m = asked.given, asked.measuring
-    if review:
-        if needless := [option for name, option in given.items() if name not in _LOOKED_AT]:
-            raise UsageError(f"--review measures nothing; leave out {', '.join(needless)}")
-    elif taken := [given[name] for name in (*PLANNED, "revisions", "build_env", *_MEASURED) if name in given]:
+    measured = (*PLANNED, "revisions", "build_env", *_MEASURED)
+    if taken := [given[name] for name in measured if name in given]:
+        option = "--review" if review else "--resume"
         raise UsageError(
-            f"--resume goes on with what the session measured, and how; leave out {', '.join(taken)}, or measure "
-            "anew without --resume"
+            f"{option} takes from the session what it measured, and how; leave out {', '.join(taken)}, or measure "
+            f"anew without {option}"
         )
     names = list(_MEASURED)
     if m.decide_by is None:
@@ -123,26 +114,19 @@ def completed(asked: Request) -> Request:
 
 
 def refuse_verdicts(asked: Request) -> None:
-    """What asks for a verdict, or when to stop for it, means nothing where there is none, or another rule."""
+    """Refuse what asks for a verdict, or when to stop for it, where there is none, or another rule."""
     m = asked.measuring
-    # A quantile is decided by looks at single runs only.
-    if decider_of(m.decide_by)[1] is not None and (m.gate or m.builds or m.plan):
-        raise UsageError(f"--decide-by {m.decide_by} does not go with --gate, --builds or --plan")
-    for holds, options, because in (
-        (m.calibrate, (*_VERDICTS, "min_runs"), "--calibrate has no verdict, and does not stop for one"),
-        (m.plan and not m.calibrate, _VERDICTS, "--plan has no verdict: its runs are a pilot"),
-        (m.gate, ("fail_on", "precision", "stop_at_proof"), "--gate has its own end and its own exit codes"),
-        (m.precision is not None, ("stop_at_proof",), "--precision goes on until the bounds are close"),
-        (m.runs is not None, ("stop_at_proof",), f"--runs {m.runs} stops at no other number"),
-        (m.builds is not None, _NUMBERS, f"--builds {m.builds} is the number of blocks"),
-        (
-            m.runs is not None and m.builds is None,
-            _NUMBERS,
-            f"--runs {m.runs} is both the least and the most",
-        ),
-    ):
-        if holds:
-            asked.refuse(*options, because=because)
+    if decider_of(m.decide_by)[1] is not None and (m.one_risk or m.builds or m.plan):
+        raise UsageError(
+            f"--decide-by {m.decide_by} goes with looks at single runs, without policy, --builds and --plan"
+        )
+    # What was asked of a session that goes on counts as given.
+    kept = {
+        name: f"--{name.replace('_', '-')}"
+        for name in _MEASURED
+        if getattr(m, name) != getattr(Measuring(), name)
+    }
+    exclusive(Measuring, {**kept, **asked.given})
 
 
 def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]) -> SessionQuestion:
@@ -151,15 +135,7 @@ def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]
     metric, q = decider_of(m.decide_by)
     rules, higher = replace(_rules_of(asked, plan), quantile=q), units.get(metric, ("", ""))[1] == "higher"
     unaffected, repeats = _unaffected(m.unaffected, plan), m.runs if m.builds and m.runs else 1
-    return SessionQuestion(rules, metric, higher, m.control, unaffected, repeats, _settings_of(m))
-
-
-def _settings_of(m: Measuring) -> tuple[BenchmarkSettings, ...]:
-    """What a gate asks of some benchmarks, which can be proven while one measures."""
-    settings = benchmark_settings(m.margin_of, m.policy_of)
-    if Policy.EQUIVALENCE in (m.policy, *(one.policy for one in settings)):
-        raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
-    return settings
+    return SessionQuestion(rules, metric, higher, m.control, unaffected, repeats, m.settings)
 
 
 def _rules_of(asked: Request, plan: Plan) -> StopRules:
@@ -167,7 +143,7 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
     m = asked.measuring
     alone = max(len(benchmark.versions) for benchmark in plan) == 1
     if alone and not m.driver:
-        asked.refuse(*_VERDICTS, because="a single version has no verdict")
+        asked.refuse(*OF_VERDICTS, because="a single version has no verdict")
     least, most = m.min_runs, m.max_runs
     longest: float | None = m.max_time if "max_time" in asked.given else m.max_time * len(plan)
     # Every block has a build of its own, so there are as many; --runs are those of one build, then.
@@ -183,7 +159,7 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
     elif alone and most is None:
         most = max(_ALONE_RUNS, least)
     demand, family = None, 1
-    if m.gate:
+    if m.one_risk:
         demand = Demand(Policy(m.policy or Policy.NO_REGRESSION), m.margin or Demand().margin)
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
@@ -303,12 +279,8 @@ def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) ->
     """Look at what the commands consist of; blocks of other programs are not gone on with."""
     if file and stored and (gone := _gone(plan)):
         head = stored[-1].head
-        raise FormatError(
-            file,
-            f"session {head.session}",
-            f"{gone} is gone, where it ran; builds are kept until 'speedproof cache' is cleared or full: measure "
-            f"anew, --seed {head.seed} draws the same layouts",
-        )
+        anew = f"is gone, where it ran; measure anew, --seed {head.seed} draws the same layouts"
+        raise FormatError(file, f"session {head.session}", f"{gone} {anew}")
     if missing := not_found(plan):
         raise FormatError(missing, "", *NO_PROGRAM)
     files = fingerprints(plan)
@@ -363,7 +335,6 @@ def discovered(
     """The benchmarks of another tool: what one invocation of each side finds, which counts for nothing else."""
     sides = list({v.name: v for benchmark in head.benchmarks for v in benchmark.versions}.values())
     tell(f"looking for the benchmarks of {tool.driver}")
-    start = time.monotonic()
     with meanwhile:
         measured = {v.name: tool.discover(v) for v in sides}
     plan, tool.aliases, absent = planned(sides, measured)
@@ -371,11 +342,6 @@ def discovered(
         asked = replace(asked, wants={*head.absent, *(b.name for b in head.benchmarks)}.__contains__)
     plan = asked.chosen(plan)
     absent = {name: versions for name, versions in absent.items() if asked.wants(name)}
-    each = (time.monotonic() - start) / len(sides)
-    if each > _LONG_INVOCATION_SECONDS:
-        tell(
-            f"note: an invocation takes {each:.0f} s; shorter ones decide sooner; see the tool's own options"
-        )
     first = sides[0].name
     for name, versions in absent.items():
         tell(f"left out: {absent_from(name, versions, first)}")

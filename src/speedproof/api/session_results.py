@@ -113,11 +113,6 @@ class RaceState(WithVerdict, Struct, frozen=True):
     def __repr__(self) -> str:
         return f"<RaceState: {self}>"
 
-    @property
-    def benchmark(self) -> str:
-        """What is measured."""
-        return self.finding.benchmark
-
 
 class RaceResult(WithVerdict, Shown, Struct, frozen=True):
     """What measuring has proven. ``print`` says it in words.
@@ -313,6 +308,7 @@ class EndedSession:
 
     def report(self, file: str, *, undecided_fails: bool = False) -> Report:
         """All of it in words, and with which file to go on."""
+        from speedproof.api.gates import report_of_session
         from speedproof.reporting import planning
 
         if self.plan is not None:
@@ -322,18 +318,17 @@ class EndedSession:
         spent = Suite.from_records(
             [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
         )
-        builds = self.options.builds
+        builds, sides = self.options.builds, summaries_of(self.suite, self.question.metric)
+        if builds:
+            sides = session_sheet.by_build(self.findings, sides)
+        asked = self.findings, sides, self.question, self.comparisons
         return session_sheet.report(
-            self.findings,
-            summaries_of(self.suite, self.question.metric),
-            self.question,
-            self.comparisons,
+            *asked,
             spent=session_sheet.spent_of(spent),
             file=file,
-            absent=self.outcome.measured.absent,
+            judged=report_of_session(*asked, self.outcome.measured.absent, undecided_fails=undecided_fails),
             builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
-            undecided_fails=undecided_fails,
         )
 
     def alone(self) -> list[str]:

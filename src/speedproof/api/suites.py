@@ -22,16 +22,14 @@ from speedproof.api.given import (
     something_common,
 )
 from speedproof.data.checked import checked, one_of
-from speedproof.data.notes import Note
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
-from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, SuiteRanking
+from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
 from speedproof.reporting.model import Report, Reported, to_json
@@ -149,16 +147,6 @@ class SuiteResult(Shown, Struct, frozen=True):
         return hpt(self.suite, reference=result.reference, candidate=result.candidate, metric=result.metric)
 
     @property
-    def warnings(self) -> dict[str, tuple[Note, ...]]:
-        """By benchmark, what was seen against the assumptions of the protocols that were asked."""
-        from speedproof.api.pairs import warnings_of
-
-        comparisons: dict[str, list[Comparison]] = {}
-        for comparison in (c for result in self.results for c in result.comparisons):
-            comparisons.setdefault(comparison.benchmark, []).append(comparison)
-        return {name: checks for name, of in comparisons.items() if (checks := warnings_of(of))}
-
-    @property
     def plot(self) -> ResultPlots:
         """Pictures: ``s.plot()``, which is ``s.plot.forest()``."""
         from speedproof.api.pictures import ResultPlots
@@ -166,14 +154,12 @@ class SuiteResult(Shown, Struct, frozen=True):
         return ResultPlots(self.result)
 
     @checked()
-    def adjusted(
-        self, method: Literal["holm", "bh", "benjamini-hochberg"] = "holm", protocol: str | None = None
-    ) -> Controlled:
+    def adjusted(self, method: Control = "holm", protocol: str | None = None) -> Controlled:
         """The verdicts at one risk for all benchmarks together.
 
         Parameters
         ----------
-        method : {"holm", "bh" or "benjamini-hochberg"}
+        method : {"holm", "bh"}
             Any false claim at all has the stated risk (Holm), or the expected share of false ones among the
             claims (Benjamini and Hochberg).
         protocol : str, optional
@@ -184,10 +170,9 @@ class SuiteResult(Shown, Struct, frozen=True):
         Controlled
             Empty verdicts stay undecided; no verdict says more than the plain one.
         """
-        control: Control = "holm" if method == "holm" else "benjamini-hochberg"
         protocol = self.result.headlines[0].protocol if protocol is None else protocol
         for controlled in self.result.controlled:
-            if (controlled.method, controlled.protocol) == (control, protocol):
+            if (controlled.method, controlled.protocol) == (method, protocol):
                 return controlled
         one_of("protocol", protocol, self.result.protocols)
         raise UsageError("a single benchmark has no joint risk: its own verdict stands")
@@ -343,16 +328,13 @@ def compare_suite(
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     each = sharing_risk(rules, suite, candidates)
-    results = []
     pairings = {candidate: suite.pair(first, candidate) for candidate in candidates}
     something_common(suite, first, pairings, by_place=True)
-    twins = given_twice(
-        {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}
-    )
-    for candidate, pairing in pairings.items():
-        for one in suite.metrics:
-            twice = twins.get((candidate, one), ())
-            results.append(compare_pairs(pairing, (first, candidate), one, each, asked, done, twice))
+    results = [
+        compare_pairs(pairing, (first, candidate), one, each, asked, done)
+        for candidate, pairing in pairings.items()
+        for one in suite.metrics
+    ]
     rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -26,9 +26,6 @@ from speedproof.protocols.why import why as explain
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.shown import Shown
 from speedproof.reporting.why import over_report, report
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class WhyResult(Shown, Struct, frozen=True):
@@ -189,10 +186,7 @@ def metrics_given(
         sides = []
         for explanation, values in zip(explained, both, strict=True):
             unit = None if isinstance(values, Sample) else ""
-            try:
-                one = None if values is None else sample(values, unit=unit)
-            except DataError as error:
-                raise DataError(f"metrics={{{name!r}: ...}}: {error}") from None
+            one = None if values is None else sample(values, unit=unit)
             if one is not None and one.n != explanation.n:
                 raise DataError(
                     f"metrics={{{name!r}: ...}}: {explanation.label} has {explanation.n} runs, and here are "
@@ -239,12 +233,6 @@ class OverResult(Shown, Struct, frozen=True):
                 return one
         names = enumerate_names(dict.fromkeys(one.benchmark for one in self.found))
         raise UsageError(f"no benchmark {benchmark!r} has several inputs, only: {names}")
-
-    def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Speedups over the parameter, each with its bounds, and the lines; needs matplotlib."""
-        from speedproof.plot.speedups import over
-
-        return over(self.found, ax=ax)
 
     def reports(self, *, everything: bool = False, details: bool = False) -> Iterable[Report]:
         """The result in words, for every format."""

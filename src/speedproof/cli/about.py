@@ -8,7 +8,7 @@ import click
 
 from speedproof.cli.command import Command, unknown_command
 from speedproof.cli.console import Console
-from speedproof.declaring import Argument, Excludes
+from speedproof.declaring import Argument
 from speedproof.options import CommandOptions
 
 _SIZE = 1e6
@@ -86,29 +86,16 @@ def _completion(asked: CompletionOptions, console: Console) -> int:
     return 0
 
 
-def _megabytes(text: str) -> float:
-    """A size: finite and not negative."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{text!r} is no size in MB")
-    return value
-
-
 class CacheOptions(CommandOptions, frozen=True, kw_only=True):
     """List the builds that 'speedproof run --revisions' and 'speedproof bisect' keep, or remove them.
 
     The longest unused comes first. Builds in use by a session stay.
 
         speedproof cache
-        speedproof cache --limit 500
         speedproof cache --clear
     """
 
-    limit: Annotated[float | None, "MB", "remove the longest unused until it is no larger", _megabytes] = None
-    clear: Annotated[bool, "remove all", Excludes("limit")] = False
+    clear: Annotated[bool, "remove all"] = False
 
 
 def _cache(asked: CacheOptions, console: Console) -> int:
@@ -117,8 +104,8 @@ def _cache(asked: CacheOptions, console: Console) -> int:
     from speedproof.reporting.numbers import plural
 
     cache = BuildCache()
-    if asked.clear or asked.limit is not None:
-        gone = cache.trim(0 if asked.limit is None else int(asked.limit * _SIZE))
+    if asked.clear:
+        gone = cache.trim(0)
         freed = sum(build.size for build in gone) / _SIZE
         console.write(Report("", (Text(f"{plural(len(gone), 'build')} removed, {freed:.1f} MB"),)))
         return 0

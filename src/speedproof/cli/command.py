@@ -367,17 +367,8 @@ class Group(click.Group):
         ):
             if not self.usual:
                 raise click.UsageError(f"name an action first: {', '.join(self.actions)}", ctx)
-            if late := [word for word in self._beside_options(ctx, args) if word in self.actions]:
-                raise click.UsageError(f"name the action first: {ctx.command_path} {late[0]}", ctx)
             args = [self.usual, *args]
         return super().parse_args(ctx, args)
-
-    def _beside_options(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What the usual action would not take as its options and their values."""
-        try:
-            return self.actions[self.usual].make_parser(ctx).parse_args(list(args))[1]
-        except click.UsageError:  # the options of another action
-            return args
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -410,30 +401,19 @@ def said(error: click.UsageError) -> str:
     else:
         text = " ".join(error.format_message().split()).rstrip(".")
         text = text[:1].lower() + text[1:]
-        if (
-            isinstance(error, click.BadOptionUsage)
-            and error.option_name == "--json"
-            and "take a value" in text
-        ):
-            text += ": JSON goes to standard output (--json > FILE)"
     path = error.ctx.command_path if error.ctx else "speedproof"
     return f"{text}{' See' if text.endswith('?') else '; see'} '{path} --help'"
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    """The nearest name, else one that begins alike; none where all are far, as from a single letter."""
+    """The nearest name; none where all are far."""
     import difflib  # not for the help alone
 
     bare = {name.lstrip("-"): name for name in known}
-    word = word.lstrip("-")
-    begins = [name for name in bare if name.startswith(word[:3])]
-    near = difflib.get_close_matches(word, bare, 1, _NEAR) or difflib.get_close_matches(word, begins, 1, 0)
-    return f"; did you mean {bare[near[0]]}?" if len(word) > 1 and near else ""
+    near = difflib.get_close_matches(word.lstrip("-"), bare, 1, _NEAR)
+    return f"; did you mean {bare[near[0]]}?" if near else ""
 
 
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:
     """The error of a command that there is not."""
-    from pathlib import Path
-
-    meant = f"; did you mean compare {name}?" if Path(name).exists() else _near(name, known)
-    return click.UsageError(f"unknown command {name}{meant}", ctx)
+    return click.UsageError(f"unknown command {name}{_near(name, known)}", ctx)

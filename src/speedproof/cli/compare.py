@@ -17,7 +17,6 @@ from speedproof.cli.files import (
     outputs_wanted,
     report_leftovers,
     report_no_floor,
-    rules_of,
     write_answer,
 )
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
@@ -98,7 +97,7 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
 
 def run(asked: CompareOptions, console: Console) -> int:
     """Carry the command out; 1 when a ``--fail-on`` condition is met."""
-    from speedproof.api.given import as_measured, quantile_measured  # not for the help alone
+    from speedproof.api.given import as_measured, quantile_measured, rules_of  # not for the help alone
 
     output, store = asked.output, asked.store
     check_outputs(output, *asked.files)
@@ -116,9 +115,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         protocols = options.DETAILS if read else options.ASKED
     else:
         protocols = ("mean", "median") if asked.protocol == "both" else (asked.protocol,)
-    rules = rules_of(asked, as_measured(asked.judging, whole), protocols)
-    more_asked = read or output.all or asked.why or asked.over or len(whole.versions) > 2
-    rules = replace(rules, brief=protocols == options.ASKED and not more_asked)
+    rules = rules_of(as_measured(asked.judging, whole))
     suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)
@@ -161,12 +158,12 @@ def run(asked: CompareOptions, console: Console) -> int:
             )
         more["power"] = {name: plan.plans for name, plan in plans.items()}
 
-    def reports(**shown: bool) -> Iterator[Report]:
-        sheets = result.reports(**shown)
+    def reports(*, explain: bool = False, **shown: bool) -> Iterator[Report]:
+        sheets = result.reports(**shown, explain=explain)
         if asked.why:
             from speedproof.reporting import why
 
-            sheets = why.beside(tuple(sheets), explained.by_candidate, **shown)
+            sheets = why.beside(tuple(sheets), explained.by_candidate, **shown, explain=explain)
         if asked.over:
             from speedproof.reporting.why import beside_over, over_report
 

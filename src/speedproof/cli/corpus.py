@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof import values
-from speedproof.api.given import confidence_of
+from speedproof.api.given import rules_of
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import INTERRUPTED, Console
-from speedproof.cli.files import check_outputs, columns_of, report_no_floor, rules_of, write_answer
+from speedproof.cli.files import check_outputs, columns_of, report_no_floor, write_answer
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
@@ -24,7 +24,6 @@ from speedproof.options import (
     Judging,
     Output,
     Reading,
-    Risk,
     Store,
     answer,
     handed,
@@ -140,7 +139,9 @@ class CorpusChangesOptions(WorkOptions, frozen=True, kw_only=True):
     ] = None
     fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
     all: Annotated[bool, "show every change"] = False
-    risk: Annotated[Risk, Taken("changes")]
+    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
+        0.95
+    )
     json: Json = False
 
 
@@ -196,7 +197,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
         DETAILS if output.details else ASKED
     )
     pairs = asked.pairs if asked.pairs in ("all", "consecutive", None) else pairs_in_file(asked.pairs)
-    how = {"pairs": pairs, "rules": rules_of(asked, asked.judging, protocols), "protocols": protocols}
+    how = {"pairs": pairs, "rules": rules_of(asked.judging), "protocols": protocols}
     answers = _worked("comparing parts", sp.Corpus.compare, asked, console, **how)
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)
@@ -233,7 +234,7 @@ def _model(asked: ModelCorpusOptions, console: Console) -> int:
 
 
 def _changes(asked: CorpusChangesOptions, console: Console) -> int:
-    how = {"confidence": confidence_of(asked.risk), "correction": "bh" if asked.fdr else "holm"}
+    how = {"correction": "bh" if asked.fdr else "holm"}
     changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **how)
     reports = changes.reports(everything=asked.all)
     return _shown("changes", changes.changes, reports, console, json=asked.json)

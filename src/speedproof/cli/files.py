@@ -12,13 +12,13 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
-from speedproof.options import Choosing, CommandOptions, Judging, Output, Reading, handed
-from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
+from speedproof.options import Choosing, CommandOptions, Output, Reading, handed
+from speedproof.reporting.model import FORMATS, Report, Reported
 
 if TYPE_CHECKING:  # and where they are used: not for the help alone
     from pathlib import Path
 
-    from speedproof.api.suites import Rules, SuiteComparison
+    from speedproof.api.suites import SuiteComparison
     from speedproof.reporting.stored import Context
 
 
@@ -131,25 +131,6 @@ def fails(conditions: Sequence[str], results: Iterable[SuiteComparison]) -> bool
     )
 
 
-_RULES_OF = {
-    "always_welch": ("mean", "the protocol of the mean: --protocol mean"),
-    "ks_rule": ("median", "the protocol of the median: --protocol median, or --details"),
-    "bootstrap": ("touati2009", "the protocol of 2009: --protocol touati2009"),
-}
-
-
-def rules_of(asked: CommandOptions, judging: Judging, protocols: Sequence[str]) -> Rules:
-    """The rules that are asked for; one of a protocol that is not asked is refused."""
-    from speedproof.api.given import rules_of as rules_given
-
-    for name, (protocol, whose) in _RULES_OF.items():
-        if protocol not in protocols and name in asked.given:
-            raise UsageError(
-                f"{asked.given[name]} is a rule of a protocol that is not asked for: ask for {whose}"
-            )
-    return rules_given(judging)
-
-
 STDOUT = "-"
 
 
@@ -171,11 +152,6 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
     for name, target in targets.items():
         if target != STDOUT:
             _check_place(f"--{name}", Path(target))
-        endings, ending = FORMATS[name].endings if name in FORMATS else (), Path(target).suffix.lower()
-        if endings and ending in ENDINGS.difference(endings):
-            raise UsageError(
-                f"--{name} {target}: {ending} is another format; name a file that ends with {endings[0]}"
-            )
     if output.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"

@@ -1,7 +1,6 @@
 """``speedproof gate``: may the candidate replace the baseline? An answer for a pipeline, as an exit code."""
 
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +30,6 @@ from speedproof.reporting.formats import write_whole
 from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:
-    from speedproof.api.gates import GateDecision
     from speedproof.api.whys import Why
 
 _STATE = ".look"
@@ -41,8 +39,6 @@ _COMMON = frozenset([
     "metric", "only", "skip", "margin", "confidence", "policy", "undecided", "config", "why", "json", "html",
     "markdown", "junit", "github_summary",
 ])  # fmt: skip
-# What a gate that measures asks anyway: a share of the risk of a fail for each benchmark keeps Holm's promise.
-_ANYWAY = {"multiplicity": "holm", "protocol": "typical"}
 _OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
 
 
@@ -50,7 +46,7 @@ FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 
 
-class _Settings(Struct, frozen=True):
+class _Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
     gate: Gating = Gating()
@@ -141,12 +137,7 @@ def run(asked: GateOptions, console: Console) -> int:
     of_measuring = {field.name for field in fields(Measuring)} - _COMMON
     if measured:
         common = of_measuring | _COMMON
-        of_files = [
-            option
-            for name, option in asked.given.items()
-            if name not in common and (name not in _ANYWAY or getattr(asked.gating, name) != _ANYWAY[name])
-        ]
-        if of_files:
+        if of_files := [option for name, option in asked.given.items() if name not in common]:
             raise UsageError(f"{', '.join(of_files)}: {_OF_FILES}; leave out these, or {', '.join(measured)}")
         return measure(_to_measure(asked, console), console)
     if needless := [option for name, option in asked.given.items() if name in of_measuring]:
@@ -174,8 +165,7 @@ def _to_measure(asked: GateOptions, console: Console) -> RunOptions:
         confidence=settings.confidence,
     )
     names = ("multiplicity", "protocol", "quantile")
-    of_files = [name for name in names if getattr(settings, name) not in (None, _ANYWAY.get(name))]
-    if of_files:
+    if of_files := [name for name in names if getattr(settings, name) is not None]:
         console.remark(f"note: {config}: {', '.join(of_files)}: {_OF_FILES}")
 
     def wants(name: str) -> bool:
@@ -211,7 +201,7 @@ def _settings(asked: GateOptions, console: Console) -> tuple[str | None, Gating]
 def _of_files(asked: GateOptions, console: Console) -> int:
     config, settings = _settings(asked, console)
     check_outputs(asked.output, *asked.files, config, asked.baseline, asked.candidate)
-    count, before = _looks(asked.look, asked.open, console)
+    count, before = _looks(asked.look, asked.open)
     if before is not None and before.outcome != "undecided":
         decided = before.decision
         console.remark(
@@ -241,8 +231,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
     if result.outcome != "undecided" or undecided == "report":
         return result.exit_code
-    said = f"--undecided {undecided}" if asked.gating.undecided else f"undecided = '{undecided}' in {config}"
-    console.remark(f"the gate is undecided; {said} lets that {undecided}")
+    console.remark(f"the gate is undecided, which is to {undecided}")
     return int(undecided == "fail")
 
 
@@ -279,7 +268,6 @@ def _decided(
             store=asked.store,
             done=ticker.advance,
             **handed(sp.gate, settings) | ({"protocol": None} if settings.quantile else {}),
-            brief=not (asked.output.json or asked.look or outputs_wanted(asked.output)),
         )
     counted = any(row.comparison.floor is not None for row in result.decision.rows)
     report_no_floor(asked.store, suite.keys, console, counted=counted)
@@ -289,7 +277,7 @@ def _decided(
     return result
 
 
-def _looks(text: str | None, path: str | None, console: Console) -> tuple[int, "sp.GateResult | None"]:
+def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | None"]:
     """From ``2/3``: how many looks there are, and what those before this one found."""
     if text is None:
         if path is not None:
@@ -305,25 +293,15 @@ def _looks(text: str | None, path: str | None, console: Console) -> tuple[int, "
         raise UsageError(f"--look {text} needs --open FILE, where a look leaves what is open to the next")
     state = Path(path + _STATE)
     if number == 1:
-        with suppress(OSError, msgspec.DecodeError):
-            old = _left(state)
-            console.remark(
-                f"note: {state} held look {old.rules.look} of {old.rules.looks}: {old.outcome}; this gate begins "
-                "anew, with its own risk"
-            )
         return count, None
     return count, _before(f"--look {text}", state, number - 1, count)
 
 
-def _left(path: Path) -> "GateDecision":
+def _before(option: str, path: Path, number: int, count: int) -> "sp.GateResult":
     from speedproof.api.gates import GateDecision
 
-    return msgspec.msgpack.decode(path.read_bytes(), type=GateDecision)
-
-
-def _before(option: str, path: Path, number: int, count: int) -> "sp.GateResult":
     try:
-        decision = _left(path)
+        decision = msgspec.msgpack.decode(path.read_bytes(), type=GateDecision)
     except (OSError, msgspec.DecodeError):
         raise UsageError(
             f"{option}: {path} does not hold what look {number} found; keep it beside the --open file"

@@ -17,7 +17,7 @@ import speedproof as sp
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, INTERRUPTED, Console
 from speedproof.cli.files import STDOUT, columns_of
-from speedproof.declaring import Argument, Taken, Title
+from speedproof.declaring import Argument, Taken, Title, refuse
 from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import CommandOptions, Output, Reading, handed
@@ -322,7 +322,7 @@ def _carry_out(command: str, body: str) -> None:
 
 def _page(asked: PageOptions, console: Console) -> int:
     if asked.stores:
-        asked.refuse("store", "repository", because="every STORE is in its own")
+        refuse(asked.given, "store", "repository", because="every STORE is in its own")
     folder, size = Path(asked.output), 0
     for name, history in _projects(asked.stores) if asked.stores else [("", asked.history)]:
         with console.progress(
@@ -486,8 +486,6 @@ def _query(asked: QueryOptions, console: Console) -> int:
     """Samples as a table, as JSON, or in a CSV or Parquet file."""
     from speedproof.reporting.history import LISTED, measured_report
 
-    if asked.output:
-        asked.refuse("all", "json", because=f"the rows go to {asked.output}, all of them")
     last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
     rows = asked.history.query(*asked.patterns, **handed(sp.History.query, asked.shared) | {"last": last})
     if asked.output:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import io
 import os
 import sys
 import threading
@@ -16,9 +15,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from itertools import pairwise
 from types import ModuleType, TracebackType
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 import click
 
@@ -26,7 +24,7 @@ from speedproof import __version__
 from speedproof.cli.command import Command, Group, common, eager, said, unknown_command
 from speedproof.cli.console import ERROR, INTERRUPTED, Console, give_up
 from speedproof.declaring import Option
-from speedproof.errors import FormatError, SpeedproofError
+from speedproof.errors import SpeedproofError
 
 CLOSED_PIPE = 141
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -151,13 +149,13 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark(f"error: {said(error)}")
         return ERROR
     except SpeedproofError as error:
-        meant = isinstance(error, FormatError) and ("--json", error.path) in pairwise(arguments)
-        console.remark(f"error: {error.on_command_line()}{'; --json writes to standard output' * meant}")
+        console.remark(f"error: {error.on_command_line()}")
         return ERROR
     except OSError as error:
-        full = not error.filename and error.errno == errno.ENOSPC and _is_full(console.out)
-        place = "standard output" if full else error.filename or ""
-        console.remark(f"error: {place}{': ' * bool(place)}{error.strerror or error}")
+        if error.errno == errno.ENOSPC and not error.filename:
+            give_up(console.out)
+        place = f"{error.filename}: " if error.filename else ""
+        console.remark(f"error: {place}{error.strerror or error}")
         return ERROR
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""
@@ -168,19 +166,6 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark("interrupted; nothing more was done")
         return INTERRUPTED
     return code
-
-
-def _is_full(out: TextIO) -> bool:
-    """Whether a stream takes not even an empty line; what waits in it is given up then."""
-    try:
-        out.flush()
-        os.write(out.fileno(), b"\n")
-    except io.UnsupportedOperation:  # no file of the system
-        return False
-    except OSError:
-        give_up(out)
-        return True
-    return False
 
 
 def command(name: str) -> Command[Any] | Group:
@@ -292,11 +277,6 @@ def _leave(code: int) -> NoReturn:
                 stream.flush()
             os._exit(code)
     sys.exit(code)
-
-
-# CPython (3.11 on) keeps frames in chunks of 16 KiB and unmaps an empty one at once: calls to and fro across its
-# end map memory each time, a tenth of the page faults of `compare`. The chunk of this frame has room for all.
-entry.__code__ = entry.__code__.replace(co_stacksize=16_000)
 
 
 def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

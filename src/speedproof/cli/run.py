@@ -1,7 +1,6 @@
 """``speedproof run``: measure versions in random order until the comparison is proven; ``speedproof bisect``."""
 
 import itertools
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -23,7 +22,6 @@ from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 
 _SHELL = "--shell"
-_RESULTS = (".json", ".jsonl", ".csv")
 _REVISIONS = "--revisions"
 MEASURES_ON = {"Linux": "Linux", "Darwin": "macOS"}
 """Where processes are started and measured."""
@@ -103,22 +101,18 @@ def measuring_words(ctx: click.Context, args: list[str]) -> list[str]:
     return named + args[at:]
 
 
-def refuse_files(words: tuple[str, ...], *, json: bool) -> None:
-    """Say that files stand where commands belong: ``compare`` reads results, and ``--json`` takes no file."""
-    for word in words:
-        if word.endswith(_RESULTS) and " " not in word and not os.access(word, os.X_OK):
-            meant = f"JSON goes to standard output (--json > {word})" if json else "files: speedproof compare"
-            raise UsageError(f"{word} was taken for a command; {meant}")
+def refuse_elsewhere() -> None:
+    """Refuse to measure where processes cannot be started and measured."""
+    if platform.system() not in MEASURES_ON:
+        raise UsageError(
+            f"speedproof measures on {' and '.join(MEASURES_ON.values())}; elsewhere measure with another tool, "
+            "and give its files to 'speedproof compare'"
+        )
 
 
 def run(asked: RunOptions, console: Console) -> int:
     """Carry the command out where it can be: what starts and measures processes is of POSIX."""
-    if platform.system() not in MEASURES_ON:
-        raise UsageError(
-            f"'speedproof run' measures on {' and '.join(MEASURES_ON.values())}, and this is "
-            f"{platform.system() or 'unknown'}; measure with hyperfine --export-json, for example, and give its "
-            "files to 'speedproof compare'"
-        )
+    refuse_elsewhere()
     from speedproof.cli.run_session import carry_out
 
     return carry_out(asked, console)
@@ -197,8 +191,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
 
 def _bisect(asked: BisectOptions, console: Console) -> int:
     """Carry the command out."""
-    if platform.system() not in MEASURES_ON:
-        raise UsageError(f"'speedproof bisect' measures on {' and '.join(MEASURES_ON.values())}")
+    refuse_elsewhere()
     from speedproof.api import bisections
     from speedproof.api.bisections import BisectionFinding, BisectRequest, bisect_revisions
     from speedproof.api.run_plan import new_session
@@ -257,7 +250,6 @@ def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
         names = f"{asked.good}..{asked.bad or 'HEAD'}"
     commands: list[str | list[str]] = [*what, *([list(asked.words)] if asked.words else [])]
     if len(commands) != 1:
-        refuse_files(asked.what, json=asked.json)
         given = f"not {len(commands)}: quote it, or put it after --" if commands else "quoted, or after --"
         raise UsageError(f"give one benchmark command, {given}")
     return [names], commands[0]

@@ -21,7 +21,7 @@ from speedproof.api import run_start
 from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
 from speedproof.cli.files import check_outputs, fails, write_outputs
-from speedproof.cli.run import RunOptions, refuse_files
+from speedproof.cli.run import RunOptions
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measuring_options import UNNAMED
@@ -58,7 +58,6 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
     stored: list[run_start.StoredSession] = []
     if options.resume is None:
         run_start.refuse_verdicts(asked)
-        refuse_files(options.commands, json=options.output.json)
         asked = run_start.completed(asked)
         plan, absent = plan_of(asked, console.remark, held)
     else:
@@ -108,9 +107,6 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                             f"{path}: has all of its runs; see 'speedproof run --review {_called(named)}'"
                         )
                     console.remark(f"{plural(blocks, 'block')} taken over from {path}")
-                elif path.stat().st_size:
-                    before = plural(len(run_start.read_sessions(path)), "session")
-                    console.remark(f"{path} holds {before} already; this one is appended")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named)
@@ -157,15 +153,12 @@ def _review(options: RunOptions, asked: Request, file: str, console: Console) ->
 
 
 def _say_what_is_left(console: Console, path: Path, session: str, named: str | None) -> None:
-    """After an error: the runs before it are not lost; a file without any is not left behind.
-
-    Nor is one of warm-up runs, unless it was asked for by name.
-    """
+    """After an error: the runs before it are not lost; a file that nobody asked for, or without any, goes."""
     with suppress(SpeedproofError, OSError):
-        sessions = run_start.read_sessions(path) if path.is_file() else []
+        sessions = run_start.read_sessions(path)
         if any(not run.warmup for s in sessions if s.head.session == session for run in s.runs):
             console.remark(f"what was measured before the error: speedproof run --review {_called(named)}")
-        elif sessions and not (named and any(s.runs for s in sessions)):
+        elif not (named and any(s.runs for s in sessions)):
             path.unlink()
 
 
@@ -362,7 +355,7 @@ class Watcher:
         others = f" ({progress.together} benchmarks are open)" if progress.together > 1 else ""
         from speedproof.reporting.session import bars, standing
 
-        known = standing(comparison.findings(), comparison.left, comparison.aim)
+        known = standing(comparison.findings(), comparison.left)
         head = f"{'' if name == UNNAMED else f'{name}: '}{progress.elapsed:.0f} s, {doing}{others}"
         if self._live is not None:
             from rich.text import Text

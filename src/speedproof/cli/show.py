@@ -122,12 +122,6 @@ class PlotOptions(CommandOptions, frozen=True, kw_only=True):
         "instead, runs by two metrics, time,minor-faults, with an ellipse for each state that they fall into",
         Excludes("kind max_components"),
     ] = None
-    over: Annotated[
-        str | None,
-        "PARAMETER",
-        "instead, speedups over a parameter, n of sort/n=10, as of 'compare --over'",
-        Excludes("kind max_components joint"),
-    ] = None
     choosing: Choosing
     modelling: Annotated[Modelling, Taken(take="max_components")]
     reading: Reading
@@ -136,18 +130,13 @@ class PlotOptions(CommandOptions, frozen=True, kw_only=True):
 def _plot(asked: PlotOptions, console: Console) -> int:
     """Carry the command out."""
     sp.plot.check_output(asked.picture)
-    if asked.kind in ("density", "qq", "forest"):
-        asked.refuse("max_components", because=f"--kind {asked.kind} draws no mixture")
     if asked.joint is not None:
         joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
         suite, drawn = joint.suite, joint.pictures()
     else:
         suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("drawing", None) as ticker:
-        if asked.over is not None:
-            answers = sp.compare_suite(suite, reference=reference, protocols="typical")
-            drawn = [(asked.over, answers.over(asked.over).plot())]
-        elif asked.joint is None:
+        if asked.joint is None:
             most = asked.modelling.max_components
             drawn = sp.pictures(
                 suite, asked.kind, reference=reference, max_components=most, remark=console.remark
@@ -267,9 +256,6 @@ def _model(asked: ModelOptions, console: Console) -> int:
         joint = joint_of(asked.joint, asked.files, asked.reading, asked.choosing, console)
         write_answer(asked, output, console, joint.reports, joint.to_json)
         return 0
-    if asked.bootstrap == 0:
-        of_test = ("distance", "undersampling", "ignore_rounding")
-        asked.refuse(*of_test, because="--bootstrap 0 tests nothing")
     suite, _ = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("modelling", len(suite.samples)) as ticker:
         result = sp.model(

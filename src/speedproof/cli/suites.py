@@ -192,9 +192,6 @@ def _rank(asked: RankOptions, console: Console) -> int:
     output = asked.output
     check_outputs(output, *asked.files)
     mixtures = output.details or output.json or outputs_wanted(output)
-    if not mixtures:
-        shown = "only --details, --json and pages show mixtures"
-        asked.refuse("resamples", "max_components", "seed", "jobs", because=shown)
     suite, reference = load_chosen(asked.files, asked.reading, asked.choosing, console)
     with console.progress("ranking", len(suite.benchmarks)) as ticker:
         result = sp.rank(

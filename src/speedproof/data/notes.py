@@ -50,7 +50,7 @@ class Assumption(Enum):
 
     # fmt: off
     NORMALITY = ("normality", "could the values come from a normal distribution? (Shapiro-Wilk)",
-        "measure more than 30 runs, or rely on the median", "power", "values far from normal")
+        "rely on the typical run or the median", "power", "values far from normal")
     EQUAL_VARIANCES = ("equal variances", "do both versions have the same variance? (F test)",
         "", "nothing", "unequal variances")
     SHIFT = ("location shift", "do the distributions differ by a shift only? (Kolmogorov-Smirnov)",
@@ -64,7 +64,7 @@ class Assumption(Enum):
     SEVERAL_PROCESSES = ("several processes", "are there several processes, so that their spread can be seen?",
         "repeat the whole program and give the files of one version as a folder", "risk", "one process only")
     SEVERAL_RUNS = ("several runs", "are there several runs, so that their spread can be seen?",
-        "measure more runs", "risk", "too few runs")
+        "measure four runs or more", "risk", "too few runs")
     UNTOUCHED = ("untouched values", "are these the values as measured?",
         "export every run, in the order of measuring", "risk", "altered values")
     RUN_ORDER = ("run order", "are consecutive runs independent? (von Neumann's ratio of ranks)",
@@ -140,7 +140,7 @@ class Note(Struct, frozen=True):
     kind : Assumption
         Which, with its question and its remedy.
     message : str
-        What was seen, what it means and what to do; empty when the kind says all.
+        What was seen and what it means; empty when the kind says all.
     versions : tuple of str
         Whose runs: their names, in a comparison ``"X"`` or ``"Y"``; empty for all. Of an order of measuring the
         first was measured first.
@@ -166,7 +166,12 @@ class Note(Struct, frozen=True):
     held: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.message}" if self.message else self.name
+        return f"{self.name}: {self.advice}" if self.message else self.name
+
+    @property
+    def advice(self) -> str:
+        """What was seen and, where the assumption does not hold, what to do."""
+        return self.message if self.held or not self.kind.remedy else f"{self.message}; {self.kind.remedy}"
 
     @property
     def name(self) -> str:

@@ -101,7 +101,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 def _check_header(table: CsvTable) -> None:
     """Refuse a header that is none."""
     header, line = table.header, f"line {table.at}"
-    if all(map(_is_measurement, header)):
+    if all(map(reading.is_numeric, header)):
         hint = " (or, if these are decimal commas, write 1.5 for 1,5)" if table.delimiter == "," else ""
         raise table.source.error(line, f"numbers where column names are expected; add a header line{hint}")
     if any(map(reading.is_number, header)) and not _roles(header, ReadOptions(), table.source):
@@ -114,12 +114,6 @@ def _check_header(table: CsvTable) -> None:
     if len(set(header)) < len(header):
         twice = next(name for name, count in Counter(header).items() if count > 1)
         raise table.source.error(line, f"two columns are named {twice!r}; give each a name of its own")
-
-
-def _is_measurement(cell: str) -> bool:
-    """Whether a cell holds a number, with its unit or without."""
-    tokens = reading.readings(cell.split())
-    return len(tokens) == 1 and tokens[0][1] is not None and not reading.is_missing(tokens[0][0])
 
 
 def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str, int]:

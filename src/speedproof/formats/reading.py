@@ -18,7 +18,7 @@ import numpy as np
 from speedproof.arrays import FloatArray, IntArray, NDArray
 from speedproof.data.names import plural as plural
 from speedproof.data.record import Record, Skipped
-from speedproof.data.units import IN_BRACKETS, QUANTITIES, Unit, known_unit, parse_unit, split_unit
+from speedproof.data.units import QUANTITIES, Unit, known_unit, parse_unit, split_unit
 from speedproof.formats.source import Source, room_on_disk
 
 SORTED = "the values are sorted, so their run order is not known"
@@ -254,8 +254,6 @@ def settle_unit(written: str | None, asked: str | None, place: str) -> tuple[Uni
     return unit, (f"{place} {reason}; if {asked} is right, correct the file",)
 
 
-# What may stand between those words and a unit.
-_BETWEEN = frozenset(("in", "of", "per"))
 _WORD = r"[^\s\"'()\[\],;:_-]+"
 
 
@@ -265,13 +263,10 @@ def is_header(line: str) -> bool:
     Only words that name a quantity or a unit do; any other word in place of a number may be a run that failed
     or a number mistyped.
     """
-    judged = line
-    if match := re.fullmatch(IN_BRACKETS, line.strip()):
-        judged = match["name"]
-        if known_unit(match["unit"].strip()):
-            return all(word[0].isalpha() for word in re.findall(_WORD, judged))
-    words = [word for word in re.findall(_WORD, judged) if word.lower() not in _BETWEEN]
-    return bool(words) and all(word.lower() in QUANTITIES or _written_unit(word) for word in words)
+    if not line.strip() or any(map(is_number, line.split())):
+        return False
+    name, unit = split_unit(f"time {line.strip()}")
+    return bool(unit and known_unit(unit)) or header_columns(name) == len(re.findall(_WORD, name))
 
 
 def header_columns(line: str) -> int:
@@ -281,38 +276,7 @@ def header_columns(line: str) -> int:
 
 def header_unit(line: str) -> str | None:
     """The unit that a header line names; None without one."""
-    if unit := split_unit(line)[1]:
-        return unit
-    return next((unit for word in re.findall(_WORD, line) if (unit := _written_unit(word))), None)
-
-
-_WITH_UNIT = rf"(?P<number>{_NUMBER})(?P<unit>[^\d\W]\S*)"
-
-
-def _written_unit(word: str) -> str | None:
-    """The unit that a word beside a number is: of single letters s, B and J, for m, h and d may be anything."""
-    return known_unit(word) if len(word) > 1 or word in ("s", "B", "J") else None
-
-
-def readings(tokens: Sequence[str]) -> list[tuple[str, str | None]]:
-    """The numbers and missing values of a line of raw text, each with the unit written behind it."""
-    numbers: list[tuple[str, str | None]] = []
-    for token in tokens:
-        if is_number(token) or is_missing(token):
-            numbers.append((token, ""))
-        elif (match := re.fullmatch(_WITH_UNIT, token)) and (unit := _written_unit(match["unit"])):
-            numbers.append((match["number"], unit))
-        elif numbers and numbers[-1][1] == "" and (unit := _written_unit(token)):
-            numbers[-1] = (numbers[-1][0], unit)
-        else:
-            numbers.append((token, None))
-    return numbers
-
-
-def numeric_tokens(line: str) -> list[bool]:
-    """Whether each word of a line of raw text is a number, be it with a decimal comma, or a missing value."""
-    tokens = readings(line.partition("#")[0].split())
-    return [unit is not None or looks_decimal_comma(token) for token, unit in tokens]
+    return split_unit(f"time {line.strip()}")[1]
 
 
 def delimiter_of(line: str) -> str | None:

@@ -125,10 +125,9 @@ def _nearest(head: bytes, path: Path) -> str | None:
         tabular = sum(len(cells) > 1 and any(map(reading.is_number, cells)) for cells in rows)
         if rows and 2 * tabular >= len(rows):
             return "csv"
-    numeric = sum(
-        2 * sum(reading.numeric_tokens(line)) >= len(reading.numeric_tokens(line)) for line in lines
-    )
-    return "raw" if 2 * numeric >= len(lines) or (suffix == ".txt" and numeric) else None
+    words = [word for line in lines for word in line.partition("#")[0].split()]
+    numeric = sum(reading.is_numeric(word) or reading.is_missing(word) for word in words)
+    return "raw" if 2 * numeric >= len(words) else None
 
 
 @cache
@@ -181,8 +180,5 @@ def _description(begin: bytes, *, whole: bool) -> str:
         return "the JSON is nested too deeply for a result file"
     except ValueError:  # a number of too many digits
         pass
-    names = list(dict.fromkeys(re.findall(_KEY, content)))
-    if names in (["results"], ["benchmarks"]):
-        return f"JSON without any results: {names[0]!r} is empty"
-    members = ", ".join(map(repr, names[:5]))
-    return f"JSON of an unknown tool, with members {members}" if names else "JSON without any named members"
+    members = ", ".join(map(repr, list(dict.fromkeys(re.findall(_KEY, content)))[:5]))
+    return f"JSON of an unknown tool; its members: {members or 'none'}"

@@ -123,9 +123,6 @@ DRIVERS = {
 """By the name of the format that reads what they write."""
 
 
-_NO_PLUGIN = re.compile(rb"unrecognized arguments:.* --benchmark-")
-
-
 class ToolExecutor(Executor, Struct):
     """Runs a tool, and takes from its file one value for each of its benchmarks."""
 
@@ -155,10 +152,6 @@ class ToolExecutor(Executor, Struct):
     def discover(self, version: PlannedVersion) -> dict[str, float]:
         """Run the tool once for what its benchmarks are."""
         run, times = self._invoke(version, ())
-        if self.driver == "pytest-benchmark" and _NO_PLUGIN.search(run.stderr):
-            raise RunError(
-                f"{version.text!r}: pytest-benchmark is not installed for its Python; pip install pytest-benchmark"
-            )
         if run.failed:
             raise RunError(f"{version.text!r} {run.describe_failure()}")
         if not times:
@@ -257,7 +250,6 @@ def absent_from(benchmark: str, versions: Sequence[str], reference: str) -> str:
     return f"{benchmark}: not in {', '.join(versions)}{', the reference' if reference in versions else ''}"
 
 
-_TRIES = 3
 _ROUNDING = 1e-6
 _SLOW = 100  # times the shortest run: what interrupts is hardly ever as long
 _ROUNDS = 8
@@ -316,9 +308,8 @@ def calls_needed(
 
 
 def _cost(name: str, function: Callable[[], object], least: float, clock: Callable[[], float]) -> float:
-    """Seconds of a call, by a loop that fills the time in each of several tries; of slow ones one is enough."""
-    calls, tries = 1, 0
-    best = math.inf
+    """Seconds of a call, by a loop that fills the time."""
+    calls = 1
     began = monotonic()
     with _garbage_rests():
         start = clock()
@@ -330,16 +321,12 @@ def _cost(name: str, function: Callable[[], object], least: float, clock: Callab
             f"{name}: a call of it runs nothing yet; race functions that run it to its end: "
             "lambda: asyncio.run(f()), or lambda: list(f())"
         )
-    while True:
+    while taken < least:
         if taken <= 0 and monotonic() - began >= _STILL_SECONDS:
             raise _still(calls)
-        if taken < least:
-            calls, tries, best = 2 * calls, 0, math.inf
-        else:
-            tries, best = tries + 1, min(best, taken)
-        if tries and (tries == _TRIES or best >= _SLOW * least):
-            return best / calls
+        calls *= 2
         began, taken = monotonic(), _once(function, calls, clock)
+    return taken / calls
 
 
 def _still(calls: int) -> UsageError:

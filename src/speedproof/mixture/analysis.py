@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
-from speedproof.mixture.fitting import LEAST, MixtureFit, fit
-from speedproof.mixture.goodness import Distance, goodness_of_fit
+from speedproof.mixture.fitting import LEAST, Distance, MixtureFit, fit
+from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.grid import detect_resolution
 from speedproof.mixture.metrics import compare
 from speedproof.mixture.model import MixtureModel, Modes
@@ -41,14 +41,12 @@ from speedproof.mixture.results import (
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.quantile_ratio import quantile_limits
 from speedproof.stats.ranks import ascending
-from speedproof.stats.scaling import exponent
 from speedproof.stats.special import gamma_cdf, gamma_shape, ndtr
 
 MOST_TESTED = 4_000
 """Of larger samples so many values, drawn at random, are tested: the bootstrap fits every sample it draws."""
 
 _LEAST_PROCESSES = 10
-_LARGEST = float(np.finfo(float).max)
 
 
 def analyse(
@@ -75,8 +73,7 @@ def analyse(
     distance = distance or ("observed" if compatible else "ks")
     c = 1.0 if compatible and c is None else c
     used, note = independent(sample)
-    shift = exponent(used.values)  # to a unit in which densities and squares are doubles, and back
-    x = np.ldexp(used.values, shift)
+    x = used.values
     ordered = ascending(x)
     brief = fast and not compatible
     fitted = fit(ordered, components=components, K_max=K_max, compatible=compatible, fast=brief)
@@ -114,31 +111,12 @@ def analyse(
         fitted.resolution, test, mode_order(x, clear, seed=seed), note, compatible,
         at_limit=components is None and fitted.components == K_max,
     )  # fmt: skip
-    analysis = _in_unit(analysis, shift) if shift else analysis
     if others:
         some = used.values
         if tests and some.size > MOST_TESTED:
             some = np.random.default_rng(seed).choice(some, MOST_TESTED, replace=False)
         analysis = replace(analysis, families=families(used.values, N=tests, seed=seed, tested=some))
     return analysis
-
-
-def _in_unit(analysis: Analysis, shift: int) -> Analysis:
-    """The analysis of a sample from that of the sample times 2^shift."""
-
-    def back(value: float) -> float:
-        with np.errstate(over="ignore"):  # a mean of the largest doubles may exceed them by its rounding
-            return float(np.clip(np.ldexp(value, -shift), -_LARGEST, _LARGEST))
-
-    density = analysis.n * shift * float(np.log(2.0))
-    return replace(
-        analysis,
-        components=tuple(Component(c.weight, back(c.mean), back(c.sd)) for c in analysis.components),
-        modes=tuple(replace(mode, place=back(mode.place)) for mode in analysis.modes),
-        loglik=analysis.loglik + density,
-        bic=analysis.bic + 2.0 * density,
-        resolution=None if analysis.resolution is None else back(analysis.resolution),
-    )
 
 
 def _peaks(modes: Modes, x: FloatArray) -> tuple[Mode, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 from msgspec import Struct, field
 
-from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.checked import checked
 from speedproof.data.given import numbers_given
 from speedproof.data.sample import Alike, Sample
@@ -27,10 +27,12 @@ from speedproof.mixture.search import MOST, MOST_SCOUTED, distinct, of_all_value
 from speedproof.stats.ranks import ascending
 
 if TYPE_CHECKING:
-    from speedproof.mixture.goodness import Distance, GoodnessOfFit
+    from speedproof.mixture.goodness import GoodnessOfFit
 
 Kind = Literal["E", "V", "X"]
+Distance = Literal["ks", "observed", "cvm", "ad"]
 
+_LEAST, _MOST = 1e-300, 1e300  # within which densities and sums are doubles
 LEAST = 3
 """Values a component, where the number of components is chosen."""
 
@@ -113,11 +115,6 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         return too_few(self.n, self.components)
 
     @property
-    def runner_up(self) -> Candidate | None:
-        """The second best model, None when there is none."""
-        return self.candidates[1] if len(self.candidates) > 1 else None
-
-    @property
     def weights(self) -> FloatArray:
         """Of the components, in order of their means."""
         return self.model.weights
@@ -133,30 +130,6 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         return self.model.sds
 
     @overload
-    def pdf(self, x: float) -> float: ...
-    @overload
-    def pdf(self, x: Numbers) -> FloatArray: ...
-    def pdf(self, x: float | Numbers) -> float | FloatArray:
-        """Density of the mixture."""
-        return self.model.pdf(x)
-
-    @overload
-    def cdf(self, x: float) -> float: ...
-    @overload
-    def cdf(self, x: Numbers) -> FloatArray: ...
-    def cdf(self, x: float | Numbers) -> float | FloatArray:
-        """P[X <= x]."""
-        return self.model.cdf(x)
-
-    @overload
-    def sf(self, x: float) -> float: ...
-    @overload
-    def sf(self, x: Numbers) -> FloatArray: ...
-    def sf(self, x: float | Numbers) -> float | FloatArray:
-        """P[X > x]."""
-        return self.model.sf(x)
-
-    @overload
     def ppf(self, p: float) -> float: ...
     @overload
     def ppf(self, p: Numbers) -> FloatArray: ...
@@ -164,17 +137,9 @@ class MixtureFit(Alike, Struct, frozen=True, eq=False):
         """Quantiles."""
         return self.model.ppf(p)
 
-    def rvs(self, n: int, seed: int | np.random.SeedSequence | np.random.Generator) -> FloatArray:
-        """Draw n values."""
-        return self.model.rvs(n, seed)
-
     def modes(self) -> Modes:
         """Peaks of the density, with the valleys between them; their count is the report's I4."""
         return self.model.modes()
-
-    def labels(self) -> IntArray:
-        """The most probable component of each value of the sample."""
-        return self.model.labels(self.values)
 
     def observations(self) -> tuple[FloatArray, ...]:
         """The values of the sample that fall into each component."""
@@ -241,18 +206,17 @@ def standardise(values: ArrayLike) -> tuple[FloatArray, float, float]:
     spread = float(x[-1]) - float(x[0])
     if spread == 0.0:
         raise DataError(f"all {x.size} values are equal: a constant sample has no mixture")
-    if not isfinite(spread):
-        raise DataError("the values span more than the range of floating-point numbers")
+    if not (spread > _LEAST and max(-x[0], x[-1]) < _MOST):
+        raise DataError(
+            f"a mixture needs values below {_MOST:g} that differ by more than {_LEAST:g}: "
+            "give them in another unit"
+        )
     # Differences from the smallest value, over the range: exact where a mean of large values is not.
     unit = (x - x[0]) / spread
     # As mean() and std() compute them, in a third of their time: most samples are small.
     centre = np.add.reduce(unit) / x.size
     off = unit - centre
     scale = sqrt(np.add.reduce(off * off) / (x.size - 1))
-    if spread * scale == 0.0:
-        raise DataError(
-            "the values differ by less than floating-point numbers can: give them in another unit"
-        )
     return off / scale, float(x[0] + spread * centre), spread * scale
 
 
@@ -314,12 +278,8 @@ def fit(
     K_max = min(K_max if components is None else components, max(n // LEAST, 1) if chosen else n)
     if not 1 <= K_max <= em.K_LIMIT:
         raise UsageError(f"{asked}: expected 1 to {em.K_LIMIT} components")
-    if compatible and components is not None:
-        raise UsageError(
-            f"{asked}: mclust's rules choose the number of components; leave it or compatible out"
-        )
-    if compatible and fast:
-        raise UsageError("fast: mclust's rules fit all values; leave it or compatible out")
+    if compatible and (fast or components is not None):
+        raise UsageError("mclust's rules choose among 1 to K_max and fit all values: no components, no fast")
     if compatible:
         return _as_mclust(values, K_max)
     floor = _rounding(values, u, scale)

@@ -8,19 +8,16 @@ the share of them whose distance exceeds that of the data.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.data.sample import Alike
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import UsageError
 from speedproof.mixture import em
-from speedproof.mixture.fitting import MixtureFit
+from speedproof.mixture.fitting import Distance, MixtureFit
 from speedproof.mixture.model import MixtureModel
-
-Distance = Literal["ks", "observed", "cvm", "ad"]
 
 BLOCK = 32
 """Replicates that share a random stream: starting one costs as much as drawing a small sample."""
@@ -83,19 +80,14 @@ class GoodnessOfFit(Alike, Struct, frozen=True, eq=False):
     def __repr__(self) -> str:
         return f"<GoodnessOfFit: {self}>"
 
-    @property
-    def standard_error(self) -> float:
-        """Of the p-value, as a share of N."""
-        return float(np.sqrt(self.pvalue * (1 - self.pvalue) / self.replicates.size))
-
     def critical(self, alpha: float) -> float:
         """Distance from which the fit is rejected at risk alpha: the floor(N (1 - alpha))-th smallest."""
         # 200 * (1 - 0.05) is 190 in decimals and 189.99999999999997 in binary.
         rank = int(np.floor(self.replicates.size * (1.0 - alpha) + 1e-9))
-        if alpha <= 0.0 or rank < 1:
-            raise UsageError(f"no critical value for alpha = {alpha:g}: it must lie in (0, 1)")
-        if alpha * self.replicates.size < 1.0 - 1e-9:
-            raise UsageError(f"alpha = {alpha:g} needs at least {int(np.ceil(1 / alpha))} bootstrap samples")
+        if rank < 1 or alpha * self.replicates.size < 1.0 - 1e-9:
+            raise UsageError(
+                f"alpha = {alpha:g}: expected a share of {self.replicates.size} bootstrap samples"
+            )
         return float(self.replicates[rank - 1])
 
     def rejected(self, alpha: float) -> bool:
@@ -169,14 +161,13 @@ def goodness_of_fit(
     """Test a fitted mixture by a parametric bootstrap with the choice of K and model."""
     x = np.asarray(values, dtype=np.float64)
     n = x.size
-    if n != fit.n:
-        raise DataError(f"the fit is of {fit.n} values, not of these {n}")
     factor = undersampling(n) if c is None else c
-    size = int(np.floor(n * factor + 1e-9))
+    drawn = float(np.floor(n * factor + 1e-9))
     if N < 1:
         raise UsageError(f"a bootstrap needs at least one sample, not {N}")
-    if not (factor <= 1 and size >= 2):
-        raise UsageError(f"undersampling={factor:g} leaves {size} of {n} values; a mixture needs two")
+    if not (factor <= 1 and drawn >= 2):
+        raise UsageError(f"undersampling={factor:g} leaves {drawn:g} of {n} values; a mixture needs two")
+    size = int(drawn)
     K_always = fit.components + 1 if fast else 0
     patience = 0 if not fast else 2 if size < MANY else 1
     # In standard units, so that the unit of the data changes nothing.

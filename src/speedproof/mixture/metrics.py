@@ -26,6 +26,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, FloatArray, IntArray
+from speedproof.data.checked import checked
 from speedproof.data.given import sample
 from speedproof.data.sample import Sample
 from speedproof.errors import UsageError
@@ -55,6 +56,7 @@ class Metrics(Struct, frozen=True, eq=False):
     modes: tuple[int, ...] | None  # I4; None for samples, whose number of modes only a model tells
 
 
+@checked()
 def compare(
     versions: Sequence[ArrayLike | Sample | MixtureModel | MixtureFit],
     *,
@@ -84,6 +86,10 @@ def compare(
     >>> float(m.gaps[0, 1]), float(m.below[0, 1]), m.least.tolist()
     (1.5, 0.75, [0.75, 0.0])
     """
+    if not versions or not np.isfinite(delta):
+        raise UsageError(
+            f"{len(versions)} versions, delta={delta:g}: expected one or more, and a finite number"
+        )
     versions = [v.model if isinstance(v, MixtureFit) else v for v in versions]
     models = [v for v in versions if isinstance(v, MixtureModel)]
     if models and len(models) < len(versions):
@@ -159,8 +165,6 @@ def least_of_samples(samples: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArr
     l != j, over the values of j. One sweep over all values in order keeps the sum of log S_l: O(N log N)
     for all versions together.
     """
-    if len(samples) < 2:
-        raise UsageError("the least of one version says nothing: give at least two")
     arrays = [np.sort(np.asarray(s, dtype=np.float64)) for s in samples]
     sizes = np.array([a.size for a in arrays])
     pooled = np.concatenate(arrays)
@@ -191,8 +195,6 @@ def least_of_samples(samples: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArr
 
 def least_of_mixtures(models: Sequence[MixtureModel]) -> tuple[FloatArray, float]:
     """I3 of every mixture at once, by Gauss-Legendre quadrature, and a bound of its error."""
-    if len(models) < 2:
-        raise UsageError("the least of one version says nothing: give at least two")
     low, width = _intervals(models)
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     x = (low[:, None] + 0.5 * width[:, None] * (1.0 + node)).ravel()
@@ -247,8 +249,6 @@ def sample_intervals(
     towards their mean, onto it where their spread is at most 2.5 times what their errors explain: whether
     versions are equal or far apart, the best then is on average what it says, to a point or two.
     """
-    if not 0.0 < alpha < 1.0:
-        raise UsageError(f"a risk lies between 0 and 1, not at {alpha:g}")
     pairs = [_ranked(s, p) for s, p in zip(samples, processes or [None] * len(samples), strict=True)]
     ordered, inside = [a for a, _ in pairs], [p for _, p in pairs]
     fewest = min(int(p.max()) + 1 for p in inside)

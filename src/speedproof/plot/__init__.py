@@ -4,9 +4,8 @@ Each function draws into ``ax`` (a new one without it) and returns it; :func:`sa
 is the optional extra ``plot`` and imported when the first picture is drawn.
 """
 
-from speedproof.plot.canvas import check_output, save, window
+from speedproof.plot.canvas import check_output, save
 from speedproof.plot.samples import (
-    cdf,
     cdfs,
     density,
     ellipses,
@@ -16,10 +15,10 @@ from speedproof.plot.samples import (
     qq,
     violins,
 )
-from speedproof.plot.speedups import forest, forest_size, over
+from speedproof.plot.speedups import forest, forest_size
+from speedproof.stats.axes import window
 
 __all__ = [
-    "cdf",
     "cdfs",
     "check_output",
     "density",
@@ -29,7 +28,6 @@ __all__ = [
     "histogram",
     "histograms",
     "order",
-    "over",
     "qq",
     "save",
     "violins",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,7 +21,6 @@ from speedproof.plot.canvas import (
     Model,
     Models,
     Samples,
-    Window,
     axes_or_new,
     beside,
     beyond,
@@ -38,16 +37,15 @@ from speedproof.plot.canvas import (
     plain,
     plain_log_ticks,
     widened,
-    window,
 )
-from speedproof.stats.normality import critical_distance, lilliefors
+from speedproof.stats.axes import Window, window
+from speedproof.stats.normality import lilliefors
 from speedproof.stats.special import ndtri
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_RISK = 0.05
 _REACH = 2.0  # deviations to an ellipse's edge: it holds 86 % of a normal state
 _CIRCLE = np.array([(np.cos(angle), np.sin(angle)) for angle in np.linspace(0.0, 2.0 * np.pi, 181)]).T
 
@@ -103,7 +101,7 @@ def histogram(
 
 
 def histograms(samples: Samples, models: Models = None, *, axis: str = "value", title: str = "") -> Figure:
-    """Histograms of many versions under each other on one axis, each with its mixture and the first one's median.
+    """Histograms of many versions under each other on one axis, each with its mixture.
 
     Parameters
     ----------
@@ -122,7 +120,6 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
     2
     """
     versions, seen = on_one_axis(samples, models)
-    first = float(np.median(versions[0][1]))
     least = 1.5 if len(versions) <= _MANY else 1.1
     lines = (1 if model is None else model.components + 1 for _, _, model in versions)
     figure = new_figure(WIDTH, 0.8 + sum(max(least, 0.6 + _LINE * count) for count in lines))
@@ -131,16 +128,12 @@ def histograms(samples: Samples, models: Models = None, *, axis: str = "value", 
         axes_or_new(ax)
         _bars_and_curves(ax, x, model, seen)
         median = float(np.median(x))
-        ax.axvline(first, color="black", linestyle=DASHES, linewidth=0.9)
-        ax.plot(
-            [median], [0.95], "v", color="black", markeredgecolor="white", transform=ax.get_xaxis_transform()
-        )
         ax.spines["left"].set_visible(False)
         several = model is not None and model.components > 1
         legend = {"fontsize": 7, **beside(ax)} if several else None
         finished(ax, f"{name}: n = {x.size}, median {median:.4g}", beyond(x, seen), legend, yticks=[])
     panels[-1].set_xlabel(plain(axis))
-    note = f"triangles: medians; dashed: that of {versions[0][0]}; each panel is as high as its highest place"
+    note = "each panel is as high as its highest place"
     figure.suptitle(plain(f"{title}\n{note}" if title else note), x=0.01, ha="left", fontsize=9)
     return figure
 
@@ -301,46 +294,6 @@ def _violin(ax: Axes, place: int, x: FloatArray, model: Model, wide: Window, lea
     ax.plot([place], [middle], "o", markerfacecolor="white", markeredgecolor=ACCENT, markersize=5.5)
 
 
-def cdf(
-    values: ArrayLike, model: Model = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
-) -> Axes:
-    """Empirical distribution function; with a mixture its own beside it, and their largest distance.
-
-    Parameters
-    ----------
-    values, model, ax, axis, title
-        As of :func:`histogram`.
-
-    Returns
-    -------
-    matplotlib Axes
-        A few values far out are not drawn but counted, see :func:`window`.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> sp.plot.cdf([3.0, 1.0, 2.0, 2.0]).get_lines()[0].get_ydata().tolist()
-    [0.0, 0.25, 0.75, 1.0, 1.0]
-    """
-    x = np.asarray(values, dtype=np.float64)
-    steps, counts = np.unique(x, return_counts=True)
-    above = np.cumsum(counts) / x.size
-    seen = window(x)
-    wide = widened(seen)
-    ax = axes_or_new(ax)
-    _steps(ax, x, wide, color=BLUE, label=of_runs(x.size))
-    if model is not None:
-        grid = places(model, wide)
-        ax.plot(grid, model.cdf(grid), "--", color="black", linewidth=1.1, label="mixture")
-        fitted = model.cdf(steps)
-        gaps = np.stack([np.abs(above - fitted), np.abs(above - counts / x.size - fitted)])
-        side, at = np.unravel_index(int(gaps.argmax()), gaps.shape)
-        step = float(above[at] - (counts[at] / x.size if side else 0.0))
-        label = f"largest distance {gaps.max():.3f}"
-        ax.plot([steps[at]] * 2, [step, float(fitted[at])], color=ACCENT, linewidth=3, label=label)
-    return _finished_cdf(ax, title, beyond(x, seen), {"loc": "lower right"}, axis, wide)
-
-
 def cdfs(
     samples: Samples, models: Models = None, *, ax: Axes | None = None, axis: str = "value", title: str = ""
 ) -> Axes:
@@ -368,30 +321,20 @@ def cdfs(
     left_out: list[str] = []
     dashed: dict[str, Any] = {"linewidth": 0.9, "linestyle": DASHES}
     for k, (name, x, model) in enumerate(versions):
-        _steps(ax, x, wide, label=f"{plain(name, 40)} ({of_runs(x.size)})", **line_of(k))
+        steps, counts = np.unique(x, return_counts=True)
+        ends = [min(wide[0], steps[0]), *steps, max(wide[1], steps[-1])]
+        shares = [0.0, *np.cumsum(counts) / x.size, 1.0]
+        look, label = line_of(k), f"{plain(name, _LONGEST)} ({of_runs(x.size)})"
+        ax.plot(ends, shares, drawstyle="steps-post", linewidth=1.4, label=label, **look)
         if model is not None:
             grid = places(model, wide)
-            ax.plot(grid, model.cdf(grid), color=line_of(k)["color"], label="_mixture", **dashed)
+            ax.plot(grid, model.cdf(grid), color=look["color"], label="_mixture", **dashed)
         left_out += [f"{name}: {text}" for text in beyond(x, seen)]
     if any(model is not None for _, _, model in versions):
         ax.plot([], [], color="black", label="mixture", **dashed)
-    return _finished_cdf(ax, title, left_out, beside(ax), axis, wide)
-
-
-def _steps(ax: Axes, x: FloatArray, wide: Window, **style: Any) -> None:
-    """The empirical distribution function, from end to end of the axis."""
-    steps, counts = np.unique(x, return_counts=True)
-    values = [min(wide[0], steps[0]), *steps, max(wide[1], steps[-1])]
-    shares = [0.0, *np.cumsum(counts) / x.size, 1.0]
-    ax.plot(values, shares, drawstyle="steps-post", linewidth=1.4, **style)
-
-
-def _finished_cdf(
-    ax: Axes, title: str, left_out: Sequence[str], legend: dict[str, Any], axis: str, wide: Window
-) -> Axes:
     lay_grid(ax)
     shown = {"xlim": wide, "ylim": (0.0, 1.0), "xlabel": axis, "ylabel": "share of runs at most"}
-    return finished(ax, title, left_out, legend, **shown)
+    return finished(ax, title, left_out, beside(ax), **shown)
 
 
 def order(
@@ -464,8 +407,8 @@ def qq(
     Returns
     -------
     matplotlib Axes
-        Places are Blom's (i - 3/8)/(n + 1/4). The line has the sample's mean and deviation. As long as all points
-        lie within the band, Lilliefors' test does not reject the distribution at 5 %; its p-value is given.
+        Places are Blom's (i - 3/8)/(n + 1/4). The line has the sample's mean and deviation. The p-value of
+        Lilliefors' test is given.
 
     Raises
     ------
@@ -491,19 +434,12 @@ def qq(
     normal = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     line = np.linspace(normal[0] - 0.3, normal[-1] + 0.3, 200)
     mean, deviation = float(y.mean()), float(y.std(ddof=1))
-    # The distance is measured before and after the step of each value, so from (i-1)/n and from i/n.
-    distance, ranks = critical_distance(n, _RISK), np.arange(1, n + 1) / n
-    with np.errstate(divide="ignore"):
-        low = back(mean + deviation * ndtri(np.clip(ranks - distance, 0.0, 1.0)))
-        high = back(mean + deviation * ndtri(np.clip(ranks - 1.0 / n + distance, 0.0, 1.0)))
     drawn = back(np.array([y[0], y[-1], mean + deviation * line[0], mean + deviation * line[-1]]))
     limits = widened((float(drawn.min()), float(drawn.max())), 0.04)
     if logs:
         limits = float(drawn.min()) / 1.02, float(drawn.max()) * 1.02
         ax.set(yscale="log", ylim=limits)
         plain_log_ticks(ax.yaxis)
-    low, high = np.clip([low, high], *limits)
-    ax.fill_between(normal, low, high, color="#e3e9f0", linewidth=0, label="95 % band")
     ax.plot(line, back(mean + deviation * line), color="black", linewidth=1.0, label=distribution)
     size = 3.5 if n <= 500 else 1.5
     ax.plot(normal, x, "o", color=BLUE, markersize=size, markeredgewidth=0.0, rasterized=n > 20_000)

@@ -1,4 +1,4 @@
-"""Speedups in a picture: all of a suite, sorted by what is proven of each, or over the inputs of benchmarks."""
+"""Speedups in a picture: all of a suite, sorted by what is proven of each."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from speedproof.errors import DataError
-from speedproof.plot.canvas import GREY, axes_or_new, beside, finished, lay_grid, plain, plain_log_ticks
-from speedproof.protocols.inputs import OverInputs
+from speedproof.plot.canvas import GREY, axes_or_new, finished, lay_grid, plain
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
+from speedproof.stats.axes import ratio_range, ratio_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,11 +25,8 @@ _LOOKS = {
     Verdict.EQUIVALENT: ("#228833", "D"),
     Verdict.UNDECIDED: (GREY, "o"),
 }
-# The logarithm of what an axis can hold.
-_WIDEST = 700.0
-_FAR = 4.0  # times the usual distance from 1: farther out, a speedup is an arrow at the edge
-# Times the largest speedup (or the smallest, down): a bound farther out is not drawn in full
-_FAR_BOUND = 10.0
+_ROOM = 0.06  # of the axis at either end
+_WIDEST = 700.0  # logarithms that an axis can hold
 _LONGEST = 40
 _LINE = 64
 _MANY = 40
@@ -75,7 +72,10 @@ def forest(
     if not rows:
         raise DataError("no speedup to draw")
     ax = axes_or_new(ax, *forest_size(len(rows)))
-    low, high = _limits(rows)
+    ends = ratio_range(*([getattr(row.speedup, of) for row in rows] for of in ("value", "low", "high")))
+    low, high = map(math.log, ends)
+    room = _ROOM * (high - low)
+    low, high = math.exp(max(low - room, -_WIDEST)), math.exp(min(high + room, _WIDEST))
     if margin is not None:
         ax.axvspan(1 / (1 + margin), 1 + margin, color="#eef2e6", linewidth=0)
     ax.axvline(1.0, color="black", linewidth=0.9)
@@ -85,9 +85,10 @@ def forest(
     names = [plain(row.benchmark, _LONGEST) + " !" * _only_shown(row) for row in rows]
     ax.set_yticks(range(len(rows)), names, fontsize=6.5 if small else 8.5)
     ax.set(ylim=(-0.8, len(rows) - 0.2), xscale="log", xlim=(low, high))
-    _ticks(ax, low, high)
+    ax.set_xticks(ticks := ratio_ticks(low, high), [f"{tick:.4g}x" for tick in ticks])
+    ax.set_xticks([], minor=True)
     first = rows[0]
-    ax.set_xlabel(_axis(first.candidate.label, first, "right"))
+    ax.set_xlabel(_axis(first))
     lay_grid(ax, "x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -100,11 +101,11 @@ def forest(
     return finished(ax, title, (), {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "ncols": 3})
 
 
-def _axis(new: str, c: Comparison, way: str) -> str:
+def _axis(c: Comparison) -> str:
     """What a ratio is of, which way is faster, and how sure the bounds are."""
-    versions = f"{plain(new, _LONGEST)} over {plain(c.reference.label, _LONGEST)}"
+    versions = f"{plain(c.candidate.label, _LONGEST)} over {plain(c.reference.label, _LONGEST)}"
     sure = f"({QUESTIONS[c.protocol].title.lower()}; each bound holds at {100 * (1 - c.alpha):.10g} %)"
-    return f"{fill(f'speedup of {versions}, {way} is faster', _LINE)}\n{sure}"
+    return f"{fill(f'speedup of {versions}, right is faster', _LINE)}\n{sure}"
 
 
 def forest_size(rows: int) -> tuple[float, float]:
@@ -118,37 +119,16 @@ def forest_size(rows: int) -> tuple[float, float]:
     return 6.8, 1.2 + (0.22 if rows <= _MANY else 0.135) * rows
 
 
-def _proven(row: Comparison) -> tuple[float, float]:
-    """Log of the bound nearer to 1 for what is decided, 0 for the rest; then the estimate."""
-    estimate = row.speedup
-    bound = {Verdict.FASTER: estimate.low, Verdict.SLOWER: estimate.high}.get(row.verdict, math.nan)
-    proven = math.log(bound) if bound > 0.0 and math.isfinite(bound) else 0.0
-    if row.verdict is Verdict.FASTER:
-        proven = max(proven, 1e-12)
-    elif row.verdict is Verdict.SLOWER:
-        proven = min(proven, -1e-12)
-    return proven, _log(estimate.value)
+def _proven(row: Comparison) -> tuple[int, float, float]:
+    """The direction that is decided, the log of the bound nearer to 1, or 0 for none; then the estimate."""
+    side = {Verdict.FASTER: 1, Verdict.SLOWER: -1}.get(row.verdict, 0)
+    bound = (math.nan, row.speedup.low, row.speedup.high)[side]
+    return side, 0.0 if math.isnan(bound) else _log(bound), _log(row.speedup.value)
 
 
 def _log(value: float) -> float:
     """Also of no time at all on one side."""
     return math.log(value) if value > 0.0 else -math.inf
-
-
-def _limits(rows: Sequence[Comparison]) -> tuple[float, float]:
-    """A range for all estimates and most bounds, with 1 in it and with room at the ends."""
-    values = [abs(v) for r in rows if math.isfinite(v := _log(r.speedup.value))]
-    far = max(_FAR * float(np.quantile(values, 0.9)), 0.02) if values else 0.02
-    ends = [
-        math.log(v)
-        for r in rows
-        for v in (r.speedup.low, r.speedup.value, r.speedup.high)
-        if 0 < v < math.inf
-    ]
-    kept = [v for v in ends if abs(v) <= far]
-    low, high = min([*kept, 0.0]), max([*kept, 0.0])
-    room = 0.06 * (high - low) or 0.05
-    return math.exp(max(low - room, -_WIDEST)), math.exp(min(high + room, _WIDEST))
 
 
 def _only_shown(row: Comparison) -> bool:
@@ -183,86 +163,3 @@ def _row(ax: Axes, place: int, row: Comparison, limits: tuple[float, float], siz
         fontsize=7,
         color=colour,
     )
-
-
-def _ticks(ax: Axes, low: float, high: float) -> None:
-    """Ratios that people say, at most nine of them."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-    # Even steps crowd at the right end of a long log axis; powers of two, or of ten, do not.
-    base = 2.0 if high / low < 1e4 else 10.0
-    powers = base ** np.arange(math.ceil(math.log(low, base)), math.floor(math.log(high, base)) + 1)
-    inside = powers[:: max(1, math.ceil(powers.size / 9))]
-    if high / low <= 4:
-        for step in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0):
-            even = np.arange(math.ceil(low / step), math.floor(high / step) + 1) * step
-            if 0 < even.size <= 9:
-                inside = even
-                break
-    ax.xaxis.set_major_locator(FixedLocator(inside.tolist()))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}x"))
-
-
-def over(answers: Sequence[OverInputs], *, ax: Axes | None = None, title: str = "") -> Axes:
-    """Speedups over a parameter, each with its bounds, and dashed the lines of benchmarks with a trend.
-
-    Parameters
-    ----------
-    answers : sequence of OverInputs
-        Of one parameter, as of ``compare_suite(...).over("n")``.
-    ax : matplotlib Axes, optional
-        Where to draw.
-    title : str
-        A text.
-
-    Returns
-    -------
-    matplotlib Axes
-        Both axes are logarithmic.
-
-    Raises
-    ------
-    DataError
-        The parameter has no numbers above zero.
-
-    Examples
-    --------
-    >>> import speedproof as sp
-    >>> suite = sp.read("examples/sizes/session.jsonl", metric="time")
-    >>> over(sp.compare_suite(suite).over("n").found).get_xscale()
-    'log'
-    """
-    measured = [
-        (trend, {i.size: i.comparison.speedup for i in trend.inputs if i.size is not None})
-        for trend in answers
-    ]
-    drawn = [(trend, speedups) for trend, speedups in measured if speedups]
-    if not drawn:
-        raise DataError(f"no input has a number above zero for {answers[0].parameter}")
-    ax = axes_or_new(ax)
-    ax.axhline(1.0, color="black", linewidth=0.9)
-    several = len({trend.candidate for trend, _ in drawn}) > 1
-    estimates = [speedup for _, speedups in drawn for speedup in speedups.values()]
-    low, high = (edge(e.value for e in estimates) for edge in (min, max))
-    for trend, speedups in drawn:
-        sizes = list(speedups)
-        values = np.array([e.value for e in speedups.values()])
-        ends = np.array(
-            [[max(e.low, low / _FAR_BOUND), min(e.high, high * _FAR_BOUND)] for e in speedups.values()]
-        ).T
-        name = plain(trend.benchmark or trend.candidate, _LONGEST) + (
-            f" ({trend.candidate})" if several else ""
-        )
-        marks = ax.errorbar(
-            sizes, values, np.abs(ends - values), fmt="o", markersize=4, linewidth=1, label=name
-        )
-        if trend.ends is not None:
-            ax.plot([sizes[0], sizes[-1]], trend.ends, "--", color=marks[0].get_color(), linewidth=1)
-    first = drawn[0][0]
-    candidate = "the candidates" if several else first.candidate
-    ax.set(xscale="log", yscale="log")
-    plain_log_ticks(ax.yaxis, "x")
-    legend = beside(ax) if len(drawn) > 1 or first.benchmark else None
-    ylabel = _axis(candidate, first.inputs[0].comparison, "up")
-    return finished(ax, title, legend=legend, xlabel=first.parameter, ylabel=ylabel)

@@ -28,7 +28,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Pair
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.results import Comparison, LogSpeedup
@@ -101,11 +100,7 @@ class GeometricMeans(Struct, frozen=True):
     # where a noise floor tells it
     these: Estimate
     like_these: Estimate  # for benchmarks like these: two-sided interval that takes them as a random sample
-    # Degrees of freedom of the two intervals
-    df_these: float
-    df_like_these: float
     left_out: tuple[str, ...]  # benchmarks without a ratio: a time that is zero or negative
-    notes: tuple[str, ...]  # what keeps an interval from being given
 
     def __str__(self) -> str:
         means = f"{self.these} for these {self.benchmarks} benchmarks, {self.like_these} for benchmarks like these"
@@ -172,16 +167,13 @@ class LogRatios(Struct):
             MeanLogRatio(self.value, self.centre, error, df), self.sessions / b, self.degrees
         )
 
-    def means(
-        self, alpha: float, left_out: tuple[str, ...] = (), notes: tuple[str, ...] = ()
-    ) -> GeometricMeans:
+    def means(self, alpha: float, left_out: tuple[str, ...] = ()) -> GeometricMeans:
         """The geometric mean with both intervals."""
         if not self.count:
             nothing = Estimate(math.nan, math.nan, math.nan, 1 - alpha)
-            return GeometricMeans(0, nothing, nothing, math.nan, math.nan, left_out, ())
-        these, like = (self.mean(like_these=like) for like in (False, True))
-        estimates = these.estimate(alpha), like.estimate(alpha)
-        return GeometricMeans(self.count, *estimates, these.df, like.df, left_out, notes)
+            return GeometricMeans(0, nothing, nothing, left_out)
+        these, like = (self.mean(like_these=like).estimate(alpha) for like in (False, True))
+        return GeometricMeans(self.count, these, like, left_out)
 
 
 def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanLogRatio:
@@ -216,20 +208,7 @@ def geometric_means(
     the one for these benchmarks is safe to quote.
     """
     left_out = tuple(c.benchmark for c in comparisons if c.log is None)
-    return log_ratios(comparisons, pairs, floor).means(alpha, left_out, _notes(comparisons))
-
-
-def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    notes = []
-    known = [c for c in comparisons if c.log is not None]
-    if single := [c.benchmark for c in known if c.log and math.isnan(c.log.error)]:
-        notes.append(
-            f"one independent run only in {enumerate_names(single, 3)}: no interval for these benchmarks, "
-            "measure each version in at least two processes"
-        )
-    if len(known) == 1:
-        notes.append("a single benchmark says nothing about benchmarks like it")
-    return tuple(notes)
+    return log_ratios(comparisons, pairs, floor).means(alpha, left_out)
 
 
 def _exp(value: float) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 
 from speedproof.arrays import BoolArray, FloatArray, batches, stacked
 from speedproof.data.notes import UNDERMINING, Assumption, Note
-from speedproof.data.sample import LARGE, Sample, Trait, above_zero
+from speedproof.data.sample import LARGE, Sample, Trait
 from speedproof.data.suite import Pair
-from speedproof.protocols.units import LEAST_SESSIONS
+from speedproof.protocols.units import repeated_in
 from speedproof.stats.dependence import drift, drift_within, lag1
 from speedproof.stats.ranks import ranked, sample_ends
 from speedproof.stats.scaling import exponent, in_common_unit, last_place, middle
@@ -30,7 +30,7 @@ _TAINTS = {
 _HISTORY = {
     Trait.FAILED_RUNS: (
         Assumption.SUCCESSFUL_RUNS,
-        "runs ended with an error, and what fails early is quick: their times are among the values",
+        "runs ended with an error, and their times are among the values",
     ),
     Trait.FAILED_LEFT_OUT: (
         Assumption.SUCCESSFUL_RUNS,
@@ -39,46 +39,33 @@ _HISTORY = {
     Trait.STOPPED_ON_RESULT: (
         Assumption.PLANNED_SIZE,
         "measuring ended, or went on, after a look at these very values: a test for a size fixed beforehand has a "
-        "larger risk, and its bounds lean to that result; 'speedproof run --review FILE' gives the verdict that "
-        "holds, or fix the number of runs beforehand",
+        "larger risk, and its bounds lean to that result",
     ),
     Trait.TWO_PROGRAMS: (
         Assumption.ONE_PROGRAM,
-        "the program was replaced between runs: the values are of two programs; measure again, into a new file",
+        "the program was replaced between runs: the values are of two programs",
     ),
 }
 _ALTERED = frozenset({*_TAINTS, *_HISTORY})
 _ONE_PROCESS = (
-    "all values come from one process: what differs between processes does not show in their spread; "
-    "repeat the whole program and give the files of one version as a folder"
+    "all values come from one process: what differs between processes does not show in their spread"
 )
 _UNKNOWN_PROCESSES = (
     "the other side's values are nested in processes, of these the processes are unknown: if several come from "
     "one process, the risk is far larger than stated"
 )
-_SERIAL = "independence of neighbouring runs is not rejected"
-_ALIKE = (
-    "neighbouring runs are alike: there is less information than the number of runs suggests; "
-    "measure both versions in a random order"
-)
-_ALIKE_IN_BLOCKS = (
-    "neighbouring runs are alike: there is less information than the number of runs suggests; the versions took "
-    "turns in random order, so typical runs, which a session compares within blocks, do not mind"
-)
-_UNLIKE = "neighbouring runs alternate: something with a period of two runs is measured, too"
-_STEADY = "no steady rise or fall over the runs"
-_DRIFT = "the values rise or fall over the runs: warm up longer, or measure both versions in a random order"
-_DRIFT_IN_BLOCKS = (
-    "the values rise or fall over the runs: warm up longer; the versions took turns in random order, so typical "
-    "runs, which a session compares within blocks, do not mind what both share"
-)
-_STEADY_WITHIN = "no trend inside the processes"
-_DRIFT_WITHIN = (
-    "the values drift inside the processes, as in a warm-up: what a process stands for depends on how many "
-    "values it gives"
-)
+_OF_ORDER = {
+    Assumption.RUN_ORDER: (
+        "neighbouring runs are not independent",
+        "independence of neighbouring runs is not rejected",
+    ),
+    Assumption.TREND: ("the values rise or fall over the runs", "no steady rise or fall over the runs"),
+    Assumption.STEADINESS: (
+        "the values drift inside the processes: what a process stands for depends on how many it gives",
+        "no trend inside the processes",
+    ),
+}
 ORDER_LEVEL = 0.01
-_UNRELATED = 2.0  # von Neumann's ratio of independent values
 
 
 def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Sample]) -> list[Note]:
@@ -86,7 +73,7 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
     (neighbours,) = order_tests(in_order([measured], [used]), 1)
     (within,) = steadiness([measured])
     nested = any(other.nested for other in others)
-    order = of_order(measured, side, neighbours, within)
+    order = of_order(side, neighbours, within)
     checks = (*of_runs(measured, used, side, other_nested=nested), *order)
     return [check for check in checks if not check.held and check.kind in UNDERMINING]
 
@@ -101,7 +88,7 @@ def of_runs(
     notes = []
     if used.n < 2:
         what = "one process" if used.processes is not None else "one run"
-        message = f"{what} may be an outlier, and nothing is known of its spread: measure more"
+        message = f"{what} may be an outlier, and nothing is known of its spread"
         notes.append(Note(Assumption.SEVERAL_RUNS, message, (side,), statistic=1.0))
     seen = measured.traits & _ALTERED
     if seen:
@@ -111,14 +98,9 @@ def of_runs(
     notes += _of_nesting(measured, used, side, other_nested)
     least = measured.values.min() if least is None else least
     if least < 0.0 or (least == 0.0 and not measured.exact):
-        zeros, negative = int(np.sum(measured.values == 0)), int(np.sum(measured.values < 0))
-        what = "negative" if negative else "0"
-        message = f"{negative or zeros} of {measured.n} values are {what}: ratios mean little or nothing"
-        if measured.unit == "s":
-            message += "; the clock is too coarse for what was timed"
-        if not negative and measured.blocks is not None and above_zero(0.0, measured.written_unit):
-            message += "; in ratios of blocks 0 counts as half of the unit that values are written in"
-        notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(negative or zeros)))
+        count = int(np.sum(measured.values <= 0))
+        message = f"{count} of {measured.n} values are not above 0: ratios mean little or nothing"
+        notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(count)))
     if seen:
         notes += [
             Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))
@@ -180,10 +162,7 @@ def _coarse(x: FloatArray, y: FloatArray, measured: FloatArray, unit: float) -> 
     if step <= spread or step <= _COARSE * size:
         return []
     read = float(np.ldexp(step, -shift))
-    message = (
-        f"the values were read in steps of about {read:.2g}, which is more than they scatter: rounding may make "
-        "equal what differs; use a finer clock, more digits or longer runs"
-    )
+    message = f"the values were read in steps of about {read:.2g}, which is more than they scatter"
     return [Note(Assumption.RESOLUTION, message, statistic=read)]
 
 
@@ -197,17 +176,9 @@ def _of_nesting(measured: Sample, used: Sample, side: str, other_nested: bool) -
         if other_nested and measured.processes is None and measured.n > 1:
             return [Note(Assumption.NESTING, _UNKNOWN_PROCESSES, (side,))]
         return []
-    if used.n == measured.session_count >= LEAST_SESSIONS:
-        message = f"{measured.n} values in {used.n} sessions: one value a session was used"
-        return [Note(Assumption.NESTING, message, (side,), held=True)]
-    sizes = measured.groups.sizes.tolist() if measured.groups else [measured.n]
-    each = f"{sizes[0]}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
-    processes = f"{len(sizes)} process{'es' if len(sizes) > 1 else ''}"
     reduced = used.n < measured.n
-    message = f"{measured.n} values in {processes} ({each} each): " + (
-        "one value a process was used" if reduced else "pooled as if they were independent"
-    )
-    return [Note(Assumption.NESTING, message, (side,), held=reduced)]
+    which = f"one a {repeated_in(measured, used.n)} was used" if reduced else "pooled as if independent"
+    return [Note(Assumption.NESTING, f"{measured.n} nested values: {which}", (side,), held=reduced)]
 
 
 @cache
@@ -264,25 +235,12 @@ def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
     return tests
 
 
-def of_order(
-    measured: Sample, side: str, neighbours: tuple[Tested, Tested] | None, within: Tested | None
-) -> list[Note]:
+def of_order(side: str, neighbours: tuple[Tested, Tested] | None, within: Tested | None) -> list[Note]:
     """What :func:`order_tests` and :func:`steadiness` found, said."""
-    if neighbours is None and within is None:
-        return []
-    tests: list[tuple[Assumption, float, float, str, str]] = []
-    if neighbours is not None:
-        (ratio, serial), (correlation, trend) = neighbours
-        in_blocks = Trait.RANDOM_ORDER in measured.traits
-        likeness, drifting = (_ALIKE_IN_BLOCKS, _DRIFT_IN_BLOCKS) if in_blocks else (_ALIKE, _DRIFT)
-        tests = [
-            (Assumption.RUN_ORDER, ratio, serial, _SERIAL, likeness if ratio < _UNRELATED else _UNLIKE),
-            (Assumption.TREND, correlation, trend, _STEADY, drifting),
-        ]
-    if within is not None:
-        tests.append((Assumption.STEADINESS, *within, _STEADY_WITHIN, _DRIFT_WITHIN))
+    tests = zip(_OF_ORDER, (*(neighbours or (None, None)), within), strict=True)
     return [
-        Note(kind, good if p > ORDER_LEVEL else bad, (side,), (), statistic, p, p > ORDER_LEVEL)
-        for kind, statistic, p, good, bad in tests
-        if not math.isnan(p)
+        Note(kind, _OF_ORDER[kind][held], (side,), (), test[0], test[1], held)
+        for kind, test in tests
+        if test is not None and not math.isnan(test[1])
+        for held in [test[1] > ORDER_LEVEL]
     ]

@@ -148,9 +148,6 @@ ASKS = {
 }
 """What each policy asks, and what contradicts it: keys of :data:`EVIDENCE`."""
 
-CLAIMED = ("not_worse", "regression", "improvement", "equivalence")
-"""The claims that are made of every benchmark, whatever the policy."""
-
 
 def claim(
     name: str, margin: float, pvalue: float, adjusted: float, alpha: float, *, withheld: bool = False

@@ -39,6 +39,7 @@ SMALL = 30
 _ONCE = Assumption.TWO_MEASUREMENTS
 TWO_FILES = Needed(None, None, _ONCE.remedy)
 """More runs of what was given twice would be given twice, too."""
+NO_SPREAD = Needed(None, None, "neither sample has any spread")
 _LEAST_FOR_FORECAST = 3
 MOST_FORECAST = 100_000
 
@@ -140,14 +141,9 @@ def forecasts(
     return needed
 
 
-def no_spread_of(unit: str) -> str:
-    """That all values of each side are equal; where they are times, how they would not be."""
-    return "neither sample has any spread" + ": use a finer clock or longer runs" * (unit == "s")
-
-
 def _needed(side: Sides, of_slow: float, of_fast: float, *, no_spread: bool, equal: bool) -> Needed:
     if no_spread:
-        return Needed(None, None, no_spread_of(side.x.unit))
+        return NO_SPREAD
     if not (math.isfinite(of_slow) and math.isfinite(of_fast)):
         return Needed(None, None, "no difference was observed, so no number of runs can be named")
     if max(of_slow, of_fast) > MOST_FORECAST:

@@ -59,7 +59,6 @@ from speedproof.protocols.caveats import (
 )
 from speedproof.protocols.claims import (
     ASKS,
-    CLAIMED,
     EVIDENCE,
     MULTIPLICITIES,
     Claim,
@@ -70,7 +69,7 @@ from speedproof.protocols.claims import (
     judge,
     overall,
 )
-from speedproof.protocols.figures import MOST_FORECAST, TWO_FILES, in_runs, no_spread_of
+from speedproof.protocols.figures import MOST_FORECAST, NO_SPREAD, TWO_FILES, in_runs
 from speedproof.protocols.in_blocks import sequence_of
 from speedproof.protocols.mean import apart
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides
@@ -83,9 +82,6 @@ from speedproof.protocols.units import blocks_of
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.permutation import PROVING
 from speedproof.stats.ratio import edges as edges_of
-
-_NEAR = 0.02  # of a threshold, as a logarithm
-_NEAR_IT = "the speedup is so near the threshold"
 
 
 class GateRules(Struct, frozen=True):
@@ -124,9 +120,6 @@ class GateRow(Struct, frozen=True):
     # What the policy asks, and its contradiction
     required: Claim
     contradicted: Claim
-    # Not worse, regression, improvement and equivalence as claims on single benchmarks, each kind corrected
-    # over all benchmarks: what may be said of this one, whatever the policy
-    claims: tuple[Claim, ...]
     # The ratio of means at the gate's risk, where it is proven to go the other way than the typical run, or
     # withholds a pass
     average: Estimate | None = None
@@ -177,10 +170,8 @@ def gate(
     rules: GateRules = DEFAULT,
     done: Callable[[], None] = lambda: None,
     floor: NoiseFloor | None = None,
-    *,
-    brief: bool = False,
 ) -> GateDecision:
-    """Hold a candidate to a policy, benchmark by benchmark; in brief without what no sheet shows."""
+    """Hold a candidate to a policy, benchmark by benchmark."""
     pairing = suite.pair(*versions)
     keys = [key for key, version in suite.samples if version == versions[0]]
     demands = {key: demand for key in keys if (demand := demand_of(key.benchmark)) is not None}
@@ -195,13 +186,13 @@ def gate(
     by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
     caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
     machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
-    cases = _cases(pairs, demands, rules, floor, done, brief=brief)
+    cases = _cases(pairs, demands, rules, floor, done)
     # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
     two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
     unprovable = [
         (c.checks and _faults(c)) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)
     ]
-    rows = _rows(cases, rules, unprovable, CLAIMED if not brief else ())
+    rows = _rows(cases, rules, unprovable)
     absent = tuple(
         Absent(key.benchmark, key.metric, reason)
         for key, reason in _absences(suite, pairing, versions, keys).items()
@@ -318,16 +309,12 @@ def _cases(
     rules: GateRules,
     floor: NoiseFloor | None,
     done: Callable[[], None],
-    *,
-    brief: bool,
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
     cases: dict[Key, _Case] = {}
     for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
-        prepared = PreparedPairs(
-            alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False, brief=brief)
-        )
+        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
         asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
         ratios = apart(prepared) if rules.protocol == "typical" else [None] * len(alike)
         some = []
@@ -357,10 +344,8 @@ def _faults(comparison: Comparison) -> str:
     return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
 
-def _rows(
-    cases: list[_Case], rules: GateRules, unprovable: Sequence[str], claimed: Sequence[str]
-) -> tuple[GateRow, ...]:
-    """Correct over the benchmarks, then decide each of them; what is claimed besides."""
+def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
+    """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
     against = [case.p(case.demand.denies) for case in cases]
@@ -375,8 +360,6 @@ def _rows(
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
     corrected = correct(against + decided).tolist()
-    comparisons = [case.comparison for case in cases]
-    adjusted = {name: correct([*map(EVIDENCE[name], comparisons)]).tolist() for name in claimed}
     family = sum(not math.isnan(p) for p in against) + len(decided)
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
@@ -399,7 +382,7 @@ def _rows(
         judged.append((nothing, withheld, required, contradicted, outcome, needed))
     runs, rows = dict(zip(open_, _needed([cases[i] for i in open_], family, rules), strict=True)), []
     for i, (nothing, withheld, required, contradicted, outcome, needed) in enumerate(judged):
-        case, average, margin = cases[i], cases[i].other_way, cases[i].demand.margin
+        case, average = cases[i], cases[i].other_way
         comparison, more = case.comparison, runs.get(i, needed)
         changes: dict[str, object] = {} if more is comparison.needed else {"needed": more}
         if case.in_mean is not None and case.average is not None:
@@ -414,10 +397,7 @@ def _rows(
             changes["verdict"] = Verdict.UNDECIDED
         if changes:
             comparison = replace(comparison, **changes)
-        claims = tuple(
-            [claim(n, margin, case.p(n), q[i], alpha, withheld=nothing) for n, q in adjusted.items()]
-        )
-        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, claims, average))
+        rows.append(GateRow(comparison, case.demand, outcome, required, contradicted, average))
     return tuple(rows)
 
 
@@ -460,14 +440,12 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
     places: list[int] = []
     for case in cases:
         c, edges, speedup, needed = case.comparison, case.demand.edges, case.comparison.speedup.value, None
-        if not c.test or c.needed in (DRIFT, *ZEROS):
+        if not c.test or c.needed in (DRIFT, ZEROS):
             needed = c.needed
         elif any(below <= speedup <= above for below, above in map(edges_of, edges)):
-            needed = Needed(None, None, f"{_NEAR_IT} that no number of runs can be named")
+            needed = Needed(None, None, "so near the threshold that no number of runs can be named")
         elif case.blocks is None and all(of.minimum == of.maximum for of in case.sides.summaries):
-            proven = f"{c.verdict.value}, but readings this coarse hide by how much; "
-            shown = "" if c.verdict is Verdict.UNDECIDED else proven
-            needed = Needed(None, None, f"{shown}{no_spread_of(c.reference.unit)}")
+            needed = NO_SPREAD
         else:
             # A contradiction has to survive the correction, at worst that of the smallest p-value.
             uncorrected = case.within or rules.multiplicity == "none"
@@ -494,10 +472,7 @@ def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
     slow, fast = slow * inflation, fast * inflation
     if max(slow, fast) <= MOST_FORECAST:
         return in_runs(case.sides, slow, fast, "to decide")
-    speedup = case.comparison.speedup.value
-    near = speedup > 0 and any(abs(math.log(speedup / edge)) < _NEAR for edge in case.demand.edges)
-    why = _NEAR_IT if near else "runs differ so much"
-    return Needed(None, None, f"{why} that more than {MOST_FORECAST} runs would be needed")
+    return Needed(None, None, f"more than {MOST_FORECAST} runs would be needed")
 
 
 def next_of(

@@ -285,19 +285,8 @@ class _Line:
         speedups[-1] = 2 * high[-1]
         self._rows, self._middles = self._states(clusters), speedups
         self._lower, self._upper = self._bound_rows(speedups, self._rows)
-        self._bound_unsure(np.flatnonzero((self._rows == OPEN).sum(axis=1) == 1))
         wide = 2 * np.flatnonzero(high - low > 10 * _TOGETHER * high)
         self._lower[wide], self._upper[wide], self._rows[wide] = 0.0, 1.0, OPEN
-
-    def _bound_unsure(self, cells: IntArray) -> None:
-        """Cells where the state of one benchmark is open: whatever it is."""
-        if cells.size == 0:
-            return
-        states = self._rows[cells]
-        each = [np.where(states == OPEN, np.int8(state), states) for state in (-1, 0, 1)]
-        lower, upper = self._bound_rows(np.tile(self._middles[cells], 3), np.concatenate(each))
-        self._lower[cells] = lower.reshape(3, -1).min(axis=0)
-        self._upper[cells] = upper.reshape(3, -1).max(axis=0)
 
     def _states(self, clusters: int) -> StateArray:
         """State of every benchmark in every cell."""

@@ -39,8 +39,6 @@ class OverInputs(Struct, frozen=True):
     alpha: float
     inputs: tuple[Input, ...]  # by size
     slope: Estimate | None  # of the logarithm of the speedup on that of the parameter
-    # The line's ratio at the smallest and at the largest input
-    ends: tuple[float, float] | None
     # The size at which the line is 1, where the slope is shown and it lies among the inputs
     crossing: Estimate | None
     between: float  # standard deviation of the logarithms beyond their runs' noise: about the line
@@ -79,16 +77,11 @@ def over_inputs(
         alpha,
         tuple(inputs),
         slope=None if line is None else Estimate(line.slope, *line.slope_interval(alpha), 1 - alpha),
-        ends=None if line is None else (_at(line, sized[0][0]), _at(line, sized[-1][0])),
         crossing=None if line is None else _crossing(line, sized[0][0], sized[-1][0], alpha),
         between=math.nan if line is None else line.between,
         like_these=replace(mean.estimate(2 * alpha), confidence=1 - alpha),
         verdict=verdict_of(faster, slower, None, alpha),
     )
-
-
-def _at(line: Trend, x: float) -> float:
-    return math.exp(line.height + line.slope * (x - line.centre))
 
 
 def _crossing(line: Trend, low: float, high: float, alpha: float) -> Estimate | None:

@@ -30,11 +30,9 @@ from speedproof.stats.ratio import (
     welch_from,
 )
 from speedproof.stats.scaling import location_ratios, mean, middle
-from speedproof.stats.special import normal_quantile
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
-_LEAST_FOR_SHAPIRO = 3
 _LEFT = 0.1  # of what a mean is worse, what the slow runs that explain it may leave
 _EQUAL = "equal variances are not rejected: pooled t test"
 _UNEQUAL = "unequal variances: Welch's t test"
@@ -116,20 +114,14 @@ def means(prepared: PreparedPairs) -> list[Comparison]:
 
 
 def apart(prepared: PreparedPairs) -> list[tuple[float, LogSpeedup] | None]:
-    """The ratios of means, with their logarithms, of pairs whose means may be shown to differ at the risk."""
-    return in_batches(prepared.sides("mean"), partial(_apart, alpha=prepared.rules.alpha))
+    """The ratios of means, with their logarithms, where there is one."""
+    return in_batches(prepared.sides("mean"), _apart)
 
 
-def _apart(sides: SameSizes, alpha: float) -> list[tuple[float, LogSpeedup] | None]:
+def _apart(sides: SameSizes) -> list[tuple[float, LogSpeedup] | None]:
     ratios, errors = location_ratios(mean, *sides.values), log_ratio_of_means(*sides.values)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = np.abs(np.log(ratios) - errors.bias) / errors.error
-    # No tail of Student's distribution is lighter than the normal one.
-    perhaps = (distance >= normal_quantile(1.0 - alpha) - 1e-6).tolist()
-    return [
-        (ratio, log) if may and log is not None else None
-        for may, ratio, log in zip(perhaps, ratios, log_speedups(ratios, errors), strict=True)
-    ]
+    logs = log_speedups(ratios, errors)
+    return [None if log is None else (ratio, log) for ratio, log in zip(ratios, logs, strict=True)]
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
@@ -212,10 +204,8 @@ def _said_of_normality(normal: bool, pvalue: float, n: int) -> str:
         return "normality is not rejected"
     if n > SHAPIRO_MOST:
         return f"Shapiro-Wilk has no valid p-value for more than {SHAPIRO_MOST} values: taken as not normal"
-    if n < _LEAST_FOR_SHAPIRO:
-        return f"fewer than {_LEAST_FOR_SHAPIRO} values: no test of normality, measure more than {SMALL}"
     if math.isnan(pvalue):
-        return "all values are equal, so normality cannot be tested"
+        return "fewer than 3 values or all equal: normality cannot be tested"
     if n <= SMALL:
-        return f"not normal and at most {SMALL} runs: measure more than {SMALL}, or rely on the median"
+        return f"not normal, and figure 1 then asks for more than {SMALL} runs"
     return "not normal: the t test is approximate, 1 - alpha may not be the correct confidence level"

@@ -111,9 +111,7 @@ def _checks(
         if holds:
             message = _SHIFT
         elif lacking:
-            message = (
-                f"the samples differ by more than a shift and one has at most {SMALL} runs: measure more"
-            )
+            message = f"the samples differ by more than a shift and one has at most {SMALL} runs"
         else:
             message = (
                 "the samples differ by more than a shift: the rank-sum test says which tends to be larger, "

@@ -21,17 +21,17 @@ from speedproof.arrays import FloatArray
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
-Control = Literal["holm", "benjamini-hochberg"]
-METHODS = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}
+Control = Literal["holm", "bh"]
+METHODS = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 ADJUSTMENTS: dict[Control, Callable[..., FloatArray]] = {
     "holm": holm,
-    "benjamini-hochberg": benjamini_hochberg,
+    "bh": benjamini_hochberg,
 }
 CLAIMS = (Verdict.FASTER, Verdict.SLOWER, Verdict.EQUIVALENT)
 
 _PROMISE = {
     "holm": "the risk of even one false claim is at most {risk:g} %, however the benchmarks depend on each other",
-    "benjamini-hochberg": "at most {risk:g} % of the claims are expected to be false, if the benchmarks are "
+    "bh": "at most {risk:g} % of the claims are expected to be false, if the benchmarks are "
     "independent or positively dependent",
 }
 

@@ -48,7 +48,6 @@ StandsForAProcess = Literal["mean", "median"]
 UNNAMED = Key("")
 LEAST_RISK = 1e-9  # the tests' approximations say nothing of what lies beyond
 _LARGE = 1e307
-_FEW_VALUES = 1 << 17  # which pairs may keep twice more while they are asked
 
 
 class Rules(Struct, frozen=True):
@@ -69,8 +68,6 @@ class Rules(Struct, frozen=True):
     # How much sessions of identical code differ: what sides of few sessions are held against
     floor: NoiseFloor | None = None
     forecast: bool = True  # whether to tell how many runs would decide of the typical run
-    # Whether a printed sheet is all that is made of the answers: what that does not show of many may lack
-    brief: bool = False
 
     def __post_init__(self) -> None:
         if not LEAST_RISK <= self.alpha < 1:
@@ -161,21 +158,13 @@ class SameSizes(list[Sides]):
 
 
 class AllSides(tuple[Sides, ...]):
-    """The sides of pairs, in order; of few values they know which are alike."""
+    """The sides of pairs, in order; they know which are alike."""
 
-    known: list[tuple[list[int], SameSizes]] | None = None
-
-    def batches(self) -> Iterable[tuple[list[int], SameSizes]]:
+    @cached_property
+    def batches(self) -> list[tuple[list[int], SameSizes]]:
         """The places of those of equal sizes, and these."""
-        if self.known is not None:
-            return self.known
-        sizes = [(side.slow.size, side.fast.size) for side in self]
-        shapes = ((x + y, x, side.paired) for (x, y), side in zip(sizes, self, strict=True))
-        groups = ((rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes))
-        if len(self) > 1 and sum(map(sum, sizes)) > _FEW_VALUES:
-            return groups
-        self.known = list(groups)
-        return self.known
+        shapes = ((s.slow.size + s.fast.size, s.slow.size, s.paired) for s in self)
+        return [(rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes)]
 
 
 class PreparedPairs:
@@ -260,7 +249,7 @@ class PreparedPairs:
         @cache
         def checks() -> list[tuple[Note, ...]]:
             tests, (coarse, steady) = order_tests(ordered, len(used)), self._lasting
-            said = [*map(of_order, self._measured, cycle("XY"), tests, steady)]
+            said = [*map(of_order, cycle("XY"), tests, steady)]
             return [
                 (*same, *read, *cut, *of_x, *order_of_x, *of_y, *order_of_y)
                 for (same, cut, of_x, of_y), read, order_of_x, order_of_y in zip(
@@ -287,6 +276,6 @@ class PreparedPairs:
 def in_batches(sides: Sequence[Sides], answers: Callable[[SameSizes], list[_Answer]]) -> list[_Answer]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     of_row: dict[int, _Answer] = {}
-    for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches():
+    for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches:
         of_row.update(zip(rows, answers(alike), strict=True))
     return [of_row[i] for i in range(len(sides))]

@@ -121,7 +121,6 @@ class Calibration(Struct, frozen=True):
     # Spearman's correlation of time and order; p-value of no trend
     drift: float
     drift_pvalue: float
-    block_seconds: float  # what a block costs, hooks and the runner's own work included
     # Seconds of measuring, the number of blocks that they allow, and the smallest speedup that about half of
     # such sessions prove; infinity when none
     provable: tuple[tuple[float, float, float], ...]
@@ -152,7 +151,6 @@ def calibrate(
         float(dependence.pvalue),
         float(trend.statistic),
         float(trend.pvalue),
-        cost,
         tuple((b, b / cost, smallest_provable(differences, b / cost, alpha=alpha)) for b in budgets),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import combinations, count, pairwise
+from itertools import combinations, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -64,17 +64,6 @@ def verdicts(claims: Mapping[tuple[str, str], Claims], alpha: float) -> tuple[Pa
         verdict = Verdict.FASTER if won else Verdict.SLOWER if lost else Verdict.UNDECIDED
         pairs.append(PairVerdict(*pair, estimate, verdict, faster if ahead else slower))
     return tuple(pairs)
-
-
-def open_pairs(pairs: Sequence[PairVerdict]) -> set[frozenset[str]]:
-    """The pairs that no verdict tells apart."""
-    return {frozenset((p.reference, p.candidate)) for p in pairs if p.verdict is Verdict.UNDECIDED}
-
-
-def tied_in(order: Sequence[str], pairs: Sequence[PairVerdict]) -> set[str]:
-    """What is not told apart from a neighbour."""
-    undecided = open_pairs(pairs)
-    return {v for pair in pairwise(order) if frozenset(pair) in undecided for v in pair}
 
 
 def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, tuple[int, int]]:
@@ -185,9 +174,9 @@ def _in_order(
     speedups = {versions[0]: Estimate(1.0, 1.0, 1.0, 1 - alpha)}
     speedups |= {p.candidate: p.estimate for p in pairs if p.reference == versions[0]}
     order = sorted(versions, key=lambda v: -speedups[v].value)
-    ranks, tied = places(versions, pairs), tied_in(order, pairs)
-    rows = (RankedVersion(v, speedups[v], *ranks[v], v in tied, undermined.get(v, ())) for v in order)
-    return SuiteRanking("these", alpha, tuple(rows), pairs, benchmarks, left_out)
+    ranks = places(versions, pairs)
+    rows = (RankedVersion(v, speedups[v], *ranks[v], undermined.get(v, ())) for v in order)
+    return SuiteRanking(alpha, tuple(rows), pairs, benchmarks, left_out)
 
 
 def _comparable(samples: Sequence[Sample | None]) -> bool:
@@ -219,7 +208,6 @@ class RankedRun(Placed, Struct, frozen=True):
     # 1 wins most single runs. Between them lies every rank that the proven verdicts allow
     best_rank: int
     worst_rank: int
-    tied: bool  # whether it is not told apart from a neighbour
     # What makes the true risk of its verdicts another one than stated, mostly a larger one
     undermining: tuple[Note, ...]
 
@@ -230,13 +218,10 @@ class RunRanking(InOrder, Struct, frozen=True):
     alpha: float  # the risk of all verdicts together, of each interval by itself, of two versions each bound
     versions: tuple[RankedRun, ...]  # by descending chance; of equals the better median first
     pairs: tuple[PairVerdict, ...]  # every two versions, in the order given
-    # Neighbours of which no two are told apart, as many as go together; they may overlap
-    groups: tuple[tuple[str, ...], ...]
     # With fewer runs (processes or sessions, where values are nested) than this, no two versions can be told
     # apart at this risk, even if one wins every time
     least_runs: int
     enough_runs: bool  # whether at least two versions have as many
-    in_blocks: bool  # whether runs of the same block were compared, which says nothing of the chances' limits
     # The best versions observed; nothing is proven of them here
     best_in_mean: str
     best_in_median: str
@@ -318,8 +303,7 @@ def rank_runs(
         for duel, (c, chance) in made.items()
     }
     pairs = verdicts(claims, alpha)
-    groups = _groups(names, open_pairs(pairs))
-    ranks, tied = places(names, pairs), tied_in(names, pairs)
+    ranks = places(names, pairs)
     # Holm's first step holds the p-value of separated samples against all 2 k claims.
     smallest = QUESTIONS[HEADLINE].least_pvalue
     least = next(n for n in count(fewest) if 2 * len(pairs) * smallest(n, n) <= alpha)
@@ -330,17 +314,15 @@ def rank_runs(
             RankedRun(
                 name, samples[name].n, units[name].n, repeated_in(samples[name], units[name].n),
                 means[name], medians[name], number_of_modes(f) if f else None,
-                chance, tied_share, by_mixture, *ranks[name], name in tied, _undermining(samples, units, name),
+                chance, tied_share, by_mixture, *ranks[name], _undermining(samples, units, name),
             )
             for name, f, chance, tied_share, by_mixture in (
                 (n, fits[i], chances[i], ties[i], by_mixtures[i]) for n, i in zip(names, order, strict=True)
             )
         ),
         pairs=pairs,
-        groups=groups,
         least_runs=least,
         enough_runs=sum(unit.n >= least for unit in units.values()) > 1,
-        in_blocks=all(c.chance is None for c, _ in made.values()),
         best_in_mean=best(names, key=lambda v: means[v]),
         best_in_median=best(names, key=lambda v: medians[v]),
         error=error,
@@ -387,15 +369,3 @@ def _undermining(
         checks += same_values(samples[version], other)
     adjusted = ADJUSTED - {Assumption.SEVERAL_PROCESSES}
     return tuple({(c.kind, c.message): c for c in checks if c.kind not in adjusted}.values())
-
-
-def _groups(names: Sequence[str], undecided: set[frozenset[str]]) -> tuple[tuple[str, ...], ...]:
-    """The longest stretches of the order in which no two are told apart, none inside another."""
-    ties: list[tuple[int, int]] = []
-    for start in range(len(names)):
-        end = start + 1
-        while end < len(names) and all(frozenset((names[end], v)) in undecided for v in names[start:end]):
-            end += 1
-        if end - start > 1 and (not ties or end > ties[-1][1]):
-            ties.append((start, end))
-    return tuple(tuple(names[start:end]) for start, end in ties)

@@ -78,7 +78,7 @@ def few_separate(n: int, alpha: float) -> bool:
 
 
 _BY_RUNS = ("typical", "median", "mean")
-_FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely: measure four or more"
+_FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely"
 
 
 class Needed(Struct, frozen=True):
@@ -435,7 +435,6 @@ class RankedVersion(Placed, Struct, frozen=True):
     # 1 is the fastest. Between them lies every rank that the proven verdicts allow
     best_rank: int
     worst_rank: int
-    tied: bool = False  # whether it is not told apart from a neighbour in the order of the ranking
     # Benchmarks on which its runs are not what the verdicts assume: the true risk is unknown
     undermined: tuple[str, ...] = ()
 
@@ -443,7 +442,6 @@ class RankedVersion(Placed, Struct, frozen=True):
 class SuiteRanking(InOrder, Struct, frozen=True):
     """Versions in order of their geometric mean speedup, fastest first."""
 
-    scope: Literal["these"]  # which benchmarks the verdicts speak of
     alpha: float  # the risk of all verdicts together
     versions: tuple[RankedVersion, ...]  # fastest first
     pairs: tuple[PairVerdict, ...]  # every two versions, in the order given

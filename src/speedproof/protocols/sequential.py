@@ -341,11 +341,6 @@ class SequentialComparison:
         rules = self._rules
         return rules.max_blocks - self.blocks if rules.max_blocks == rules.min_blocks else None
 
-    @property
-    def aim(self) -> str:
-        """What the forecast of blocks leads to."""
-        return "to go" if self._rules.precision is None else "to that precision"
-
     def open(self) -> tuple[str, ...]:
         """The candidates that are still measured."""
         return tuple(name for name in self.candidates if name not in self._reasons)

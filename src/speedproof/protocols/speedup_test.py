@@ -102,8 +102,6 @@ class SuiteReport(Struct, frozen=True):
     weighting: Weighting  # how benchmarks weigh: ``"custom"``, ``"equal"`` or ``"fraction"``
     remarks: tuple[str, ...]  # on the suite as a whole
     levels: tuple[float | None, ...]  # the level of each row; None where the highest was searched
-    # The benchmark that makes up more than half of the weighted total of the means, and its share
-    dominant: tuple[str, float] | None
     original: bool  # whether the tool of 2010 was followed instead of the article
 
 
@@ -157,19 +155,8 @@ def report_suite(
         weighting="equal" if weights["mean"][1] else weighting,
         remarks=(fallback,) if fallback else (),
         levels=tuple(levels),
-        dominant=_dominant(entries, references["mean"], weights["mean"][0]),
         original=original,
     )
-
-
-def _dominant(
-    entries: Sequence[Entry], times: Sequence[float], weights: Sequence[float]
-) -> tuple[str, float] | None:
-    shares = [time * weight for time, weight in zip(times, weights, strict=True)]
-    total, largest = sum(shares), max(shares)
-    if len(entries) == 1 or not total > 0 or largest <= total / 2:
-        return None
-    return entries[shares.index(largest)].name, largest / total
 
 
 def finding(

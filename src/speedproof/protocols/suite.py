@@ -7,13 +7,10 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import groupby
-from operator import attrgetter
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from speedproof.data.notes import Note
 from speedproof.data.suite import Pair, Pairing
@@ -47,7 +44,7 @@ from speedproof.protocols.questions import answers, headline_of
 from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
 LEAST_FOR_HPT = 5
-_AT_A_TIME, _FEW_VALUES = 1 << 9, 1 << 6  # pairs; values of one of which more are taken
+_AT_A_TIME = 1 << 9  # pairs
 
 
 class SuiteComparison(Struct, frozen=True, dict=True):
@@ -104,12 +101,6 @@ class SuiteComparison(Struct, frozen=True, dict=True):
             answers.setdefault(comparison.benchmark, []).append(comparison)
         return answers
 
-    def in_full(self, benchmarks: Container[str]) -> dict[str, list[Comparison]]:
-        """All answers about some of them, the headline first, where they were asked in brief; else nothing."""
-        ask: Callable[[Container[str]], tuple[Comparison, ...]] | None = self.__dict__.get("ask")
-        by_name = groupby(ask(benchmarks) if ask else (), attrgetter("benchmark"))
-        return {name: list(answers) for name, answers in by_name}
-
     @property
     def protocols(self) -> tuple[str, ...]:
         """Those that were asked, in order."""
@@ -123,16 +114,11 @@ def compare_suite(
     rules: Rules,
     protocols: tuple[QuestionName, ...] = ASKED,
     done: Callable[[], None] = lambda: None,
-    caveats: tuple[Note, ...] = (),
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have."""
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
-    # Some pairs at a time, so that a progress bar moves; more where they are of few values.
-    each = sum(pair.reference.n + pair.candidate.n for pair in pairs) // max(len(pairs), 1)
-    some = _AT_A_TIME * (4 if each <= _FEW_VALUES else 1)
-    brief, every, full = rules.brief and len(pairs) > some, protocols, replace(rules, brief=False)
-    protocols, rules = (protocols[:1], replace(full, forecast=False)) if brief else (protocols, full)
-    prepared = [PreparedPairs(pairs[at : at + some], rules) for at in range(0, len(pairs), some)]
+    # Some pairs at a time, so that a progress bar moves.
+    prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
     machine = machine_speeds(pairing.read_of(metric), rules.alpha)
     comparisons = at_two_speeds(list(_answers(prepared, protocols, done)), machine)
     several, alpha = len(pairs) > 1, rules.alpha
@@ -143,19 +129,19 @@ def compare_suite(
         if protocol != "single run"
     }
     faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
-    result = SuiteComparison(
+    return SuiteComparison(
         *versions,
         metric=metric,
         alpha=alpha,
         margin=rules.margin,
         nested=rules.nested,
         comparisons=comparisons,
-        caveats=(*all_caveats(pairs, heads, versions, rules), *caveats),
+        caveats=all_caveats(pairs, heads, versions, rules),
         machine=machine,
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
-        overall=() if brief else _overall(prepared),
+        overall=_overall(prepared),
         accelerated=accelerated_by(faster, len(pairs), alpha),
         # None of one measurement given twice: its interval would be a proof of equality
         geometric_means=geometric_means(heads, pairs, alpha, rules.floor)
@@ -165,19 +151,10 @@ def compare_suite(
             control_verdicts(found, alpha, method=method, margin=rules.margin)
             for found in (asked.values() if several else ())
             for method in ADJUSTMENTS
-            if method == "holm" or not brief
         ),
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
     )
-    if brief:
-
-        def ask(benchmarks: Container[str]) -> tuple[Comparison, ...]:
-            chosen = PreparedPairs([pair for pair in pairs if pair.key.benchmark in benchmarks], full)
-            return at_two_speeds(list(_answers([chosen], every, lambda: None)), machine)
-
-        result.__dict__["ask"] = ask
-    return result
 
 
 def all_caveats(

@@ -29,7 +29,6 @@ from speedproof.stats.dependence import drifting, variance_inflation, walk_infla
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
-from speedproof.stats.ratio import LogErrors
 from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests
 
@@ -37,10 +36,7 @@ _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
     "runs in one {0}"
 )
-ZEROS = (
-    Needed(None, None, "all runs of a side are 0"),
-    Needed(None, None, "all runs of a side are 0: did it run? Use a finer clock or longer runs"),  # of times
-)
+ZEROS = Needed(None, None, "all runs of a side are 0")
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 ADJUSTED = frozenset(
@@ -85,11 +81,13 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
             known = [*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
-            of_side = {"X": (pairs[i].reference, x), "Y": (pairs[i].candidate, y)}
             known = [
-                _as_used(c, *of_side[c.versions[0]]) if c.kind is Assumption.NESTING and c.versions else c
+                c
                 for c in side.known
-                if c.kind is not Assumption.SEVERAL_RUNS or not several
+                if not (
+                    (c.kind is Assumption.NESTING and c.held)
+                    or (c.kind is Assumption.SEVERAL_RUNS and several)
+                )
             ]
         sides[i] = replace(
             side,
@@ -103,14 +101,6 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
             paired=bool(same[i]),
         )
     return whole if all(map(is_, sides, whole)) else sides
-
-
-def _as_used(nesting: Note, measured: Sample, used: Sample) -> Note:
-    """What is said of the values of processes, where one process gives all of its own."""
-    if used.n <= measured.process_count:
-        return nesting
-    which = "all" if used.n == measured.n else f"{used.n} of them"
-    return replace(nesting, message=f"{measured.n} values in 1 process: {which} were used, a run each")
 
 
 def _equal(one: Sample, other: Sample) -> bool:
@@ -159,7 +149,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
 
         factors, slowly = np.ones(len(sides)), np.zeros(len(sides), dtype=np.bool_)
         bounds = paired_ratio(slow, fast, rules.alpha, steps=steps)
-        errors: LogErrors | None = paired_error(slow, fast)
+        errors = paired_error(slow, fast)
         tests = partial(map, partial(paired_ratio_test, slow, fast, steps=steps))
         test_name, runs_needed = "signed-rank and t test of session ratios", runs_needed_pairs
     else:
@@ -167,11 +157,8 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         slow, fast = ordered  # the order of measuring tells no more
         inflation = np.repeat(factors[:, None], 2, axis=1)
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation, order=sides.pooled)
-        errors = None if rules.brief else typical_error(slow, fast, factors, steps)
-        most = rules.alpha if rules.brief else 1.0
-        tests = partial(
-            typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds, most=most
-        )
+        errors = typical_error(slow, fast, factors, steps)
+        tests = partial(typical_ratio_tests, slow, fast, steps=steps, inflation=inflation, at_one=bounds)
         test_name, runs_needed = "studentised rank test", runs_needed_ranks
     pvalues = lists(bounds.pvalue, bounds.pvalue_less)
     meant = ~np.isnan(bounds.low)
@@ -193,10 +180,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         # Of runs that drift more tell no more, nor of one that takes no time.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()
-        return {
-            i: ZEROS[sides[i].x.unit == "s"] if nothing[i] else DRIFT if drifts[i] else runs.get(i)
-            for i in undecided
-        }
+        return {i: ZEROS if nothing[i] else DRIFT if drifts[i] else runs.get(i) for i in undecided}
 
     return compared(
         "typical",
@@ -214,7 +198,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         ],
         chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
         ties=sides.pooled.tied_share.tolist(),
-        log=log_speedups(ratios[0], errors) if errors else [None] * len(sides),
+        log=log_speedups(ratios[0], errors),
     )
 
 
@@ -239,15 +223,11 @@ def _of_order(
     loose = drifting(slow.shape[-1], fast.shape[-1], factors[alike])
     notes: dict[int, tuple[Note, ...]] = {}
     for i, was_decided, drifts in zip(*lists(alike, decided, loose), strict=True):
-        seen = "the runs drift slowly" if slowly[i] else "neighbouring runs look alike"
         factor = float(factors[i])
         runs = f"{sides[i].x.n} and {sides[i].y.n} runs"
         sizes = " and ".join(f"{side.n / factor:.3g}" for side in (sides[i].x, sides[i].y))
-        message = (
-            f"the runs drift: {runs} tell no more than {sizes} would, so only a gap larger than the drift counts"
-            if drifts
-            else f"{seen}: the test takes {runs} for {sizes}"
-        )
+        seen = "the runs drift" if drifts or slowly[i] else "neighbouring runs look alike"
+        message = f"{seen}: the test takes {runs} for {sizes}"
         undecided = min(pvalues[0][i], pvalues[1][i]) > rules.alpha
         held = not (undecided and (was_decided or drifts or slowly[i]))
         likeness = (factor - 1.0) / (factor + 1.0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
+from speedproof.data.units import format_value
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -29,23 +30,13 @@ if TYPE_CHECKING:
     from speedproof.corpus.model import CorpusModels
     from speedproof.corpus.read import CorpusInfo
 
-_WHOLE = 76
-
-
-def size_of(count: int) -> str:
-    """A number of bytes."""
-    size, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if size < 1000:
-            break
-        size, unit = size / 1000, larger
-    return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
+_WHOLE = 76  # columns of a name
 
 
 def contents(info: CorpusInfo) -> Report:
     """What ``speedproof corpus info`` shows."""
     of = f"{plural(info.benchmarks, 'benchmark')} in {plural(len(info.versions), 'version')}"
-    size = f"{info.values:,} values, {size_of(info.bytes)}"
+    size = f"{info.values:,} values, {format_value(info.bytes, 'B', 3)}"
     headline = [Text(f"{plural(info.rows, 'sample')} of {of}: {size}", "strong")]
     if not info.complete:
         headline.append(Text("The build was cut short; the same command goes on with it.", "warning"))
@@ -65,8 +56,6 @@ def contents(info: CorpusInfo) -> Report:
     notes = [Text(f"Units are mixed in {b} ({m}): {u}", "warning") for b, m, u in info.mixed[:3]]
     if len(info.mixed) > 3:
         notes.append(Text(f"... and in {len(info.mixed) - 3} more", "warning"))
-    if not whole:
-        notes.append(Text(f"SQL knows them whole: {query} 'SELECT DISTINCT version FROM corpus'", "dim"))
     notes += _pooled(info)
     if info.rejects:
         notes.append(Text(f"Not read: {plural(info.rejects, 'file')} or parts of files:", "warning"))
@@ -251,7 +240,7 @@ def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Rep
     accelerated, kinds = dict(conclusion.accelerated), voice.kinds
     rows = []
     for protocol, counts in conclusion.counts.items():
-        kept = [joint.get((protocol, method)) for method in ("holm", "benjamini-hochberg")]
+        kept = [joint.get((protocol, method)) for method in ("holm", "bh")]
         held = ["-" if of is None else " / ".join(str(of.get(v, 0)) for v in words.CHANGED) for of in kept]
         share = accelerated[protocol].proportion if protocol in accelerated else None
         faster = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]" if share else "-"

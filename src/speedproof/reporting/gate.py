@@ -31,7 +31,7 @@ from speedproof.reporting.model import (
     right,
 )
 from speedproof.reporting.model import Outcome as Meaning
-from speedproof.reporting.names import benchmark_column, enumerate_names, shortened, spoken
+from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share
 from speedproof.reporting.rows import times, version_columns
@@ -57,7 +57,7 @@ _MAY = {
     Policy.EQUIVALENCE: "may differ by over {margin}",
 }
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
-_LABEL, _NAMED, _SHOWN = 24, 3, 12
+_NAMED, _ROOM, _SHOWN = 3, 60, 12
 
 
 class _Line:
@@ -119,25 +119,13 @@ class _Line:
         return abs(math.log(s)) if policy is Policy.EQUIVALENCE else math.log(limit) - math.log(s)
 
     @property
-    def alone_at_least(self) -> float:
-        """The bound that an undecided one proves by itself where no number of runs is told; else 0."""
-        if self.row.outcome is not Outcome.UNDECIDED or self.alone not in words.CHANGED or words.few(self.of):
-            return 0.0
-        low, high = self.of.certified.low, self.of.certified.high
-        bound = max(low, 1 / high if high > 0 else math.nan)
-        return bound if 1 + 1e-9 < bound < math.inf else 0.0
-
-    @property
     def proof(self) -> Cell | None:
-        """The bound that the outcome rests on; of an undecided one the runs it needs, or what it proves alone."""
+        """The bound that the outcome rests on; of an undecided one the runs it needs."""
         low, high = self.of.certified.low, self.of.certified.high
         equivalence = self.row.demand.policy is Policy.EQUIVALENCE
         if self.row.outcome is Outcome.UNDECIDED:
-            if self.alone_at_least:
-                least = factor(self.alone_at_least, -1)
-                return Cell(f"alone at least {least}", "dim", (f"alone ≥ {least}", f"≥ {least}"))
             runs = words.few(self.of)
-            return Cell(runs, "dim") if runs else None
+            return Cell(f"needs {runs}", "dim", (runs,)) if runs else None
         if self.row.outcome is Outcome.FAIL:
             bound = low if equivalence and low > 1 else 1 / high if 0 < high < 1 else math.nan
             return None if math.isnan(bound) else _least(bound)
@@ -275,25 +263,18 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
             reasons.setdefault(needed.reason, []).append(named(_qualified(line.of, several)).text)
     for reason, names in reasons.items():
         if reason:
-            yield Text(f"{_few_of(names)}: {reason}.", "dim")
+            yield Text(f"{enumerate_names(names, _NAMED, _ROOM)}: {reason}.", "dim")
     if result.added:
-        yield Text(f"New, not judged: {_few_of(result.added)}.", "dim")
+        yield Text(f"New, not judged: {enumerate_names(result.added, _NAMED, _ROOM)}.", "dim")
     if result.ignored:
-        yield Text(f"Ignored by the settings: {_few_of(result.ignored)}.", "dim")
+        yield Text(f"Ignored by the settings: {enumerate_names(result.ignored, _NAMED, _ROOM)}.", "dim")
     if rules.looks > 1:
         is_open = result.outcome is Outcome.UNDECIDED
         again = ": measure what is open again, with more runs" if rules.look < rules.looks else ""
         then = again if is_open else " decided"
         yield Text(f"Look {rules.look} of {rules.looks}{then}.", "dim")
-    if any(line.alone_at_least for line in lines):
-        risk = percent(lines[0].of.alpha)
-        yield Text(f"alone: proven for that row only, at a risk of {risk}, not for all rows together.", "dim")
     if lines or rules.anytime:
         yield Text(_risks(result, lines), "dim")
-
-
-def _few_of(names: Sequence[str]) -> str:
-    return enumerate_names([*shortened(names[:_NAMED], _LABEL), *names[_NAMED:]], _NAMED)
 
 
 def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
@@ -329,7 +310,6 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
     one_limit = Outcome.FAIL in outcomes or result.outcome is not Outcome.FAIL
     limits, several = len({line.limit for line in lines}) > one_limit, _several_metrics(lines)
     rows, shown = [], 0
-    held: set[str] = set()
     for i, absent in enumerate(result.absent):
         folded = not everything and i >= _SHOWN
         rows.append(_missing(absent, _qualified(absent, several), limits=limits, folded=folded))
@@ -338,9 +318,6 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         passed = line.row.outcome is Outcome.PASS and (failing or len(lines) > _SHOWN)
         folded = not everything and (passed or shown >= _SHOWN)
         shown += not folded
-        if not folded or not held:
-            needs = line.row.outcome is Outcome.UNDECIDED and words.few(line.of)
-            held.add("needed" if needs else "proven")
         rows.append(line.shown(lambda of: named(_qualified(of, several)), limits=limits, folded=folded))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
@@ -350,7 +327,7 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
         prefixed,
         *(version_columns(*sides.pop()) if len(sides) == 1 else right("was", "now")),
         Column("change"),
-        Column(" or ".join(sorted(held, reverse=True)), brief="proof" if len(held) > 1 else "", drop=-1),
+        Column("proven", drop=-1),
         *([Column("limit")] if limits else []),
         Column(""),
     )

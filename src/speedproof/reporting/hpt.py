@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -61,8 +60,8 @@ def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, 
     by_factor: dict[str, list[str]] = {}
     for s in result.speedups:
         by_factor.setdefault(_speedup(s), []).append(percent(s.confidence, 4))
-    by_factor.pop("none", None)
-    factors = [f"by a factor of {f} with confidence {' and '.join(c)}" for f, c in by_factor.items()]
+    shown = ((f, " and ".join(c)) for f, c in by_factor.items() if f not in ("none", "1.00"))
+    factors = [f"by a factor of {f} with confidence {c}" for f, c in shown]
     return f"{', '.join([text, *factors])}{f'{_STEADY}: shown, not proven' if shaken else ''}."
 
 
@@ -169,7 +168,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
             sections.append(_claims(self.claims, old, new, shaken=shaken))
         table = self._benchmarks(everything=everything)
         yield Report(
-            f"{candidate} against {reference}: HPT",
+            f"{new} against {old}: HPT",
             (
                 first,
                 *((Text(counted),) if len(result.benchmarks) > 1 else ()),
@@ -229,17 +228,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
 
 
 def _speedup(speedup: RSpeedup) -> str:
-    """The largest factor of two decimals, or of as many as tell it from 1, up to which everything passes."""
-    if speedup.hundredth is None:
-        return "none"
-    if speedup.hundredth == 1 and speedup.certified_exact:
-        exact = Fraction(speedup.certified_exact)
-        for digits in range(3, 13):
-            steps = exact * 10**digits
-            whole = math.floor(steps) - (steps.denominator == 1 and not speedup.certified_attained)
-            if whole > 10**digits:
-                return f"{whole / 10**digits:.{digits}f}"
-    return f"{speedup.hundredth:.2f}"
+    """The largest factor of two decimals up to which everything passes."""
+    return "none" if speedup.hundredth is None else f"{speedup.hundredth:.2f}"
 
 
 def _bounds(result: Hpt) -> Report:

@@ -38,7 +38,7 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, labels, spoken
+from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.numbers import case_share, p_is, percent, plural, value_of
 from speedproof.reporting.words import interval
 from speedproof.stats.quantile_ratio import least_runs
@@ -110,8 +110,6 @@ def _judged(pvalue: float, bootstraps: int) -> Cell:
 def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> Table:
     """A row a sample; those that no mixture describes first, then those with several modes."""
     versions = list(dict.fromkeys(version for _, version, *_ in models))
-    # The commands of one file are versions and benchmarks at once.
-    what = "command" if any(" " in name for name in versions) else "version"
     metrics = {key.metric for key, *_ in models}
     names = {
         key: f"{key.benchmark} {key.metric}" if len(metrics) > 1 else key.benchmark for key, *_ in models
@@ -119,7 +117,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     benchmarks, named = benchmark_column([names[key] for key, *_ in models], "benchmark")
     columns = (
         benchmarks,
-        Column(what, names=True),
+        Column("version", names=True),
         Column("modes"),
         Column("fit"),
         Column("largest BIC" if any(a.families for *_, a in models) else "", drop=1),
@@ -131,8 +129,7 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     order = (_REJECTED, _SEVERAL, _ONE)
     # Of few samples the order of the files says more than any other.
     key = (lambda m: order.index(_kind(m[0][3]))) if len(models) > MANY else (lambda m: 0)
-    alone = len({key for key, *_ in models}) == 1
-    short = dict(zip(versions, spoken(versions) if alone else labels(versions, 16), strict=True))
+    short = called(versions)
     rows = []
     for found, answered in sorted(zip(models, answers, strict=True), key=key):
         benchmark, version, sample, a = names[found[0]], *found[1:]
@@ -308,7 +305,6 @@ def modes_report(
     *,
     everything: bool,
     details: bool,
-    explain: bool = False,
 ) -> Report:
     """A row a benchmark, those whose modes changed first; ``details`` tells how far each mode moved."""
     old, new = labels(versions, 24)

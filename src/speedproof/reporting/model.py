@@ -254,10 +254,6 @@ FORMATS = {
     )
 }
 """By the name of the option that writes it; ``sp.report`` knows each by its endings."""
-ENDINGS = frozenset([".json", ".jsonl", ".pdf", ".png", ".svg"]).union(
-    *(one.endings for one in FORMATS.values())
-)
-"""Of everything that is written, pictures and results, too: a report under the ending of another one misleads."""
 
 
 # What a terminal obeys though JSON may have it bare: DEL, C1, and what turns the direction of writing.

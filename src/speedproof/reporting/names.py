@@ -20,7 +20,7 @@ _PARTS = r"([/\\\s_\-:]+)"
 _WORDS = r"""(?:"[^"]*"|'[^']*'|\S)+"""
 _LAST_WORD = r"(?<![^\W_])[^\W_]*+$"
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
-"""The width of a name in a sentence, and of one that is mentioned again."""
+"""The width of a name in a sentence, of a command, and of a version of a corpus."""
 _SHARES = (0.5, 0.35, 0.65, 0.2, 0.8)
 """How much of the room the beginning of a name gets, in the order in which they are tried."""
 _DIGITS, _NUMBER = "0123456789.", r"\.?\d"
@@ -158,16 +158,6 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
     return {name: short[of] for name, of in zip(names, parted, strict=True)}
 
 
-def nicknames(names: Sequence[str]) -> list[str]:
-    """Names for a second mention: commands by their programs alone where these differ."""
-    called = spoken(names)
-    words = [name.split() for name in called]
-    if max(map(width_of, called), default=0) <= _NICKNAME or not all(len(found) > 1 for found in words):
-        return called
-    programs = [found[0].rpartition("/")[2] for found in words]
-    return programs if len(set(programs)) == len(set(names)) else called
-
-
 def labels(names: Sequence[str], width: int, of_commands: int = 0) -> list[str]:
     """Names of versions of at most a width: where one is too long, without what all begin and end with.
 
@@ -261,10 +251,6 @@ def _middle(text: str, width: int, share: float) -> str:
     if width_of(text) <= width:
         return text
     head = round((width - 1) * share)
-    if share == _SHARES[0] and " " in text:
-        whole = _whole_words(text, width)
-        if width_of(whole) > 0.5 * width:
-            return whole
     first, last = cut_right(text, head), cut_left(text, width - 1 - head)
     # Half a number would be read as another one.
     if re.match(_NUMBER, text[len(first) :]):
@@ -280,18 +266,3 @@ def _lacks_a_number(name: str, short: str) -> bool:
     return bool(last) and any(
         re.match(_NUMBER, text[len(shown) :]) for text, shown in ((name, first), (name[::-1], last[::-1]))
     )
-
-
-def _whole_words(text: str, width: int) -> str:
-    """As many of the first and the last words as fit; empty where no two do."""
-    words = [word for word in re.findall(_WORDS, text) if word != "…"]
-    best = ""
-    head, tail = 1, 0
-    while head + tail < len(words):
-        more = [(head, tail + 1), (head + 1, tail)]
-        wider = [" ".join([*words[:h], "…", *words[len(words) - t :]]) for h, t in more if h + t < len(words)]
-        i = next((i for i, name in enumerate(wider) if width_of(name) <= width), None)
-        if i is None:
-            break
-        (head, tail), best = more[i], wider[i]
-    return best

@@ -13,7 +13,7 @@ from speedproof.options import HEADLINE
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
-from speedproof.reporting.names import called, nicknames
+from speedproof.reporting.names import called
 from speedproof.reporting.numbers import level, percent, plural
 from speedproof.reporting.words import interval
 
@@ -27,7 +27,7 @@ def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Tex
     Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
     """
     names = list(dict.fromkeys([*versions, *(name for caveat in notes for name in caveat.versions)]))
-    short = dict(zip(names, nicknames(names), strict=True))
+    short = called(names)
     distinct = list({(note.alike, note.benchmarks): note for note in notes}.values())
     places = Counter((caveat.kind, i, name) for caveat in distinct for i, name in enumerate(caveat.versions))
     groups: dict[tuple[object, ...], list[Note]] = {}
@@ -61,12 +61,11 @@ _OF_TWO = (
 """What concerns two versions, so that several may have it with the same one."""
 
 
-def two_speeds(
-    machine: MachineSpeeds | None, reference: str, candidate: str, both: str = "Both versions"
-) -> Iterator[Text]:
+def two_speeds(machine: MachineSpeeds | None, reference: str, candidate: str) -> Iterator[Text]:
     """That the machine has two speeds, and what is left of the change at equal speed."""
     if machine is None:
         return
+    both = f"{reference} and {candidate}"
     who = {"both": both, "reference": reference, "candidate": candidate}[machine.sides]
     seen = (
         f"{who} ran at one of two speeds (factor {machine.factor:.1f}) in {machine.benchmarks} of "
@@ -86,9 +85,7 @@ def unseen(results: Sequence[SuiteComparison], versions: Sequence[str]) -> Itera
     for r in results:
         if r.machine is not None:
             names = called(versions)
-            old, new = names[r.reference], names[r.candidate]
-            both = "Both versions" if len(versions) == 2 else f"{old} and {new}"
-            yield from two_speeds(r.machine, old, new, both)
+            yield from two_speeds(r.machine, names[r.reference], names[r.candidate])
             return
 
 
@@ -106,18 +103,11 @@ def sessions_differ(reaches: Sequence[float], known: int, of: int, confidence: f
     return Text(f"Sessions of the same code differ by {reach}{some}: verdicts are held against that.", "dim")
 
 
-def says_sessions(c: Comparison) -> bool:
-    """Whether the reason why a comparison is undecided says it already."""
-    return c.floor is not None and c.needed is not None and c.needed.reference is c.needed.candidate is None
-
-
 def up_to(reaches: Sequence[float], confidence: float) -> str:
-    """By how much sessions differ, of the calmest and of the noisiest benchmark."""
-    if math.isinf(max(reaches)):
-        return f"any factor ({level(confidence)})"
-    least, most = (percent(pick(reaches), 2) for pick in (min, max))
-    seen = most if least == most else f"{least.removesuffix(' %')} to {most}, by benchmark"
-    return f"up to {seen} ({level(confidence)})"
+    """By how much sessions differ, of the noisiest benchmark."""
+    most = max(reaches)
+    seen = "any factor" if math.isinf(most) else f"up to {percent(most, 2)}"
+    return f"{seen} ({level(confidence)})"
 
 
 def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,11 +16,11 @@ from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.units import outermost
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all, right
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, hint_of_all
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.notes import risk_of_many, unseen
 from speedproof.reporting.numbers import case_share, percent, plural, values
-from speedproof.reporting.words import chance_interval, counted_runs, how_often, several
+from speedproof.reporting.words import chance_interval, how_often, several
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _places(one: BenchmarkRanking, title: str) -> Table:
         (Column("median", right=True), lambda v: medians[v.version]),
         (Column("mean", right=True, drop=1), lambda v: means[v.version]),
         (Column("best single run", right=True, brief="best run"), lambda v: _chance(v.chance)),
-        (Column(_units(one.ranking), right=True, drop=2), lambda v: counted_runs(v.units, v.n)),
+        (Column(_units(one.ranking), right=True, drop=2), lambda v: str(v.units)),
         row=lambda v: {"name": v.version, "kind": "versions", "folded": v.version in beyond},
     )
 
@@ -133,31 +133,16 @@ def _suite(rankings: Sequence[BenchmarkRanking], versions: Sequence[str], *, eve
     counts = [f"{shown[name]} in {firsts[name]}" for name in leading if firsts[name]]
     counts += [f"undecided in {firsts['']}"] if firsts[""] else []
     answer = f"Best single runs in {plural(len(rankings), 'benchmark')}: {', '.join(counts)}"
-    many = len(versions) > 2
     risk = f"risk {percent(rankings[0].ranking.alpha)} in each"
     risk = "not proven" if any(one.machine for one in rankings) else risk
     # What comes first is never left out for want of room.
-    matrix = _matrix(rankings, leading if many else versions, leading, everything=everything)
+    order = leading if len(versions) > 2 else versions
     return Report(
         f"Ranking of {len(versions)} versions",
         (Text(answer, "strong", f"({risk})"),),
-        (*([_standing(rankings, shown, firsts)] if many else []), matrix),
+        (_matrix(rankings, order, leading, everything=everything),),
         tuple(_undermining([one.ranking for one in rankings])),
     )
-
-
-def _standing(
-    rankings: Sequence[BenchmarkRanking], shown: Mapping[str, str], firsts: Mapping[str, int]
-) -> Table:
-    """How often each version is first, may be, and is last."""
-    may = Counter(name for one in rankings for name in one.ranking.leading)
-    versions = [(v, len(one.ranking.versions)) for one in rankings for v in one.ranking.versions]
-    last = Counter(v.version for v, count in versions if v.best_rank == count)
-    rows = (
-        (Cell(label, "strong"), str(firsts[name]), str(may[name] - firsts[name]), str(last[name]))
-        for name, label in shown.items()
-    )
-    return Table.of((Column("version", names=True), *right("first", "may be", "last")), rows)
 
 
 def _matrix(
@@ -205,7 +190,7 @@ def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
     )
     notes = [] if alone else [Text(f"  {one.advice}"), *_separation(ranking)]
     messages = {c.message: c for v in ranking.versions for c in v.undermining}
-    notes += [Text(f"  {c.kind.value}: {c.message}.", "dim") for c in messages.values()]
+    notes += [Text(f"  {c.kind.value}: {c.advice}.", "dim") for c in messages.values()]
     if one.changes is not None:
         notes.append(Text(f"  Modes: {one.changes.conclusion}."))
     above = [] if alone else [_places(one, "version")]
@@ -213,18 +198,10 @@ def _details(one: BenchmarkRanking, *, alone: bool) -> Report:
 
 
 def _separation(ranking: RunRanking) -> Iterator[Text]:
-    """What is not told apart, and what undermines the places."""
+    """At which risk the places hold, and what undermines them."""
     of_two = len(ranking.versions) == 2
     chances = "each limit holds alone" if of_two else "chances are drawn towards their mean"
-    risk = f"joint risk {percent(ranking.alpha)}; {chances}"
-    if ranking.groups:
-        names = _names(ranking)
-        groups = [[names[name] for name in group] for group in ranking.groups]
-        listed = "; ".join(f"{', '.join(group[:-1])} and {group[-1]}" for group in groups)
-        yield Text(f"Undecided neighbours: {listed} ({risk}).", "warning")
-    else:
-        which = "in runs of the same block" if ranking.in_blocks else "on single runs"
-        yield Text(f"All neighbours differ {which} ({risk}).")
+    yield Text(f"Places hold at a joint risk of {percent(ranking.alpha)}; {chances}.", "dim")
     if not ranking.enough_runs:
         few = f"Fewer than {ranking.least_runs} {_units(ranking)} of a version"
         yield Text(f"{few} never prove an order of {len(ranking.versions)}.", "warning")

@@ -65,16 +65,13 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
         *right("runs"),
         Column("odd" if many else "", drop=-1),
     )
-    # What all rows have in common stands above them, but for one thing that names a row.
-    version_alone, metric_alone = commands or len(suite.versions) == 1, not several
-    benchmark_alone = len(names) == 1 and not commands and not (version_alone and metric_alone)
-    alone = (benchmark_alone, version_alone, metric_alone)
+    alone = (False, commands or len(suite.versions) == 1, not several)
     table = Table.of(columns, rows)
     table = table.of_columns([i for i in range(len(table.columns)) if not (i < 3 and alone[i])])
-    of = f"{names[0]}: {count}" if benchmark_alone else f"{plural(len(names), 'benchmark')} of {count}"
-    of = f"{count if commands else of}{f', {len(suite.metrics)} metrics' if several else ''}"
-    noted = f"; {plural(many, 'sample') if several else many} with something odd" if many else ""
-    headline = (Text(f"{of}{noted}", "strong"),)
+    of = count if commands else f"{plural(len(names), 'benchmark')} of {count}"
+    metrics = f", {len(suite.metrics)} metrics" if several else ""
+    noted = f"; {plural(many, 'sample')} with something odd" if many else ""
+    headline = (Text(f"{of}{metrics}{noted}", "strong"),)
     notes = [Text(f"Of every sample: {', '.join(alike)}.", "warning")] if alike else []
     notes += _notes(suite, everything=everything)
     tables = (table,) if rows else ()

@@ -11,17 +11,16 @@ from speedproof.data.notes import Assumption
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
-from speedproof.protocols.claims import Demand, Outcome, SessionQuestion, StopRules, judge, overall
-from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
+from speedproof.protocols.claims import SessionQuestion, StopRules
 from speedproof.protocols.negative_controls import differs
-from speedproof.protocols.results import SEQUENTIAL, Comparison, Needed, Verdict
-from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, WORSE_ON_AVERAGE, CandidateResult
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import Summary, summarise
-from speedproof.reporting import gate, sheet, versions
+from speedproof.reporting import sheet, versions
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names, labels, width_of
-from speedproof.reporting.numbers import percent, plural, rough
+from speedproof.reporting.numbers import percent, plural, rough, sparkline
 from speedproof.reporting.words import direction, observed, of_metric, span
 
 _NAMED = 5
@@ -38,21 +37,17 @@ def report(
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
     builds: tuple[int, bool] | None = None,
-    absent: Mapping[str, Sequence[str]] | None = None,
+    judged: Report | None = None,
     load: str = "",
-    undecided_fails: bool = False,
 ) -> Report:
-    """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would."""
+    """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would.
+
+    ``judged`` is what a policy says of them, where one was asked for.
+    """
     rules = question.rules
-    if builds:
-        counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
-        sides = {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
     results = results_of(findings, sides, rules, sheets)
-    judged = [f for f in findings if f.outcome] if rules.demand else list(findings)
-    if rules.demand is not None and (judged or absent):
-        means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
-        decision = decision_of(judged, sides, question, absent or {}, means)
-        made = gate.report(decision, undecided_fails=undecided_fails)
+    if judged is not None:
+        made = judged
     elif not results:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),))
     else:
@@ -72,7 +67,8 @@ def report(
     notes += dict.fromkeys((*why, *_warnings(findings, said)))
     notes += _of_builds(findings, *builds) if builds and findings else []
     # It favours no side, and may be why a session has come to nothing.
-    open_ones = [f for f in judged if (f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD]
+    of_policy = [f for f in findings if f.outcome] if rules.demand else findings
+    open_ones = [f for f in of_policy if (f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD]
     if load and open_ones:
         notes.append(Text(f"! The load was {load}: without other programs fewer runs tell.", "warning"))
     notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
@@ -85,52 +81,12 @@ def report(
     )
 
 
-def decision_of(
-    judged: Sequence[CandidateResult],
-    sides: Mapping[tuple[str, str], Summary],
-    question: SessionQuestion,
-    lacking: Mapping[str, Sequence[str]],
-    means: Sequence[Comparison],
-) -> GateDecision:
-    """What a policy says of the findings that it judges; ``lacking`` are by benchmark the candidates that lack it.
-
-    ``means`` is what the means of the runs say. Rows are named by what tells them apart.
-    """
-    rules = question.rules
-    in_mean = {(c.benchmark, c.candidate.label): c for c in means}
-    lost = [(name, version) for name, lack in lacking.items() for version in lack]
-    both = [*((f.benchmark, f.candidate) for f in judged), *lost]
-    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
-
-    def named(name: str, candidate: str) -> str:
-        return (f"{name} ({candidate})" if several else candidate) if candidates else name
-
-    metric, rows, absent = judged[0].metric if judged else "time", [], list[Absent]()
-    for f in judged:
-        name, c, of_policy = named(f.benchmark, f.candidate), f.comparison(sides), f.held
-        if of_policy is None:
-            continue
-        outcome = judge(*of_policy)
-        if c is None:
-            absent.append(Absent(name, metric, "not measured", outcome))
-            continue
-        known = c.needed is not None and c.needed.reference is not None
-        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
-            c = replace(c, needed=Needed(None, None, f.reason))
-        c, average = replace(c, benchmark=name), None
-        if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
-            c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
-        demand = question.rules_of(f.benchmark).demand or Demand()
-        rows.append(GateRow(c, demand, outcome, *of_policy, (), average))
-    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
-    return GateDecision(
-        reference=judged[0].reference if judged else "the reference",
-        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
-        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
-        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
-        rows=tuple(rows),
-        absent=tuple(absent),
-    )
+def by_build(
+    findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]
+) -> dict[tuple[str, str], Summary]:
+    """Sides of which every block has a build of its own."""
+    counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
+    return {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
 
 
 def _warnings(findings: Sequence[CandidateResult], said: Collection[Assumption]) -> Iterator[Text]:
@@ -279,20 +235,17 @@ def _same(finding: Comparison, row: Comparison) -> Comparison:
     return row if alike else replace(finding, quantiles=row.quantiles)
 
 
-_BARS = "▁▂▃▄▅▆▇█"
-# Bars reach this many times as far as three quarters of the values.
-_REACH = 3.0
 _NAME = 30
 
 
-def standing(findings: Sequence[CandidateResult], left: int | None = None, aim: str = "to go") -> list[str]:
-    """What is known of each candidate, and how far it is from its end, or from what is aimed at.
+def standing(findings: Sequence[CandidateResult], left: int | None = None) -> list[str]:
+    """What is known of each candidate, and what it needs in all, as its sheet says it.
 
     Of so many blocks that are `left` to be tested once, nothing is known before.
     """
     names = labels(list(dict.fromkeys(n for f in findings for n in (f.reference, f.candidate))), _NAME)[1:]
     return [
-        f"{name}: {_known(f, left)}, {_end(f, left, aim)}"
+        f"{name}: {_known(f, left)}, {_end(f, left)}"
         for name, f in zip(names, findings, strict=True)
         if not math.isnan(f.estimate)
     ]
@@ -309,7 +262,7 @@ def _known(f: CandidateResult, left: int | None) -> str:
     return f"{shown}, undecided" if f.verdict is Verdict.UNDECIDED else shown
 
 
-def _end(f: CandidateResult, left: int | None, aim: str) -> str:
+def _end(f: CandidateResult, left: int | None) -> str:
     if left is not None:
         return f"{plural(left, 'run')} of each to go"
     if f.reason:
@@ -319,8 +272,7 @@ def _end(f: CandidateResult, left: int | None, aim: str) -> str:
     if math.isnan(f.blocks_to_go):
         return "too early to say how many more"
     if math.isfinite(f.blocks_to_go):
-        count = max(math.ceil(f.blocks_to_go), 1)
-        return f"about {rough(count, 1)} run{'s' * (count > 1)} of each {aim}"
+        return f"about {rough(math.ceil(f.result.blocks + f.blocks_to_go))} runs of each in all"
     return NO_NUMBER
 
 
@@ -329,25 +281,9 @@ def bars(recent: Mapping[str, Sequence[float]], *, seconds: bool) -> list[str]:
     names = labels(list(recent), _NAME)
     width = max(map(width_of, names), default=0)
     lines = []
-    for name, values, drawn in zip(names, recent.values(), sparklines(list(recent.values())), strict=True):
+    for name, values in zip(names, recent.values(), strict=True):
         middle = sorted(values)[len(values) // 2] if values else math.nan
         shown = format_value(middle, "s") if seconds else f"{middle:.4g}"
         padding = " " * (width - width_of(name))
-        lines.append(f"  {name}{padding}  {shown if values else '-':>9}  {drawn}")
+        lines.append(f"  {name}{padding}  {shown if values else '-':>9}  {sparkline([*values])}")
     return lines
-
-
-def sparklines(rows: Sequence[Sequence[float]]) -> list[str]:
-    """Recent values of several versions as bars, each from its smallest; equal heights are equal shares of it.
-
-    A few values far out are cut off, and do not flatten the others.
-    """
-    relative = [[(value - min(row)) / (min(row) or 1.0) for value in row] for row in rows]
-    top = max((_reach(row) for row in relative if row), default=0.0) or 1.0
-    return ["".join(_BARS[min(round(value / top * 7.0), 7)] for value in row) for row in relative]
-
-
-def _reach(row: Sequence[float]) -> float:
-    ordered = sorted(row)
-    upper, most = ordered[3 * len(ordered) // 4], ordered[-1]
-    return min(most, _REACH * upper) if upper > 0 else most

@@ -24,12 +24,11 @@ from speedproof.reporting.model import (
     Table,
     Text,
     folded,
-    grouped,
     hint_of_all,
     right,
 )
-from speedproof.reporting.names import benchmark_column, nicknames, shortened, spoken
-from speedproof.reporting.notes import caveats, failed, held_against, says_sessions, two_speeds, undermining
+from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
+from speedproof.reporting.notes import caveats, failed, held_against, two_speeds, undermining
 from speedproof.reporting.numbers import plural, values
 from speedproof.reporting.rows import (
     OUTCOMES,
@@ -42,7 +41,7 @@ from speedproof.reporting.rows import (
     version_columns,
 )
 
-_AT_ENDS = 5
+_NAMED, _ROOM = 3, 40
 
 
 def report(
@@ -57,14 +56,13 @@ def report(
         return replace(about, headline=(nothing,), notes=tuple(leftovers(result)))
     about = replace(about, records=partial(records, result), about=result.metric)
     if single_runs(result):
-        return _single_runs(result, about)
+        return _single_runs(result, about, everything=everything)
     one, voice = len(heads) == 1, Voice.of(result)
     made = _one(result, heads[0], voice) if one else _several(result, voice, everything)
-    sessions = () if one and says_sessions(heads[0]) else held_against(heads)
     machine = two_speeds(result.machine, old, new)
     return replace(
         about,
-        headline=(*made.headline, *caveats(result.caveats), *sessions, *machine),
+        headline=(*made.headline, *caveats(result.caveats), *held_against(heads), *machine),
         tables=made.tables,
         notes=(*made.notes, *leftovers(result)),
         hints=made.hints,
@@ -125,12 +123,11 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
 
 def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     """The chance of a faster run, what contradicts the verdict, and whether the checks hold."""
-    old, new = nicknames([result.reference, result.candidate])
     of = head if head.chance else next((c for c in result.comparisons if c.quantity == "probability"), None)
     if of is not None and head.quantity != "probability":
         estimate = of.chance or of.speedup
         if not math.isnan(estimate.value):
-            yield Text(f"{words.chance(of, estimate, new, old)}.")
+            yield Text(f"{words.chance(of, estimate, head.candidate.label, head.reference.label)}.")
     for where, other in opposite(result.comparisons, head):
         yield Text(
             f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"
@@ -170,8 +167,8 @@ def _sides(head: Comparison, voice: Voice, answers: Sequence[Comparison]) -> Tab
         mean, *ends = (values([v], unit, scale=scale)[0] for v in (averaged.mean, side.minimum, side.maximum))
         spread = Cell(f"{mean}{words.spread(averaged)}", shorter=(mean,))
         bare = (end.removesuffix(scale[1]).rstrip() for end in ends)
-        label, runs = Cell(side.label, "strong"), words.counted_runs(side.n, side.observations)
-        rows.append(Row.of(label, *quantiles[i : i + 1], median, spread, *bare, runs))
+        label = Cell(side.label, "strong")
+        rows.append(Row.of(label, *quantiles[i : i + 1], median, spread, *bare, str(side.n)))
     # The second row is the one that is judged.
     said = voice.sentence(head, answers)
     judged = {"name": head.benchmark, "outcome": OUTCOMES[head.proven_verdict], "message": said}
@@ -217,20 +214,11 @@ def _benchmarks(
     clear = words.CHANGED[:: -1 if many else 1]
     order = [*clear, Verdict.EQUIVALENT, Verdict.UNDECIDED]
 
-    def row(c: Comparison, answers: Sequence[Comparison]) -> Row:
-        return voice.row(words.named(c, *called), (named(c.benchmark),), answers)
-
     ordered = sorted(heads, key=lambda c: (order.index(c.verdict), _clearness(c)))
-    made = [row(c, answers[c.benchmark]) for c in ordered]
-    rows = folded(Table((), tuple(made)), *(kinds[v] for v in clear), everything=everything or not many).rows
-    shown = {row.name for _, hidden, some in grouped(rows) if not hidden for row in some}
-    full = result.in_full(shown)
-    whole = [
-        replace(row(full[old.name][0], full[old.name]), folded=old.folded) if old.name in full else old
-        for old in rows
-    ]
+    rows = [voice.row(words.named(c, *called), (named(c.benchmark),), answers[c.benchmark]) for c in ordered]
     columns = (column, *version_columns(result.reference, result.candidate), *voice.columns)
-    return Table.of(columns, whole)
+    table = Table.of(columns, rows)
+    return folded(table, *(kinds[v] for v in clear), everything=everything or not many)
 
 
 def _clearness(c: Comparison) -> float:
@@ -244,26 +232,27 @@ def single_runs(result: SuiteComparison) -> bool:
     return all(c.reference.observations == c.candidate.observations == 1 for c in result.headlines)
 
 
-def _single_runs(result: SuiteComparison, about: Report) -> Report:
+def _single_runs(result: SuiteComparison, about: Report, *, everything: bool) -> Report:
     """One run a side: ratios, and how to measure more; nothing is proven."""
     column, named = benchmark_column([c.benchmark for c in result.headlines])
+
+    def far(c: Comparison) -> float:
+        return -abs(math.log(c.speedup.value)) if 0 < c.speedup.value < math.inf else 0.0
+
     rows = []
-    for c in sorted(
-        result.headlines, key=lambda c: c.speedup.value if math.isfinite(c.speedup.value) else 0.0
-    ):
+    for c in sorted(result.headlines, key=far):
         ratio = words.natural(c)
         said = f"{ratio} as measured, one run a side"
         known = {"name": c.benchmark, "message": said, "kind": "as measured"}
         rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **known))
-    last = len(rows) - _AT_ENDS
-    if last - _AT_ENDS > 2:
-        rows = [replace(r, kind="in between", folded=_AT_ENDS <= i < last) for i, r in enumerate(rows)]
     warning = (
         "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
         "speedproof run OLD_COMMAND NEW_COMMAND"
     )
     columns = (column, *version_columns(result.reference, result.candidate), Column("as measured"))
-    return replace(about, headline=(Text(warning, "warning"),), tables=(Table.of(columns, rows),))
+    table = folded(Table.of(columns, rows), "as measured", everything=everything)
+    hints = hint_of_all("benchmark", table)
+    return replace(about, headline=(Text(warning, "warning"),), tables=(table,), hints=hints)
 
 
 def leftovers(result: SuiteComparison) -> Iterator[Text]:
@@ -271,22 +260,12 @@ def leftovers(result: SuiteComparison) -> Iterator[Text]:
     versions = spoken([result.reference, result.candidate])
     for label, names in zip(versions, (result.only_reference, result.only_candidate), strict=True):
         if names:
-            yield Text(f"Only in {label}: {_first_of(names)}", "warning")
+            some = enumerate_names(names, _NAMED, _ROOM)
+            yield Text(f"Only in {label}: {plural(len(names), 'benchmark')} ({some})", "warning")
     if result.problems:
         rest = len(result.problems) - 1
         more = f" (and {rest} more in the details)" if rest else ""
         yield Text(f"Left out: {result.problems[0]}{more}", "warning")
-
-
-def _first_of(names: Sequence[str], room: int = 40) -> str:
-    """How many there are, and as many of their names as fit."""
-    shown: list[str] = []
-    for name in shortened(names, room):
-        if len(", ".join([*shown, name])) > room:
-            break
-        shown.append(name)
-    dots = ", ..." if len(shown) < len(names) else ""
-    return f"{plural(len(names), 'benchmark')} ({', '.join(shown)}{dots})"
 
 
 def named(reports: Mapping[str, Report]) -> list[Report]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,12 +11,13 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from speedproof.data.checked import checked
-from speedproof.data.names import begin_alike, enumerate_names
+from speedproof.data.names import enumerate_names
 from speedproof.data.record import why_left_out
 from speedproof.data.sample import Alike
 from speedproof.data.suite import Suite
 from speedproof.errors import UsageError
 from speedproof.reporting.model import FORMATS, Report, Reported, Text
+from speedproof.reporting.names import shortened
 
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
@@ -84,7 +85,7 @@ def report(result: Shown, path: str | Path) -> None:
         Of :func:`speedproof.compare`, :func:`speedproof.race`, ...
     path : str or Path
         ``.html`` a page, ``.md`` Markdown, ``.csv`` or ``.tsv`` the table with all digits, ``.tex`` the table
-        for a paper, ``.xml`` JUnit, ``.json`` what its ``to_json`` gives, ``.txt`` what ``print`` shows.
+        for a paper, ``.xml`` JUnit, ``.json`` what its ``to_json`` gives.
 
     Raises
     ------
@@ -107,23 +108,21 @@ def report(result: Shown, path: str | Path) -> None:
     path = Path(path)
     ending = path.suffix.lower()
     writers = {ending: made.write for made in FORMATS.values() for ending in made.endings}
-    endings = [*writers, ".txt", *((".json",) if hasattr(result, "to_json") else ())]
+    endings = [*writers, *((".json",) if hasattr(result, "to_json") else ())]
     if ending not in endings:
         raise UsageError(f"{path}: a {type(result).__name__} is written as {', '.join(endings)}")
     try:
-        path.write_text(_text(result, ending, writers.get(ending)), encoding="utf-8")
+        path.write_text(_text(result, writers.get(ending), ending), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _text(result: Shown, ending: str, write: Callable[[Reported, str], str] | None) -> str:
-    if write is not None:
-        from speedproof.reporting.stored import Context
-
-        return write(replace(result.written(), context=Context.of("")), ending)
-    if ending == ".json" and hasattr(result, "to_json"):
+def _text(result: Any, write: Callable[[Reported, str], str] | None, ending: str) -> str:
+    if write is None:
         return str(result.to_json())
-    return f"{result}\n"
+    from speedproof.reporting.stored import Context
+
+    return write(replace(result.written(), context=Context.of("")), ending)
 
 
 # As the tools name them. What a version is made of (compiler, interpreter, commit) is what is compared.
@@ -133,21 +132,6 @@ _CONDITIONS = (
     "kernel", "governor", "turbo", "smt", "power", "cpu_config", "cpu_scaling_enabled", "cpu_affinity", "aslr",
 )  # fmt: skip
 _SHOWN = 32
-
-
-def _same(values: Sequence[str]) -> int:
-    """How much of the beginnings of long values is left out, so that their difference is seen."""
-    start = same = begin_alike(values)
-    if max(map(len, values)) <= _SHOWN or start < _SHOWN - 1:
-        return 0
-    while start and values[0][start - 1].isalnum():  # whole words
-        start -= 1
-    return start or same
-
-
-def _cut(text: str, start: int = 0) -> str:
-    text = f"…{text[start:]}" if start else text
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
 def different_conditions(suite: Suite) -> tuple[str, ...]:
@@ -161,9 +145,11 @@ def different_conditions(suite: Suite) -> tuple[str, ...]:
         for version, of_version in values.items():
             firsts.setdefault(frozenset(of_version), version)
         if complete and not chosen and len(firsts) > 1:
-            two = [(version, "/".join(values[version])) for version in [*firsts.values()][:2]]
-            start = _same([value for _, value in two])
-            shown = "; ".join(f"{_cut(version)}: {_cut(value, start)}" for version, value in two)
+            two = [*firsts.values()][:2]
+            cut = zip(
+                shortened(two, _SHOWN), shortened(["/".join(values[v]) for v in two], _SHOWN), strict=True
+            )
+            shown = "; ".join(f"{version}: {value}" for version, value in cut)
             differences.append(f"{condition} ({shown}{'; ...' if len(values) > 2 else ''})")
     return tuple(differences)
 

@@ -154,9 +154,6 @@ def _notes(suite: SuiteReport) -> Iterator[Text]:
         yield Text("~: no difference shown at the row's level, or not tested.", "dim")
     for remark in suite.remarks:
         yield Text(f"Weights: {remark}", "warning")
-    if suite.dominant is not None:
-        name, part = suite.dominant
-        yield Text(f"{name} alone makes up {percent(part)} of the weighted total of the means.", "warning")
     if any(at is None for at in suite.levels):
         yield Text(
             "Without a ConfLevel a benchmark counts as faster from 50 % confidence on: so do about half of those "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
@@ -19,10 +20,8 @@ _COLOURS: dict[Style, str] = {"": "", "good": "32", "bad": "31", "warning": "33"
 _GAP = "  "
 _COMMAND = r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*"
 _TIE, _PERCENT = "\0", "\1"  # blanks at which no line ends; what is shown holds none
-_NAMES = (60, 40, 32, 24)
-"""Widths to which names are shortened before a column is dropped."""
-_LEAST_NAMES = (18, 14, 10, 7)
-"""Widths to which they are when none is left to drop."""
+_SHORT, _SHORTER, _SHORTEST = 24, 10, 7
+"""Widths to which names are shortened before a column goes, before one goes that stays longest, and at the end."""
 _LEAST_TITLE = 10
 _BREVITY = 3
 
@@ -167,11 +166,6 @@ class _Layout(Struct, frozen=True):
     widths: list[int]
     needed: int
 
-    @property
-    def before_last(self) -> int:
-        """Where the last column begins."""
-        return sum(self.widths[:-1]) + len(_GAP) * (len(self.widths) - 1)
-
     def line(self, table: Table, texts: Sequence[str]) -> str:
         return _GAP.join(
             pad(text, width, right=table.columns[i].right)
@@ -194,7 +188,7 @@ class _Layout(Struct, frozen=True):
 
 
 def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
-    """The fullest layout that fits.
+    """The fullest layout that fits, names as wide as there is room.
 
     In this order titles become brief, names short, columns go, texts become brief, and the last columns go.
     """
@@ -203,14 +197,13 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
     early = len(droppable)
     droppable += [i for drop, i in numbers if drop < 0]
     # Remarks that find no room go on lines of their own: nothing goes for them that the table is for.
-    remarks = [visible(row.cells[-1].text) for row in rows if not table.columns[-1].title]
-    every = early if any(remarks) else len(droppable)
-    steps = [(None, 0, 0), *((cap, 0, 0) for cap in _NAMES)]
-    steps += [(_NAMES[-1], count, 0) for count in range(1, early + 1)]
-    steps += [(cap, early, level) for level in range(1, _BREVITY) for cap in (None, *_NAMES)]
+    ends = [visible(row.cells[-1].text) for row in rows]
+    every = early if any(ends) and not table.columns[-1].title else len(droppable)
+    steps = [(count, 0, _SHORT) for count in range(early + 1)]
+    steps += [(early, level, _SHORT) for level in range(1, _BREVITY)]
     # What is dropped last stays beside short names: it is what the table is for.
-    steps += [(cap, count, _BREVITY) for count in range(early, every + 1) for cap in _LEAST_NAMES[:3]]
-    steps += [(cap, every, _BREVITY) for cap in _LEAST_NAMES]
+    steps += [(count, _BREVITY, _SHORTER) for count in range(early, every + 1)]
+    steps += [(every, _BREVITY, _SHORTEST)]
     laid = _laid(table, rows, tuple(range(len(table.columns))), 0, None, brief=False)
     if laid.needed <= width:
         return laid
@@ -219,31 +212,24 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
         kept = tuple(i for i in range(len(table.columns)) if i not in gone)
         return _laid(table, rows, kept, level, cap, brief=True)
 
-    for cap, count, level in steps:
+    for count, level, least in steps:
         gone = droppable[:count]
-        laid = without(gone, level, cap)
-        if laid.needed <= width:
-            if cap in _LEAST_NAMES[:3]:  # between two widths of names there is much room
-                wider = (without(gone, level, room) for room in range(_NAMES[-1], cap, -1))
-                laid = next((found for found in wider if found.needed <= width), laid)
-            # What went before another column may fit now that the other is gone.
-            for i in reversed(gone):
-                fuller = without([other for other in gone if other != i], level, cap)
-                if fuller.needed <= width:
-                    laid, gone = fuller, [other for other in gone if other != i]
-            return laid
-    if any(remarks):
-        plain = [replace(row, cells=(*row.cells[:-1], Cell(""))) for row in rows]
-        laid = _layout(table, plain, width)
-        texts = [[*texts[:-1], remark] for texts, remark in zip(laid.texts, remarks, strict=True)]
-        return replace(laid, texts=texts)
-    # What is too wide goes on lines of its own: the names beside it need not be short for that.
-    if all(laid.before_last + width_of(texts[-1]) > width for texts in laid.texts):
-        for cap in (None, *_NAMES):
-            hanging = _laid(table, rows, laid.kept, _BREVITY, cap, brief=True)
-            if hanging.before_last + width_of(hanging.titles[-1]) <= width:
-                return hanging
-    return laid
+        laid = without(gone, level, least)
+        if laid.needed > width:
+            continue
+        # What went before another column may fit now that the other is gone.
+        for i in reversed(gone):
+            fewer = [other for other in gone if other != i]
+            gone = fewer if without(fewer, level, least).needed <= width else gone
+        whole = without(gone, level, None)
+        caps = range(least, width)
+        most = bisect_right(caps, width, key=lambda cap: without(gone, level, cap).needed)
+        return whole if whole.needed <= width else without(gone, level, caps[most - 1])
+    if not any(ends) or table.columns[-1].drop:
+        return laid
+    plain = [replace(row, cells=(*row.cells[:-1], Cell(""))) for row in rows]
+    laid = _layout(table, plain, width)
+    return replace(laid, texts=[[*texts[:-1], end] for texts, end in zip(laid.texts, ends, strict=True)])
 
 
 def _laid(

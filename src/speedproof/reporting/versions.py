@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from speedproof.options import WORTH_KNOWING
-from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
+from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, hint_of_all, right
@@ -97,21 +97,18 @@ def report(
         marks = f"+ {voice.better} than the reference, - {voice.worse}, as measured; ~ undecided"
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
         notes.insert(0, Text(f"{marks}{but}.", "dim"))
-    sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
-    if not several and len(sizes) > 1 and all(c.test == SEQUENTIAL for c in of.heads.values()):
-        notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
-    notes += [*_open_places(of), *_contradicted(of)]
+    notes += _contradicted(of)
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
     hint = hint_of_all("row and version", *tables, hides=len(results) > _WIDE)
     parts = [(r, part) for r in results for part in sheet.sections(r, details=details, explain=explain)]
     return Report(
-        f"{plural(len(results), 'version')} against {of.names[0]}: {metric}",
+        f"{plural(len(results), 'version')} against {of.called[of.names[0]]}: {metric}",
         (answer, *unseen(results, of.names), *_line(of)),
         tuple(tables),
         tuple(notes),
         (*hint, "--details: other protocols", "--explain: checks"),
-        tuple(replace(part, title=f"{r.candidate}: {part.title}") for r, part in parts),
+        tuple(replace(part, title=f"{of.called[r.candidate]}: {part.title}") for r, part in parts),
         records=partial(records, *results),
         good=not any(c.proven_verdict is Verdict.SLOWER for c in of.heads.values()),
         about=metric,
@@ -127,18 +124,6 @@ def _line(of: _Versions) -> Iterator[Text]:
         sides = [next(iter(answers.values())).reference, *(c.candidate for c in answers.values())]
         which = f", {name}" if len(of.benchmarks) > 1 else ""
         yield Text(f"In this order{which}: {sparkline([side.median for side in sides])}")
-
-
-def _open_places(of: _Versions) -> Iterator[Text]:
-    """Changes of one benchmark that are proven, each by itself, and not where all claims share the risk."""
-    first, benchmark = of.names[0], of.first.benchmark
-    pairs = of.ranking.pairs if of.ranking is not None and len(of.benchmarks) == 1 else ()
-    undecided = [p.candidate for p in pairs if p.reference == first and p.verdict is Verdict.UNDECIDED]
-    heads = ((name, of.heads[benchmark, name]) for name in undecided)
-    alone = [of.called[name] for name, c in heads if c.proven and c.verdict in words.CHANGED]
-    if alone:
-        against = f"{enumerate_names(alone, 4)} against {of.called[first]}"
-        yield Text(f"Proven alone, but not at the joint risk: {against} (--explain).", "dim")
 
 
 def _contradicted(of: _Versions) -> list[Text]:

@@ -311,13 +311,7 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
     """How often a run of the candidate beats one of the reference, in a sentence without its full stop."""
     run, often = result.repeated, how_often(estimate, result.verdict, result.ties)
-    sentence = f"A {run} of {new} beats a {run} of {old} {often}"
-    if len(sentence) < _LINE:
-        return sentence
-    return f"A {run} of {new} wins {often.replace('of cases', 'of pairs')}"
-
-
-_LINE = 80
+    return f"A {run} of {new} beats a {run} of {old} {often}"
 
 
 def how_often(chance: Estimate, verdict: Verdict = Verdict.UNDECIDED, ties: float = 0.0) -> str:
@@ -355,11 +349,6 @@ def spread(side: Summary) -> str:
         return ""
     share = side.deviation / side.mean
     return f" ± {100 * share:.{0 if share >= 0.0995 else 1}f} %"
-
-
-def counted_runs(units: int, runs: int) -> str:
-    """How many repeated independently, and how many runs these are where they are more: ``"4 (40 runs)"``."""
-    return str(units) if units == runs else f"{units} ({runs} runs)"
 
 
 def several(repeated: str) -> str:

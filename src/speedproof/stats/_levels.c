@@ -328,58 +328,6 @@ static PyObject *places(PyObject *self, PyObject *arguments) {
     return answer;
 }
 
-/* Sums of squares of two levels, parted after one value, two, ... of an autoregression that begins anew. */
-WIDE static void squares_of_two(const double *x, Py_ssize_t n, double rho, double *total, double *square,
-                                double *left) {
-    const double more = 2.0 * rho / (1.0 - rho), of_first = 1.0 - rho * rho;
-    total[0] = square[0] = total[1] = square[1] = 0.0;
-    for (Py_ssize_t i = 1; i < n; i++) {
-        const double fresh = x[i] - rho * x[i - 1];
-        total[i + 1] = total[i] + fresh;
-        square[i + 1] = square[i] + fresh * fresh;
-    }
-    for (Py_ssize_t at = 1; at < n; at++) {
-        const double before = (1.0 + rho) * x[0] - total[1] + total[at];
-        const double after = (1.0 + rho) * x[at] - total[at + 1] + total[n];
-        const double of_before =
-            of_first * x[0] * x[0] - square[1] - before * before / ((double)at + more) + square[at];
-        const double of_after =
-            of_first * x[at] * x[at] - square[at + 1] - after * after / ((double)(n - at) + more) + square[n];
-        const double both = of_before + of_after;
-        left[at] = both > 0.0 ? both : 0.0;
-    }
-}
-
-static const char possible_doc[] =
-    "possible(scores, split, rho, limit): the first and last split that a step leaves possible, see places_of_step.";
-
-static PyObject *possible(PyObject *self, PyObject *arguments) {
-    Py_buffer scores;
-    Py_ssize_t split;
-    double rho, limit;
-    (void)self;
-    if (!PyArg_ParseTuple(arguments, "y*ndd:possible", &scores, &split, &rho, &limit)) return NULL;
-    const Py_ssize_t n = scores.len / (Py_ssize_t)sizeof(double);
-    PyObject *answer = NULL;
-    double *room = NULL;
-    if (split < 1 || split >= n)
-        PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((room = malloc((3 * (size_t)n + 2) * sizeof *room)) == NULL)
-        PyErr_NoMemory();
-    else {
-        double *const left = room + 2 * n + 2;
-        Py_ssize_t first = 1, last = n - 1;
-        squares_of_two(scores.buf, n, rho, room, room + n + 1, left);
-        const double most = limit * left[split], many = (double)(n - 2);
-        while (first < split && !(many * (left[first] - left[split]) <= most)) first++;
-        while (last > split && !(many * (left[last] - left[split]) <= most)) last--;
-        answer = Py_BuildValue("nn", first, last);
-    }
-    free(room);
-    PyBuffer_Release(&scores);
-    return answer;
-}
-
 static const char rise_doc[] =
     "rise(values, begin, begin, begin, end, end, end): the most of their squares that one of nine rises explains, see "
     "change_points.py.";
@@ -419,31 +367,6 @@ static PyObject *rise(PyObject *self, PyObject *arguments) {
     return PyFloat_FromDouble(best);
 }
 
-static const char flatten_doc[] = "flatten(values, splits): take from the values between splits their medians.";
-
-static PyObject *flatten(PyObject *self, PyObject *arguments) {
-    Py_buffer values;
-    PyObject *splits;
-    (void)self;
-    if (!PyArg_ParseTuple(arguments, "w*O:flatten", &values, &splits)) return NULL;
-    const Py_ssize_t n = values.len / (Py_ssize_t)sizeof(double), steps = PyList_Size(splits);
-    double *const x = values.buf, *const room = malloc((size_t)(n + 1) * sizeof *room);
-    if (room == NULL) PyErr_NoMemory();
-    for (Py_ssize_t k = 0, start = 0; k <= steps && !PyErr_Occurred(); k++) {
-        const Py_ssize_t end = k < steps ? PyLong_AsSsize_t(PyList_GetItem(splits, k)) : n;
-        if (start >= end || end > n) {
-            PyErr_SetString(PyExc_ValueError, "splits do not ascend");
-            break;
-        }
-        memcpy(room, x + start, (size_t)(end - start) * sizeof *room);
-        const double level = median_of(room, end - start);
-        for (; start < end; start++) x[start] -= level;
-    }
-    free(room);
-    PyBuffer_Release(&values);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-}
-
 static const char median_doc[] = "median(values): of values.";
 
 static PyObject *median(PyObject *self, PyObject *values) {
@@ -461,40 +384,6 @@ static PyObject *median(PyObject *self, PyObject *values) {
     free(room);
     PyBuffer_Release(&buffer);
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(level);
-}
-
-static const char place_doc[] =
-    "place(values, low, high, before, after): the place from low to high with the least absolute deviations from one "
-    "level before it and another after it.";
-
-static PyObject *place(PyObject *self, PyObject *arguments) {
-    Py_buffer values;
-    Py_ssize_t low, high;
-    double before, after;
-    (void)self;
-    if (!PyArg_ParseTuple(arguments, "y*nndd:place", &values, &low, &high, &before, &after)) return NULL;
-    const Py_ssize_t n = values.len / (Py_ssize_t)sizeof(double);
-    const double *const x = values.buf;
-    PyObject *answer = NULL;
-    double *later = NULL; /* the sums from a place to the last */
-    if (low < 0 || low > high || high > n)
-        PyErr_SetString(PyExc_ValueError, "sizes differ");
-    else if ((later = malloc((size_t)(high + 1) * sizeof *later)) == NULL)
-        PyErr_NoMemory();
-    else {
-        later[high] = 0.0;
-        for (Py_ssize_t at = high; at-- > low;) later[at] = later[at + 1] + fabs(x[at] - after);
-        Py_ssize_t best = low;
-        double earlier = 0.0;
-        for (Py_ssize_t at = low + 1; at <= high; at++) {
-            later[at] += earlier += fabs(x[at - 1] - before);
-            if (later[at] < later[best]) best = at;
-        }
-        answer = PyLong_FromSsize_t(best);
-    }
-    free(later);
-    PyBuffer_Release(&values);
-    return answer;
 }
 
 static double drawn(double value, double low, double high) {
@@ -596,11 +485,8 @@ static PyObject *apart(PyObject *self, PyObject *arguments) {
 }
 
 static PyMethodDef methods[] = {
-    {"flatten", flatten, METH_VARARGS, flatten_doc},
     {"median", median, METH_O, median_doc},
-    {"place", place, METH_VARARGS, place_doc},
     {"apart", apart, METH_VARARGS, apart_doc},
-    {"possible", possible, METH_VARARGS, possible_doc},
     {"rise", rise, METH_VARARGS, rise_doc},
     {"places", places, METH_VARARGS, places_doc},
     {"levels", levels, METH_VARARGS, levels_doc},

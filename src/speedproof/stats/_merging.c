@@ -447,8 +447,8 @@ static double beside(const Grid *of, const Py_ssize_t *ends, int above) {
  * no more extreme than the score at gamma, and within that only what a few multiplications do not rule out is scored;
  * where no real state is as extreme, or nothing is sure, all are walked through. At first a few are: where the statistic
  * is beyond and so many pairs, all moved to the same end, would not bring it back, nothing that follows counts. */
-static double extreme(const Grid *of, const Test *test, double rounding, double gamma, int least, double critical,
-                      int sure, const Room *room) {
+static double extreme(const Grid *of, const Test *test, double rounding, double gamma, int least, int sure,
+                      const Room *room) {
     const double n = test->n, m = test->m, sign = least ? 1.0 : -1.0;
     const double of_x = test->factor_x / (n * n * (n - 1.0) * (m * m));
     const double of_y = test->factor_y / (m * m * (m - 1.0) * (n * n));
@@ -457,7 +457,7 @@ static double extreme(const Grid *of, const Test *test, double rounding, double 
     const State here = state_of(ends, of->n, of->m);
     double won = (double)(count - at), square_x = here.square_x, square_y = here.square_y, best = INFINITY;
     const double there = sign * score(test, won, square_x, square_y);
-    if (at == 0 || at == count || !(there >= critical)) return sign * there;
+    if (at == 0 || at == count || isnan(there)) return sign * there;
     const double free = (test->free_x < test->free_y ? test->free_x : test->free_y) - 0.5;
     const double beyond = sure && there > 0.0 ? enough(test, there) : INFINITY;
     const double floor = there * test->floor * (1.0 + 1e-6), reach = there * there + 3.0;
@@ -498,8 +498,8 @@ static double extreme(const Grid *of, const Test *test, double rounding, double 
         square_x += (double)step * (1.0 - 2.0 * (m - (double)(uint32_t)crossed.at));
         square_y += (double)step * (1.0 + 2.0 * (double)(crossed.at >> 32));
     }
-    if (best <= there && some && !done) return extreme(of, test, rounding, gamma, least, critical, 1, room);
-    return sure && !(best <= there) ? extreme(of, test, rounding, gamma, least, critical, 0, room) : sign * best;
+    if (best <= there && some && !done) return extreme(of, test, rounding, gamma, least, 1, room);
+    return sure && !(best <= there) ? extreme(of, test, rounding, gamma, least, 0, room) : sign * best;
 }
 
 typedef struct {
@@ -675,8 +675,8 @@ static PyObject *bounded(PyObject *self, PyObject *arguments) {
 }
 
 static const char extremes_doc[] =
-    "extremes(x, n, y, m, tests, rounding, gamma, least, critical, found): of the states of each row, as of `bounded`, "
-    "the least score of those up to gamma, or the greatest of those from it on; if that is critical at gamma itself.";
+    "extremes(x, n, y, m, tests, rounding, gamma, least, found): of the states of each row, as of `bounded`, "
+    "the least score of those up to gamma, or the greatest of those from it on.";
 
 static PyObject *extremes(PyObject *self, PyObject *arguments) {
     Buffers all;
@@ -685,23 +685,21 @@ static PyObject *extremes(PyObject *self, PyObject *arguments) {
     int least;
     (void)self;
     memset(&all, 0, sizeof all);
-    if (!PyArg_ParseTuple(arguments, "y*ny*ny*ddpy*w*:extremes", &all.x, &n, &all.y, &m, &all.of_x, &rounding, &gamma,
-                          &least, &all.ends, &all.of_y))
+    if (!PyArg_ParseTuple(arguments, "y*ny*ny*ddpw*:extremes", &all.x, &n, &all.y, &m, &all.of_x, &rounding, &gamma,
+                          &least, &all.of_y))
         return NULL;
     const Py_ssize_t size = (Py_ssize_t)sizeof(double), rows = all.of_y.len / size;
     PyObject *answer = NULL;
     Room room = {NULL, NULL, NULL, NULL, NULL, NULL};
     if (n < 2 || m < 2 || n > PY_SSIZE_T_MAX / 64 / m || all.of_x.len != rows * (Py_ssize_t)sizeof(Test) ||
-        all.x.len != rows * n * size || all.y.len != rows * m * size || all.ends.len != rows * size)
+        all.x.len != rows * n * size || all.y.len != rows * m * size)
         PyErr_SetString(PyExc_ValueError, "sizes differ");
     else if (!take_room(&room, n, m))
         PyErr_NoMemory();
     else {
         Grid of = {all.x.buf, all.y.buf, n, m, 1};
-        const double *critical = all.ends.buf;
         for (Py_ssize_t row = 0; row < rows; row++, of.x += n, of.y += m)
-            ((double *)all.of_y.buf)[row] = extreme(&of, (Test *)all.of_x.buf + row, rounding, gamma, least, critical[row], 2,
-                                                        &room);
+            ((double *)all.of_y.buf)[row] = extreme(&of, (Test *)all.of_x.buf + row, rounding, gamma, least, 2, &room);
         answer = Py_NewRef(Py_None);
     }
     free(room.memory);

@@ -54,9 +54,6 @@ class Levelled:
     def without(self, splits: list[int]) -> FloatArray:
         """Medians brought to one level."""
         flat = self.values.copy()
-        if COMPILED is not None:
-            COMPILED.flatten(flat, splits)
-            return flat
         for part, height in zip(pairwise([0, *splits, flat.size]), self.heights(splits), strict=True):
             flat[slice(*part)] -= height
         return flat
@@ -148,12 +145,11 @@ def show_changes(x: ArrayLike, alpha: float) -> BoolArray:
 def _shows(series: FloatArray, most: int | None, enough: float) -> _Answer:
     """The p-values of up to so many changes, and where levels part, by the test that shows more."""
     n = series.shape[1]
-    ordered = np.sort(series, axis=1)
-    of_two, plain = share(n), two_levels(series, ordered)
+    of_two, plain = share(n), two_levels(series)
     pvalue, splits = np.minimum(plain.pvalue / of_two, 1.0), plain.splits
     left = np.flatnonzero(pvalue > enough) if of_two < 1.0 else ()
     if len(left):
-        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two), ordered=ordered[left])
+        apart = levels(series[left], most=most, enough=enough * (1.0 - of_two))
         several = np.minimum(apart.pvalue / (1.0 - of_two), 1.0)
         better = several <= pvalue[left]
         left = left[better]
@@ -354,8 +350,6 @@ def place_of_step(x: FloatArray, low: int, high: int, before: float, after: floa
     """The place from one to another with the least absolute deviations from two levels."""
     if low == high:
         return low
-    if COMPILED is not None:
-        return int(COMPILED.place(x, low, high, before, after))
     one, two = (np.abs(x[low:high] - level) for level in (before, after))
     costs = np.zeros(high - low + 1)
     one.cumsum(out=costs[1:])

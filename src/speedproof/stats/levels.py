@@ -272,9 +272,6 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     """
     n = x.size
     limit = -2.0 * math.log(1.0 - math.sqrt(1.0 - alpha))
-    if COMPILED is not None:
-        first, last = COMPILED.possible(np.ascontiguousarray(x), split, rho, limit)
-        return int(first), int(last)
     places = np.arange(1, n)
     squares, inside = _squares(x, rho), slice(1, n)
     left = np.maximum(squares(0, inside, places) + squares(inside, n, n - places), 0.0)
@@ -282,13 +279,10 @@ def places_of_step(x: FloatArray, split: int, rho: float, alpha: float) -> tuple
     return int(possible[0]), int(possible[-1])
 
 
-def levels(
-    x: ArrayLike, *, most: int | None = None, enough: float = 0.0, ordered: FloatArray | None = None
-) -> Levels:
+def levels(x: ArrayLike, *, most: int | None = None, enough: float = 0.0) -> Levels:
     """Test each of several series of equal length, shape (rows, n), for steps between levels.
 
-    Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told. The rows
-    may be known in order.
+    Where one step makes a p-value that is small `enough`, none is added, and a bound from above is told.
 
     S. Chakar, E. Lebarbier, C. Levy-Leduc, S. Robin, "A robust approach for estimating change-points in the mean
     of an AR(1) process", Bernoulli 23(2), 2017; the criterion: Y.-C. Yao, "Estimating the number of change-points
@@ -299,7 +293,7 @@ def levels(
     if n < LEAST or rows == 0:
         return Levels(np.zeros(rows), np.full((rows, 1), n), np.ones(rows))
     most = len(_LEAST_FOR) if most is None else most
-    scores = normal_scores(series, ordered)
+    scores = normal_scores(series)
     places = step_places(scores, _PLACES)
     if n < _LEAST_FOR[-1] or most == 1 or enough < _CHANCE:
         return _levels(n, *_statistic(scores, places, most))

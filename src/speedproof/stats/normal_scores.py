@@ -22,16 +22,13 @@ def _score_table(n: int) -> FloatArray:
     return np.concatenate([lower, -lower[-2::-1]])
 
 
-def normal_scores(x: FloatArray, ordered: FloatArray | None = None) -> FloatArray:
-    """Normal scores of the ranks along the last axis; equal values share the mean of theirs.
-
-    ``ordered`` are the same values in order, where those are known.
-    """
+def normal_scores(x: FloatArray) -> FloatArray:
+    """Normal scores of the ranks along the last axis; equal values share the mean of theirs."""
     n = x.shape[-1]
     table = _score_table(n)
     if COMPILED is not None:
         rows = np.ascontiguousarray(x)
-        scores: FloatArray = np.sort(rows, axis=-1) if ordered is None else ordered.copy()
+        scores: FloatArray = np.sort(rows, axis=-1)
         COMPILED.scores(rows, n, table, scores)
         return scores
     scores, sums = np.empty(x.shape), np.concatenate([[0.0], table[::2].cumsum()])

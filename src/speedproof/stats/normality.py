@@ -11,7 +11,7 @@ from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.ranks import ascending
 from speedproof.stats.scaling import inner, middle, usual
-from speedproof.stats.special import halved, ndtr, ndtri
+from speedproof.stats.special import ndtr, ndtri
 
 # Polynomials of AS R94, lowest power first, as printed by Royston (1995).
 _WEIGHT_LAST = (0.0, 0.221157, -0.147981, -2.07119, 4.434685, -2.706056)  # C1, in n^-1/2
@@ -113,11 +113,6 @@ def lilliefors(x: ArrayLike) -> TestResult:
     ranks = np.arange(n + 1) / n
     distance = np.maximum((ranks[1:] - fitted).max(axis=-1), (fitted - ranks[:-1]).max(axis=-1))
     return TestResult(distance, lilliefors_pvalue(distance, n))
-
-
-def critical_distance(n: int, alpha: float) -> float:
-    """The distance that has a p-value of alpha."""
-    return halved(lambda distance: float(lilliefors_pvalue(np.array(distance), n)) <= alpha, 0.0, 1.0)
 
 
 def lilliefors_pvalue(distance: FloatArray, n: int) -> FloatArray:

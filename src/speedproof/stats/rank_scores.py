@@ -6,7 +6,6 @@ Of :mod:`speedproof.stats.superiority`, which see.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +21,6 @@ from speedproof.stats.special import decreasing_roots
 _LISTED = 1 << 9  # ratios that are listed near a bound,
 _SHARE_LISTED = 1 / 64  # or as many as this share of the values, where that is more
 _TOO_MANY = 64  # times as many
-_MANY, _THINNED = 1 << 17, 64  # values, of which every 64th says where a bound about is
 _LARGEST = math.log(1.7e308)
 _FEW_DISTINCT = 0.5
 _MOST = 1e9  # beyond any score but that of separation, which is infinite
@@ -261,30 +259,6 @@ class Search:
         critical = min(self.scorer.null.critical(alpha), _MOST)  # infinite where only separation rejects
         return self._crossings(-1.0, critical), self._crossings(1.0, critical)
 
-    def _start(self, beyond: Callable[[FloatArray], FloatArray], sign: float, critical: float) -> ArrayPair:
-        """An interval that probably holds the bounds: of many values they are near those of some of them."""
-        start, end = self._range
-        n, m = self.pairs.sizes
-        if min(n, m) < _MANY or self.x.upto is not None or self.y.upto is not None:
-            return start, end
-        x, y = (side.values[:, _THINNED // 2 :: _THINNED] for side in (self.x, self.y))
-        pairs = Pairs(x, y, self.pairs.step, self.pairs.inflation, ())
-        of = self.scorer
-        null = Null(x.shape[1], y.shape[1])
-        thin = Search(pairs, Score(null, of.independent, of.inflation, of.effective / _THINNED, of.least))
-
-        def of_some(log_gamma: FloatArray) -> FloatArray:
-            scores = thin.score(_exp(log_gamma), sign) * math.sqrt(_THINNED)
-            return np.clip(scores + sign * critical, -_MOST, _MOST)
-
-        low, high = decreasing_roots(of_some, start, end, 0.1 * thin._few)
-        near, step = 0.5 * (low + high), 0.01 * (end - start)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = (of_some(near - step) - of_some(near + step)) / (2.0 * step)
-            near = near + beyond(near) / slope
-        known = np.isfinite(near)
-        return np.where(known, near - 0.45 * self._few, start), np.where(known, near + 0.45 * self._few, end)
-
     def _crossings(self, sign: float, critical: float) -> FloatArray:
         """A bound of every pair: first a narrow interval, then a walk through the ratios in it."""
         places: dict[bytes, tuple[IntArray, IntArray]] = {}
@@ -301,7 +275,7 @@ class Search:
             score = self.scorer.of(self._spread(at(_exp(log_gamma))))
             return np.clip(score + sign * critical, -_MOST, _MOST)
 
-        start, end = decreasing_roots(beyond, *self._start(beyond, sign, critical), self._few)
+        start, end = decreasing_roots(beyond, *self._range, self._few)
         # Where every gamma is rejected as too small, or as too large, the bound is infinite, or 0.
         low = np.where(end < math.inf, _exp(start), math.inf)
         high = np.where(start > -math.inf, np.where(end < _LARGEST, _exp(end), math.inf), 0.0)

@@ -136,7 +136,6 @@ def _needed_ratios(x: FloatArray, y: FloatArray, alpha: float, exact: BoolArray)
 
 _FEW = 1 << 11
 _OFTEN = 4  # times that a value occurs; where none occurs more often each stands alone, and needs no weight
-_SOME = 1 << 8  # values of a side whose ratios tell about where one lies
 _FLOATS = np.finfo(np.float64)
 # Products gamma * y are rounded; ratios this close to the ends of the interval are kept inside it.
 _SLACK = 8 * float(_FLOATS.eps)
@@ -188,7 +187,6 @@ class Ratios:
         self.weighted = self.upto_x[-1] > xs.size or self.upto_y[-1] > ys.size
         self.few = max(_FEW, (xs.size + ys.size) // 2)
         self._around: tuple[_End, _End] | None = None
-        self._last: tuple[int, IntArray, FloatArray] | None = None  # ratios that were sorted
 
     def places(self, gamma: float) -> IntArray:
         """For each y how many distinct x have x <= gamma y."""
@@ -209,11 +207,9 @@ class Ratios:
 
     def order_statistic(self, k: int) -> float:
         """The k-th smallest ratio."""
-        if self._last is not None and self._last[0] <= k < self._last[1][-1]:
-            return float(self._last[2][np.searchsorted(self._last[1], k, side="right")])
         around = self._around  # next to one that was asked for before
         if around is None or not around[0].upto <= k < around[1].upto:
-            around = self._near(k)
+            around = self._everything()
         low, high = around
         # By interpolation, on the other side of k by twice the last miss, so that both ends come near; by halving
         # after two steps that did not.
@@ -241,35 +237,6 @@ class Ratios:
         """How many ratios of distinct values lie between."""
         return int((high.places - low.places).sum())
 
-    def _near(self, k: int) -> tuple[_End, _End]:
-        """An interval that holds the k-th smallest ratio, between two of those of some values of each side."""
-        low, high = self._everything()
-        every = float(high.upto)
-        guesses, share, step = self._some(), (k + 0.5) / high.upto, 0.0
-        while 0.0 < share < 1.0 and self._distinct(low, high) > self.few:
-            guess = float(guesses[int(share * guesses.size)])
-            if not low.gamma < guess < high.gamma:
-                break
-            end = self._end(guess)
-            low, high = (low, end) if end.upto > k else (end, high)
-            off = (k + 0.5 - end.upto) / every
-            if off * step < 0.0:
-                break
-            step = math.copysign(4.0 * max(abs(off), abs(step)), off)
-            share += step
-        return low, high
-
-    def _some(self) -> FloatArray:
-        """Ratios in ascending order that stand for all."""
-        shares = np.arange(min(_SOME, math.isqrt(self.xs.size), math.isqrt(self.ys.size))) + 0.5
-        shares /= shares.size
-        x, y = (
-            values[np.searchsorted(upto, shares * upto[-1], side="right") - 1]
-            for values, upto in ((self.xs, self.upto_x), (self.ys, self.upto_y))
-        )
-        with np.errstate(over="ignore", under="ignore"):
-            return np.sort((x[:, None] / y).ravel())
-
     def _everything(self) -> tuple[_End, _End]:
         """An interval up to whose low end there is no ratio, and up to whose high end there are all."""
         with np.errstate(over="ignore", under="ignore"):
@@ -287,10 +254,8 @@ class Ratios:
         with np.errstate(over="ignore", under="ignore"):
             ratios = self.xs[of_x] / self.ys[of_y]
         order = np.argsort(ratios)
-        below = self.count(first)
-        reached = below + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
-        self._last = below, reached, ratios[order]
-        return float(self._last[2][np.searchsorted(reached, k, side="right")])
+        reached = self.count(first) + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
+        return float(ratios[order[np.searchsorted(reached, k, side="right")]])
 
 
 def _between(low: float, high: float, share: float) -> float:

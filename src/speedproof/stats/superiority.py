@@ -112,12 +112,8 @@ def typical_ratio_tests(
     steps: ArrayLike = (0.0, 0.0),
     inflation: ArrayLike = (1.0, 1.0),
     at_one: OneSided | None = None,
-    most: float = 1.0,
 ) -> list[OneSided]:
-    """The same against several: all ratios are put in order once.
-
-    Of p-values over the `most` that matters it is enough that they are.
-    """
+    """The same against several: all ratios are put in order once."""
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
     pvalues = np.full((len(gammas), 2, pairs.x.shape[0]), np.nan)
@@ -127,7 +123,7 @@ def typical_ratio_tests(
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
         unshifted = _at_one(rows)[0] if known is None else OneSided(known[0][which], known[1][which])
-        shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0], most)
+        shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0])
         for k, gamma in enumerate(gammas):
             part = unshifted if gamma == 1.0 else monotone(gamma, next(shifted), unshifted, _meant(rows))
             pvalues[k, :, which] = part.pvalue, part.pvalue_less
@@ -191,7 +187,7 @@ def _meant(pairs: Pairs) -> BoolArray:
     return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
 
 
-def _shifted(pairs: Pairs, gammas: Sequence[float], most: float) -> Iterator[OneSided]:
+def _shifted(pairs: Pairs, gammas: Sequence[float]) -> Iterator[OneSided]:
     n, m = pairs.sizes
     above, below = np.ones((2, len(gammas), pairs.x.shape[0]))
     for rows, score in scores_of(pairs) if gammas else ():
@@ -199,7 +195,7 @@ def _shifted(pairs: Pairs, gammas: Sequence[float], most: float) -> Iterator[One
         if n * m > _MOST_RATIOS:
             large = Search(part, score)
         else:
-            of_states = _extremes(part, score, gammas, most)
+            of_states = _extremes(part, score, gammas)
         for k, gamma in enumerate(gammas):
             if n * m > _MOST_RATIOS:
                 just_below, just_above = (np.full(part.x.shape[0], end) for end in edges(gamma))
@@ -211,14 +207,13 @@ def _shifted(pairs: Pairs, gammas: Sequence[float], most: float) -> Iterator[One
         yield _beyond_drift(gamma, OneSided(*pvalues), beyond_drift(pairs))
 
 
-def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float], most: float) -> list[ArrayPair]:
+def _extremes(pairs: Pairs, score: Score, gammas: Sequence[float]) -> list[ArrayPair]:
     """By gamma the least score of states that begin there or below, and the greatest that end there or above."""
     low, high, constants = _values(pairs, -1.0), _values(pairs, 1.0), (score.inflation, score.effective)
-    critical = score.critical(most) if most < 1.0 else np.full(len(pairs.x), -np.inf)
     of_gammas = []
     for below, above in map(edges, gammas):
-        least = extremes(*low, constants, above, ROUNDING, critical, least=True)
-        greatest = extremes(*high, constants, math.nextafter(below, 0.0), ROUNDING, critical, least=False)
+        least = extremes(*low, constants, above, ROUNDING, least=True)
+        greatest = extremes(*high, constants, math.nextafter(below, 0.0), ROUNDING, least=False)
         of_gammas.append((least, greatest))
     return of_gammas
 

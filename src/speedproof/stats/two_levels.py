@@ -25,7 +25,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray, extension
-from speedproof.stats.scaling import in_common_unit
+from speedproof.stats.scaling import usual
 from speedproof.stats.special import ndtr, ndtri
 
 COMPILED = extension("stats._levels")
@@ -53,27 +53,22 @@ def share(n: int) -> float:
     return min(1.0, max(0.15, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
-def two_levels(x: FloatArray, ordered: FloatArray | None = None) -> Levels:
-    """Test each of several series of equal length, shape (rows, n), for two levels that follow each other.
-
-    The rows may be known in order.
-    """
+def two_levels(x: FloatArray) -> Levels:
+    """Test each of several series of equal length, shape (rows, n), for two levels that follow each other."""
     rows, n = x.shape
     if n < LEAST:
         return Levels(np.zeros(rows), np.zeros((rows, _MOST), dtype=np.int64), np.ones(rows))
-    distance, splits, chance = separation(
-        *in_common_unit(x, np.sort(x, axis=1) if ordered is None else ordered)
-    )
+    distance, splits, chance = separation(usual(x))
     apart, pvalues = np.flatnonzero(distance > 0.0), np.ones(rows)
     pvalues[apart] = np.maximum(chance[apart], _tail(distance[apart], n))
     return Levels(distance, splits, pvalues)
 
 
-def separation(x: FloatArray, ordered: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Distance of the levels, 0 where they mix, splits, and their chance; a row a series, and it in order."""
+def separation(x: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Distance of the levels, 0 where they mix, splits, and their chance; a row a series."""
     rows, n = x.shape
-    mean = x.mean(axis=1, keepdims=True)
-    values, ordered = x - mean, ordered - mean
+    values = x - x.mean(axis=1, keepdims=True)
+    ordered = np.sort(values, axis=1)
     coarse = (2 * (1 + (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)) < n).tolist()
     distance, chance = np.zeros(rows), np.ones(rows)
     splits, counts = np.zeros((rows, _MOST), dtype=np.int64), np.zeros((rows, 2), dtype=np.int64)

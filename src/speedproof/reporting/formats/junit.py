@@ -29,8 +29,6 @@ def _suite(root: Element, report: Report) -> list[Row]:
 
     said = [f"{text.text} {text.aside}".strip() for text in report.headline]
     answer = " ".join(text if text.endswith((".", ":")) else f"{text}." for text in said)
-    # What the explanations say of each row, as far as they were asked for.
-    why = {s.about: "\n".join(text.text for text in s.headline) for s in report.sections if s.about}
     cases = [row for row in (report.tables[-1].rows if report.tables else ()) if row.outcome]
     if not cases and report.headline:
         outcome: Outcome = "" if report.good is None else "passed" if report.good else "failed"
@@ -40,7 +38,7 @@ def _suite(root: Element, report: Report) -> list[Row]:
     for row in cases:
         names = {"classname": visible_lines(report.title), "name": visible_lines(row.name), "time": "0"}
         case, message = SubElement(suite, "testcase", names), visible_lines(row.sentence)
-        text = visible_lines(f"{row.sentence}\n{why.get(row.name, '')}".rstrip() + "\n")
+        text = f"{message}\n"
         if row.outcome == "failed":
             SubElement(case, "failure", message=message, type=row.kind or "failed").text = text
             continue

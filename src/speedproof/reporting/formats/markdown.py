@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from speedproof.data.names import visible
-from speedproof.reporting.model import Cell, Column, Report, Reported, Row, Style, Table
+from speedproof.reporting.model import Cell, Column, Report, Reported, Row, Style, Table, Text
 
 # GitHub refuses comments of more than 65,536 characters; the rest is for what a bot writes around it.
 _MOST_CHARACTERS = 60_000
@@ -39,35 +39,30 @@ def render(*reports: Report, marker: str = "", made: str = "") -> str:
 def _section(report: Report, room: int) -> Iterator[str]:
     yield f"### {escape(report.title or 'speedproof')}"
     yield ""
+    yield from _body(report, room)
+
+
+def _body(report: Report, room: int) -> Iterator[str]:
+    """A report without its heading."""
     for i, text in enumerate(report.headline):
-        if text.text == report.title and not text.aside:
-            continue
-        said = escape(text.text)
-        mark = _MARKS[text.style]
-        first = f"**{mark}{said}**" if i == 0 else f"{mark}{said}"
-        yield f"{first} {escape(text.aside)}".rstrip()
-        yield ""
+        if text.text != report.title or text.aside:
+            yield from _paragraph(text, _MARKS[text.style], "**" * (i == 0))
     for table in report.tables:
         yield from _table(table, [row for row in table.rows if not row.folded], room)
         yield from _folded(table)
     for text in report.notes:
-        yield f"{escape(text.text.strip())} {escape(text.aside)}".rstrip()
-        yield ""
+        yield from _paragraph(text)
     folded = [table for table in report.tables if any(row.folded for row in table.rows)]
     for table in folded:
         yield from _details(f"All {len(table.rows)} rows", _table(table, table.rows, room // 2))
     for section in report.sections:
-        yield from _details(section.title or "More", _inner(section, room // 2 // len(report.sections)))
+        yield from _details(section.title or "More", _body(section, room // 2 // len(report.sections)))
 
 
-def _inner(report: Report, room: int) -> Iterator[str]:
-    """A part of a report, without a heading of its own."""
-    for text in (*report.headline, *report.notes):
-        yield f"{'- ' if text.text.startswith('  ') else ''}{escape(text.text.strip())}"
-        if not text.text.startswith("  "):
-            yield ""
-    for table in report.tables:
-        yield from _table(table, table.rows, room)
+def _paragraph(text: Text, mark: str = "", bold: str = "") -> Iterator[str]:
+    bullet = "- " if text.text.startswith("  ") else ""
+    yield f"{bullet}{bold}{mark}{escape(text.text.strip())}{bold} {escape(text.aside)}".rstrip()
+    yield ""
 
 
 def _details(title: str, inner: Iterator[str]) -> Iterator[str]:

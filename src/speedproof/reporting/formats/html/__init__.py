@@ -23,7 +23,7 @@ from speedproof.data.suite import Suite
 from speedproof.reporting.formats.html.panels import Panel, RatioAxis, ratio_axis
 from speedproof.reporting.formats.html.panels import panels as panels
 from speedproof.reporting.model import Cell, Report, Reported, Style, Table
-from speedproof.reporting.names import nicknames, spoken
+from speedproof.reporting.names import called
 from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _KINDS: dict[Style, str] = {"good": "faster", "bad": "slower", "warning": "undecided", "dim": "undecided"}
 _MANY = 200
-_UNBROKEN = 30
 
 
 def write(reported: Reported, target: str) -> str:
@@ -48,16 +47,6 @@ def write(reported: Reported, target: str) -> str:
                 of_report = of_result | of_report
         drawn.append(of_report)
     return render(*reported.reports, panels=drawn, suite=suite, context=reported.context)
-
-
-def _whole(text: str, escape: Callable[[str], str]) -> str:
-    """A paragraph whose words with hyphens, options above all, are not broken at these."""
-
-    def word(of: str) -> str:
-        kept = "-" in of and len(of) <= _UNBROKEN
-        return f'<span class="whole">{escape(of)}</span>' if kept else str(escape(of))
-
-    return " ".join(map(word, visible(text).strip().split(" ")))
 
 
 def render(
@@ -85,10 +74,8 @@ def render(
     environment.filters["parts"] = lambda text: markupsafe.Markup(
         re.sub(r"(?<=[_/.:=])(?=\w)", "<wbr>", markupsafe.escape(visible(text)))
     )
-    environment.filters["whole"] = lambda text: markupsafe.Markup(_whole(text, markupsafe.escape))
     versions = suite.versions if suite is not None else ()
-    short = dict(zip(versions, (nicknames if len(versions) == 2 else spoken)(versions), strict=True))
-    environment.filters["brief"] = lambda title: _brief(title, short)
+    short = called(versions)
     taken: set[str] = set()
     environment.filters["anchor"] = lambda name: markupsafe.Markup(_anchor(name, taken, markupsafe.escape))
     template = environment.from_string((here / "page.html.j2").read_text(encoding="utf-8"))
@@ -113,12 +100,6 @@ def render(
         script_hash=_hash(script),
         data=markupsafe.Markup(_json_for_script(_interned(data))),
     )
-
-
-def _brief(title: str, short: Mapping[str, str]) -> str:
-    """A title that calls the versions as the rows do."""
-    names = sorted((name for name, brief in short.items() if brief != name), key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, names)), lambda m: short[m[0]], title) if names else title
 
 
 def _anchor(name: str, taken: set[str], escape: Callable[[str], str]) -> str:
@@ -188,7 +169,7 @@ def _grid(table: Table, panels: Mapping[str, Panel], data: list[Panel], name: st
     drawn = next((i for i in columns if any(row.cells[i].speedup for row in table.rows)), None)
     cells = [row.cells[drawn] if drawn is not None else Cell("") for row in table.rows]
     speedups = [cell.speedup for cell in cells if cell.speedup is not None]
-    axis = ratio_axis([s.value for s in speedups], [b for s in speedups for b in (s.low, s.high)])
+    axis = ratio_axis(*([getattr(s, of) for s in speedups] for of in ("value", "low", "high")))
     lines, first, clear = [], len(data), {row.kind for row in table.rows if not row.folded}
     for row, cell in zip(table.rows, cells, strict=True):
         panel = row.panel or panels.get(row.name)
