@@ -1103,29 +1103,6 @@ def test_no_alarm_is_measured_again(repository: Path, tmp_path: Path) -> None:
     assert (told[0], "error: there is no unconfirmed alarm: see" in told[2]) == (2, True)
 
 
-def test_slips_of_adding_are_told(tmp_path: Path) -> None:
-    """A file that was added of other commits; not one of two versions, nor a new one."""
-    file, rows = tmp_path / "r.csv", [f"{v},b,{i}" for v in ("v1", "v2") for i in (1, 2)]
-
-    def remarks(*words: str) -> str:
-        code, _, err = run(tmp_path, "add", *words, "--unit", "ms", repository="/")
-        assert code == 0
-        return err
-
-    file.write_text("benchmark,value\nb,1\nc,2\n")
-    assert remarks(f"c1={file}") == remarks(f"c1={file}") == ""
-    for commit, others in (("c2", "c1"), ("c3", "c1, c2")):
-        assert f"r.csv: has the same values as at {others}; is it of" in remarks(f"{commit}={file}")
-    file.write_text("benchmark,value\nb,1\nc,2\nd,3\n")
-    assert remarks(f"c4={file}") == ""
-    (tmp_path / "v.csv").write_text("\n".join(["version,benchmark,value", *rows, "v3,b,3", ""]))
-    assert [remarks(f"{v}={tmp_path / 'v.csv'}:{v}") != "" for v in ("v1", "v3", "v2")] == [
-        False,
-        False,
-        True,
-    ]
-
-
 def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that names the file and what makes it, and no file."""
     monkeypatch.chdir(tmp_path)

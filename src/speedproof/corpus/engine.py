@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from itertools import islice
 from multiprocessing import get_all_start_methods, get_context
 from typing import Any, TypeVar
@@ -75,18 +74,8 @@ def _kept(work: Callable[[T], R], task: T) -> R | SpeedproofError:
         return error
 
 
-class _WithoutPandas(MetaPathFinder):
-    """PyArrow looks for pandas, whose import takes as long as that of all the rest; no task needs it."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """Stop the search for pandas."""
-        if fullname == "pandas":
-            raise ModuleNotFoundError("no task needs pandas", name=fullname)
-
-
 def _quiet(environment: dict[str, str]) -> None:
     """A worker leaves Ctrl-C to its parent, threads to the other workers, and ends with its parent."""
-    import sys
     import threading
     from multiprocessing import connection, parent_process
 
@@ -100,7 +89,6 @@ def _quiet(environment: dict[str, str]) -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
-    sys.meta_path.insert(0, _WithoutPandas())
     import pyarrow as pa
 
     pa.set_cpu_count(1)

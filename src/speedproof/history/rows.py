@@ -24,7 +24,7 @@ class Added(Struct, frozen=True):
     samples: int  # samples that are new in the store; 0 for a file that was there already
     commits: tuple[str, ...]  # names of the commits they belong to
     known: bool  # whether the same file had been added before
-    problems: tuple[str, ...] = ()  # what could not be added, and what may be a slip
+    problems: tuple[str, ...] = ()  # what could not be added, or is not followed
     unknown: tuple[str, ...] = ()  # commits that git does not know, where there is a repository
     there: int = 0  # samples that were there already
 

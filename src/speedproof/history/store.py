@@ -24,7 +24,7 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import schema
-from speedproof.history.commits import Commit, short_name
+from speedproof.history.commits import Commit
 from speedproof.history.database import Connection, Database, inserting, places
 from speedproof.history.packing import (
     FIGURES,
@@ -109,7 +109,7 @@ class HistoryStore:
             identity = identity_of(suite, machine)
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
-            sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
+            sitting, _ = numbered("session", {"key": session or digest}, machine=host, started=began)
             ids, known = {}, []
             for version, c in commits.items():
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
@@ -139,29 +139,11 @@ class HistoryStore:
                     name: [cell for i, cell in enumerate(column) if i not in again]
                     for name, column in columns.items()
                 }
-            stale = () if first or session else self._stale(connection, columns, path)
-            said = (*stale, *_not_followed(keys, columns["location"], path))
+            said = tuple(_not_followed(keys, columns["location"], path))
             if keys:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
         return Added(path, len(keys), shas, not keys, said, there=len(again))
-
-    @staticmethod
-    def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
-        """A word where the same file, which is a session, gave another commit all the same values."""
-        new = {*zip(columns["series"], columns["observations"], strict=True)}
-        commits, stored = {*columns["commit"]}, dict[str, set[tuple[int, bytes]]]()
-        if new:
-            for sha, number, *row in connection.rows(
-                'SELECT c.sha, c.id, s.series, o.observations FROM sample s JOIN "commit" c ON c.id = s."commit" '
-                "JOIN observation o ON o.sample = s.id WHERE s.session = ?",
-                columns["session"][0],
-            ):
-                if number not in commits:
-                    stored.setdefault(sha, set()).add((*row,))
-        names = [short_name(sha) for sha, values in stored.items() if values >= new]
-        remark = f"{path}: has the same values as at {enumerate_names(names, 3)}; is it of an earlier run?"
-        return (remark,) if names else ()
 
     def _again(
         self,
