@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ from speedproof.cli.main import PROGRAM, command, main
 from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.executor import CommandExecutor
 from speedproof.measuring.runs import Executor
+from speedproof.reporting.model import Cell, Report, Text
+from speedproof.reporting.text import render
 
 
 class Terminal(io.StringIO):
@@ -29,10 +32,42 @@ class Terminal(io.StringIO):
         return True
 
 
+def check_numbers(text: str) -> None:
+    """Factors agree with their words, estimates lie in their intervals, and every number is one."""
+    wrong = r"(?<![\w…])(nan|inf|None(?! of)|(?<!and )1 (benchmarks|runs|samples))(?![\w…])"
+    assert not re.search(wrong, text), text
+    for shown in re.findall(r"([\d.]+)x (?:faster|slower|better|worse)", text):
+        assert float(shown) >= 1
+    for value, low, high in re.findall(r"([\d.]+)x(?: \w+)? \[([\d.]+)x, ([\d.]+)x\]", text):
+        assert float(low) <= float(value) <= float(high)
+    for value, low, high in re.findall(r"([\d.]+) %(?: of cases)? [\[(]([\d.]+) %(?:,| to) ([\d.]+) %", text):
+        assert float(low) <= float(value) <= float(high)
+    for value, low in re.findall(r"wins ([\d.]+) % \(at least ([\d.]+) %\)", text):
+        assert 50 <= float(low) <= float(value)
+
+
+class Checked(Console):
+    """Holds whatever a command shows against what holds of every report."""
+
+    def write(self, *reports: Report) -> None:
+        """Good is no loss, bad no gain but of what cannot differ; numbers agree with each other."""
+        for part in (part for report in reports for part in report.every()):
+            cells = [cell for table in part.tables for row in table.rows for cell in row.cells]
+            texts: list[Text | Cell] = [*part.headline, *part.notes, *cells]
+            for text in texts:
+                first = re.search(r"\b(faster|better|slower|worse|PASS|FAIL|UNDECIDED)\b", text.text)
+                if first is not None and text.style in ("good", "bad") and "differs. N" not in text.text:
+                    assert (first[0] in ("faster", "better", "PASS")) == (text.style == "good"), text
+        for report in reports:
+            # The interval of a geometric mean is about that without biases, and may leave the observed one out.
+            check_numbers(re.sub(r"(?m)^Geometric mean: .*", "", render(report, self.width)))
+        super().write(*reports)
+
+
 def speedproof(*argv: str | Path) -> tuple[int, str, str]:
     """Exit code, output and remarks of a command."""
     out, err = io.StringIO(), io.StringIO()
-    return main([*map(str, argv)], Console(out, err)), out.getvalue(), err.getvalue()
+    return main([*map(str, argv)], Checked(out, err)), out.getvalue(), err.getvalue()
 
 
 def refused(*argv: str | Path) -> str:

@@ -61,7 +61,11 @@ FILES = {
     (f"compare {FORMATS}/go-changes.txt --by nothing", "goos"),
     ("compare kinds.csv", "tell versions apart by a field (--by kind)"),
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),
-    ("show nowhere.json", "nowhere.json"),
+    ("show nowhere.json", "nowhere.json"), ("help comprae", "unknown command comprae; did you mean compare?"),
+    ("gate --baseline x", "x is compared with nothing; give --candidate, too"),
+    ("gate --candidate x", "x is compared with nothing; give --baseline, too"),
+    *((line, "give the results of the baseline and of the candidate: speedproof gate main.json branch.json")
+      for line in ("gate", "gate x --baseline base.txt --candidate x")),
 ])  # fmt: skip
 def test_errors_name_the_remedy_and_exit_2(
     line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +181,16 @@ def test_of_many_that_are_left_out_the_first_are_named(left_out: int, named: int
     assert remarks.getvalue().splitlines() == said + more * (named < left_out)
 
 
+@pytest.mark.parametrize(("columns", "widest"), [(200, 80), (80, 80), (60, 60), (20, 52)])
+def test_help_is_no_wider_than_can_be_read(
+    columns: int, widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a wide terminal, too; on a narrow one no narrower than options can stand in. Examples are as they are."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = speedproof("compare", "--help")[1].partition("examples:")[0].splitlines()
+    assert widest - 15 < max(map(len, lines)) <= widest
+
+
 def test_a_process_ends_with_the_code_of_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C another one, while Python ends, is not heeded; a profiler looks on; a defect is an error."""
     code = (
@@ -201,7 +215,8 @@ def test_whoever_runs_the_program_goes_on_after_it(tmp_path: Path) -> None:
     profile = tmp_path / "profile"
     command = [sys.executable, "-m", "cProfile", "-o", str(profile), "-m", "speedproof", "--help"]
     done = subprocess.run(command, capture_output=True, check=True)
-    alone = subprocess.run([sys.executable, "-m", "speedproof", "--help"], capture_output=True, check=True)
+    # Without any command it is the help.
+    alone = subprocess.run([sys.executable, "-m", "speedproof"], capture_output=True, check=True)
     assert (done.stdout, done.stderr, profile.stat().st_size > 0) == (alone.stdout, b"", True)
 
 

@@ -1,24 +1,26 @@
 """What a session shows while it runs and at its end, with fake clocks and streams."""
 
 import io
-import math
 import re
+import time
+from itertools import pairwise
+from typing import Any
 
+import click
 import pytest
 from tests.command import Terminal
 from tests.protocols.asking import stop_rules
 
 from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.cli.run_session import Watcher
 from speedproof.data.session_file import PlannedBenchmark, PlannedVersion
+from speedproof.errors import FormatError, SpeedproofError
 from speedproof.measuring.execute import Run
 from speedproof.measuring.runs import Progress
 from speedproof.protocols.claims import StopRules
-from speedproof.protocols.planning import Calibration
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import CandidateResult, SequentialComparison
-from speedproof.reporting.planning import calibrated
-from speedproof.reporting.text import render
 
 PLAN = PlannedBenchmark("b", (PlannedVersion("X", ("x",), "x"), PlannedVersion("Y", ("y",), "y")))
 
@@ -95,17 +97,26 @@ def test_a_driver_goes_round_its_benchmarks() -> None:
     assert " -\n" not in last
 
 
-def test_calibration_in_words() -> None:
-    provable = ((10.0, 50.0, 1.01), (600.0, 3.0, math.inf))
-    c = Calibration(40, 0.1, 0.01, 0.014, 0.3, 0.001, math.nan, math.nan, provable)
-    quiet = render(calibrated(c, found([(1.0, 1.1), (1.1, 1.0)])))
-    assert "single runs vary" in quiet
-    assert "Neighbouring runs: rank correlation +0.30 (p = 0.001); pairs in random order" in quiet
-    assert "Drift with the order: rank correlation undefined (p = -)" in quiet
-    assert re.search(r"^ +10 min +3 +none$", quiet, re.MULTILINE)
-    assert max(map(len, quiet.splitlines())) <= 80
-    alarm = render(calibrated(c, found([(2.0, 1.0)] * 10)))
-    assert "The second copy was found 1.99x to 2.01x faster" in alarm
+@pytest.mark.parametrize(("cost", "looks"), [(2.0, {10, 11, 12}), (0.0, {400})])
+def test_looking_takes_a_twentieth_of_the_time(
+    cost: float, looks: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the bounds of a session take: two seconds, or no time, after runs of one."""
+    now, taken = [0.0], list[float]()
+
+    def costly(*given: Any) -> list[str]:
+        taken.append(now[0])
+        now[0] += cost
+        return []
+
+    monkeypatch.setattr("speedproof.reporting.session.standing", costly)
+    with Watcher(Console(io.StringIO(), Terminal()), clock=lambda: now[0]) as watcher:
+        for i in range(400):
+            now[0] += 1.0
+            watcher(Progress(PLAN, "XY"[i % 2], Run({"time": 1.0}), False, now[0], 1), race_of([]))
+    assert len(taken) in looks
+    between = [later - before for before, later in pairwise(taken)]
+    assert 21 * cost <= min(between) <= max(between) <= 21 * cost + 1.0
 
 
 def test_decided_before_the_least_number_of_runs() -> None:
@@ -119,3 +130,55 @@ def test_decided_before_the_least_number_of_runs() -> None:
         race = race_of([(2.0, 1.0)] * 9, stop_rules(min_blocks=50))
         watcher(Progress(PLAN, "X", Run({"time": 1.0}), False, 11.0, 1), race)
     assert text.getvalue().rstrip().endswith("faster, enough is known")
+
+
+def test_progress_is_a_line_now_and_then_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every ten seconds at most, of as many steps as are known; a terminal has a bar that goes."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    err = io.StringIO()
+    with Console(io.StringIO(), err).progress("modelling", None) as ticker:
+        for at, step in ((9.9, 1), (10.0, 1), (10.1, 1), (19.9, 1)):
+            now[0] = at
+            ticker.advance(step)
+        ticker.of(4000, 1000)
+        now[0] = 20.0
+        ticker.advance(5.0)
+        ticker.advance()
+    assert err.getvalue() == "speedproof: modelling: 2\nspeedproof: modelling: 1,005 of 4,000\n"
+    with Console(io.StringIO(), terminal := Terminal()).progress("modelling", 30) as ticker:
+        ticker.advance(12)
+    assert "modelling" in terminal.getvalue()
+    assert "12/30" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(("raised", "code", "told"), [
+    (MemoryError(), 2, "error: there is not enough memory; give fewer files or values at once"),
+    (MemoryError("array of 9 TB"), 2, "error: there is not enough memory (array of 9 TB); give fewer"),
+    (KeyboardInterrupt(), 130, "interrupted; nothing more was done"),
+    (OSError(28, "No space left on device", "/tmp/x"), 2, "error: /tmp/x: No space left on device"),
+    (OSError(28, "No space left on device"), 2, "error: No space left on device"),
+    (OSError("odd"), 2, "error: odd"),
+    (SpeedproofError("no"), 2, "error: no"),
+    (FormatError("a.json", "", "is not JSON"), 2, "error: a.json: is not JSON"),
+])  # fmt: skip
+def test_what_ends_a_command_is_told(
+    raised: BaseException, code: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: Any) -> str:
+        raise raised
+
+    monkeypatch.setattr(click.Context, "get_help", fails)
+    err = io.StringIO()
+    assert main([], Console(io.StringIO(), err)) == code
+    assert err.getvalue().startswith(f"speedproof: {told}")
+    assert err.getvalue().count("\n") == 1
+
+
+def test_a_stream_of_few_characters_is_given_what_stands_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", stream)
+    console = Console()
+    console.say("café: 2 ± 1 µs … \u2603")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"cafe: 2 +- 1 us ... \\u2603\n"

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from tests.command import refused, speedproof, write
 
+import speedproof as sp
 from speedproof.mixture.fitting import Distance, fit
 from speedproof.mixture.goodness import goodness_of_fit
 from speedproof.mixture.model import MixtureModel
+from speedproof.reporting.text import render
 from speedproof.stats.quantile_ratio import quantile_limits
 
 TWO = MixtureModel([0.7, 0.3], [10.0, 20.0], [0.5, 0.5])
@@ -211,3 +213,15 @@ def test_the_parameters_of_families_are_told(tmp_path: Path) -> None:
     _, out, _ = speedproof("model", write(tmp_path / "two.txt", np.array([1.0, 1.1])), *asked)
     assert "fit not tested" in out
     assert "p =" not in out
+
+
+def test_states_by_several_metrics_are_those_of_python(tmp_path: Path) -> None:
+    """In words, as JSON and as a picture; blanks around a comma are none of a name."""
+    asked = ("examples/faults/session.jsonl", "--joint", "time, minor-faults")
+    joint = sp.joint(sp.read(asked[0]), ["time", "minor-faults"])
+    code, out, _ = speedproof("model", *asked)
+    assert (code, out) == (0, "\n".join(render(report, 80) for report in joint.reports()))
+    assert json.loads(speedproof("model", *asked, "--json")[1]) == json.loads(joint.to_json())
+    pytest.importorskip("matplotlib")
+    assert speedproof("plot", *asked, "-o", tmp_path / "a.svg")[0] == 0
+    assert "% of runs" in (tmp_path / "a.svg").read_text(encoding="utf-8")

@@ -20,7 +20,6 @@ from speedproof.formats import read
 from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.plan import read_plan
 from speedproof.measuring.store import read_sessions
-from speedproof.reporting.numbers import sparkline
 
 SLOW, FAST = "sleep 0.012", "sleep 0.002"
 
@@ -477,11 +476,6 @@ def test_kill_ends_the_command_too() -> None:
     assert process.returncode == 130, err
     assert "no complete block was measured" in out
     assert not Path(f"/proc/{Path('pid').read_text().strip()}").exists()
-
-
-def test_sparkline_edges() -> None:
-    assert sparkline([float(i) for i in range(8, 16)]) == "▁▂▃▄▅▆▇█"
-    assert [sparkline(values) for values in ([1e-300, 2e-300], [0.0, 0.0], [])] == ["▁█", "▁▁", ""]
 
 
 def manual() -> str:

@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from tests.command import Checked
 
-from speedproof.cli.console import Console, Ticker
+from speedproof.cli.console import Ticker
 from speedproof.cli.main import main
 
 # What is another on every machine or day: moments, versions of libraries, sizes of files.
@@ -30,7 +31,7 @@ _VOLATILE = re.compile(
 )
 
 
-class _Unhurried(Console):
+class _Unhurried(Checked):
     """Tells no progress, which depends on the load of the machine."""
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -13,10 +14,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from tests.command import speedproof
+from tests.command import Terminal, speedproof
 
 import speedproof as sp
 from speedproof.api.given import version_given
+from speedproof.cli.console import Console
+from speedproof.cli.main import main
 from speedproof.data.names import version_of
 from speedproof.reporting.names import short_names
 
@@ -246,11 +249,31 @@ def test_one_short_name_everywhere(tmp_path: Path) -> None:
     assert "there is no version 461b; do you mean 461b1d9?" in err
 
 
+def test_a_query_is_a_table_on_a_terminal(gcc: Path) -> None:
+    """The first rows, and how many more there are, or all; a pipe has all with tabs between."""
+    asked = ["corpus", "query", str(gcc), "SELECT unnest(range(45)) AS i, version FROM corpus LIMIT 45"]
+    for more, shown in (([], 40), (["--all"], 45)):
+        out = Terminal()
+        assert main([*asked, *more], Console(out, io.StringIO())) == 0
+        lines = [line.split() for line in re.sub(r"\x1b\[\d*m", "", out.getvalue()).splitlines() if line]
+        assert lines[0] == ["i", "version"]
+        assert [int(line[0]) for line in lines[1 : shown + 1]] == [*range(shown)]
+        assert lines[shown + 1 :] == ([["...", "5", "more", "rows:", "--all"]] if shown == 40 else [])
+    assert speedproof(*asked)[1].count("\n") == 46
+    model = ("corpus", "model", gcc, "--bootstrap-samples", "0", "--workers", "1", "--json")
+    found = json.loads(speedproof(*model)[1])
+    assert (found["command"], found["results"][0]["samples"]) == ("corpus model", 12)
+
+
 def test_a_list_of_files(tmp_path: Path) -> None:
     names = tmp_path / "list"
     names.write_text(f"{GCC / 'O2.json'}\n\n{GCC / 'O3.json'}\n")
     assert speedproof("corpus", "build", "--files-from", names, "-o", tmp_path / "c")[0] == 0
     assert speedproof("corpus", "info", tmp_path / "c", "--json")[1].count('"O') == 2
+    names.write_text(str(GCC / "O2.json"))  # after the files that are named
+    assert speedproof("corpus", "build", GCC / "O3.json", "--files-from", names, "-o", tmp_path / "d")[0] == 0
+    (info,) = json.loads(speedproof("corpus", "info", tmp_path / "d", "--json")[1])["results"]
+    assert [name for name, _ in info["versions"]] == ["O3", "O2"]
 
 
 def test_a_process_ends_without_a_word_of_its_libraries(gcc: Path) -> None:

@@ -606,6 +606,11 @@ def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
     earlier = ("--branch", "HEAD~16")
     assert (run(triage, "--fail-on-change", *earlier)[0], run(triage, *watch, *earlier)[0]) == (1, 1)
     assert file.exists()
+    assert run(triage, "bless", shas[10], "planned", "--benchmark", "b0")[0] == 0
+    assert run(triage, "--fail-on-change", *earlier)[0] == 1  # of the others
+    assert run(triage, "reopen", shas[10], "--benchmark", "b0")[0] == 0
+    assert run(triage, "fixed", shas[10])[0] == 0
+    assert run(triage, "reopen", shas[10])[0] == 0
 
 
 def test_a_change_is_noted_and_assigned(triage: Path) -> None:

@@ -47,8 +47,9 @@ def test_every_bic_against_r(mixtures: list[dict[str, Any]], kernel: str | None)
         np.testing.assert_allclose(bic_table(fits, x.size), expected, rtol=0, atol=2e-6, err_msg=sample["id"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [2, 5, 16, 31, 100])
+@pytest.mark.parametrize(
+    "n", [2, 5, 16, pytest.param(31, marks=pytest.mark.slow), pytest.param(100, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(("rules", "patience"), [(em.MCLUST, 0), (em.REPLICATE, 0), (em.REPLICATE, 2)])
 def test_against_the_numpy_twin(kernels: list[str], n: int, rules: em.StoppingRules, patience: int) -> None:
     rows = three_peaks(6, n, seed=n)

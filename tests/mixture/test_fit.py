@@ -67,6 +67,8 @@ def test_ticks_of_any_scale_are_found() -> None:
     places = (4.0 * np.arange(-15.0, 15.0)[:, None] + [-0.49, 0.49]).ravel()
     for scale in 10.0 ** np.random.default_rng(8).uniform(-9, 9, 300):
         assert tick(scale * places) == pytest.approx(4.0 * scale)
+    # The widest step of the ordered gaps counts: here from those within ticks, of two sizes, to those between.
+    assert tick((4.0 * np.arange(30.0)[:, None] + [-0.1, -0.05, 0.15]).ravel()) == pytest.approx(4.0)
     tied = np.sort(np.append(-0.0, np.repeat(0.1 * np.arange(0.0, 20.0), 3)))  # 0 less 0 may be negative
     assert tick(tied) is None
 

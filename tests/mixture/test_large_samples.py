@@ -49,6 +49,9 @@ def test_cells_are_of_all_values(most: int) -> None:
         np.testing.assert_allclose(cells.table[0], [part.mean() for part in each], atol=1e-13)
         np.testing.assert_allclose(cells.table[2], [part.var() for part in each], atol=1e-12)
         assert all(left[-1] < right[0] for left, right in pairwise(each))
+        alone = {part[0]: part.size for part in each if part[0] == part[-1]}
+        for value, count in zip(*np.unique(u, return_counts=True), strict=True):
+            assert count * most <= 4 * u.size or alone[value] == count
 
 
 def test_the_bound_against_every_value() -> None:
@@ -67,6 +70,32 @@ def test_the_bound_against_every_value() -> None:
             np.logaddexp.reduce(np.log(w) + stats.norm.logpdf(u[:, None], mu, np.sqrt(v)), axis=1).sum()
         )
         assert 0.0 <= whole - naive + 1e-8 < 1.0, name
+
+
+@pytest.mark.parametrize("most", [2, 5, 60, 250])
+def test_new_components_are_where_cells_hold_too_much(most: int) -> None:
+    """Kulldorff's likelihood ratio of every window of so many cells, one by one; and cells at both ends."""
+    w, mu, v = MIXTURE[0]
+    for _, x in large(1500, 3):
+        u, _, _ = standardise(x)
+        cells = em.Cells.of(u, most)
+        (means, counts, _), each = cells.table, parts(u, cells)
+        density = np.exp(stats.norm.logpdf(means[:, None], mu, np.sqrt(v))) @ w
+        sides = np.clip(np.add.outer(np.arange(cells.size), [1, -1]), 0, cells.size - 1)
+        expected = u.size * density * (means[sides[:, 0]] - means[sides[:, 1]]) / 2
+        windows = [(at, size) for size in (1, 3) for at in (0, cells.size - size) if size < cells.size]
+        for size in (2, 8, 32, 128):
+            ratios = [0.0]
+            for at in range(cells.size - size + 1 if size < cells.size else 0):
+                held, known = counts[at : at + size].sum(), max(expected[at : at + size].sum(), 1e-9)
+                ratios.append(held * log(held / known) - held + known if held > known else 0.0)
+            if max(ratios) > 0.0:
+                windows.append((int(np.argmax(ratios)) - 1, size))
+        found = em.crowds(cells, np.pad(MIXTURE[0], ((0, 0), (0, 1))), 3)
+        held = [np.concatenate(each[at : at + size]) for at, size in windows]
+        new = [[part.size / u.size, part.mean(), max(part.var(), 1e-8)] for part in held]
+        np.testing.assert_allclose(found[:, :, 3], new, atol=1e-12)
+        np.testing.assert_allclose(found[:, 0, :3], np.outer(1.0 - found[:, 0, 3], w))
 
 
 @pytest.mark.parametrize("cells", [True, False])

@@ -176,8 +176,31 @@ def test_seed_and_threads() -> None:
     fits = [fit(STEADY.rvs(30, 1)), fit(FAST.rvs(30, 2))]
     one, two = (mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=4, jobs=jobs) for jobs in (1, 2))
     assert (one, [(e.value, e.confidence) for e in one]) == (two, [(0.3, 0.95), (0.7, 0.95)])
-    assert all(e.low <= e.value <= e.high for e in one)
+    assert all(0 <= e.low <= e.value <= e.high <= 1 for e in one)
     assert one != mixture_intervals(fits, [0.3, 0.7], resamples=30, seed=5)
+
+
+def test_the_best_of_several_is_drawn_to_their_mean() -> None:
+    """Of three versions that are equal onto it, of some far apart not at all; two are a pair."""
+    rng = np.random.default_rng(4)
+    alike = [rng.normal(10.0, 1.0, 30) for _ in range(3)]
+    for samples in (
+        alike,
+        [x + 5.0 * i for i, x in enumerate(alike)],
+        [x + 0.7 * i for i, x in enumerate(alike)],
+    ):
+        plain, drawn = ([e.value for e in sample_intervals(samples, ranked=r)] for r in (False, True))
+        mean = np.mean(plain)
+        kept = [(d - mean) / (p - mean) for d, p in zip(drawn, plain, strict=True)]
+        if samples is alike:
+            assert drawn == pytest.approx([mean] * 3)
+        elif plain[0] > 0.99:
+            assert drawn == pytest.approx(plain, abs=0.01)
+        else:
+            assert 0.2 < kept[0] < 0.999
+            assert kept == pytest.approx([kept[0]] * 3)
+    two = [sample_intervals(alike[:2], ranked=ranked) for ranked in (False, True)]
+    assert two[0] == two[1]
 
 
 def test_separated_samples_are_no_certainty() -> None:
@@ -187,4 +210,6 @@ def test_separated_samples_are_no_certainty() -> None:
     assert (fast.value, fast.high, fast.confidence) == (1.0, 1.0, 0.95)
     assert fast.low == pytest.approx(0.025**0.5)
     assert slow.high == pytest.approx(1 - 0.025**0.5)
-    assert mixture_intervals([fit(s) for s in samples], [0.0, 1.0], resamples=20)[1].low <= 0.025**0.5
+    slow, fast = mixture_intervals([fit(s) for s in samples], [0.0, 1.0], resamples=20)
+    assert fast.low <= 0.025**0.5
+    assert 1 - 0.025**0.5 <= slow.high <= 1 == fast.high

@@ -95,6 +95,29 @@ def test_far_tails_do_not_underflow_and_quantiles_have_ends() -> None:
     assert model.sf(model.ppf(1 - 1e-13)) == pytest.approx(1e-13, rel=1e-2)
 
 
+def test_modes_against_a_fine_grid() -> None:
+    """Of mixtures of narrow and wide components: as many as there are places higher than both neighbours."""
+    rng = np.random.default_rng(6)
+    counts = set()
+    for _ in range(150):
+        K = int(rng.integers(1, 6))
+        model = MixtureModel(
+            rng.dirichlet(np.full(K, 2.0)), rng.normal(0, 2, K), np.exp(rng.normal(-1, 1, K))
+        )
+        x = np.concatenate(
+            [mu + sd * np.linspace(-9, 9, 4001) for mu, sd in zip(model.means, model.sds, strict=True)]
+        )
+        x.sort()
+        heights = model.logpdf(x)
+        tops = np.flatnonzero((heights[1:-1] > heights[:-2]) & (heights[1:-1] >= heights[2:])) + 1
+        found = model.modes()
+        if found.count > 1 and found.dips.min() < 1e-5:
+            continue
+        np.testing.assert_allclose(found.places, x[tops], atol=0.01 * model.sds.min() + 0.01)
+        counts.add(found.count)
+    assert counts >= {1, 2, 3, 4}
+
+
 def test_two_equal_components_split_at_two_deviations() -> None:
     """A theorem: w = 1/2 and equal deviations have two modes exactly when the means are over 2 s apart."""
     for distance, count in ((1.9, 1), (1.999, 1), (2.001, 2), (2.1, 2)):

@@ -2,6 +2,7 @@
 
 from itertools import permutations
 from math import comb
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from speedproof.mixture.analysis import analyse, independent
 from speedproof.mixture.fitting import fit
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.modes import count_stretches, mode_order, number_of_modes, stretches_sd
+from speedproof.mixture.results import too_few
 from speedproof.mixture.states import joint_states, states_of, step_of
 
 
@@ -52,6 +54,53 @@ def test_ten_processes_are_enough_for_a_mixture_of_their_medians(count: int, eno
 @pytest.mark.parametrize(("n", "tested"), [(2, False), (3, True)])
 def test_three_values_are_the_least_that_a_fit_is_tested_with(n: int, tested: bool) -> None:
     assert (analyse(Sample(np.array([1.0, 2.0, 4.0])[:n]), N=20).test is not None) is tested
+
+
+def test_five_values_a_component_are_enough() -> None:
+    assert [too_few(n, 1) for n in (1, 4)] == [False, False]
+    assert [too_few(n, K) for n, K in ((9, 2), (10, 2), (14, 3), (15, 3))] == [True, False, True, False]
+
+
+def test_a_fast_analysis_fits_fast_but_by_the_rules_of_varcore() -> None:
+    """These are mclust's on all values: there only the samples of the bootstrap stop early."""
+    x = np.random.default_rng(1).exponential(1.0, 3500)
+    assert analyse(Sample(x), N=0, fast=True).loglik == fit(x, fast=True).loglik != fit(x).loglik
+    theirs = [analyse(Sample(x[:60]), N=20, compatible=True, fast=fast) for fast in (True, False)]
+    assert theirs[0].components == theirs[1].components
+    assert [one.test.fast for one in theirs if one.test is not None] == [True, False]
+
+
+@pytest.mark.parametrize("exponent", [-1015, -900, 960, 1000])
+def test_an_analysis_is_the_same_in_another_unit(exponent: int) -> None:
+    """Where densities and squares are no doubles: places and sizes are scaled, likelihoods as densities are."""
+    x = two_states(0.4).rvs(60, seed=1)
+    one, other = (analyse(Sample(values), N=20, others=True) for values in (x, np.ldexp(x, exponent)))
+    assert (other.kind, other.order, other.test) == (one.kind, one.order, one.test)
+    scaled = [[np.ldexp(of, exponent) for of in (c.mean, c.sd)] for c in one.components]
+    np.testing.assert_allclose([[c.mean, c.sd] for c in other.components], scaled, rtol=1e-9)
+    assert [c.weight for c in other.components] == pytest.approx([c.weight for c in one.components])
+    assert [m.place for m in other.modes] == pytest.approx([np.ldexp(m.place, exponent) for m in one.modes])
+    assert [m.share for m in other.modes] == [m.share for m in one.modes]
+    assert [m.dip for m in other.modes] == pytest.approx([m.dip for m in one.modes])
+    density = -60 * exponent * np.log(2.0)
+    pairs: list[tuple[Any, Any]] = [(one, other), *zip(one.families, other.families, strict=True)]
+    for of_one, of_other in pairs:
+        assert of_other.loglik == pytest.approx(of_one.loglik + density, rel=1e-9)
+        assert of_other.bic == pytest.approx(of_one.bic + 2 * density, rel=1e-9)
+    assert [of.name for of in other.families] == [of.name for of in one.families]
+
+
+def test_of_large_samples_some_values_are_tested() -> None:
+    """Four thousand, drawn by the seed; all are fitted."""
+    x = np.random.default_rng(2).normal(10.0, 1.0, 4001)
+    found, again, other = (analyse(Sample(x), N=10, seed=seed, fast=True, K_max=2) for seed in (1, 1, 2))
+    assert found.test is not None
+    assert (found.n, found.test.drawn, found.test.size) == (4001, 4000, 3200)
+    assert found.loglik == fit(x, fast=True, K_max=2).loglik
+    assert found == again != other
+    few = analyse(Sample(x[:4000]), N=10, fast=True, K_max=2).test
+    assert few is not None
+    assert (few.drawn, few.size) == (None, 3200)
 
 
 def test_every_run_belongs_to_a_mode() -> None:
@@ -162,6 +211,17 @@ def test_time_and_faults_together(factor: float, slow: float) -> None:
     )
     np.testing.assert_array_equal(found, state)
     np.testing.assert_allclose([faults[found == k].mean() for k in (0, 1)], [110.0, 2110.0])
+
+
+@pytest.mark.parametrize("n", [20, 60, 2000, 20_000])
+def test_two_metrics_make_four_states_of_five_runs_or_more(n: int) -> None:
+    """Of many runs some are climbed on, and all are told their state."""
+    rng = np.random.default_rng(n)
+    state = rng.permutation(np.arange(n) % 4)
+    time, faults = state // 2 + rng.normal(10, 0.02, n), state % 2 + rng.normal(3, 0.02, n)
+    found = joint_states(np.column_stack((time, faults)), (0.0, 0.0))
+    assert len({*zip(found.tolist(), state.tolist(), strict=True)}) == 4 == found.max() + 1
+    assert n > 20 or joint_states(np.column_stack((time, faults))[1:], (0.0, 0.0)).max() < 3
 
 
 def test_time_tells_states_of_a_noisy_count() -> None:

@@ -2,6 +2,7 @@
 
 import math
 import tomllib
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,10 @@ from speedproof.stats.normality import lilliefors
 pytest.importorskip("matplotlib")
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
+from matplotlib.text import Text
 
 MODEL = MixtureModel([0.6, 0.4], [10.0, 14.0], [0.3, 0.5])
 X = MODEL.rvs(120, seed=1)
@@ -217,6 +220,9 @@ def test_a_probability_plot_is_straight() -> None:
         ax = plot.qq(x, "log-normal", ax=axes())
         (points,) = [np.asarray(line.get_xydata()) for line in ax.lines if line.get_marker() == "o"]
         assert points[:, 1].tolist() == sorted(x.tolist())
+        assert ax.get_yscale() == "log"
+        blom = (np.arange(1, n + 1) - 0.375) / (n + 0.25)  # as R's ppoints(n, 3/8)
+        np.testing.assert_allclose(points[:, 0], stats.norm.ppf(blom))
         (line,) = [np.asarray(line.get_xdata()) for line in ax.lines if line.get_marker() != "o"]
         assert line[0] < points[0, 0] < points[-1, 0] < line[-1]
         assert ax.get_ylim()[0] < x.min() < x.max() < ax.get_ylim()[1]
@@ -270,6 +276,14 @@ def test_kernel_density_is_one_and_keeps_modes_apart() -> None:
     for factor in (-1.0, 8.0, 1e-200):
         turned = kernel_density(factor * skewed, factor * np.arange(0.1, 9.0)) * abs(factor)
         np.testing.assert_allclose(turned, kernel_density(skewed, np.arange(0.1, 9.0)), rtol=1e-6)
+    far = np.append(
+        1.001 * scores, [300.0, -300.0]
+    )  # of more values than cells, and cells as wide as kernels or less
+    for least in (0.5, 1.0, 2.0, 2.5, 8.0, 100.0):
+        exact = stats.gaussian_kde(np.repeat(far, 2), least / np.repeat(far, 2).std(ddof=1))(grid[::50])
+        np.testing.assert_allclose(
+            kernel_density(np.repeat(far, 2), grid[::50], least=least), exact, atol=2e-3 / least
+        )
     for times in (1, 2):  # as wide as is best for so many normal values, of which copies make no more
         (top,) = kernel_density(np.repeat(scores, times), [0.0])
         width = np.sqrt(0.5 / np.pi / top**2 - scores.var())
@@ -309,6 +323,14 @@ def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str,
         assert b"<svg" in contents[0]
 
 
+@pytest.mark.parametrize("path", ["a.bmp", "a", ".svg", "a.svg.gz"])
+def test_what_no_picture_is_written_as_is_refused_before(path: str) -> None:
+    with pytest.raises(UsageError, match=r"a picture is written as \.svg, \.png, \.pdf, \.html"):
+        canvas.check_output(path)
+    for ending in ("svg", "PNG", "pdf", "Html"):
+        canvas.check_output(f"{path}.{ending}")
+
+
 def test_missing_matplotlib_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise ImportError(f"No module named {name!r}", name=name)
@@ -333,6 +355,8 @@ def test_light_lines_lead_to_ticks() -> None:
         lines = [[line.get_visible() for line in of()] for of in (ax.get_xgridlines, ax.get_ygridlines)]
         assert [set(shown) for shown in lines] == [{across}, {up}]
         assert not (across or up) or ax.get_axisbelow() is True
+        for line in (*ax.get_xgridlines(), *ax.get_ygridlines()):
+            assert not line.get_visible() or 0.4 <= line.get_linewidth() <= 0.8
 
 
 def test_lines_of_many_versions_differ() -> None:
@@ -486,12 +510,29 @@ def test_bounds_of_no_time_at_all_are_the_clearest_of_a_forest() -> None:
     assert [label.get_text() for label in ax.get_yticklabels()] == [row.benchmark for row in rows]
 
 
+def test_even_ticks_of_a_forest_are_as_many_as_nine() -> None:
+    """At the smallest step that makes no more of them."""
+    steps = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0)
+    numbers = set()
+    for high in np.geomspace(1.02, 3.2, 40):
+        ax = plot.forest(compared(seen([high / 1.01, high])), ax=axes())
+        low, end = ax.get_xlim()
+        counts = [math.floor(end / step) - math.ceil(low / step) + 1 for step in steps]
+        step, count = next((s, n) for s, n in zip(steps, counts, strict=True) if n <= 9)
+        np.testing.assert_allclose(ax.get_xticks(), (math.ceil(low / step) + np.arange(count)) * step)
+        numbers.add((step, count))
+    assert {9} < {count for _, count in numbers}
+    assert {step for step, _ in numbers} >= {0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5}
+
+
 def test_a_forest_of_nothing_and_of_all() -> None:
     """Of one value the axis is around it; some rows have no speedup, a probability is none; names lie apart."""
     low, high = plot.forest(compared(seen([1.0, 1.0])), ax=axes()).get_xlim()
     assert 0.8 < low < 1 < high < 1.2
     low, high = plot.forest(compared([(OPEN, 1.001, 0.99, 1.01)] * 5), ax=axes()).get_xlim()
     assert 0.98 < low < 0.99 < 1.01 < high < 1.02  # beside hardly any change two per cent are near
+    low, high = plot.forest(compared([(OPEN, 1.001, 0.97, 1.03)] * 5), ax=axes()).get_xlim()
+    assert 0.99 < low < 1 < 1.001 < high < 1.01  # and no more than that
     probability = structs.replace(compared(seen([0.9]))[0], quantity="probability")
     for none in ([], compared(seen([math.nan])), [probability]):
         with pytest.raises(DataError, match="no speedup"):
@@ -554,6 +595,8 @@ def test_a_violin_against_its_densities() -> None:
         zip(samples.values(), (MODEL, MixtureModel([1.0], [12.0], [2.0]), None), strict=True)
     ):
         left, right = sides[2 * place : 2 * place + 2]
+        colours = [to_hex(c.get_facecolor()[0]) for c in ax.collections[2 * place : 2 * place + 2]]
+        assert colours == [canvas.GREY, canvas.GREY if model is None else canvas.BLUE]
         assert left[:, 0].max() == right[:, 0].min() == place
         reach = max(place - left[:, 0].min(), right[:, 0].max() - place)
         assert 0.4 <= reach < 0.45
@@ -581,9 +624,13 @@ def test_a_violin_against_its_densities() -> None:
         assert (len(ticks.get_ydata()), max(ticks.get_ydata())) == (min(inside.size, 400), inside.max())
     dots = [np.asarray(line.get_xydata())[0].tolist() for line in ax.lines if line.get_marker() == "o"]
     assert dots == [[place, np.median(x)] for place, x in enumerate(samples.values())]
-    assert (ax.get_xlim()[0] < -0.5, ax.get_xlim()[1] > 2.5, ax.get_ylabel()) == (True, True, "ms")
+    assert (-1 < ax.get_xlim()[0] < -0.5, 2.5 < ax.get_xlim()[1] < 3, ax.get_ylabel()) == (True, True, "ms")
     assert texts(ax) == ["grey: kernels, blue: mixture; sharp peaks are widened"]
     assert texts(plot.violins({"alone": [3.0]}, ax=axes())) == ["sharp peaks are widened"]
+    shown: list[Any] = [plot.violins({str(k): X for k in range(n)}).figure for n in (1, 2, 5, 12)]
+    widths = [figure.get_size_inches()[0] for figure in shown]
+    assert widths == sorted(widths)
+    assert 4 < widths[0] < 5 < 12 < widths[-1] < 14
     for names, turned in ((["short", "a name of fifteen"], True), ("abcdefgh", False), ("abcdefghi", True)):
         some = plot.violins(dict.fromkeys(names, X[:9]), ax=axes()).get_xticklabels()
         assert {label.get_rotation() > 0 for label in some} == {turned}
@@ -627,26 +674,33 @@ def test_states_of_runs_by_two_metrics() -> None:
 
 
 def test_what_is_drawn_can_be_seen_and_read() -> None:
-    """On paper and on a screen: lines of half a point to three, marks of one to seven, text of seven to ten."""
+    """On paper and on a screen: lines of half a point to three, marks of one to seven, text of seven to ten.
+
+    What is written beside the ticks lies inside the picture, and none of it on another.
+    """
     two, models = {"old": X, "new": 0.9 * X}, [MODEL, MODEL]
-    many = np.random.default_rng(1).normal(10.0, 1.0, 30_000)
+    many = np.random.default_rng(1).normal(10.0, 1.0, 20_001)
     forests = [plot.forest(compared(NEAR * k), ax=axes(), title="t") for k in (1, 5)]
     drawn: list[Any] = [
         plot.histogram(X, MODEL, ax=axes()), plot.density(two, ax=axes()), plot.violins(two, models, ax=axes()),
         plot.cdfs({"old": X}, [MODEL], ax=axes()), plot.cdfs(two, ax=axes()), plot.order(X, MODEL, ax=axes()),
-        plot.qq(X, ax=axes()), *plot.histograms(two, models).axes, *forests, plot.order(many, ax=axes()),
-        plot.histogram(np.append(X, 900.0), ax=axes()), plot.qq(many, ax=axes()),
+        plot.qq(X, ax=axes()), *plot.histograms(two, models, axis="ms", title="t").axes, *forests,
+        *(draw(some, ax=axes()) for draw in (plot.order, plot.qq) for some in (many, many[1:])),
+        plot.histogram([*X, 900.0, -900.0], MODEL, ax=axes(), axis="ms", title="t"),
+        *plot.ellipses({"old": (X, X, MODEL.labels(X)), "new": (X, X, MODEL.labels(X))}, title="t").axes,
         *plot.ellipses({"old": (X, X, MODEL.labels(X))}).axes,
     ]  # fmt: skip
     for ax in drawn:
         for line in ax.lines:
             assert 0.5 <= line.get_linewidth() <= 2
-            assert 1.5 <= line.get_markersize() <= 7
+            assert (3 if len(line.get_xdata()) <= 500 else 1.5) <= line.get_markersize() <= 7
             assert line.get_markeredgewidth() <= 1
             assert (line.get_alpha() or 1.0) >= 0.5
             # A page of so many marks would be slow.
             assert line.get_rasterized() is (len(line.get_xdata()) > 20_000)
         assert not any(np.any(c.get_linewidth()) for c in ax.collections if isinstance(c, PolyCollection))
+        bottom = 0.0 if ax.get_yscale() == "linear" and len(curves(ax, "_rug")) else ax.get_ylim()[0]
+        assert ax.get_ylim()[0] == bottom
         bars = 2 if ax is drawn[2] else 0  # the middle halves of two violins
         assert len([line for line in ax.lines if line.get_linewidth() > 1.6]) == bars
         legend = ax.get_legend()
@@ -656,3 +710,14 @@ def test_what_is_drawn_can_be_seen_and_read() -> None:
         assert all(small <= float(text.get_fontsize()) <= 9 for text in ax.get_yticklabels())
         assert not ax.spines["top"].get_visible()
         assert not ax.spines["right"].get_visible()
+    for figure in dict.fromkeys(ax.figure for ax in drawn):
+        figure.draw_without_rendering()
+        ticks = {label for ax in figure.axes for of in (ax.xaxis, ax.yaxis) for label in of.get_ticklabels()}
+        written = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+        boxes = [text.get_window_extent() for text in written if text not in ticks]
+        assert all(
+            min(box.x0, box.y0) >= -1 and box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1
+            for box in boxes
+        )
+        assert not any(min(a.x1, b.x1) - max(a.x0, b.x0) > 1 < min(a.y1, b.y1) - max(a.y0, b.y0)
+                       for a, b in combinations(boxes, 2))  # fmt: skip

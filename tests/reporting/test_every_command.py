@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import Checked, check_numbers, write
 from tests.command import table as write_table
-from tests.command import write
 
-from speedproof.cli.console import Console
 from speedproof.cli.main import main
 from speedproof.reporting.model import Report
 from speedproof.reporting.names import width_of
@@ -27,7 +26,7 @@ COMMANDS = {
 TIME = re.compile(r"[\d.]+(e[+-]\d+)? ?(ns|µs|ms|s)")
 
 
-class Kept(Console):
+class Kept(Checked):
     """A console that keeps the reports that it is given."""
 
     def __init__(self) -> None:
@@ -75,19 +74,6 @@ def check(reports: list[Report], benchmarks: int = 0) -> None:
 def budget(benchmarks: int) -> int:
     """Lines that a sheet may have."""
     return 10 if benchmarks == 1 else 16 if benchmarks <= 6 else 32
-
-
-def check_numbers(text: str) -> None:
-    """Factors agree with their words, estimates lie in their intervals, and every number is one."""
-    assert not re.search(r"(?<![\w…])(nan|inf|None(?! of)|1 (benchmarks|runs|samples))(?![\w…])", text), text
-    for shown in re.findall(r"([\d.]+)x (?:faster|slower|better|worse)", text):
-        assert float(shown) >= 1
-    for value, low, high in re.findall(r"([\d.]+)x(?: \w+)? \[([\d.]+)x, ([\d.]+)x\]", text):
-        assert float(low) <= float(value) <= float(high)
-    for value, low, high in re.findall(r"([\d.]+) %(?: of cases)? [\[(]([\d.]+) %(?:,| to) ([\d.]+) %", text):
-        assert float(low) <= float(value) <= float(high)
-    for value, low in re.findall(r"wins ([\d.]+) % \(at least ([\d.]+) %\)", text):
-        assert 50 <= float(low) <= float(value)
 
 
 @pytest.fixture(scope="module")

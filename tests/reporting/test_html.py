@@ -157,6 +157,9 @@ def test_rows_say_what_the_sheet_says(made: Made, page: Page) -> None:
     assert [row["data-kind"] for row in rows] == [row.kind for row in table.rows]
     texts = {text for _, text in page.texts}
     assert all(cell.text in texts for row in table.rows for cell in row.cells[1:4])
+    parts = sheet.report(made[0], details=True).sections
+    assert parts
+    assert {part.title for part in parts} <= {*page.text_of("summary")}
 
 
 def test_accessible_structure(page: Page) -> None:

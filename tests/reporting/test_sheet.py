@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,10 @@ def test_rows_hold_median_mean_spread_and_ends(make_suite: Callable[..., Made]) 
     rows = [line.split() for line in render(sheet.report(result)).splitlines()]
     assert ["old", *["1.000", "s", "2.000", "s", "±", "87", "%", "1.000", "5.000", "5"]] in rows
     assert ["new", *["4.000", "s", "5.000", "s", "±", "68", "%", "3.000", "11.00", "5"]] in rows
+    heads = (next(line for line in render(sheet.report(result), width).splitlines() if "median" in line)
+             for width in range(80, 30, -1))  # fmt: skip
+    kept = [[title for title in ("min", "max") if title in head] for head in heads]
+    assert [some for some, _ in groupby(kept)] == [["min", "max"], ["min"], []]
 
 
 @pytest.mark.parametrize("names", ["a", "ab"])

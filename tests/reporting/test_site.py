@@ -71,6 +71,32 @@ def test_values_come_back_from_the_pages(tmp_path: Path) -> None:
     assert change["e"] <= STEP <= change["l"]
 
 
+def test_the_index_tells_tracks_of_a_series_and_what_was_said(tmp_path: Path) -> None:
+    """Two machines that measured two benchmarks; a commit's tag, and a decision with who made it and when."""
+    main = history(("parse", "print"), slower=2)
+    twins = [replace(track, basis="another") for track in main.tracks]
+    changes = (*main.changes, *(replace(c, track=twins[c.track.series]) for c in main.changes))
+    (at,) = {change.commit for change in main.changes}
+    said = Triage(at.sha, "parse", "blessed", "as planned", "me", "2026-02-03T04:05:06")
+    result = replace(main, tracks=(*main.tracks, *twins), changes=changes, decisions=(said,))
+    write_site(
+        [result],
+        tmp_path / "site",
+        made="today",
+        link="https://x/",
+        tags={at.sha: "v2", "0" * 39 + "z": "v0"},
+    )
+    index = told(tmp_path / "site" / "data" / "index.js")
+    assert [(change["s"], change["t"]) for change in index["changes"]] == [(0, 0), (1, 0), (0, 1), (1, 1)]
+    place = [commit.sha for commit in main.commits].index(at.sha)
+    assert {change["k"] for change in index["changes"]} == {place}
+    assert index["said"] == [[place, "parse", "blessed: as planned (me, 2026-02-03)"]]
+    assert (index["tags"], index["made"], index["link"]) == ([[place, "v2"]], "today", "https://x/")
+    assert [(of["n"], of["m"], of["u"], len(of["tracks"])) for of in index["series"]] == [
+        ("parse", "time", "s", 2), ("print", "time", "s", 2),
+    ]  # fmt: skip
+
+
 def track_of(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> Track:
     """One value a commit."""
     many = np.arange(values.size)

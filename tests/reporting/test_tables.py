@@ -1,5 +1,6 @@
 """Tables of states, modes, samples and sizes, read back and held against NumPy."""
 
+import json
 import re
 from pathlib import Path
 
@@ -132,3 +133,30 @@ def test_versions_come_in_the_order_of_the_ranking() -> None:
     (report,) = compared.reports()
     rows = [line.split()[1] for line in render(report, 120).splitlines() if re.match(r" +\d(-\d)?  ", line)]
     assert rows == [v.version for v in ranking.versions]
+
+
+def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the mean and those of the median, in the direction of the ratio, as JSON has them."""
+    config = str(Path(__file__).parents[1] / "data" / "speedup_test_tool" / "plain.csv")
+    (found,) = json.loads(speedproof("suite", config, "--json")[1])["results"]
+    monkeypatch.setenv("COLUMNS", "200")
+    out = speedproof("suite", config, "--details", "--all")[1]
+    below = out[out.index("Bounds, each") :]
+    rows = {row[0]: row[1:] for row in (re.split("  +", line) for line in below.splitlines()) if len(row) > 2}
+    assert len(found["rows"]) == 16
+    for row in found["rows"]:
+        for cell, location in zip(rows[row["name"]], ("mean", "median"), strict=True):
+            bounds = row[location]["bounds"]
+            known = (
+                [] if bounds is None else [bounds[end] for end in ("low", "high") if bounds[end] is not None]
+            )
+            if bounds is None or len(known) < 2:
+                assert cell == "-" if bounds is None else "[" not in cell
+                continue
+            numbers = [bounds["value"], *sorted(known)]
+            slower = numbers[0] < 1
+            assert ("slower" in cell) == slower
+            expected = [1 / numbers[0], 1 / numbers[2], 1 / numbers[1]] if slower else numbers
+            shown = [float(number) for number in re.findall(r"([\d.]+)x", cell)]
+            np.testing.assert_allclose(shown, expected, atol=0.0101)
+            assert shown[1] <= expected[1] + 1e-9 <= expected[2] + 2e-9 <= shown[2] + 3e-9

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from tests.command import speedproof
 from tests.protocols.asking import compare_medians
 
@@ -20,11 +21,31 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
 from speedproof.reporting.formats.html.panels import ratio_axis
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
-from speedproof.reporting.names import benchmark_column, common_prefix, labels, shortened, spoken, width_of
+from speedproof.reporting.names import (
+    benchmark_column,
+    common_prefix,
+    file_names,
+    labels,
+    short_names,
+    shortened,
+    spoken,
+    width_of,
+)
 from speedproof.reporting.notes import up_to
-from speedproof.reporting.numbers import case_share, factor, p_is, values
+from speedproof.reporting.numbers import (
+    case_share,
+    factor,
+    level,
+    p_is,
+    percent,
+    rough,
+    share,
+    sparkline,
+    value_of,
+    values,
+)
 from speedproof.reporting.text import render, wrapped
-from speedproof.reporting.words import about, at_least, change, interval, span
+from speedproof.reporting.words import about, at_least, change, direction, interval, observed, span
 from speedproof.stats.axes import linear_ticks
 from speedproof.stats.estimate import Estimate
 
@@ -93,6 +114,19 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     (factor, (0.0,), "0x"), (factor, (math.nan,), "-"),
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
     (up_to, ([0.2, 0.1], 0.95), "up to 20 % (95 %)"),
+    (common_prefix, (["abc/", "abc/x"],), ""), (common_prefix, (["some/abc/", "some/abc/x"],), "some/"),
+    (direction, (math.inf,), "-"), (direction, (0.0,), "-"), (direction, (1.02,), "1.02x faster"),
+    (direction, (0.5, "better", "worse"), "2.00x worse"), (direction, (math.nan,), "-"),
+    (observed, (0.0,), "slower"), (observed, (math.inf,), "faster"), (observed, (1 + 1e-12,), "1.00x"),
+    (rough, (99,), "99"), (rough, (100,), "100"), (rough, (101,), "110"), (rough, (1234, 1), "2,000"),
+    (level, (0.95,), "95 %"), (level, (0.999,), "99.9 %"), (level, (0.9987654,), "99.87 %"),
+    (level, (0.9999,), "99.99 %"),
+    (percent, (0.12345,), "12.3 %"), (percent, (math.inf,), "-"), (percent, (0.12345, 2), "12 %"),
+    (share, (0.005,), "0.5 %"),
+    (value_of, (1234.4, ""), "1,234"), (value_of, (12.0, ""), "12"), (value_of, (12.345, ""), "12.3"),
+    (value_of, (0.0012345, "s"), "1.23 ms"), (value_of, (100.5, ""), "100"), (value_of, (-99.75, ""), "-99.8"),
+    (sparkline, ([1.0, 2.0, 3.0],), "▁▅█"), (sparkline, ([2.0, 2.0],), "▁▁"), (sparkline, ([],), ""),
+    (sparkline, ([1.0, 3.0, 9.0, 9.0, 0.0, 0.0], 3), "▃█▁"),
 ]  # fmt: skip
 
 
@@ -166,6 +200,11 @@ def test_what_tells_names_apart_stands_between_both_ends(width: int) -> None:
         assert of(name).endswith(tail)
 
 
+@pytest.mark.parametrize("text", ["", "abc", "日本語", "ａＢ", "e\u0301a\u0308", "ｱ☃", "🐍x", "한글"])
+def test_widths_are_those_of_a_terminal(text: str) -> None:
+    assert width_of(text) == cell_len(text)
+
+
 def test_benchmarks_are_counted_not_samples(tmp_path: Path) -> None:
     rows = [f"BenchmarkSort-8 100 {t} ns/op {b} B/op" for t, b in ((12, 3), (13, 4), (14, 5), (12, 9))]
     (path := tmp_path / "bench.txt").write_text("\n".join(rows) + "\n")
@@ -184,6 +223,80 @@ def test_columns_go_below_where_all_is_shown() -> None:
     assert all(told.count(f"version{i}") == 1 and told.count(f"{i}.00 ms") == 2 for i in range(1, 9))
     assert told.count("sort") == told.count("name") > 1
     assert "no room" not in told
+
+
+def test_what_goes_first_where_there_is_little_room() -> None:
+    """In this order titles become brief, names short, columns go, texts become brief, and the last columns go."""
+    long = "about twice as fast as it was before"
+    columns = (
+        Column("benchmark", names=True), Column("median time", brief="median", right=True),
+        Column("min", right=True, drop=1), Column("max", right=True, drop=2), Column("change", drop=-1),
+    )  # fmt: skip
+    names = [
+        "the quick brown fox jumps over one lazy dog and 0", "some other animals jump over the fence of 1",
+        "nobody knows what this benchmark does in 2",
+    ]  # fmt: skip
+    rows = [
+        Row(
+            (
+                Cell(name),
+                Cell("1.234 ms"),
+                Cell("1.111"),
+                Cell("1.999"),
+                Cell(long, "", ("twice as fast", "2x")),
+            )
+        )
+        for name in names
+    ]
+    stages: list[tuple[str, int, str, str]] = []
+    for width in range(140, 20, -1):
+        head, *lines = [
+            line
+            for line in render(Report("", (), (Table(columns, tuple(rows)),)), width).splitlines()
+            if line
+        ]
+        assert max(map(len, [head, *lines[:3]])) <= width
+        cells = [re.split("  +", line) for line in lines[:3]]
+        gone = "".join(column.title[1] for column in columns[2:] if column.title not in head)
+        text = cells[0][-1] if "change" in head else ""
+        stage = (re.split("  +", head)[1], max(len(row[0]) for row in cells), gone, text)
+        stages += [stage] if stages[-1:] != [stage] else []
+    brief = "twice as fast"
+    assert stages[:13] == [
+        ("median time", 49, "", long), ("median", 49, "", long), ("median", 39, "", long),
+        ("median", 31, "", long),
+        ("median", 24, "", long), ("median", 24, "a", long), ("median", 24, "ia", long),
+        ("median", 39, "a", brief),
+        ("median", 39, "ia", brief), ("median", 31, "a", brief), ("median", 31, "ia", brief),
+        ("median", 24, "ia", brief), ("median", 24, "ia", "2x"),
+    ]  # fmt: skip
+    beside = [stage[1] for stage in stages[12:] if stage[2:] == ("ia", "2x")]
+    alone = [stage[1] for stage in stages[12:] if stage[2:] == ("iah", "")]
+    assert len(beside) + len(alone) == len(stages) - 12
+    assert (beside, alone) == (sorted(beside, reverse=True), sorted(alone, reverse=True))
+    assert 10 <= beside[-1] < 14 < alone[0] <= 18
+
+
+words = st.sampled_from(["alpha", "beta", "a", "b", "gamma-delta", "12", "--opt=3", "x/y/z", "main.c", "sub"])
+distinct = st.sampled_from([" ", "/"]).flatmap(
+    lambda between: st.lists(
+        st.lists(words, min_size=1, max_size=9).map(between.join), min_size=1, max_size=5, unique=True
+    )
+)
+
+
+@given(
+    distinct | st.lists(st.text("ab1/-.A", min_size=1, max_size=30), min_size=1, max_size=5, unique=True),
+    st.integers(7, 40),
+)
+def test_short_names_are_distinct_and_no_wider_than_they_may_be(names: list[str], width: int) -> None:
+    for short in (shortened(names, width), labels(names, width), file_names(names, width)):
+        assert len({*short}) == len(names) == len(short)
+        assert all(0 < width_of(name) <= width for name in short)
+    assert len({name.casefold() for name in file_names(names, width)}) == len(names)
+    assert all(re.fullmatch(r"[\w.-]+", name) for name in file_names(names, width))
+    by_name = short_names(names)
+    assert ([*by_name], len({*by_name.values()})) == (names, len(names))
 
 
 def test_fields_that_all_names_have_are_in_the_title() -> None:

@@ -1,0 +1,829 @@
+"""Results written by hand: every sentence and every cell follows from their fields."""
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+from tests.corpus.made import made_up, put
+from tests.protocols.asking import compare_medians, stop_rules
+from tests.protocols.test_noise_floor import sequential
+
+import speedproof as sp
+from speedproof.corpus.model import CorpusModels
+from speedproof.corpus.read import CorpusInfo
+from speedproof.data.notes import Assumption, Note
+from speedproof.data.sample import Sample
+from speedproof.data.session_file import control_name
+from speedproof.data.suite import Key
+from speedproof.options import DETAILS, Policy
+from speedproof.protocols.caveats import MachineSpeeds
+from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion, overall
+from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
+from speedproof.protocols.inputs import Input, OverInputs
+from speedproof.protocols.pair import Rules
+from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
+from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.results import Comparison, Needed, RSpeedup, Verdict
+from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, CandidateResult
+from speedproof.protocols.units import summarise
+from speedproof.reporting import planning
+from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
+from speedproof.reporting.gate import report as gate_report
+from speedproof.reporting.gate import sentence
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.notes import caveats
+from speedproof.reporting.session import bars, standing
+from speedproof.reporting.session import report as session_report
+from speedproof.reporting.text import render
+from speedproof.reporting.why import beside_over, over_report
+from speedproof.stats.estimate import Estimate
+from speedproof.stats.sequential import SequentialResult
+
+FASTER, SLOWER, UNDECIDED = Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED
+
+
+def lines(report: Report, *, sections: bool = False) -> list[list[str]]:
+    """The cells of each line of text."""
+    shown = report if sections else replace(report, sections=())
+    return [re.split("  +", line.strip()) for line in render(shown, 200).splitlines() if line]
+
+
+def test_a_plan() -> None:
+    sizes = (
+        PlannedSize(1.1, 8, 100.0, 7199.0),
+        PlannedSize(1.01, 900, 7200.0, 40.0),
+        PlannedSize(1.001, 0, 0.0, 0.0),
+    )
+    plan = RunPlan(3, 1, 0.02, 0.125, 120.0, 0.5, 4, sizes, 0.05)
+    assert lines(planning.report(plan)) == [
+        ["4 runs of each build give most for their time."],
+        ["to prove", "builds", "building", "measuring", "options"],
+        ["1.1x", "8", "100 s", "120 min", "--builds 8 --runs 4"],
+        ["1.01x", "900", "2.0 h", "40 s", "--builds 900 --runs 4"],
+        ["1.001x", "too many", "-", "-"],
+        ["Pilot (3 builds of each, 1 run a build): builds vary by 2 %, runs of one build by 12.5 %;"
+         " a build takes 2 min, a run 500 ms."],
+        ["About 8 of 10 sessions of a size prove a speedup that large. A pilot knows it roughly."],
+    ]  # fmt: skip
+    for between, within in ((0.0, 0.1), (0.1, 0.0), (0.0, 0.0)):
+        made = planning.report(replace(plan, between=between, within=within))
+        assert bool(made.tables) == (between + within > 0)
+        assert made.headline[0].text.startswith("4 runs" if made.tables else "Nothing varied in the pilot")
+
+
+CALIBRATION = Calibration(
+    40, 0.25, 0.012, 0.02, 0.31, 0.05, math.nan, 0.06,
+    ((10.0, 20.4, 1.0502), (60.0, 120.0, 1.02), (90.0, 180.0, math.inf)),
+)  # fmt: skip
+
+
+AGAIN = "Chance does that at the stated risk; found again, it is something that tells the two apart."
+
+
+@pytest.mark.parametrize(("verdict", "low", "high", "told"), [
+    (Verdict.UNDECIDED, 0.99, 1.02, "Against itself: undecided, 1.02x slower to 1.02x faster"),
+    (Verdict.FASTER, 1.01, 1.04, f"The second copy was found 1.01x to 1.04x faster. {AGAIN}"),
+    (Verdict.SLOWER, 0.8, 0.9, f"The second copy was found 1.11x to 1.25x slower. {AGAIN}"),
+    (Verdict.UNDECIDED, 1.02, 1.01,
+     "Against itself: no single speedup fits all runs; the machine changed meanwhile."),
+])  # fmt: skip
+def test_a_machine_against_itself(verdict: Verdict, low: float, high: float, told: str) -> None:
+    result = replace(sequential(1.0, verdict).result, low=low, high=high)
+    made = planning.calibrated(CALIBRATION, sequential(1.0, verdict, result=result))
+    assert lines(made) == [
+        ["40 runs of one command, median 250 ms: single runs vary by 1.2 %, the ratio within a pair by 2 %"],
+        [told],
+        ["Neighbouring runs: rank correlation +0.31 (p = 0.05); pairs in random order, as 'run' measures,"
+         " take care of it"],
+        ["Drift with the order: rank correlation undefined (p = 0.06)"],
+        ["measuring for", "pairs", "proves"],
+        ["10 s", "20", "1.06x"], ["1 min", "120", "1.02x"], ["1.5 min", "180", "none"],
+        ["About half of all sessions of that length prove a speedup of that size."],
+    ]  # fmt: skip
+
+
+def test_runs_that_find_an_effect() -> None:
+    assert lines(planning.of_power([], ["b: one run"])) == [["No pilot to plan from."], ["b: one run"]]
+    sizes = (RunsForPower(0.8, 40, 31.0, 66.0), RunsForPower(0.9, 1234, 50.0, 99.0))
+    one = PowerPlan("b", "time", "typical", 0.02, 0.05, "process", (12, 10), sizes)
+    assert lines(planning.of_power([one], ["c: one run"], " of new")) == [
+        ["To find 2 % of new in 8 of 10 comparisons: about 40 processes of each (31 to 66); in 9 of 10: 1,300",
+         "(typical run, risk 5 %)"], ["c: one run"],
+    ]  # fmt: skip
+    few = (RunsForPower(0.8, 9, 8.0, 12.0), RunsForPower(0.9, 12, 9.0, 20.0))
+    never = (RunsForPower(0.8, None, 0.0, 0.0), RunsForPower(0.9, None, 0.0, 0.0))
+    plans = [
+        replace(one, benchmark=name, sizes=of)
+        for name, of in (("few", few), ("never", never), ("some", sizes))
+    ]
+    assert lines(planning.of_power(plans)) == [
+        ["To find 2 % in 8 of 10 comparisons: processes of each version", "(typical run, risk 5 %)"],
+        ["pilot", "8 of 10", "between", "9 of 10"],
+        ["never", "10", "more than 100000", "more than 100000"],
+        ["some", "10", "40", "31 to 66", "1,300"], ["few", "10", "9", "8 to 12", "12"],
+    ]  # fmt: skip
+
+
+def compared(speedup: float, verdict: Verdict) -> Comparison:
+    """A comparison of medians with another answer."""
+    old, new = (
+        Sample(x * np.linspace(0.9, 1.1, 9), "s", label=v) for v, x in (("old", speedup), ("new", 1.0))
+    )
+    low, high = speedup * 0.99, speedup * 1.01
+    made = compare_medians(old, new, Rules(), Key("b"))
+    estimate = Estimate(speedup, low, high, 0.95)
+    return replace(made, verdict=verdict, speedup=estimate, checks=(), log=None, needed=None)
+
+
+def over(benchmark: str, speedups: dict[str, float], verdict: Verdict, **fields: Any) -> OverInputs:
+    inputs = tuple(
+        Input(
+            value,
+            float(value) if value.isdigit() else None,
+            compared(of, Verdict.FASTER if of > 1.05 else verdict),
+        )
+        for value, of in speedups.items()
+    )
+    given: dict[str, Any] = {
+        "slope": None,
+        "ends": None,
+        "crossing": None,
+        "between": 0.0,
+        "like_these": Estimate(1.2, 1.1, 1.4, 0.95),
+    }
+    given |= {"reference": "old", "candidate": "new", **fields}
+    return OverInputs(benchmark, "n", "time", alpha=0.05, inputs=inputs, verdict=verdict, **given)
+
+
+def test_several_benchmarks_over_a_parameter() -> None:
+    """The smallest and the largest input of a known size, the trend of tenfold, and what differs in the names."""
+    up, down = Estimate(0.1, 0.05, 0.15, 0.95), Estimate(-0.1, -0.15, -0.05, 0.95)
+    crossing = Estimate(1234.0, 987.0, 1.9e4, 0.95)
+    answers = [
+        over("sort", {"10": 1.1, "100": 1.2, "1000": 1.3}, Verdict.FASTER, slope=up),
+        over("hash", {"10": 1.1, "100": 1.0}, Verdict.UNDECIDED, slope=down, crossing=crossing),
+        over("copy", {"big": 1.2, "small": 0.8}, Verdict.SLOWER, like_these=Estimate(0.8, 0.7, 0.9, 0.95)),
+    ]
+    head, *rows = lines(over_report(answers, ["list: one input"], everything=False, details=False))
+    assert head == ["Over n: 3 benchmarks", "(in median, 95 %)"]
+    assert rows[0] == ["smallest", "largest", "each tenfold", "crosses 1 at", "inputs like these"]
+    assert rows[1:] == [
+        ["sort", "1.10x faster", "1.30x faster", "1.26x [1.12x, 1.42x]", "1.20x faster, at least 1.10x"],
+        ["hash", "1.10x faster", "undecided", "0.79x [0.70x, 0.90x]", "1,200", "undecided (1.20x faster)"],
+        ["copy", "1.20x faster", "1.25x slower", "1.25x slower, at least 1.11x"],
+        ["Left out: list: one input"],
+    ]
+    detailed = over_report(answers, everything=False, details=True)
+    assert [part.title for part in detailed.sections] == ["sort", "hash", "copy"]
+    said = [[text.text for text in part.headline] for part in detailed.sections]
+    assert said == [
+        ["sort over n: new against old: 1.10x faster at n = 10, 1.30x faster at n = 1000",
+         "The speedup grows: 1.26x [1.12x, 1.42x] for each tenfold n.",
+         "For inputs like these: 1.20x faster, at least 1.10x."],
+        ["hash over n: new against old: 1.10x faster at n = 10, undecided at n = 100",
+         "The speedup falls: 0.79x [0.70x, 0.90x] for each tenfold n;"
+         " it crosses 1 at about n = 1,200 (990 to 19,000).",
+         "For inputs like these: undecided (1.20x faster)."],
+        ["copy over n: new against old: 2 inputs", "For inputs like these: 1.25x slower, at least 1.11x."],
+    ]  # fmt: skip
+    flat = over("", {"1": 1.2, "2": 1.3}, Verdict.FASTER, slope=Estimate(0.0, -0.1, 0.1, 0.95))
+    told = [text.text for text in over_report([flat], everything=False, details=False).headline]
+    assert told[:2] == ["Over n: new against old: 1.20x faster at n = 1, 1.30x faster at n = 2",
+                        "No trend is shown: 1.00x [0.79x, 1.26x] for each tenfold n."]  # fmt: skip
+    two = [replace(flat, benchmark=b, candidate=c) for b, c in (("sort", "new"), ("sort", "newer"))]
+    assert [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]] == [
+        "new",
+        "newer",
+    ]
+    two = [replace(one, benchmark=b) for one, b in zip(two, ("sort", "hash"), strict=True)]
+    names = [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]]
+    assert names == ["sort (new)", "hash (newer)"]
+
+
+def test_rows_of_a_query() -> None:
+    """Numbers at the right, long lists cut, nothing for what is not there."""
+    rows: list[dict[str, Any]] = [
+        {
+            "name": "a",
+            "n": 3,
+            "x": 0.123456789,
+            "some": [1.5, 2.0, 3.0, 4.0],
+            "more": [1.0, 2.0, 3.0, 4.0, 5.0],
+        },
+        {"name": None, "n": 40, "x": 1e9, "some": [], "more": [1, 2, 3, 4, 5, 6]},
+    ]
+    made = table_of(rows, [*rows[0]], 7)
+    assert [column.right for column in made.tables[0].columns] == [False, True, True, False, False]
+    assert lines(made) == [
+        ["name", "n", "x", "some", "more"],
+        ["a", "3", "0.123457", "[1.5, 2.0, 3.0, 4.0]", "[1, 2, 3, ... 5]"],
+        ["40", "1e+09", "[]", "[1, 2, 3, ... 6]"], ["... 5 more rows: --all"],
+    ]  # fmt: skip
+    assert not table_of(rows, [*rows[0]], 2).notes
+
+
+INFO: dict[str, Any] = {
+    "name": "my corpus", "schema": 1, "complete": False, "rows": 1, "values": 12345, "files": 2,
+    "bytes": 2_500_000, "inputs": 3, "benchmarks": 1,
+    "machines": 0, "sessions": 2, "least": 5.0, "middle": 6.5, "most": 9.0,
+    "versions": (("old", 1), ("new", 1)), "metrics": (("time", 3), ("rss", 1)),
+    "mixed": (("a", "time", "s, ms"), ("b", "time", "s, B"), ("c", "rss", "B, kB"), ("d", "rss", "B, GB")),
+    "tags": ("cpu", "os"), "pooled": (), "apart": ("cpu", "host", "os"), "everywhere": True, "rejects": 3,
+    "rejected": (("a.json", "line 3", "no number"), (f"{'long/' * 14}b.json", "", "empty"),
+                 (f"{'longer/' * 15}c.json", "line 1", "no unit")),
+}  # fmt: skip
+
+
+def test_what_a_corpus_holds() -> None:
+    made = lines(contents(CorpusInfo(**INFO)))
+    assert made == [
+        ["1 sample of 1 benchmark in 2 versions: 12,345 values, 2.5 MB"],
+        ["The build was cut short; the same command goes on with it."],
+        ["Read from: 3 files"], ["Stored in: 2 Parquet files, schema 1"], ["Versions: old, new"],
+        ["Metrics: time, rss"],
+        ["Values a sample: 5 to 9, half have 6.5 or more"], ["Sessions: 2"], ["Tags: cpu, os"],
+        ["Units are mixed in a (time): s, ms"], ["Units are mixed in b (time): s, B"],
+        ["Units are mixed in c (rss): B, kB"], ["... and in 1 more"], ["Not read: 3 files or parts of files:"],
+        ["a.json: line 3: no number"], [f"{'long/' * 14}b.json:"], ["empty"],
+        [f"…{('longer/' * 15)[-70:]}c.json:"], ["line 1: no unit"],
+    ]  # fmt: skip
+    whole: dict[str, Any] = {
+        "complete": True,
+        "mixed": INFO["mixed"][:3],
+        "rejects": 9,
+        "machines": 2,
+        "most": 5.0,
+    }
+    made = lines(contents(CorpusInfo(**{**INFO, **whole})))
+    told = [" ".join(line) for line in made]
+    assert "Values a sample: 5" in told
+    assert "Machines: 2" in told
+    assert told[-1] == "All: speedproof corpus query 'my corpus' 'FROM rejects'"
+    assert not any("cut short" in line or "more" in line for line in told)
+    none = lines(contents(CorpusInfo(**{**INFO, "rows": 0, "mixed": (), "rejects": 0, "complete": True})))
+    assert none == [["0 samples of 1 benchmark in 2 versions: 12,345 values, 2.5 MB"]]
+    long = "x" * 77
+    told = [
+        " ".join(line)
+        for line in lines(contents(CorpusInfo(**{**INFO, "versions": ((long, 1), ("new", 1))})))
+    ]
+    assert (
+        "SQL knows them whole: speedproof corpus query 'my corpus' 'SELECT DISTINCT version FROM corpus'"
+        in told
+    )
+    assert all(long not in line for line in told)
+
+
+@pytest.mark.parametrize(("fields", "told"), [
+    ({"pooled": ("old",), "apart": ("cpu", "host", "os")}, ["! old pools files that differ in cpu, host, ....",
+     "Tell them apart: corpus build --by cpu,host,os"]),
+    ({"pooled": ("old", "new"), "apart": ("a b", "os"), "everywhere": False},
+     ["! 2 versions pool files that differ in a b, os.",
+     "Give each its version: speedproof corpus build NAME=PATH ... -o DIR"]),
+    ({"pooled": ("old", "new"), "apart": ("a b",)}, ["! 2 versions pool files that differ in a b.",
+     "Tell them apart: corpus build --by 'a b'"]),
+])  # fmt: skip
+def test_versions_that_pool_what_differs(fields: dict[str, Any], told: list[str]) -> None:
+    made = contents(CorpusInfo(**{**INFO, "rejects": 0, **fields}))
+    assert [text.text.strip() for text in made.notes][-2:] == told
+
+
+def test_mixtures_of_a_corpus() -> None:
+    several = (("sort", "old", 2, 1.5), ("hash", "new", 3, 1.25))
+    models = CorpusModels(
+        "c", "c/a", 12, 1, {1: 9, 3: 3}, {1: 10, 2: 1, 4: 1}, 10, 1, several, 5, ("p: lost", "q: lost")
+    )
+    assert lines(modelled(models, ["old", "new"])) == [
+        ["2 of 12 samples have several modes"], ["Left out: p: lost"], ["Left out: q: lost"],
+        ["1 sample cannot be modelled."], ["The fit is rejected at 5 % for 1 of 10 that were tested (10 %)."],
+        ["samples with", "1", "2", "3", "4"], ["components", "9", "0", "3", "0"], ["modes", "10", "1", "0", "1"],
+        ["mode…apart", "version", "modes", "last over first"],
+        ["sort", "old", "2", "1.50x"], ["hash", "new", "3", "1.25x"],
+        ["Every row: speedproof corpus query c/a 'FROM answers'"],
+    ]  # fmt: skip
+    few = lines(modelled(replace(models, failed=0, tested=0, several=(), failures=()), ["old", "new"]))
+    assert [line[0] for line in few[:2]] == ["2 of 12 samples have several modes", "samples with"]
+    assert len(few) == 5
+
+
+def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
+    """Every part of it is told: counts by question, what holds together, and what is left out."""
+    pytest.importorskip("pyarrow")
+    answers = sp.Corpus(put(made_up(40), tmp_path / "c")).compare("v0", "v1", workers=1, protocols=DETAILS)
+    of = answers.conclusion
+    assert of.hpt is not None
+    (details,) = comparisons(of, answers.versions, details=True, everything=True).sections
+    rows = [["protocol", "faster", "slower", "the same", "undecided", "Holm", "BH", "share faster"]]
+    for protocol, counts in of.counts.items():
+        row = [
+            QUESTIONS[protocol].title,
+            *(str(counts[v]) for v in (FASTER, SLOWER, Verdict.EQUIVALENT, UNDECIDED)),
+        ]
+        for method in ("holm", "benjamini-hochberg"):
+            kept = [one.counts for one in of.joint if (one.protocol, one.method) == (protocol, method)]
+            row.append(f"{kept[0][FASTER]} / {kept[0][SLOWER]}" if kept else "-")
+        shares = [one.proportion for name, one in of.accelerated if name == protocol]
+        ends = [f"{100 * x:.1f} %" for one in shares for x in (one.value, one.low, one.high)]
+        rows.append([*row, f"{ends[0]} [{ends[1]}, {ends[2]}]" if ends else "-"])
+    made = lines(details)
+    assert made[:5] == rows
+    assert made[5][0].startswith("Geometric mean: ")
+    assert made[-2][0].startswith(f"HPT: v1 outperforms v0 with confidence {100 * of.hpt.confidence:.1f} %")
+    assert made[-1] == [f"36 benchmarks, {of.hpt.method}"]
+    seen = set()
+    for width in range(40, 100):
+        head = next(line for line in render(details, width).splitlines() if line.startswith("protocol"))
+        seen.add(tuple(name for name in ("Holm", "BH", "share faster") if name in head))
+    assert seen == {(), ("Holm",), ("Holm", "BH"), ("Holm", "BH", "share faster")}
+
+    def told(asked: int = 0, everything: bool = False, **fields: Any) -> list[str]:
+        report = comparisons(
+            replace(of, **fields), answers.versions, details=False, everything=everything, pairs=asked
+        )
+        return [" ".join(line) for line in lines(replace(report, hints=()))]
+
+    failed = told(failures=tuple("abcde"))
+    assert failed[1:5] == ["Left out: a", "Left out: b", "Left out: c", "... and 2 more parts"]
+    nothing = "No benchmark was measured with both versions."
+    assert told(comparisons=0, failures=("a",)) == [nothing, "Left out: a"]
+    floor = (
+        "Sessions of the same code differ by up to 1 to 20 %, by benchmark (95 %) (known for 3 benchmarks):"
+    )
+    assert f"{floor} verdicts are held against that." in told(sessions=(3, 0.01, 0.2))
+    machine = MachineSpeeds(1.5, 30, 36, Estimate(1.1, 1.0, 1.2, 0.95))
+    (of_two,) = [line for line in told(machines=(("v0", "v1", machine),)) if "two speeds" in line]
+    assert not of_two.startswith("In 1 of")
+    several = told(5, versions=3, machines=(("v0", "v1", machine),), undermined=1)
+    assert several[0].startswith("3 pairs of versions: ")
+    assert "In 1 of 3 pairs of versions the machine ran at two speeds: nothing of them is proven." in several
+    assert "2 more pairs of versions have no benchmark in common." in several
+    assert any(line.startswith("! In 1 comparison the true risk may be larger") for line in several)
+    assert not any("Geometric mean" in line for line in several)
+    assert any(line.startswith("! In 1 benchmark the true risk may be larger") for line in told(undermined=1))
+    assert not any("more pairs" in line for line in told(1))
+    old, new, whole = of.wholes[0]
+    for count, more in ((1, ""), (3, " (and 2 more)")):
+        part = replace(
+            whole.seen, only_reference=2, only_candidate=count, incomparable=count, problems=["b: units"]
+        )
+        lacking = told(wholes=((old, new, replace(whole, seen=part)),))
+        assert {"Only in v0: 2 benchmarks", f"Left out: b: units{more}"} < {*lacking}
+        assert f"Only in v1: {count} benchmark{'s' * (count > 1)}" in lacking
+    few = sp.Corpus(put(made_up(8), tmp_path / "few")).compare("v0", "v1", workers=1)
+    old, new, whole = few.conclusion.wholes[0]
+    part = replace(whole.seen, only_reference=2, only_candidate=1)
+    few = replace(few, conclusion=replace(few.conclusion, wholes=((old, new, replace(whole, seen=part)),)))
+    (sheet,) = few.reports()
+    assert {"Only in v0: 2 benchmarks", "Only in v1: 1 benchmark"} < {text.text for text in sheet.notes}
+    # The largest changes, and how many are left.
+    slower, faster = (of.counts["typical"][v] for v in (SLOWER, FASTER))
+    shown = [line for line in told(everything=True) if re.match(r"\d{5} ", line)]
+    assert len(shown) == len(of.clearest) == slower + faster
+    counted = {**of.counts["typical"], FASTER: 50, SLOWER: 7}
+    rest = next(
+        line for line in told(everything=True, counts={**of.counts, "typical": counted}) if "... and" in line
+    )
+    assert rest == f"... and {50 - faster} faster, {7 - slower} slower, {counted[UNDECIDED]} undecided"
+
+
+REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy.NO_REGRESSION, Policy.PROVEN_IMPROVEMENT, Policy.EQUIVALENCE
+SAYS = {
+    REGRESSION: ("not worse", "regression"), IMPROVEMENT: ("improvement", "slowdown"),
+    EQUIVALENCE: ("equivalence", "difference"),
+}  # fmt: skip
+
+
+RULES = GateRules(protocol="median")
+
+
+def judged(
+    name: str, outcome: Outcome, policy: Policy, bounds: tuple[float, float, float], margin: float = 0.02
+) -> GateRow:
+    """A row of a gate: bound, speedup, bound."""
+    low, value, high = bounds
+    verdict = FASTER if low > 1 else SLOWER if high < 1 else UNDECIDED
+    answer = replace(compared(value, verdict), benchmark=name, speedup=Estimate(value, low, high, 0.95))
+    required, denied = (Claim(of, "H", 0.01, 0.02, False) for of in SAYS[policy])
+    return GateRow(answer, Demand(policy, margin), outcome, required, denied)
+
+
+def decided(*rows: GateRow, **fields: Any) -> GateDecision:
+    fields = {"rules": RULES, "outcome": overall([row.outcome for row in rows]), "absent": (), **fields}
+    return GateDecision(reference="old", candidate="new", rows=rows, **fields)
+
+
+FAIL, OPEN, PASS = Outcome.FAIL, Outcome.UNDECIDED, Outcome.PASS
+
+
+@pytest.mark.parametrize(("outcome", "policy", "bounds", "change", "proof"), [
+    (FAIL, REGRESSION, (0.7, 0.75, 0.8), "1.33x slower", "at least 1.25x"),
+    (FAIL, EQUIVALENCE, (1.1, 1.2, 1.3), "1.20x faster", "at least 1.10x"),
+    (FAIL, EQUIVALENCE, (0.7, 0.75, 0.8), "1.33x slower", "at least 1.25x"),
+    (PASS, REGRESSION, (0.985, 0.995, 1.1), "~ 1.005x slower", "at most 1.02x slower"),
+    (PASS, REGRESSION, (1.05, 1.1, 1.2), "1.10x faster", "at least 1.05x"),
+    (PASS, REGRESSION, (1.0, 1.1, math.inf), "", "at least 1.00x"),
+    (PASS, REGRESSION, (0.0, 1.1, 1.2), "", "-"),
+    (PASS, EQUIVALENCE, (0.99, 1.0, 1.018), "", "at most 1.02x"),
+    (PASS, EQUIVALENCE, (0.984, 1.0, 1.001), "", "at most 1.02x"),
+    (PASS, EQUIVALENCE, (0.0, 1.0, 1.001), "", "-"), (PASS, EQUIVALENCE, (0.99, 1.0, math.inf), "", "-"),
+    (OPEN, REGRESSION, (0.9, 1.0, 1.1), "", "-"),
+    (OPEN, REGRESSION, (1.05, 1.1, 1.2), "1.10x faster", "alone at least 1.05x"),
+    (OPEN, REGRESSION, (0.7, 0.75, 0.8), "1.33x slower", "alone at least 1.25x"),
+    (OPEN, REGRESSION, (1.0, 1.1, 1.2), "", "-"),
+])  # fmt: skip
+def test_a_row_of_a_gate(
+    outcome: Outcome, policy: Policy, bounds: tuple[float, float, float], change: str, proof: str
+) -> None:
+    """The bound that the outcome rests on, away from the claim; of what is open the one that it has alone."""
+    row = gate_report(decided(judged("b", outcome, policy, bounds))).tables[0].rows[0]
+    cells = [cell.text for cell in row.cells]
+    assert cells[0] == {FAIL: "FAIL", OPEN: "?", PASS: "pass"}[outcome]
+    assert row.cells[0].style == {FAIL: "bad", OPEN: "warning", PASS: "good"}[outcome]
+    assert not change or cells[4] == change
+    assert cells[5] == proof
+
+
+def test_the_worst_of_a_gate_stands_first() -> None:
+    """By how far the proven loss exceeds the limit, of what is open the observed one; what passed is folded."""
+    rows = [
+        judged("passed", PASS, REGRESSION, (1.05, 1.1, 1.2)), judged("open", OPEN, REGRESSION, (0.6, 0.9, 1.2)),
+        judged("open more", OPEN, REGRESSION, (0.6, 0.7, 1.2)),
+        judged("no time", OPEN, REGRESSION, (0.0, 0.0, 1.2)),
+        judged("far", FAIL, REGRESSION, (0.5, 0.6, 0.7)), judged("near", FAIL, REGRESSION, (0.1, 0.2, 0.95)),
+        judged("allowed", FAIL, REGRESSION, (0.1, 0.5, 0.55), margin=0.7),
+        judged("gain", FAIL, IMPROVEMENT, (0.8, 0.9, 0.96)),
+        judged("other", FAIL, EQUIVALENCE, (1.5, 1.6, 1.7)),
+        judged("bare", FAIL, REGRESSION, (math.nan, 0.9, math.nan)),
+    ]  # fmt: skip
+    table = gate_report(decided(*rows)).tables[0]
+    # Losses: log 1.7, log 1.02 / 0.7, log 1 / 0.9 / 1.02, log 1 / 0.55 / 1.7, log 1 / 0.95 / 1.02, log 1 / 0.96.
+    order = ["other", "far", "bare", "allowed", "gain", "near", "open more", "open", "no time", "passed"]
+    assert [row.name for row in table.rows] == order
+    assert [row.name for row in table.rows if row.folded] == ["passed"]
+    assert "limit" in [column.title for column in table.columns]
+    limits = {row.name: row.cells[6].text for row in table.rows}
+    assert [limits[name] for name in ("far", "allowed", "gain", "other")] == [
+        "+2 %",
+        "+70 %",
+        "faster",
+        "±2 %",
+    ]
+    many = [judged(f"b{i}", OPEN, REGRESSION, (0.6, 0.99 - i / 100, 1.2)) for i in range(14)]
+    table = gate_report(decided(*many)).tables[0]
+    assert [row.name for row in table.rows if not row.folded] == [f"b{i}" for i in range(13, 1, -1)]
+    assert not any(row.folded for row in gate_report(decided(*many), everything=True).tables[0].rows)
+    fails = gate_report(decided(*many[:2]), undecided_fails=True)
+    assert ({row.outcome for row in fails.tables[0].rows}, fails.good) == ({"failed"}, False)
+
+
+ONE = judged("a", PASS, REGRESSION, (0.99, 1.0, 1.1))
+TWO = judged("b", OPEN, REGRESSION, (0.9, 1.0, 1.1))
+LOST = judged("c", FAIL, REGRESSION, (0.7, 0.75, 0.8))
+
+
+@pytest.mark.parametrize(("rows", "fields", "told"), [
+    ([ONE], {}, "PASS: new is not slower by more than 2 %"),
+    ([ONE, replace(ONE)], {}, "PASS: none of 2 benchmarks is slower by more than 2 %"),
+    ([judged("a", PASS, EQUIVALENCE, (0.99, 1.0, 1.01))] * 2, {},
+     "PASS: all 2 benchmarks are the same within 2 %"),
+    ([ONE, judged("b", PASS, IMPROVEMENT, (1.1, 1.2, 1.3))], {},
+     "PASS: all 2 benchmarks are not slower by more than 2 % (1) and faster (1)"),
+    ([TWO], {}, "UNDECIDED: new may be over 2 % slower"),
+    ([ONE, TWO], {}, "UNDECIDED: 1 of 2 benchmarks may be over 2 % slower"),
+    ([judged("b", OPEN, IMPROVEMENT, (0.9, 1.0, 1.1))], {}, "UNDECIDED: new may not be faster"),
+    ([judged("b", OPEN, EQUIVALENCE, (0.9, 1.0, 1.1))], {}, "UNDECIDED: new may differ by over 2 %"),
+    ([TWO, judged("b", OPEN, EQUIVALENCE, (0.9, 1.0, 1.1))],
+     {}, "UNDECIDED: 2 of 2 benchmarks may miss their limits"),
+    ([LOST], {}, "FAIL: new is slower by more than 2 %"),
+    ([LOST, ONE, TWO], {}, "FAIL: 1 of 3 benchmarks is slower by more than 2 %, 1 undecided"),
+    ([LOST, LOST, judged("d", FAIL, IMPROVEMENT, (0.7, 0.75, 0.8))], {},
+     "FAIL: 2 of 3 benchmarks are slower by more than 2 %, 1 of 3 benchmarks is slower"),
+    ([ONE, replace(LOST, demand=Demand(REGRESSION, 0.1))],
+     {}, "FAIL: 1 of 2 benchmarks is slower by more than the margin"),
+    ([ONE], {"absent": (Absent("x", "time", "gone", FAIL), Absent("y", "time", "lost", OPEN)), "outcome": FAIL},
+     "FAIL: 1 benchmark missing, 1 benchmark not measured"),
+])  # fmt: skip
+def test_the_answer_of_a_gate(rows: list[GateRow], fields: dict[str, Any], told: str) -> None:
+    report = gate_report(decided(*rows, **fields))
+    assert report.headline[0].text == told
+    assert report.good == (not told.startswith("FAIL"))
+
+
+@pytest.mark.parametrize(("rows", "rules", "told"), [
+    (1, {}, "Risk of a false pass and of a false fail: at most 5 % each."),
+    (1, {"looks": 2, "alpha": 0.025},
+     "Risk of a false pass and of a false fail: at most 5 % each, over all 2 looks."),
+    (2, {}, "Risk of a false pass: at most 5 %; of a false fail: 5 % over all 2 (Holm)."),
+    (2, {"looks": 3, "alpha": 0.01, "multiplicity": "bh"},
+     "Risk of a false pass: at most 3 %; of a false fail: an expected share of 3 % of those that fail"
+     " (Benjamini and Hochberg), over all 3 looks."),
+    (2, {"multiplicity": "none"},
+     "Risk of a false pass: at most 5 %; of a false fail: 5 % for each benchmark, up to 10 % over all 2."),
+    (30, {"multiplicity": "none"},
+     "Risk of a false pass: at most 5 %; of a false fail: 5 % for each benchmark, up to 100 % over all 30."),
+    (1, {"anytime": True}, "Risk of a false pass: at most 5 %; of a false fail: 5 %, however often one looks."),
+    (1, {"anytime": True, "family": 2},
+     "Risk of a false pass: at most 5 %; of a false fail: 5 % over all 2, however often one looks."),
+])  # fmt: skip
+def test_the_risk_of_a_gate(rows: int, rules: dict[str, Any], told: str) -> None:
+    made = gate_report(
+        decided(*[ONE] * rows, rules=replace(RULES, **rules), ignored=("i",), added=("n", "m"))
+    )
+    notes = [text.text for text in made.notes]
+    assert notes[-1] == told
+    assert notes[:2] == ["New, not judged: n, m.", "Ignored by the settings: i."]
+    looks = rules.get("looks", 1)
+    assert (f"Look 1 of {looks} decided." in notes) == (looks > 1)
+
+
+def test_reasons_that_leave_a_gate_open() -> None:
+    """Each once with its benchmarks, where more runs alone would not tell; and what an early look leaves."""
+    some = [
+        replace(TWO, comparison=replace(TWO.comparison, benchmark=name, needed=Needed(None, None, why)))
+        for name, why in (("a", "noise"), ("b", "drift"), ("c", "noise"), ("d", ""))
+    ]
+    known = replace(TWO, comparison=replace(TWO.comparison, benchmark="e", needed=Needed(9, 9, "more")))
+    made = gate_report(decided(*some, known, rules=replace(RULES, look=1, looks=2, alpha=0.025)))
+    notes = [text.text for text in made.notes]
+    assert notes[:3] == [
+        "a, c: noise.",
+        "b: drift.",
+        "Look 1 of 2: measure what is open again, with more runs.",
+    ]
+    last = gate_report(decided(*some, rules=replace(RULES, look=2, looks=2, alpha=0.025)))
+    assert "Look 2 of 2." in [text.text for text in last.notes]
+    titles = [column.title for column in made.tables[0].columns]
+    assert titles[5] == "proven or needed"
+    assert [row.cells[5].text for row in made.tables[0].rows if row.name == "e"] == ["~9 runs"]
+
+
+def test_what_a_gate_says_of_one_benchmark() -> None:
+    """The claim with its hypothesis, p-value and correction, or what would decide it."""
+    several = decided(LOST, ONE)
+    assert sentence(several, LOST).startswith(
+        "Proven: slower by more than 2 % (H, p = 0.02 after Holm's correction over 2); "
+    )
+    assert sentence(several, ONE).startswith("Proven: not slower by more than 2 % (H, p = 0.02); ")
+    assert sentence(decided(LOST), LOST).startswith("Proven: slower by more than 2 % (H, p = 0.02); ")
+    for rules, how in (({"multiplicity": "none"}, ""),
+    ({"multiplicity": "bh"}, " after Benjamini and Hochberg's correction over 2"),
+                       ({"anytime": True, "family": 3}, " after Bonferroni's correction over 3")):  # fmt: skip
+        told = sentence(decided(LOST, ONE, rules=replace(RULES, **rules)), LOST)
+        assert f"(H, p = 0.02{how}); " in told
+    unknown = replace(LOST, contradicted=replace(LOST.contradicted, adjusted=math.nan))
+    assert sentence(decided(unknown), unknown).startswith("Proven: slower by more than 2 % (H); ")
+    by_mean = decided(LOST, rules=GateRules())
+    assert sentence(by_mean, LOST).startswith("Proven: slower by more than 2 % on average (H, p = 0.02); ")
+    assert gate_report(by_mean).headline[0].text == "FAIL: new is slower by more than 2 % on average"
+    assert gate_report(by_mean).tables[0].rows[0].cells[4].text == "1.33x slower on average"
+    open_yet = replace(TWO, comparison=replace(TWO.comparison, needed=Needed(40, 40, "")))
+    assert sentence(decided(open_yet), open_yet).endswith("; needs about 40 runs")
+    assert sentence(decided(TWO), TWO).startswith("Undecided: ")
+
+
+@pytest.mark.parametrize(("fields", "left", "told"), [
+    ({"estimate": 1.1}, None, "new: 1.10x faster so far, undecided, too early to say how many more"),
+    ({"estimate": 0.8, "blocks_to_go": 123.4}, None,
+     "new: 1.25x slower so far, undecided, about 200 runs of each to go"),
+    ({"estimate": 0.8, "blocks_to_go": 0.3}, None,
+     "new: 1.25x slower so far, undecided, about 1 run of each to go"),
+    ({"estimate": 1.1, "blocks_to_go": math.inf}, None, f"new: 1.10x faster so far, undecided, {NO_NUMBER}"),
+    ({"estimate": 1.1, "blocks_to_go": 0.0}, None, "new: 1.10x faster so far, undecided, enough is known"),
+    ({"estimate": 1.1, "reason": "the time is over"}, None,
+     "new: 1.10x faster so far, undecided, the time is over"),
+    ({"estimate": 1.1, "blocks_to_go": 3.0}, 7, "new: 1.10x faster so far, 7 runs of each to go"),
+    ({"estimate": 1.1, "blocks_to_go": 3.0}, 1, "new: 1.10x faster so far, 1 run of each to go"),
+    ({"estimate": 1.1, "bounds": (1.05, math.inf), "verdict": FASTER, "blocks_to_go": 2.0}, None,
+     "new: from 1.05x faster to any factor faster, about 2 runs of each to go"),
+    ({"estimate": 1.1, "bounds": (0.0, 1.2)}, None,
+     "new: at most 1.20x faster, undecided, too early to say how many more"),
+    ({"estimate": 1.1, "bounds": (0.9, 1.2), "metric": "rss"}, None,
+     "new: 1.12x worse to 1.20x better, undecided, too early to say how many more"),
+])  # fmt: skip
+def test_how_far_a_candidate_is(fields: dict[str, Any], left: int | None, told: str) -> None:
+    """What is known of it, and how far it is from its end."""
+    low, high = fields.pop("bounds", (0.0, math.inf))
+    result = replace(sequential(1.0, UNDECIDED).result, low=low, high=high)
+    found = sequential(fields.pop("estimate"), fields.pop("verdict", UNDECIDED), result=result)
+    found = replace(found, **{"blocks_to_go": math.nan, **fields})
+    assert standing([found], left) == [told]
+    nothing = replace(found, estimate=math.nan, candidate="newer")
+    assert standing([nothing, found], left) == [told]
+
+
+def test_recent_values_as_bars() -> None:
+    """A line a version, its median first."""
+    shown = bars({"old": [1.0, 3.0, 2.0], "newer": [], "x": [2e-3]}, seconds=True)
+    assert [line.split()[:3] for line in shown] == [["old", "2", "s"], ["newer", "-"], ["x", "2", "ms"]]
+    assert len({line.rindex("  ") for line in shown if line.rstrip() == line}) == 1
+    assert bars({"old": [12345.0]}, seconds=False)[0].split()[1] == "1.234e+04"
+
+
+@pytest.mark.parametrize(("rows", "shown"), [
+    ((20, 20, 9), (5, 5)), ((20, 2, 9), (8, 2)), ((3, 30, 0), (3, 7)), ((0, 30, 9), (0, 10)), ((5, 5, 3), (5, 5)),
+    ((6, 6, 0), (6, 6)), ((7, 6, 0), (5, 5)),
+])  # fmt: skip
+def test_the_clearest_rows_stay_open(rows: tuple[int, ...], shown: tuple[int, int]) -> None:
+    """The first ten of more than twelve: five of either kind, more of one where the other has few."""
+    made = [
+        Row((Cell(f"{kind}{i}"),), kind=kind) for kind, n in zip("abc", rows, strict=True) for i in range(n)
+    ]
+    table = folded(Table.of((Column("name"),), made), "a", "b")
+    still = [
+        [row.cells[0].text for row in table.rows if row.kind == kind and not row.folded] for kind in "abc"
+    ]
+    assert still == [[f"{kind}{i}" for i in range(n)] for kind, n in zip("abc", (*shown, 0), strict=True)]
+    assert not any(row.folded for row in folded(Table.of((Column("name"),), made), "a", everything=True).rows)
+
+
+def test_inputs_stand_in_place_of_a_sheets_rows() -> None:
+    """Of several sheets they come behind, whole."""
+    row = Table.of((Column("name"),), [Row((Cell("r"),))])
+    sheets = [Report(name, (Text(name), Text("risk")), (row,), (Text(f"{name} note"),)) for name in "ab"]
+    inputs = over_report([over("b", {"1": 1.2, "2": 1.3}, FASTER)], everything=False, details=False)
+    assert [*beside_over(sheets, inputs)] == [*sheets, inputs]
+    (one,) = beside_over(sheets[:1], inputs)
+    assert one.headline == (Text("a"), *inputs.headline, Text("risk"))
+    assert (one.title, one.tables, one.notes) == ("a", inputs.tables, (Text("a note"), *inputs.notes))
+
+
+def ended(*findings: CandidateResult, **given: Any) -> list[str]:
+    """The lines of a session's report."""
+    question = given.pop("question", SessionQuestion(stop_rules()))
+    x = np.linspace(0.9, 1.1, 20)
+    names = {(f.benchmark, of) for f in findings for of in (f.reference, f.candidate)}
+    sides = {name: summarise(Sample(x, "s", label=name[1])) for name in names if name[1] != "lost"}
+    return [" ".join(line) for line in lines(session_report(findings, sides, question, **given))]
+
+
+def test_what_builds_of_a_session_stand_for() -> None:
+    bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
+    found = sequential(1.1, FASTER, result=bounds)
+    each = "Every block has builds of its own, 20 of each, "
+    varied = f"{each}layouts varied: this is said of the code."
+    alike = f"{each}all of one layout: this is said of these builds; {{seed}} in --build varies it."
+    for builds, told in (((20, True), varied), ((20, False), alike)):
+        report = ended(found, builds=builds)
+        assert told in report
+        assert not any("pairs:" in line or "so far" in line for line in report)
+    lost = ended(found, builds=(30, True))
+    assert varied.replace("20", "30") in lost
+    assert "Complete pairs: 20 of 30; runs of the others failed." in lost
+    early = replace(found, result=replace(bounds, pvalue_faster=1.0, pvalue_slower=1.0))
+    at_first = ended(early, builds=(30, True))
+    assert "Pairs of builds measured so far: 20 of 30; --resume measures the others." in at_first
+    assert each not in " ".join(at_first)
+
+
+def test_what_cannot_differ_and_does_is_said_first() -> None:
+    """Builds of one source, and what the change cannot touch; then no smaller verdict is given."""
+    bounds = SequentialResult(20, 0, 0.05, 1.01, 1.04, 0.01, 1.0)
+    own = sequential(1.1, FASTER, result=replace(bounds, low=1.05, high=1.2))
+    again = sequential(1.02, FASTER, result=bounds, candidate=control_name("old"))
+    idle = sequential(0.98, SLOWER, result=replace(bounds, low=0.97, high=0.99), benchmark="idle")
+    question = SessionQuestion(stop_rules(), control=True, unaffected=["idle"])
+    told = ended(own, again, idle, question=question)
+    assert told[:2] == [
+        "The noise floor is not met: old, built again from the same source, is 1.02x faster (sort)."
+        " No smaller verdict is given.",
+        "idle, which the change cannot touch, is 1.02x slower: something else differs."
+        " No smaller verdict is given.",
+    ]
+    same = replace(idle, verdict=UNDECIDED, result=replace(bounds, low=0.97, high=1.01))
+    assert not any("differs" in line or "noise floor" in line for line in ended(own, same, question=question))
+    plain = ended(own, again, idle, question=SessionQuestion(stop_rules()))
+    assert not any("which the change" in line or "noise floor" in line for line in plain)
+
+
+def test_what_a_session_says_beside_its_verdict() -> None:
+    """The load where something is open, what contradicts one speedup, how to see it again, and the risk."""
+    bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
+    found = sequential(1.1, FASTER, result=bounds)
+    loaded = "! The load was 3.1: without other programs fewer runs tell."
+    assert loaded not in ended(found, load="3.1")
+    open_yet = replace(found, verdict=UNDECIDED, result=replace(bounds, low=0.9))
+    assert loaded in ended(open_yet, load="3.1")
+    assert not any("The load was" in line for line in ended(open_yet))
+    assert loaded not in ended(replace(open_yet, reason=WITHHELD), load="3.1")
+    skewed = replace(found, result=replace(bounds, low=1.2, high=1.1))
+    assert "new: no single speedup fits all pairs." in ended(skewed)
+    assert any("speedproof run --review a.jsonl" in line for line in ended(found, file="a.jsonl"))
+    assert not any("--review" in line for line in ended(found))
+    risk = "20 pairs of runs in random order, looked at after each; risk 5 % each way."
+    assert risk in ended(found)
+    both = [found, replace(found, benchmark="hash")]
+    assert "Pairs of runs in random order, looked at after each; risk 5 % each way a benchmark." in [
+        line.replace("Pairs in", "Pairs of runs in") for line in ended(*both)
+    ]
+    assert "Undecided: no complete block was measured." in ended(replace(found, candidate="lost"))
+    idle = SessionQuestion(stop_rules(), unaffected=["sort", "hash"])
+    assert any(
+        line.endswith("; the 2 that the change cannot touch count as one.")
+        for line in ended(*both, question=idle)
+    )
+
+
+def test_a_gate_that_measured_says_why_it_is_open() -> None:
+    """Why measuring ended, but not where that is no reason or more runs would tell; what is lost is missing."""
+    claims = {name: Claim(says, "H", 0.3, 0.3, False) for name, says in
+              (("required", "not worse"), ("contradicted", "regression"))}  # fmt: skip
+    bounds = SequentialResult(20, 0, 0.05, 0.9, 1.2, 0.5, 0.5)
+    found = replace(sequential(1.1, UNDECIDED, result=bounds, outcome=OPEN, **claims), blocks_to_go=math.nan)
+    question = SessionQuestion(replace(stop_rules(), demand=Demand()))
+    over_time = replace(found, reason="the time is over")
+    told = ended(over_time, question=question)
+    assert told[0] == "UNDECIDED: new may be over 2 % slower (typical run, 95 %)"
+    assert "sort: the time is over." in told
+    for other, why in (
+        (replace(found, reason=WITHHELD), "withheld, as the machine or the build differs by as much"),
+        (found, "too early to say"), (replace(over_time, needed=Needed(9, 9, "")), ""),
+    ):  # fmt: skip
+        notes = [line for line in ended(other, question=question) if line.startswith("sort: ")]
+        assert notes == ([f"sort: {why}."] if why else [])
+    several = ended(over_time, replace(over_time, benchmark="hash"), question=question)
+    assert "sort, hash: the time is over." in several
+    two = ended(over_time, replace(over_time, candidate="newer"), question=question)
+    assert "new, newer: the time is over." in two
+    assert two[0].startswith("UNDECIDED: 2 of 2 comparisons may be")
+    assert several[0].startswith("UNDECIDED: 2 of 2 benchmarks may be")
+    both = [replace(over_time, benchmark=b, candidate=c) for b, c in (("sort", "new"), ("hash", "newer"))]
+    assert "sort (new), hash (newer): the time is over." in ended(*both, question=question)
+    lost = ended(over_time, question=question, absent={"hash": ["new"]})
+    assert lost[0].startswith("FAIL: 1 benchmark missing, new may be over 2 % slower")
+    assert any(line.startswith("MISSING hash - only the reference has it") for line in lost)
+    gone = ended(over_time, replace(over_time, candidate="lost"), question=question)
+    assert any("not measured" in line for line in gone)
+    unjudged = ended(over_time, replace(found, benchmark="idle", outcome=None), question=question)
+    assert "Not judged: idle (1.12x slower to 1.20x faster)." in unjudged
+
+
+A = Assumption
+
+
+@pytest.mark.parametrize(("notes", "told"), [
+    ([Note(A.TWO_MEASUREMENTS, "", ("old", "new"))],
+     "old and new hold the same values: one measurement, given twice"),
+    ([Note(A.TWO_MEASUREMENTS, "", ("old", v), ("a",)) for v in ("new", "newer", "newest")],
+     "old and 3 others hold the same values in 1 benchmark: one measurement, given twice"),
+    ([Note(A.ONE_UNIT, "", statistic=1000.4)],
+     "Is one side in another unit? All values differ by a factor of about 1,000."
+     " Write it into the files, as '12 ms' or 'time_ms'."),
+    ([Note(A.INTERLEAVED, "", ("old", "new"), ("a", "b"))],
+     "old ran first in 2 benchmarks: drift may look like a change. Interleave: speedproof run"),
+    ([Note(A.INTERLEAVED, "", ("old", v), of) for v, of in (("new", ("a",)), ("newer", ()))],
+     "old ran before new and newer in some benchmarks: drift may look like a change. Interleave: speedproof run"),
+    ([Note(A.ONE_SESSION, "", ("old", "new"))],
+     "Measured in two sessions, which may differ. Interleave: speedproof run"),
+    ([Note(A.ONE_SESSION, "", ("old", v)) for v in ("new", "newer")],
+     "old and 2 others were measured in several sessions, which may differ. Interleave: speedproof run"),
+    ([Note(A.ONE_LAYOUT, "", benchmarks=("a",))],
+     "Builds of one source can differ as much in 1 benchmark: run --builds tells code from layout"),
+    ([Note(A.SEVERAL_SESSIONS, "", ("old", "new"), statistic=0.0234)],
+     "Few sessions; those of one version differ by 2.3 %. Measure four of each version."),
+    ([Note(A.SEVERAL_SESSIONS, "", ("old", v), statistic=of) for v, of in (("new", 0.01), ("newer", 0.2))],
+     "Few sessions of old and 2 others; those of one version differ by up to 20 %. Measure four of each version."),
+    ([Note(A.PLANNED_SIZE, "", benchmarks=("a",))],
+     "Stopped on its result in 1 benchmark: only the verdict of the session itself holds."),
+    ([Note(A.PLANNED_SIZE, "my a.jsonl")],
+     "Stopped on its result. The verdict that holds: speedproof run --review 'my a.jsonl'"),
+    ([Note(A.USUAL_CONFIDENCE, "")],
+     "At 50 % confidence or less even the slower version can be 'proven' faster."),
+    ([Note(A.SEVERAL_PROCESSES, "", ("old",), ("a",))],
+     "old is one process in 1 benchmark: another start may differ more. Repeat whole processes."),
+    ([Note(A.SEVERAL_PROCESSES, "", ("old", "new"))],
+     "Each side is one process: another start may differ more. Repeat whole processes."),
+    ([Note(A.STEADINESS, "the first 10 values of a process are used", benchmarks=("a",))],
+     "Only the first 10 values of a process are used in 1 benchmark: take as many from every process"),
+    ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), statistic=0.125)],
+     "! Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_RUNS, "processes", ("old",), statistic=0.25)],
+     "! Fewer than 4 processes of old: the risk is up to 25 % unless both vary alike."),
+    ([Note(A.NORMALITY, "p = 0.01", benchmarks=("a",))],
+     f"Not known in 1 benchmark: normality (p = 0.01){f'; {A.NORMALITY.remedy}' if A.NORMALITY.remedy else ''}."),
+])  # fmt: skip
+def test_what_the_data_cannot_know(notes: list[Note], told: str) -> None:
+    """One sentence for what several versions have of one kind, with the command that cures it."""
+    (text,) = caveats(notes)
+    assert (text.text, text.style) == (told, "warning")
+
+
+def test_speedups_of_hpt_with_all_digits() -> None:
+    """A second end stands beside the first only where more pass beyond it."""
+    found = sp.hpt(sp.read("examples/gcc/O2.json", "examples/gcc/O3.json"))
+    alike = (
+        RSpeedup(0.95, 1.76, True, "44/25", 1.76, 1.76, True, "44/25"),
+        RSpeedup(0.99, 1.0004, False, "2501/2500", 1.0, 1.0004, False, "2501/2500"), RSpeedup(0.999),
+    )  # fmt: skip
+    rows = [["95 %", "1.76", "1.76"], ["99 %", "1.0003", "1.0004"], ["99.9 %", "none", "none"]]
+    for speedups, more in (
+        (alike, []), ((replace(alike[0], supremum=1.9), *alike[1:]), ["1.9", "1.0004", "none"]),
+    ):  # fmt: skip
+        (report,) = replace(found, result=replace(found.result, speedups=speedups)).reports(details=True)
+        part = next(one for one in report.every() if one.title == "Speedups")
+        head, *told = lines(part)
+        assert head == ["confidence", "speedup", "all pass up to", *["last that passes"] * bool(more)]
+        assert told == [[*row, *more[i : i + 1]] for i, row in enumerate(rows)]
