@@ -79,12 +79,16 @@ class MeanLogRatio(Struct, frozen=True):
         return _may_be(alpha, abs(self.centre) / self.error if self.error else math.inf)
 
     def estimate(self, alpha: float) -> Estimate:
-        """The ratio with its two-sided interval; from 0 to infinity where no error can be given."""
+        """The ratio with its two-sided interval; from 0 to infinity where no error can be given.
+
+        It holds what was observed, too, which may lie far from the centre of few noisy runs.
+        """
         observed = _exp(self.value)
         if math.isnan(self.error):
             return Estimate(observed, 0.0, math.inf, 1 - alpha)
         half = t_quantile(1 - alpha / 2, self.df) * self.error if self.error else 0.0
-        return Estimate(observed, _exp(self.centre - half), _exp(self.centre + half), 1 - alpha)
+        low, high = _exp(self.centre - half), _exp(self.centre + half)
+        return Estimate(observed, min(low, observed), max(high, observed), 1 - alpha)
 
 
 def _may_be(pvalue: float, z: float) -> bool:

@@ -137,7 +137,7 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
     parted = names
     if max(map(len, names), default=0) > _NICKNAME:
         # The file alone, else its folder, where that tells the versions apart.
-        paths = [name.split("/") for name in names]
+        paths = [re.split(r"\s*/\s*", name) for name in names]
         counts = [Counter(path[at] for path in paths) for at in (-1, 0)]
 
         def part(path: list[str]) -> str:

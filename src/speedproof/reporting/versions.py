@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from speedproof.options import WORTH_KNOWING
-from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
+from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
 from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, hint_of_all, right
@@ -97,6 +97,9 @@ def report(
         marks = f"+ {voice.better} than the reference, - {voice.worse}, as measured; ~ undecided"
         but = " (! not proven)" * any(map(words.marked, of.heads.values()))
         notes.insert(0, Text(f"{marks}{but}.", "dim"))
+    sizes = {side.n for c in of.heads.values() for side in (c.reference, c.candidate)}
+    if not several and len(sizes) > 1 and all(c.test == SEQUENTIAL for c in of.heads.values()):
+        notes.append(Text("Changes are of runs in the same blocks, medians of all runs.", "dim"))
     notes += _contradicted(of)
     notes += undermining([*of.heads.values()])
     # Versions may find no room where there are many of them.
