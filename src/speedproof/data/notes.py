@@ -95,7 +95,7 @@ class Assumption(Enum):
     RESOLUTION = ("resolution", "were the values read finely enough?",
         "use more digits or, if they are times, a finer clock or longer runs", "risk", "coarse values")
     POSITIVE_VALUES = ("positive values", "are all values positive, so that ratios mean something?",
-        "if they are times, use a finer clock or longer runs", "bounds", "values that are not positive")
+        "let a run do more, or measure it more finely", "bounds", "values that are not positive")
     USUAL_CONFIDENCE = ("confidence level", "is the confidence above one half?",
         "ask for a confidence of 0.95", "question", "confidence below one half")
     SKEWNESS = ("medians and means agree",
