@@ -58,7 +58,7 @@ class Assumption(Enum):
     FACTOR = ("common factor", "do the distributions differ by a factor only? (Kolmogorov-Smirnov)",
         "rely on the typical run, which needs no common shape", "bounds", "no common factor")
     TIES = ("ties", "are most values distinct?",
-        "if they are times, use a finer clock or longer runs", "power", "many equal values")
+        "read more digits, or let a run do more", "power", "many equal values")
     NESTING = ("nesting", "is one value a process compared?",
         "repeat whole processes, and record which value comes from which", "risk", "several values a process")
     SEVERAL_PROCESSES = ("several processes", "are there several processes, so that their spread can be seen?",
