@@ -58,7 +58,7 @@ class Assumption(Enum):
     FACTOR = ("common factor", "do the distributions differ by a factor only? (Kolmogorov-Smirnov)",
         "rely on the typical run, which needs no common shape", "bounds", "no common factor")
     TIES = ("ties", "are most values distinct?",
-        "if they are times, use a finer clock or longer runs", "power", "many equal values")
+        "read more digits, or let a run do more", "power", "many equal values")
     NESTING = ("nesting", "is one value a process compared?",
         "repeat whole processes, and record which value comes from which", "risk", "several values a process")
     SEVERAL_PROCESSES = ("several processes", "are there several processes, so that their spread can be seen?",
@@ -95,7 +95,7 @@ class Assumption(Enum):
     RESOLUTION = ("resolution", "were the values read finely enough?",
         "use more digits or, if they are times, a finer clock or longer runs", "risk", "coarse values")
     POSITIVE_VALUES = ("positive values", "are all values positive, so that ratios mean something?",
-        "if they are times, use a finer clock or longer runs", "bounds", "values that are not positive")
+        "let a run do more, or measure it more finely", "bounds", "values that are not positive")
     USUAL_CONFIDENCE = ("confidence level", "is the confidence above one half?",
         "ask for a confidence of 0.95", "question", "confidence below one half")
     SKEWNESS = ("medians and means agree",
