@@ -130,11 +130,11 @@ def test_plot_and_history_take_it(gcc: Path, tmp_path: Path) -> None:
     assert speedproof("plot", gcc, "--only", "matmul", "-o", tmp_path / "p.svg")[0] == 0
     code, out, err = speedproof("history", "add", gcc, "--store", tmp_path / "h.db", "--repository", tmp_path)
     assert (code, err) == (0, "")
-    assert "12 new samples of O2, O3" in out
+    assert "12 samples of O2, O3" in out
     add = ("history", "add", gcc, "--repository", tmp_path, "--where", "version = 'O3'", "--commit", "abc")
-    assert "6 new samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
+    assert "6 samples of abc" in speedproof(*add, "--store", tmp_path / "i.db")[1]
     other = (*add[:6], "version = 'O2'", "--commit", "abd", "--store", tmp_path / "i.db")
-    assert "6 new samples of abd" in speedproof(*other)[1], "not there already"
+    assert "6 samples of abd" in speedproof(*other)[1], "not there already"
     assert "already" in speedproof(*other)[1]
 
 

@@ -70,7 +70,7 @@ def test_a_fast_analysis_fits_fast_but_by_the_rules_of_varcore() -> None:
     assert [one.test.fast for one in theirs if one.test is not None] == [True, False]
 
 
-@pytest.mark.parametrize("exponent", [-1015, -900, 960, 1000])
+@pytest.mark.parametrize("exponent", [-900, 960])
 def test_an_analysis_is_the_same_in_another_unit(exponent: int) -> None:
     """Where densities and squares are no doubles: places and sizes are scaled, likelihoods as densities are."""
     x = two_states(0.4).rvs(60, seed=1)

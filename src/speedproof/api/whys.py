@@ -186,7 +186,10 @@ def metrics_given(
         sides = []
         for explanation, values in zip(explained, both, strict=True):
             unit = None if isinstance(values, Sample) else ""
-            one = None if values is None else sample(values, unit=unit)
+            try:
+                one = None if values is None else sample(values, unit=unit)
+            except DataError as error:
+                raise DataError(f"metrics={{{name!r}: ...}}: {error}") from None
             if one is not None and one.n != explanation.n:
                 raise DataError(
                     f"metrics={{{name!r}: ...}}: {explanation.label} has {explanation.n} runs, and here are "
