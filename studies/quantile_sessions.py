@@ -12,7 +12,7 @@ import argparse
 import numpy as np
 
 from speedproof.arrays import FloatArray
-from speedproof.stats.quantile_sequence import QuantileSequence
+from speedproof.stats.sequential import QuantileSequence
 
 BLOCKS, EVERY = 300, 4
 

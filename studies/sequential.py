@@ -36,8 +36,7 @@ from scipy import stats
 from speedproof.protocols.claims import StopRules
 from speedproof.protocols.results import Verdict
 from speedproof.protocols.sequential import SequentialComparison
-from speedproof.stats.betting import LOG_WEIGHTS, growth, log_factors
-from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.sequential import LOG_WEIGHTS, PairedSequence, growth, log_factors
 
 FloatArray = npt.NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int], tuple[FloatArray, FloatArray]]

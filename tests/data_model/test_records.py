@@ -10,10 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from speedproof.data.record import Order, order_of_measuring
+from speedproof.data.record import Order, RecordTable, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.data.suite import Key, Record, Skipped, Suite
-from speedproof.data.table import RecordTable
 from speedproof.data.units import Direction
 
 BAD = {Trait.TRIMMED, Trait.SORTED, Trait.FAILED_RUNS, Trait.SUMMARY_ONLY}

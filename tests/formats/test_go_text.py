@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple
 from tests.formats.reading import split
 
+from speedproof.data.record import each_record
 from speedproof.data.suite import Record, Skipped, Suite
-from speedproof.data.table import each_record
 from speedproof.data.units import Direction
 from speedproof.formats import go, read
 from speedproof.formats.source import ReadOptions, source_of

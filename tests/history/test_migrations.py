@@ -8,7 +8,7 @@ import pytest
 
 import speedproof as sp
 from speedproof.errors import SpeedproofError
-from speedproof.history import schema
+from speedproof.history import database
 from speedproof.history.database import Connection, Database
 from speedproof.history.store import HistoryStore
 
@@ -27,9 +27,9 @@ def widen(connection: Connection) -> None:
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program whose schema is two versions newer."""
-    monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA, widen)
-    monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA + 1, lambda _: None)
-    monkeypatch.setattr(schema, "SCHEMA", schema.SCHEMA + 2)
+    monkeypatch.setitem(database.MIGRATIONS, database.SCHEMA, widen)
+    monkeypatch.setitem(database.MIGRATIONS, database.SCHEMA + 1, lambda _: None)
+    monkeypatch.setattr(database, "SCHEMA", database.SCHEMA + 2)
 
 
 def filled(where: str, folder: Path) -> list[list[float]]:
@@ -43,7 +43,7 @@ def test_an_older_store_is_brought_forward_once(
     where: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Its values are there, in the tables of the newer schema, however often it is opened."""
-    values, before = filled(where, tmp_path), schema.SCHEMA
+    values, before = filled(where, tmp_path), database.SCHEMA
     request.getfixturevalue("newer")
     for _ in range(2):
         store = HistoryStore(where)
@@ -63,13 +63,13 @@ def test_a_migration_that_fails_leaves_the_old_store(
         raise RuntimeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(schema, "SCHEMA", schema.SCHEMA - 2)
+        patch.setattr(database, "SCHEMA", database.SCHEMA - 2)
         values = filled(where, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setitem(schema.MIGRATIONS, schema.SCHEMA - 1, fails)
+        patch.setitem(database.MIGRATIONS, database.SCHEMA - 1, fails)
         with pytest.raises(RuntimeError):
             HistoryStore(where)
-    assert version_of(where) == schema.SCHEMA - 2
+    assert version_of(where) == database.SCHEMA - 2
     store = HistoryStore(where)  # which would not add the column twice
     assert [s.values.tolist() for s in store.samples(store.measurements().sample.tolist())] == values
 

@@ -19,8 +19,7 @@ from speedproof.protocols.bisection import (
     pairs_for_search,
     residuals_of,
 )
-from speedproof.stats.betting import blocks_for_proof
-from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.sequential import PairedSequence, blocks_for_proof
 
 
 def searched(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from speedproof.stats.change_points import all_changes, change_pvalues, find_changes
-from speedproof.stats.rises import fitted_rise
+from speedproof.stats.change_points import all_changes, change_pvalues, find_changes, fitted_rise
 
 
 @pytest.mark.parametrize("x", [[], [1.0], [1.0, 2.0, 3.0], [2.0] * 50])

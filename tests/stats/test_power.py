@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from speedproof.stats.betting import (
+from speedproof.stats.power import (
+    fewest_that_can_reject,
+    repetitions,
+    runs_needed_means,
+    runs_needed_ranks,
+    variance_components,
+)
+from speedproof.stats.sequential import (
     LOG_WEIGHTS,
     blocks_for_proof,
     blocks_until,
@@ -16,13 +23,6 @@ from speedproof.stats.betting import (
     log_factors,
     scale_of,
     smallest_provable,
-)
-from speedproof.stats.power import (
-    fewest_that_can_reject,
-    repetitions,
-    runs_needed_means,
-    runs_needed_ranks,
-    variance_components,
 )
 
 

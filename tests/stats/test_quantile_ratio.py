@@ -17,7 +17,7 @@ from speedproof.stats.quantile_ratio import (
     runs_needed_quantiles,
     shift_function,
 )
-from speedproof.stats.quantile_sequence import QuantileSequence
+from speedproof.stats.sequential import QuantileSequence
 
 
 def naive_limit(values: np.ndarray, q: float, z: float) -> float:

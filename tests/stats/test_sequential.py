@@ -11,8 +11,16 @@ from scipy import stats
 from studies.sequential import sequence_of as sequence_of_blocks
 
 from speedproof.errors import DataError, UsageError
-from speedproof.stats.betting import LOG_WEIGHTS, bet, growth, log_factors, mix, smallest_provable
-from speedproof.stats.sequential import PairedSequence, SequentialResult
+from speedproof.stats.sequential import (
+    LOG_WEIGHTS,
+    PairedSequence,
+    SequentialResult,
+    bet,
+    growth,
+    log_factors,
+    mix,
+    smallest_provable,
+)
 
 BETS = (
     (math.inf, 0.5, 0.15), (0.03, math.tanh(0.09), 0.03), (0.15, math.tanh(0.45), 0.09),

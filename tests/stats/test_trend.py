@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from speedproof.stats.trend import trend
+from speedproof.stats.association import trend
 
 # dat.bcg of R's metafor: vaccinated with and without tuberculosis, the same of the others, latitude.
 BCG = np.array(

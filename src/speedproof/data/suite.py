@@ -23,15 +23,19 @@ from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names, nearest_of, plural, version_of, wanted
 from speedproof.data.record import (
     Alikes,
+    Item,
     Key,
     Pair,
     Pairing,
     Record,
+    RecordTable,
     Residue,
     Skipped,
     all_fit,
+    each_record,
     fields,
     finite,
+    fit,
     misfit,
     negative_time,
     pairing,
@@ -41,7 +45,6 @@ from speedproof.data.record import (
     why_left_out,
 )
 from speedproof.data.sample import Alike, Sample
-from speedproof.data.table import Item, RecordTable, each_record, fit
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
 

@@ -25,9 +25,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.arrays import IntArray
-from speedproof.data.record import Key, Record, Skipped
+from speedproof.data.record import Item, Key, Record, RecordTable, Row, Skipped
 from speedproof.data.sample import Trait, written_in
-from speedproof.data.table import Item, RecordTable, Row
 from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.errors import FormatError
 from speedproof.formats.jsontext import OBJECT, Number, as_fields, decode, each, members, number

@@ -18,9 +18,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray, IntArray, NDArray, extension, from_zero, numbered
-from speedproof.data.record import Key, Record, Skipped
+from speedproof.data.record import Key, Record, RecordTable, Skipped
 from speedproof.data.sample import Trait, written_in
-from speedproof.data.table import RecordTable
 from speedproof.data.units import Direction, Unit, direction_of, parse_unit
 from speedproof.formats.reading import Column, Gathered, decimals, is_number
 from speedproof.formats.source import ReadOptions, Source, with_line_feeds

@@ -24,8 +24,7 @@ from msgspec import Struct
 from msgspec.json import decode
 from msgspec.structs import replace
 
-from speedproof.data.record import Record
-from speedproof.data.table import Item, RecordTable
+from speedproof.data.record import Item, Record, RecordTable
 from speedproof.errors import UsageError
 from speedproof.formats import reading
 from speedproof.formats.source import ReadOptions, Source

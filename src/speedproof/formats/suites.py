@@ -27,9 +27,8 @@ from msgspec.structs import replace
 
 from speedproof.data.checked import checked
 from speedproof.data.names import natural, nearest_of
-from speedproof.data.record import FileResults, Record, Skipped, why_left_out
+from speedproof.data.record import FileResults, Item, Record, RecordTable, Skipped, each_record, why_left_out
 from speedproof.data.suite import Suite
-from speedproof.data.table import Item, RecordTable, each_record
 from speedproof.data.units import Direction
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.formats import versions

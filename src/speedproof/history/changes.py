@@ -15,10 +15,17 @@ from speedproof.history.commits import Commit
 from speedproof.history.rows import Triage
 from speedproof.history.tracks import Track
 from speedproof.stats.alarms import alarms
-from speedproof.stats.change_points import Levelled, all_changes, change_pvalues, median, show_changes
+from speedproof.stats.change_points import (
+    Levelled,
+    Rise,
+    all_changes,
+    change_pvalues,
+    fitted_rise,
+    median,
+    show_changes,
+)
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.rises import Rise, fitted_rise
 from speedproof.stats.special import t_ppf, t_sf
 from speedproof.stats.two_levels import LEAST
 

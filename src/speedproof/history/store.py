@@ -23,7 +23,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import SpeedproofError, UsageError
-from speedproof.history import schema
+from speedproof.history import database
 from speedproof.history.commits import Commit
 from speedproof.history.database import Connection, Database, inserting, places
 from speedproof.history.packing import (
@@ -60,7 +60,7 @@ class HistoryStore:
         with self.transaction() as connection:
             if not connection.sqlite:  # one maker of tables at a time
                 connection.rows("SELECT pg_advisory_xact_lock(7351)")
-            schema.prepare(connection, self.where)
+            database.prepare(connection, self.where)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -174,7 +174,7 @@ class HistoryStore:
     def insert(self, connection: Connection, columns: Mapping[str, Sequence[Any]]) -> None:
         """Samples with their values, one or more, from columns of both tables."""
         known, values = (
-            {name: column for name, column in columns.items() if name in schema.TABLES[table]}
+            {name: column for name, column in columns.items() if name in database.TABLES[table]}
             for table in ("sample", "observation")
         )
         count = len(columns["series"])

@@ -19,9 +19,8 @@ import msgspec
 import numpy as np
 
 from speedproof.errors import FormatError, SpeedproofError
-from speedproof.history.database import Connection
+from speedproof.history.database import TABLES, Connection
 from speedproof.history.packing import block_of
-from speedproof.history.schema import TABLES
 from speedproof.history.store import HistoryStore
 
 STDIO = "-"

@@ -23,10 +23,9 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
-from speedproof.stats.betting import blocks_for_proof, scale_of
 from speedproof.stats.culprit import step_posterior
 from speedproof.stats.scaling import Resolution, last_place
-from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.sequential import PairedSequence, blocks_for_proof, scale_of
 
 # A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.
 _CONFIRM_FROM = 0.5

@@ -16,10 +16,9 @@ from speedproof.protocols.results import CHANGED, SEQUENTIAL, AtMargin, Comparis
 from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at, verdict_on
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.paired_ratio import paired_error
-from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.ranks import pooled_order
 from speedproof.stats.scaling import Resolution
-from speedproof.stats.sequential import PairedSequence
+from speedproof.stats.sequential import PairedSequence, QuantileSequence
 
 # What order and planning cannot do to a comparison within blocks that allows for looks.
 _ALLOWED_FOR = frozenset(

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from speedproof.protocols.aggregates import LogRatios
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.results import Comparison, Verdict
+from speedproof.stats.association import LEAST_POINTS, Trend, trend
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.trend import LEAST_POINTS, Trend, trend
 
 
 class Input(Struct, frozen=True):

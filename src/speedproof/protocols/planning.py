@@ -32,11 +32,10 @@ from speedproof.options import quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict, few_separate
-from speedproof.stats.betting import smallest_provable
 from speedproof.stats.dependence import drift, lag1
 from speedproof.stats.power import repetitions, variance_components
 from speedproof.stats.scaling import NORMAL_DEVIATION, coarse_step
-from speedproof.stats.sequential import blocks_needed
+from speedproof.stats.sequential import blocks_needed, smallest_provable
 from speedproof.stats.special import normal_quantile
 
 _SPEEDUPS = (1.05, 1.02, 1.01, 1.005)

@@ -19,13 +19,17 @@ from speedproof.protocols.aggregates import MeanLogRatio
 from speedproof.protocols.claims import ASKS, Claim, Outcome, StopRules, claim, judge
 from speedproof.protocols.results import CHANGED, SEQUENTIAL, Comparison, Needed, State, Verdict
 from speedproof.protocols.units import Summary
-from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.location import symmetry
-from speedproof.stats.quantile_sequence import QuantileSequence
 from speedproof.stats.scaling import Resolution, middle
-from speedproof.stats.sequential import FixedPairs, PairedSequence, SequentialResult
+from speedproof.stats.sequential import (
+    FORECAST_FROM,
+    FixedPairs,
+    PairedSequence,
+    QuantileSequence,
+    SequentialResult,
+)
 
 WITHHELD = "withheld"
 """Why nothing is said of a candidate though its own runs would prove it."""

@@ -14,8 +14,8 @@ from speedproof.reporting.model import Report, Style, Text
 from speedproof.reporting.numbers import factor, percent, plural, rough
 from speedproof.reporting.shown import Shown
 from speedproof.reporting.words import inverse, metric_first, of_metric, span
-from speedproof.stats.betting import FORECAST_FROM
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.sequential import FORECAST_FROM
 
 _SHOWN = 8
 # Forecasts beyond this many runs say nothing.
