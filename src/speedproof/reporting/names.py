@@ -251,6 +251,10 @@ def _middle(text: str, width: int, share: float) -> str:
     if width_of(text) <= width:
         return text
     head = round((width - 1) * share)
+    if share == _SHARES[0] and " " in text:
+        whole = _whole_words(text, width)
+        if width_of(whole) > 0.5 * width:
+            return whole
     first, last = cut_right(text, head), cut_left(text, width - 1 - head)
     # Half a number would be read as another one.
     if re.match(_NUMBER, text[len(first) :]):
@@ -266,3 +270,18 @@ def _lacks_a_number(name: str, short: str) -> bool:
     return bool(last) and any(
         re.match(_NUMBER, text[len(shown) :]) for text, shown in ((name, first), (name[::-1], last[::-1]))
     )
+
+
+def _whole_words(text: str, width: int) -> str:
+    """As many of the first and the last words as fit; empty where no two do."""
+    words = [word for word in re.findall(_WORDS, text) if word != "…"]
+    best = ""
+    head, tail = 1, 0
+    while head + tail < len(words):
+        more = [(head, tail + 1), (head + 1, tail)]
+        wider = [" ".join([*words[:h], "…", *words[len(words) - t :]]) for h, t in more if h + t < len(words)]
+        i = next((i for i, name in enumerate(wider) if width_of(name) <= width), None)
+        if i is None:
+            break
+        (head, tail), best = more[i], wider[i]
+    return best
