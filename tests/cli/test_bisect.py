@@ -298,7 +298,6 @@ WRONG = [
 UNKNOWN = [
     (("nowhere..main", "./bench"), "'nowhere' is not a revision"),
     (("main..main", "./bench"), "is only one revision; give two, or a range A..B"),
-    (("start..mian", "./bench"), "did you mean main?"),
     (("start..zzz", "./bench"), "'git log --oneline --all' lists them"),
     (("start..main", "./absent"), "has no ./absent; if it has to be built, give --build CMD"),
     (("start..main", "./absent", "--build", "true"), "has no ./absent after its build"),
