@@ -196,13 +196,22 @@ def _constants(n: int, m: int, inflation: FloatArray, effective: FloatArray) -> 
 def _orders(groups: tuple[int, ...], n: int, tied: float = 0.0) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Every way to call n of the tied values x and the rest y: its score and statistic, with multiplicities.
 
+    Where none tie, those by which X wins half of the pairs or more: the others are the same in reverse.
     The three sums are packed into one integer: twice `won`, and four times each sum of squares, are whole. Of many
     values that tie it has more than 64 bits.
     """
     m = sum(groups) - n
     bits = _bits(n, m)
-    wide = sum(bits) + (2 * n * m).bit_length() >= 64
-    packed, ways = _listed(groups, n, m, bits, object if wide else np.int64)
+    if bits[0] + bits[1] + (2 * n * m).bit_length() >= 64:
+        packed, ways = _merged(*_listed(groups, n, m, bits, object)[n])
+    elif len(groups) < n + m:
+        packed, ways = _merged(*_listed(groups, n, m, bits)[n])
+    else:
+        every = _joined(n, m, bits)
+        every = every[every >= n * m << sum(bits)]
+        every.sort()  # in its place: memory that is taken anew costs as much as the work
+        first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+        packed, ways = every[first], np.diff(first, append=every.size).astype(np.float64)
     scores, plain = np.empty((2, packed.size))
     for at in range(0, packed.size, _AT_ONCE):
         some = slice(at, at + _AT_ONCE)
@@ -224,10 +233,29 @@ def _unpacked(packed: IntArray, bits: tuple[int, int]) -> tuple[IntArray, IntArr
     return packed >> sum(bits), (packed >> bits[1]) & next(masks), packed & next(masks)
 
 
+def _joined(n: int, m: int, bits: tuple[int, int]) -> IntArray:
+    """Of values that do not tie: the orders of the lower half, each before every order of the upper one."""
+    before = (n + m) // 2
+    lower, upper = (_listed((1,) * size, n, m, bits) for size in (before, n + m - before))
+    joined, end = np.empty(math.comb(n + m, n), dtype=np.int64), 0
+    for i, (one, _) in lower.items():
+        if n - i in upper:
+            # Each of the upper x has j more y below it, and each of the upper y i more x.
+            j, of_x, of_y = before - i, n - i, m - (before - i)
+            won, square_x, square_y = _unpacked(upper[n - i][0], bits)
+            square_x += 4 * j * won + 4 * of_x * j**2
+            square_y += 4 * i * (2 * of_x * of_y - won) + 4 * of_y * i**2
+            other = ((won + 2 * of_x * j) << sum(bits)) + (square_x << bits[1]) + square_y
+            size = one.size * other.size
+            np.add.outer(one, other, out=joined[end : end + size].reshape(one.size, other.size))
+            end += size
+    return joined
+
+
 def _listed(
-    groups: tuple[int, ...], n: int, m: int, bits: tuple[int, int], kind: type
-) -> tuple[IntArray, FloatArray]:
-    """The sums, packed, each once, and their multiplicities."""
+    groups: tuple[int, ...], n: int, m: int, bits: tuple[int, int], kind: type = np.int64
+) -> dict[int, tuple[IntArray, FloatArray]]:
+    """By how many of the values are called x: the sums, packed, and their multiplicities."""
     bits_x, bits_y = bits
     states: dict[int, tuple[IntArray, FloatArray]] = {0: (np.zeros(1, dtype=kind), np.ones(1))}
     before = 0
@@ -246,8 +274,13 @@ def _listed(
             for i, parts in following.items()
         }
         before += size
-    packed, place = np.unique(states[n][0], return_inverse=True)
-    return packed, np.bincount(place, states[n][1]).astype(np.float64)
+    return states
+
+
+def _merged(packed: IntArray, ways: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Each state once, with the sum of its multiplicities."""
+    packed, place = np.unique(packed, return_inverse=True)
+    return packed, np.bincount(place, ways).astype(np.float64)
 
 
 Table = ArrayPair
@@ -266,10 +299,14 @@ def _curvature(effective: ArrayLike) -> FloatArray:
     return _CURVATURE / np.asarray(effective, dtype=np.float64)
 
 
-def _tails(statistic: FloatArray, ways: FloatArray) -> Table:
-    """All statistics in order; what is equal but for rounding is one."""
+def _tails(statistic: FloatArray, ways: FloatArray, *, both: bool = False) -> Table:
+    """All statistics, or those above 0 with their opposites; what is equal but for rounding is one."""
     order = np.argsort(statistic)
     ascending, ways = statistic[order], ways[order]
+    if both:
+        above = int(np.searchsorted(ascending, 0.0, side="right"))
+        ascending = np.concatenate((-ascending[above:][::-1], ascending))
+        ways = np.concatenate((ways[above:][::-1], ways))
     upper = np.cumsum(ways[::-1])[::-1]
     upper /= upper[0]
     finite = np.nan_to_num(ascending, posinf=1e300, neginf=-1e300)
@@ -370,7 +407,7 @@ def null_distribution(n: int, m: int, independent: bool) -> Null:
     while math.comb(small + large, small) > _MOST_ORDERS:
         large -= 1
     scores, plain, ways = _orders((1,) * (small + large), small)
-    return Null(n, m, _tails(scores, ways), _tails(plain, ways))
+    return Null(n, m, _tails(scores, ways, both=True), _tails(plain, ways, both=True))
 
 
 @lru_cache(maxsize=256)
@@ -393,7 +430,7 @@ def _tied(groups: tuple[int, ...], n: int) -> Table | None:
         if counts.max() > _MOST_TIED:
             return None
     scores, _, ways = _orders(groups, n, sum(t**3 - t for t in groups) / (size**3 - size))
-    return _tails(scores, ways)
+    return _tails(scores, ways, both=len(groups) == size)
 
 
 def tied_pvalue(groups: tuple[int, ...], n: int, score: float) -> float:

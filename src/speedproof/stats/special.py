@@ -16,9 +16,13 @@ import numpy as np
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray, extension
 
 COMPILED = extension("stats._scores")
+# The inner formulas are plain arithmetic: the same text serves one float (a single pair is cheap) and arrays.
+Number = float | FloatArray
+
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_2PI = math.sqrt(2.0 * math.pi)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+_FEW = 16
 _EPS = 2.0**-52
 _MOST_TERMS = 10_000  # of the fraction; it takes tens, and the square root of the largest parameter at worst
 
@@ -84,14 +88,18 @@ def normal_quantile(p: float) -> float:
     return float(ndtri(p))
 
 
-def _stirling_series(z: FloatArray) -> FloatArray:
+def _stirling_series(z: Number) -> Number:
     r = 1.0 / (z * z)
     tail = r * (1 / 1188 - r * (691 / 360360 - r / 156))
     return (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - tail)))) / z
 
 
-def _stirling_error(z: FloatArray) -> FloatArray:
+def _stirling_error(z: Number) -> Number:
     """Log of gamma(z) minus Stirling's formula, z > 0."""
+    if isinstance(z, float):
+        if z >= 10.0:
+            return float(_stirling_series(z))
+        return math.lgamma(z) - (z - 0.5) * math.log(z) + z - _HALF_LOG_2PI
     error = np.asarray(_stirling_series(np.maximum(z, 10.0)))
     small = z < 10.0
     v = z[small]
@@ -100,12 +108,25 @@ def _stirling_error(z: FloatArray) -> FloatArray:
     return error
 
 
-def _ordered(keep: BoolArray, a: FloatArray, b: FloatArray) -> ArrayPair:
+def _ordered(keep: bool | BoolArray, a: Number, b: Number) -> tuple[Number, Number]:
     """(a, b) where they are to be kept so, else (b, a)."""
+    if isinstance(keep, bool):
+        return (a, b) if keep else (b, a)
     return np.where(keep, a, b), np.where(keep, b, a)
 
 
-def _fraction(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> FloatArray:
+def _both(function: Callable[..., tuple[Number, Number]], *given: FloatArray) -> ArrayPair:
+    """Both values of a function of floats or arrays: up to so many elements a loop over floats is quicker."""
+    shape = np.broadcast_shapes(*(v.shape for v in given))
+    if math.prod(shape) > _FEW:
+        first, second = function(*given)
+        return np.asarray(first), np.asarray(second)
+    rows = zip(*(np.broadcast_to(v, shape).ravel().tolist() for v in given), strict=True)
+    pairs = np.array([function(*row) for row in rows], dtype=np.float64).reshape(*shape, 2)
+    return pairs[..., 0], pairs[..., 1]
+
+
+def _fraction(a: Number, b: Number, x: Number, y: Number) -> Number:
     """Continued fraction of the incomplete beta function: I_x(a, b) = power term / fraction.
 
     Evaluated by Lentz's method; wants x <= (a + 1) / (a + b + 2), y = 1 - x.
@@ -113,7 +134,7 @@ def _fraction(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> Flo
     start = a * y - b * x + 1.0
     fraction = a * start / (a + 1.0)
     c, d = fraction, 0.0 * fraction
-    if COMPILED is not None:
+    if COMPILED is not None and isinstance(start, np.ndarray):
         table = np.array([a, b, x, y, start, fraction, c, d])
         COMPILED.fraction(table, _MOST_TERMS, _EPS)
         return np.asarray(table[5])
@@ -128,12 +149,12 @@ def _fraction(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> Flo
         step = c * d
         fraction = fraction * step
         # asked so that NaN, which no term will mend, does not go on
-        if not (np.abs(step - 1.0) > _EPS).any():
+        if not ((abs(step - 1.0) > _EPS).any() if isinstance(step, np.ndarray) else abs(step - 1.0) > _EPS):
             break
     return fraction
 
 
-def _beta_tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> ArrayPair:
+def _beta_tails(a: Number, b: Number, x: Number, y: Number) -> tuple[Number, Number]:
     """I_x(a, b) and its complement for 0 < x < 1, each accurate where it is small; y = 1 - x."""
     s = a + b
     # x^a y^b / B(a, b) with the leading terms of the exponent cancelled by hand: what remains are Loader's
@@ -151,7 +172,7 @@ def _beta_tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> A
 def _tails(a: FloatArray, b: FloatArray, x: FloatArray, y: FloatArray) -> ArrayPair:
     """I_x(a, b) and its complement; broadcasts; 0, 1 and NaN are their own images."""
     inside = (x > 0.0) & (y > 0.0)
-    lower, upper = _beta_tails(a, b, np.where(inside, x, 0.5), np.where(inside, y, 0.5))
+    lower, upper = _both(_beta_tails, a, b, np.where(inside, x, 0.5), np.where(inside, y, 0.5))
     return np.where(inside, lower, x), np.where(inside, upper, y)
 
 
@@ -161,12 +182,12 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> FloatArray:
     return _tails(a, b, x, 1.0 - x)[0]
 
 
-@lru_cache(maxsize=256)
 def beta_ppf(q: float, a: float, b: float) -> float:
     """Quantile of the beta distribution, by bisection down to neighbouring floats."""
     if q <= 0.0 or q >= 1.0:
         return float(q >= 1.0)
-    return halved(lambda x: float(betainc(a, b, x)) >= q, 0.0, 1.0)
+    shapes = float(a), float(b)
+    return halved(lambda x: float(_beta_tails(*shapes, x, 1.0 - x)[0]) >= q, 0.0, 1.0)
 
 
 def f_tails(f: ArrayLike, d1: ArrayLike, d2: ArrayLike) -> ArrayPair:
@@ -180,24 +201,24 @@ def f_tails(f: ArrayLike, d1: ArrayLike, d2: ArrayLike) -> ArrayPair:
     )
 
 
-def _t_tail_and_density(t: FloatArray, df: FloatArray) -> ArrayPair:
+def _t_tail_and_density(t: Number, df: Number) -> tuple[Number, Number]:
     """Upper tail and density of Student's distribution for 0 <= t <= 1e150."""
     a = 0.5 * df
     w = t * t / df
     # gamma(a + 1/2) / (sqrt(a) gamma(a)) tends to 1; its logarithm without cancellation
     exponent = a * np.log1p(0.5 / a) - 0.5 + _stirling_error(a + 0.5) - _stirling_error(a)
-    density = np.exp(exponent - (a + 0.5) * np.log1p(w)) / _SQRT_2PI
+    density: Number = np.exp(exponent - (a + 0.5) * np.log1p(w)) / _SQRT_2PI
     x = 1.0 / (1.0 + w)
     far = t * t > 3.0
     # The power term of the incomplete beta function is t times the density.
-    tail = 0.5 * t * density / _fraction(*_ordered(far, a, np.asarray(0.5)), *_ordered(far, x, w * x))
+    tail = 0.5 * t * density / _fraction(*_ordered(far, a, 0.5), *_ordered(far, x, w * x))
     return _ordered(far, tail, 0.5 - tail)[0], density
 
 
 def t_sf_pdf(t: ArrayLike, df: ArrayLike) -> ArrayPair:
     """Upper tail and density of Student's t distribution: what a step of Newton's method needs."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
-    tail, density = _t_tail_and_density(np.minimum(np.abs(t), 1e150), df)
+    tail, density = _both(_t_tail_and_density, np.minimum(np.abs(t), 1e150), df)
     tail = np.where(np.isinf(t), 0.0, tail)
     return np.where(t < 0.0, 1.0 - tail, tail), density
 
