@@ -200,6 +200,7 @@ def proportion_given(
 
 
 S = TypeVar("S", bound="Struct")
+_TABLE = "must be a table of names and values"
 
 
 def read_toml(kind: type[S], path: Path) -> S:
@@ -213,30 +214,72 @@ def read_toml(kind: type[S], path: Path) -> S:
         raise FormatError(name, f"byte {error.start + 1}", "not TOML, which is UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FormatError(name, "", f"not TOML: {error}") from None
-    read: S = _read(kind, document, name, "")
-    return read
+    return _table(kind, name, "", document)
 
 
-def _read(kind: Any, value: Any, file: str, place: str, parse: Callable[[str], object] | None = None) -> Any:
-    """What stands at a place, as the type of its field."""
-    from msgspec import convert
+def _table(kind: type[S], file: str, place: str, table: object) -> S:
+    """What a table says, each key by its field; a key that nobody will read is refused."""
+    if not isinstance(table, dict):
+        raise FormatError(file, place, f"{_TABLE}, not {table!r}")
+    known = {field.name: field for field in fields(kind)}
+    prefix = f"{place}." if place else ""
+    for key in table:
+        if key not in known:
+            from difflib import get_close_matches
 
+            near = get_close_matches(key, known)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise FormatError(file, f"{prefix}{key}", f"no such key; {hint}")
+    for key in (key for key, field in known.items() if field.required and key not in table):
+        raise FormatError(file, place, f'a {key} is missing, for example {key} = "json_*"')
+    values = {}
+    for key, value in table.items():
+        asked = known[key].asked
+        option = asked if isinstance(asked, Option) else None
+        values[key] = read_value(known[key].kind, file, f"{prefix}{key}", value, option)
+    return kind(**values)
+
+
+def read_value(kind: Any, file: str, place: str, value: object, option: Option | None = None) -> Any:
+    """What stands at a place, as the type of its field; of the numbers of a list their texts."""
+    if hasattr(kind, "__struct_fields__"):
+        return _table(kind, file, place, value)
     origin, parts = get_origin(kind), get_args(kind)
+    if origin is Mapping:
+        if not isinstance(value, dict):
+            raise FormatError(file, place, f"{_TABLE}, not {value!r}")
+        return {key: read_value(parts[1], file, f"{place}.{key}", item) for key, item in value.items()}
+    if origin is tuple:
+        if not isinstance(value, list) or not value:
+            raise FormatError(file, place, f"write [[{place}]], in double brackets")
+        named = enumerate(value, start=1)
+        return tuple(read_value(parts[0], file, f"{place}[{number}]", item) for number, item in named)
+    if origin is list:
+        if not isinstance(value, list) or not value:
+            raise FormatError(file, place, f"must be a list of values, such as [10, 1000], not {value!r}")
+        for number, item in enumerate(value):
+            if isinstance(item, bool) or not isinstance(item, str | int | float):
+                must = f"must be a number or a text in quotes, not {item!r}"
+                raise FormatError(file, f"{place}[{number}]", must)
+        return [str(item) for item in value]
     try:
-        if parse is not None and type(value) is not bool:
-            value = parse(str(value))
-        elif origin is Mapping and isinstance(value, dict):
-            value = {key: _read(parts[1], one, file, f"{place}.{key}") for key, one in value.items()}
-        elif origin is tuple and isinstance(value, list):
-            value = [_read(parts[0], one, file, f"{place}[{i}]") for i, one in enumerate(value, start=1)]
-        elif hasattr(kind, "__struct_fields__") and isinstance(value, dict):
-            value = dict(value)
-            for field in (field for field in fields(kind) if field.name in value):
-                parse = field.asked.parser if isinstance(field.asked, Option) and field.asked.usage else None
-                where = f"{place}.{field.name}"
-                value[field.name] = _read(field.kind, value[field.name], file, where, parse)
-        return convert(value, kind)
+        return _scalar(kind, value, option)
     except ValueError as error:
-        message, _, inner = str(error).partition(" - at `$")
-        choices = f"; choose one of {', '.join(words)}" if (words := words_of(kind)) else ""
-        raise FormatError(file, f"{place}{inner}".strip(".`"), f"{message}{choices}") from error
+        raise FormatError(file, place, str(error)) from error
+
+
+def _scalar(kind: Any, value: Any, option: Option | None) -> object:
+    parse = option and option.parser
+    if words := words_of(kind):
+        if value not in words:
+            raise ValueError(f"{value!r} is none of {', '.join(words)}")
+        return parse(value) if parse else value
+    if option and option.usage:
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(f"{value!r} is not a number; write {EXAMPLES[option.usage]}")
+        return parse(str(value)) if parse else value
+    if kind is str and not isinstance(value, str):
+        raise ValueError(f"must be a text in quotes, not {value!r}")
+    if bool in (kind, *get_args(kind)) and not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value

@@ -197,7 +197,7 @@ class Judging(Struct, frozen=True, kw_only=True):
     bootstrap: Annotated[bool, "2009 protocol: use the bootstrap where it would ask for 30 runs"] = False
 
 
-class BenchmarkSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class BenchmarkSettings(Struct, frozen=True):
     """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
 
     pattern: str
@@ -210,7 +210,7 @@ class BenchmarkSettings(Struct, frozen=True, forbid_unknown_fields=True):
         return name == self.pattern or fnmatchcase(name, self.pattern)
 
 
-class Gating(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Gating(Struct, frozen=True, kw_only=True):
     """How a gate decides; also the table ``[gate]`` of ``speedproof.toml``."""
 
     margin: Annotated[

@@ -94,7 +94,7 @@ def test_numpys_scalars_are_numbers() -> None:
         one, seed=3, resamples=20
     )
     for wrong in (np.True_, True, "3", 2.5, np.float64(3)):
-        with pytest.raises(sp.SpeedproofError, match=r"max_runs=.*expected int"):
+        with pytest.raises(sp.SpeedproofError, match=r"max_runs=.*expected a whole number"):
             sp_.race(len, sum, max_runs=wrong)
     with pytest.raises(sp.SpeedproofError, match="seed=-1: expected a whole number, 0 or more"):
         sp_.rank(one, seed=np.int64(-1))
@@ -223,6 +223,16 @@ def test_the_name_of_a_dimension_is_honoured() -> None:
         assert sp.sample(one) == told
     with pytest.raises(sp.SpeedproofError, match=r"dimensions are fork and run: .*'process'"):
         sp.sample(labelled(rows, "", ("fork", "run")))
+
+
+def test_an_array_with_fields_is_a_frame() -> None:
+    fields: Any = np.array([(1.0, 2.0)] * 3, [("a", "f8"), ("b", "f8")])
+    for made in (sp.sample, sp.mixture.fit):
+        with pytest.raises(sp.SpeedproofError, match=r"give one of its columns.*Suite\.from_frame"):
+            made(fields)
+    assert sp.sample(fields["a"]).n == 3
+    with pytest.raises(sp.SpeedproofError, match="real numbers, not of void"):
+        sp.sample(np.zeros(3, "V8"))
 
 
 def test_no_sample_takes_the_place_of_another() -> None:

@@ -155,12 +155,13 @@ def test_a_metric_that_is_nowhere_is_said() -> None:
     assert "echo one: no run gave score (--metric score: nothing in the output matches" in err
 
 
-def test_a_file_takes_several_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes are not called those of blocks where two versions share none."""
+def test_a_file_that_holds_sessions_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And changes are not called those of blocks where two versions share none."""
     runs_are(monkeypatch, lambda job: Run({"time": 0.01 * float(job.command[1])}))
     words = ("--save", "s.jsonl", "--max-runs", "8")
-    for one in ("2", "3"):
-        speedproof("run", f"sleep {one}", "sleep 1", *words)
+    assert "already" not in speedproof("run", "sleep 2", "sleep 1", *words)[2]
+    _, _, err = speedproof("run", "sleep 3", "sleep 1", *words)
+    assert "s.jsonl holds 1 session already; this one is appended" in err
     out = speedproof("compare", "s.jsonl")[1]
     assert "sleep 3" in out
     assert "same blocks" not in out

@@ -121,11 +121,17 @@ def test_what_applies_to_a_suite_is_applied() -> None:
 @pytest.mark.parametrize(("line", "message"), [
     ("'sleep {n}' -L n 100,100", "the parameter n has the value '100' twice"),
     ("'sleep {n}' -L n 1 -L n 2", "the parameter n is given twice"),
-    ("true true --gate --decide-by p90", "goes with looks at single runs, without policy"),
+    ("true true --gate --decide-by p90", "does not go with --builds, --plan or a policy to keep"),
     ("--shell bash a b", "--shell bash: write --shell=bash"), ("--shell /bin/zsh a b", "write --shell=/bin/zsh"),
 ])  # fmt: skip
 def test_what_cannot_be_meant(line: str, message: str) -> None:
     assert message in refused(*shlex.split(line))
+
+
+def test_a_parameter_that_makes_no_difference_is_told() -> None:
+    _, _, err = run("true {n}", "true 1", "--name", "a", "--name", "b", "-L", "n", "1,2", "--max-runs", "1")
+    assert "note: the parameter n makes no difference to b: all its values give the same command" in err
+    assert "the parameter n" not in run("true {n}", "true 1 {n}", "-L", "n", "1,2", "--max-runs", "1")[2]
 
 
 @pytest.mark.parametrize("asked", [
@@ -234,8 +240,12 @@ MEASURED = [
 
 def test_a_file_for_json_is_no_command() -> None:
     """``--json`` takes no value, so that a name after it would be measured."""
-    Path("x.json").touch()
-    assert "x.json: " in refused("true", "true", "--json", "x.json")
+    message = refused("true", "true", "--json", "x.json")
+    assert "x.json was taken for a command; JSON goes to standard output (--json > x.json)" in message
+    assert run("true", "echo x.json", "--max-runs", "3", "--json")[0] == 0
+    assert "old.json was taken for a command; files: speedproof compare" in refused("old.json", "new.json")
+    Path("r.csv").touch()
+    assert "unknown command r.csv; did you mean compare r.csv?" in speedproof("r.csv")[2]
 
 
 def test_what_review_and_resume_cannot_heed_is_refused() -> None:
@@ -261,11 +271,12 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
     ("run --fail-on x", "invalid value for '--fail-on': 'x' is not one of"),
     ("compare a.json --marginn=1%", "unknown option --marginn; did you mean --margin?"),
     ("model a.json --families", "unknown option --families; did you mean --family?"),
+    ("compare a.json --reff=x", "unknown option --reff; did you mean --reference?"),
     ("show a.json --pilot=x", "unknown option --pilot; see 'speedproof show --help'"),
     ("formats x\x1b[2J", "got unexpected extra argument (x"), ("--no-such", "unknown option --no-such"),
     ("compare a --all=x", "option '--all' does not take a value; see "),
     ("rum", "unknown command rum; did you mean run?"), ("corpus --metric x", "name an action first: build, "),
-    ("compare a --json=x", "option '--json' does not take a value; see "),
+    ("compare a --json=x", "option '--json' does not take a value: JSON goes to standard output (--json > FILE)"),
     *((f"{name} --zzz", "unknown option --zzz") for name in COMMANDS if name not in ("corpus", "history")),
 ])  # fmt: skip
 def test_wrong_words_are_one_line(line: str, message: str) -> None:

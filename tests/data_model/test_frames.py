@@ -19,8 +19,14 @@ TABLE: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
+def structured() -> Any:
+    types = [(n, "U8" if isinstance(v[0], str) else "f8") for n, v in TABLE.items()]
+    return np.array(list(zip(*TABLE.values(), strict=True)), dtype=types)
+
+
 FRAMES: dict[str, Callable[[], Any]] = {
     "mapping": lambda: TABLE,
+    "numpy": structured,
     "pandas": lambda: import_module("pandas").DataFrame(TABLE),
     "pandas, categories": lambda: import_module("pandas").DataFrame(TABLE).astype({"name": "category"}),
     "pandas, nullable": lambda: import_module("pandas").DataFrame(TABLE).convert_dtypes(),
@@ -70,14 +76,16 @@ def test_missing_values_are_named(kind: str, monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-def test_rows_stay_in_order_and_metrics_apart() -> None:
-    table = {"t": [3.0, 1.0, 500.0, 2.0], "what": ["time", "time", "memory", "time"],
-             "unit": ["ms", "ms", "kB", "ms"]}  # fmt: skip
-    suite = sp.Suite.from_frame(table, value="t", metric="what", unit="unit")
-    assert {k.metric: (s.values.tolist(), s.unit) for (k, _), s in suite.samples.items()} == {
-        "time": ([0.003, 0.001, 0.002], "s"),
-        "memory": ([500_000.0], "B"),
-    }
+def test_rows_are_put_in_run_order_and_metrics_apart() -> None:
+    days = np.array(["2020-01-03", "2020-01-01", "2020-01-01", "2020-01-02"], "M8[s]")
+    table = {"t": [3.0, 1.0, 500.0, 2.0], "i": [3, 1, 1, 2], "what": ["time", "time", "memory", "time"],
+             "unit": ["ms", "ms", "kB", "ms"], "day": days}  # fmt: skip
+    for run in ("i", "day"):
+        suite = sp.Suite.from_frame(table, value="t", run=run, metric="what", unit="unit")
+        assert {k.metric: (s.values.tolist(), s.unit) for (k, _), s in suite.samples.items()} == {
+            "time": ([0.001, 0.002, 0.003], "s"),
+            "memory": ([500_000.0], "B"),
+        }
 
 
 V = ["a", "a", "b", "b"]
@@ -85,7 +93,7 @@ V = ["a", "a", "b", "b"]
 
 @pytest.mark.parametrize(("frame", "arguments", "error", "words"), [
     (TABLE, {"value": "x"}, UsageError, "no column 'x'; available: name, threads, rev"),
-    (TABLE, {"value": "name"}, DataError, "column 'name': a sample is made of real numbers"),
+    (TABLE, {"value": "name"}, DataError, "column 'name': a sample is made of numbers, not of texts"),
     (TABLE, {"benchmark": "who"}, UsageError, "no column 'who'"),
     ([1.0], {}, UsageError, "a list has no named columns"), ({"t": []}, {}, DataError, "holds no measured value"),
     ({"t": [1.0, 2.0], "n": ["a", None]}, {"benchmark": "n"}, DataError, "column 'n' has missing values"),
@@ -93,6 +101,7 @@ V = ["a", "a", "b", "b"]
     ({"t": [True] * 4}, {}, DataError, "real numbers, not of bool"),
     ({"t": np.array(["2020-01-01"] * 4, "M8[s]")}, {}, DataError, "real numbers, not of datetime64"),
     ({"t": [1.0] * 4, "p": [0, 0, 1, np.nan]}, {"process": "p"}, DataError, "column 'p' has missing values"),
+    ({"t": [3.0], "at": np.array(["NaT"], "M8[s]")}, {"run": "at"}, DataError, "column 'at' has missing values"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said(
     frame: Any, arguments: dict[str, Any], error: type[SpeedproofError], words: str

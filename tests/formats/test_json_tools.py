@@ -50,7 +50,7 @@ def test_hyperfine_failing_runs_are_noted(files: Path, tmp_path: Path) -> None:
     (record,), _ = split(files / "hyperfine-failing.json")
     assert record.values.size == 5, "the values stay"
     (note,) = record.notes
-    assert note.startswith("'failing': 5 of 5 runs did not exit with code 0")
+    assert note.startswith("'failing' failed in every run (5 of 5 runs did not exit with code 0)")
     killed = [r for r in split(files / "hyperfine-memory.json")[0] if "parallel=2" in r.benchmark]
     assert any("1 of 1 run" in note for note in killed[0].notes), (
         "null is the code of a run killed by a signal"

@@ -32,7 +32,7 @@ def test_benchmarkdotnet_against_json(files: Path) -> None:
         assert Trait.ONE_PROCESS not in record.traits
     assert (old.values * 1e9).round(6).tolist() == [100.0, 110.0, 250.0, 103.75, 100.0, 101.25]
     assert processes(old) == [0, 0, 0, 1, 1, 1], "a launch is a process"
-    assert old.notes == ("1 outlier that BenchmarkDotNet removed: kept here",)
+    assert old.notes == ("1 value that BenchmarkDotNet removed as an outlier is among the values",)
     assert (new.values * 1e9).round(6).tolist() == [50.0, 52.5, 48.0, 49.0]
     assert (new.notes, [s.expected for s in skipped]) == ((), [False, False, True])
     assert (skipped[0].benchmark, skipped[1].where) == ("Demo.Sorts.Failed(N: 10)", "Benchmarks[3].Method")
@@ -155,3 +155,16 @@ def test_sightglass_against_json_and_csv(files: Path, name: str) -> None:
         assert record.unit == {"time": "s", "cycles": "cycles"}.get(record.metric, "")
     assert {r.metric for r in records} == {"time", "cycles", "cache-misses"}
     assert damaged.where.startswith(("[48]", "line 26"))
+
+
+def test_sightglass_arrays_of_processes_one_a_line(files: Path, tmp_path: Path) -> None:
+    rows = load(files / "sightglass.json")[:-1]
+    lines = [json.dumps([row for row in rows if row["process"] == p]) for p in (11, 12, 13, 14)]
+    path = tmp_path / "s.json"
+    path.write_text("\n".join(lines) + "\n")
+    joined, _ = split(files / "sightglass.json")
+    records, skipped = split(path)
+    assert [r.values.tolist() for r in records] == [r.values.tolist() for r in joined]
+    assert not skipped
+    path.write_text("\n".join(lines).replace('"count": 4110', '"count": "oops"', 1) + "\n")
+    assert split(path)[1][0].where == "line 1[0].count"

@@ -77,7 +77,7 @@ def damaged(name: str, data: bytes) -> bytes:
     return data.decode().encode(name)
 
 
-@pytest.mark.parametrize("wrapping", ["gzip", "bzip2", "crlf", "bom", "utf-16"])
+@pytest.mark.parametrize("wrapping", ["gzip", "bzip2", "crlf", "bom", "utf-16", "utf-32"])
 @pytest.mark.parametrize("name", ["raw.txt", "long.csv", "go.txt", "hyperfine.json", "jmh.json"])
 def test_wrapping_changes_nothing(files: Path, tmp_path: Path, name: str, wrapping: str) -> None:
     path = tmp_path / "result"

@@ -137,8 +137,8 @@ CASES: list[Any] = [
     ("fop.json", "[[12, 11], [13], [], [10, 14]]", {}, [("fop", None, "time", "", [[12, 11], [13], [10, 14]])],
      ["! 1 of 4 processes"]),
     *(("sample.json", {"iters": iters, "times": times}, {}, [], [f"! {says}"]) for iters, times, says in (
-        ([1, 2], [1.0], "every sample needs"), ([0, 2], [1.0, 2.0], "every sample needs"),
-        ([], [], "every sample needs"))),
+        ([1, 2], [1.0], "2 iteration counts but 1 times"), ([0, 2], [1.0, 2.0], "not positive"),
+        ([], [], "no samples"))),
     # No loops that anything can have made are one; the first values may be warm-ups.
     ("old.json", {"version": 3, "benchmarks": {"x": {"common_metadata": {"loops": 0, "inner_loops": 2}, "runs": [
         {"raw_samples": [9.0, 1.0, 2.0], "warmups": 1}, {"raw_samples": [3.0, 2.5], "loops": 5}]}}}, {},
@@ -179,7 +179,7 @@ CASES: list[Any] = [
             *(("Overhead", "Actual", v) for v in idle), ("Workload", "Actual", 100.0),
             ("Workload", "Actual", 300.0), ("Workload", "Result", result))]}]}, {},
        [timed(result / 2e9, (200 + result) / 2e9, name="T.M")],
-       ["1 outlier that BenchmarkDotNet removed: kept here"])
+       ["1 value that BenchmarkDotNet removed as an outlier is among the values"])
       for idle, result in (
           ((), 100.0), ((20.0, 26.0), 100.0), ((10.0, 20.0, 60.0), 80.0), ((10.0, 20.0, 60.0), 70.0))),
     ("k.json", {"wallclock_times": {"a:P:x": [[1.0]]}, "core_cycle_counts": {"a:P:x": []}, "audit": {},
@@ -282,7 +282,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f", gzip.compress(b"1.5\n" * 100, mtime=0)[:-9], "", "cut short"),
     ("f", gzip.compress(b"1.5\n" * 100, mtime=0)[:20] + b"\0" * 30, "", "damaged"),
     ("f", bz2.compress(b"1.5\n" * 100)[:-5], "", "damaged or cut short"),
-    ("f", b"PK\x03\x04 and so on", "", "a zip archive; unpack it"), ("f", b"\x7fELF\0\0", "", "binary"),
+    ("f", b"PK\x03\x04 and so on", "", "a zip archive; unpack it"), ("f", b"\x7fELF\0\0", "", "a program"),
     ("f", "1.5\n2.5\n".encode("utf-16-le"), "", "iconv -f UTF-16"), ("f", b"\xff\xfe1", "", "damaged"),
     ("f", b"\x001.5\n", "", "iconv -f UTF-16"),
     ("f", b"1.5\n2.5 \xb5s\n", "line 2", "iconv -f LATIN1"),
@@ -290,11 +290,11 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("f", "name,mean,std\nx,1,2\n", "", "this is a table of means and deviations"),
     ("f", '{"speedproof": "0", "schema": 5, "command": "compare", "results": [{"mean": 1}]}', "",
      "an answer of speedproof"),
-    ("f", "[]", "", "JSON of an unknown tool; its members: none"),
+    ("f", "[]", "", "JSON without any named members"),
     ("f", '{"results": [{"comm', "", "begins like JSON but is cut off or malformed"),
-    ("f", '{"results": []}', "", "JSON of an unknown tool; its members: 'results'"),
-    ("f", '{"speed": 3}\n{"speed": 4}\n', "", "JSON of an unknown tool; its members: 'speed'"),
-    ("f.csv", '{"speed": 3}', "", "JSON of an unknown tool; its members: 'speed'"),
+    ("f", '{"results": []}', "", "JSON without any results: 'results' is empty"),
+    ("f", '{"speed": 3}\n{"speed": 4}\n', "", "JSON of an unknown tool, with members 'speed'"),
+    ("f.csv", '{"speed": 3}', "", "JSON of an unknown tool, with members 'speed'"),
     ("f", "Hello\nworld\n", "", "the first line is 'Hello'; 'speedproof formats' lists what is read"),
     ("f.txt", "Hello\nworld\n", "", "no known format"),
     ("f", '{"results": [], "command": 1, "times": 2}', "", "holds no results"),
@@ -312,7 +312,7 @@ REFUSED: list[tuple[str, str | bytes, str, str]] = [
     ("build.log", "[PARSEC] Packages to build:  parsec.sort\n[PARSEC] Done.\n", "", "holds no results"),
     ("r.data", "#!rebench\n# Execution Start: 2014-01-01\n1\t1\t2.5\tms\ttotal\tA\n", "",
      "data file of ReBench without its header line"),
-    ("rebench r.data", "#!rebench\n1\t1\t2.5\tms\ttotal\tA\n", "", "no header line"),
+    ("rebench r.data", "#!rebench\n1\t1\t2.5\tms\ttotal\tA\n", "line 2", "values before the header line"),
     ("rebench r.data", "# Execution Start: 2014-01-01\n", "", "no header line"),
     ("rebench r.data", "invocation\tvalue\n1\t2.5\n", "line 1", "the header lacks the column iteration"),
     ("raw f.txt", "1.5\ninf\n", "line 2", "no measurement"), ("raw f.txt", "NA\nNA\n", "", "no number"),
@@ -467,6 +467,7 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
         )
     remarks = " ".join(records[-1].notes)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
+    assert "line 7: 1 cell beyond the header not used" in remarks
     code, _, err = speedproof("suite", path, "--unit", "ms")
     assert [line for line in err.splitlines() if line.startswith("left")] == [
         f"left out: {s}" for s in skipped

@@ -310,15 +310,20 @@ def test_versions_of_a_block_are_asked_for_the_same_benchmarks() -> None:
 
 
 def test_a_tool_that_fails_is_shown() -> None:
-    Path("bad").write_text("#!/bin/sh\necho no such benchmark >&2\nexit 4\n")
-    Path("bad").chmod(0o755)
+    """A plug-in that is not installed is named, and not the file that it was asked for."""
+    refused = "usage: pytest [options]\npytest: error: unrecognized arguments: --benchmark-json=/tmp/x"
+    for name, text in (("bad", "echo no such benchmark >&2"), ("pytest", f"printf '{refused}' >&2")):
+        Path(name).write_text(f"#!/bin/sh\n{text}\nexit 4\n")
+        Path(name).chmod(0o755)
     for words, told in (
         (("go", "./bad", "./bad -x"), ("exited with code 4", "no such benchmark")),
         (("go", "true", "true -x"), ("printed nothing",)),
+        (("pytest-benchmark", "./pytest", "./pytest -x"), ("pip install pytest-benchmark",)),
     ):
         code, _, err = run("--driver", *words)
         assert code == 2
         assert all(part in err for part in told)
+        assert "/tmp/x" not in err
     assert not list(Path().glob("*.jsonl"))
 
 

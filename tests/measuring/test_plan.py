@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.plan import (
     Hooks,
     as_built,
+    idle_parameters,
     leftover_placeholders,
     plan_calibration,
     plan_commands,
@@ -79,27 +81,27 @@ def test_words_after_dashes_and_a_shells_commands_are_free() -> None:
 
 @pytest.mark.parametrize(("text", "message"), [
     ("[benchmarks", "not TOML"), ("[versions.a]\n", "benchmarks: defines no benchmark"),
-    ("x = 1\n[benchmarks.b]\n", "suite.toml: Object contains unknown field `x`"),
-    ("benchmark = 1\n", "suite.toml: Object contains unknown field `benchmark`"),
-    ("benchmarks = 1\n", "benchmarks: Expected `object`, got `int`"),
-    ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: Expected `object`, got `str`"),
-    ("shell = true\n[benchmarks.b]\n", "shell: Expected `str`, got `bool`"),
+    ("x = 1\n[benchmarks.b]\n", "suite.toml: x: no such key; there are versions, benchmarks, shell"),
+    ("benchmark = 1\n", "benchmark: no such key; did you mean 'benchmarks'"),
+    ("benchmarks = 1\n", "benchmarks: must be a table of names and values, not 1"),
+    ("[benchmarks]\nsort = 'x'\n", "benchmarks.sort: must be a table .*, not 'x'"),
+    ("shell = true\n[benchmarks.b]\n", "shell: must be a text in quotes, not True"),
     ("[benchmarks]\n", "benchmarks: defines no benchmark"),
     ("[benchmarks.b]\ncommand = 'x'\n", "benchmarks.b: no versions"),
     ("[benchmarks.a]\ncommands={x='a'}\n[benchmarks.b]\ncomand = 'x'\n",
-     "benchmarks.b: Object contains unknown field `comand`"),
-    ("[benchmarks.b]\ncommand = 3\n", "benchmarks.b.command: Expected `str`, got `int`"),
-    ("[benchmarks.b]\ncommands = {old = 3 }\n", "benchmarks.b.commands.old: Expected `str`"),
-    ("[benchmarks.b]\nenv = {A = 3 }\n", "benchmarks.b.env.A: Expected `str`"),
-    ("[versions.old]\njobs = 4\n[benchmarks.b]\n", "versions.old.* Expected `str | object`"),
-    ("[versions.old]\nenv = {A = 3 }\n[benchmarks.b]\n", "versions.old.* Expected `str`"),
+     "benchmarks.b.comand: no such key; did you mean 'command'"),
+    ("[benchmarks.b]\ncommand = 3\n", "benchmarks.b.command: must be a text in quotes, not 3"),
+    ("[benchmarks.b]\ncommands = {old = 3 }\n", "benchmarks.b.commands.old: must be a text"),
+    ("[benchmarks.b]\nenv = {A = 3 }\n", "benchmarks.b.env.A: must be a text in quotes, not 3"),
+    ("[versions.old]\njobs = 4\n[benchmarks.b]\n", "versions.old.jobs: must be a text in quotes, not 4"),
+    ("[versions.old]\nenv = {A = 3 }\n[benchmarks.b]\n", "versions.old.env.A: must be a text"),
     ("[versions.old]\nbin = {A = '3' }\n[benchmarks.b]\n", "versions.old.bin: must be a text"),
     ("[benchmarks.b]\nparameters = {n = 10}\n",
-     "benchmarks.b.parameters.n: Expected `array`, got `int`"),
-    ("[benchmarks.b]\nparameters = {n = [] }\n", "benchmarks.b.parameters.n: Expected `array` of length >= 1"),
-    ("[benchmarks.b]\nparameters = 3\n", "benchmarks.b.parameters: Expected `object`"),
+     r"benchmarks.b.parameters.n: must be a list of values, such as \[10, 1000\], not 10"),
+    ("[benchmarks.b]\nparameters = {n = [] }\n", "benchmarks.b.parameters.n: must be a list"),
+    ("[benchmarks.b]\nparameters = 3\n", "benchmarks.b.parameters: must be a table"),
     ("[benchmarks.b]\nparameters = {n = [1, true]}\n",
-     r"benchmarks.b.parameters.n\[1\]: Expected `.*`, got `bool`"),
+     r"benchmarks.b.parameters.n\[1\]: must be a number or a text in quotes, not True"),
     ("[benchmarks.b]\nparameters = {n = [1, '1']}\n",
      "suite.toml: benchmarks.b: the parameter n has the value '1' twice"),
     ("[benchmarks.b]\ncommands = {old = 'a | b'}\n",
@@ -179,6 +181,26 @@ def test_what_is_filled_in_each_at_its_place_and_what_is_left_over() -> None:
     assert benchmark.versions == (
         PlannedVersion("v", ("x", "1"), "x 1", {"A": "1"}, "/1", "s 1", "p 1", "c 1", "l v"),
     )
+
+
+def test_parameters_that_change_nothing_are_found() -> None:
+    """Used in the command, the environment or a hook it is used; n matters to x for k = a alone."""
+    both = {"n": ["1", "2"], "k": ["a", "b"]}
+    plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
+    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
+        "n": ["z"],
+        "k": ["y", "z"],
+    }
+    for values, hooks in (({"n": ["1", "2"]}, Hooks(env={"N": "{n}"})), ({"n": ["1"]}, Hooks())):
+        assert idle_parameters(plan_commands(["x {n}", "y"], ["x", "y"], values, hooks)) == {}
+    plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], both, Hooks())
+    same = [
+        structs.replace(b, versions=(structs.replace(b.versions[0], command=("x",), text="x"), b.versions[1]))
+        if b.parameters["k"] == "b"
+        else b
+        for b in plan
+    ]
+    assert {name: list(found) for name, found in idle_parameters(same).items()} == {"n": ["x"], "k": ["y"]}
 
 
 @pytest.mark.parametrize("folder", ["", "sub"])

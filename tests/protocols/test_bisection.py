@@ -15,11 +15,11 @@ from speedproof.protocols.bisection import (
     BisectionOutcome,
     Stage,
     noise_of,
-    pairs_for_ends,
-    pairs_for_search,
+    outlook_of_ends,
+    outlook_of_search,
     residuals_of,
 )
-from speedproof.stats.sequential import PairedSequence, blocks_for_proof
+from speedproof.stats.sequential import PairedSequence, blocks_for_proof, smallest_provable
 
 
 def searched(
@@ -119,7 +119,7 @@ def test_nothing_is_blamed_where_nothing_changed() -> None:
 
 
 def test_what_a_bisection_would_need() -> None:
-    """The formulas of the forecast: the way that takes fewest pairs, and a search by halving."""
+    """The formulas of the outlook: a pair has two runs, runs grow with the square of the noise."""
     rng = np.random.default_rng(4)
     groups = [0.02 * rng.standard_normal(k) + 0.1 * k for k in (5, 1, 8)]
     residuals = residuals_of(groups)
@@ -133,18 +133,26 @@ def test_what_a_bisection_would_need() -> None:
         ends = PairedSequence(alpha=0.01)
         for value in (shift + 0.03 * rng.standard_normal(24)).tolist():
             ends.add(math.exp(value), 1.0)
-        assert pairs_for_ends(ends, 0.02) == min(
+        pairs = min(
             ends.blocks_to_go(side=1),
             ends.blocks_to_go(side=-1),
             max(ends.blocks_to_go(gamma=1 / 1.02, side=1), ends.blocks_to_go(gamma=1.02, side=-1)),
         )
+        found = outlook_of_ends(ends, noise, 0.02, 0.01)
+        enough = noise * math.sqrt(24 / (24 + pairs)) if math.isfinite(pairs) else math.nan
+        centred = ends.differences - np.median(ends.differences)
+        assert (found.noise, found.more_runs) == (noise, 2 * pairs)
+        assert found.enough_noise == pytest.approx(enough, nan_ok=True)
+        assert found.visible == pytest.approx(smallest_provable(centred, 24, alpha=0.01) - 1)
         change = float(np.median(ends.differences))
         for step, left in itertools.product((None, ends), (1, 40)):
             proof = blocks_for_proof(abs(change) + residuals, 0.01)
             missing = proof if step is None else step.blocks_to_go(side=1 if change > 0 else -1)
             missing = missing if math.isfinite(missing) else proof
-            more = pairs_for_search(ends, step, left, residuals, 0.01)
-            assert more == pytest.approx(missing + 0.4 * math.log2(left) * proof)
+            more = missing + 0.4 * math.log2(left) * proof
+            search = outlook_of_search(ends, step, left, 30, residuals, 0.01)
+            assert search.more_runs == pytest.approx(2 * more)
+            assert search.enough_noise == pytest.approx(noise * math.sqrt(30 / (30 + more)), nan_ok=True)
 
 
 def test_a_posterior_that_holds_nothing_else_than_none(monkeypatch: pytest.MonkeyPatch) -> None:

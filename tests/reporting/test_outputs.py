@@ -79,14 +79,14 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
 @pytest.mark.parametrize("buffered", ["", "1"])
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_full_disk_is_told(more: tuple[str, ...], buffered: str) -> None:
-    """Once, and by the name of a file."""
+    """Under standard output, or by its name."""
     words = [sys.executable, "-m", "speedproof", "compare", O2, O3, *more]
     environment = os.environ | {"PYTHONUNBUFFERED": buffered}
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
         )
-    told = "speedproof: error: No space left on device\n"
+    told = "speedproof: error: standard output: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, told)
     assert "cannot write /dev/full: No space left on device" in refused(
         "compare", O2, O3, "--csv", "/dev/full"

@@ -266,10 +266,16 @@ def test_counts_of_a_protocol_are_of_what_is_proven() -> None:
         assert section.headline[0].text == ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
 
 
-def test_one_measurement_given_twice_has_no_mean(make_suite: Callable[..., Made]) -> None:
-    """Where a benchmark has the same values on both sides: its interval would be a proof of equality."""
+def test_one_measurement_given_twice_is_named(make_suite: Callable[..., Made]) -> None:
+    """Two candidates of the same values, too; where a benchmark has the same on both sides no mean is a proof."""
     rng = np.random.default_rng(3)
     once = {version: rng.normal(1.0, 0.1, 20) for version in ("old", "one", "two")}
+    suite = Suite.of_samples({name: once | {"again": once["one"]} for name in "ab"})
+    result = sp.compare_suite(suite, reference="old")
+    told = "one and again hold the same values: one measurement, given twice"
+    assert told in " ".join(str(result).split())
+    twice = [c for r in result.results for c in r.caveats if c.kind is Assumption.TWO_MEASUREMENTS]
+    assert [(c.versions, c.benchmarks) for c in twice] == [(("one", "again"), ())]
     for other, shown in ((once["one"], False), (once["two"], True)):
         two, _ = make_suite({"a": (once["old"], once["old"]), "b": (once["one"], other)})
         told_of = "Geometric mean" in render(sheet.report(two))

@@ -89,6 +89,7 @@ class Corpus:
         wide: Literal["version", "benchmark"] | None = None,
         higher_is_better: str | Sequence[str] = (),
         done: Callable[[], None] = no_step,
+        unchanged: Callable[[], None] = no_step,
     ) -> Corpus:
         """Make a corpus of result files, or go on with one that was cut short.
 
@@ -107,6 +108,8 @@ class Corpus:
             As :func:`speedproof.read` takes them.
         done : callable
             Called after each file.
+        unchanged : callable
+            Called for each file that is left out.
 
         Returns
         -------
@@ -121,7 +124,12 @@ class Corpus:
         how = ReadOptions(unit=unit, columns=columns or {}, wide=wide)
 
         def found(builder: Builder) -> Iterator[tuple[str, FileResults]]:
-            for version, results in labelled(files, format, how, tuple(by), builder.has):
+            def known(path: str) -> bool:
+                if there := builder.has(path):
+                    unchanged()
+                return there
+
+            for version, results in labelled(files, format, how, tuple(by), known):
                 yield version, replace(results, records=tuple(turned(r, more) for r in results.records))
                 if not results.more:
                     done()

@@ -24,6 +24,7 @@ from speedproof.measuring.build import build_all
 from speedproof.measuring.executor import ACCOUNTED, check_decider, parse_metric
 from speedproof.measuring.plan import (
     Hooks,
+    idle_parameters,
     leftover_placeholders,
     plan_calibration,
     plan_commands,
@@ -105,6 +106,9 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
     if m.suite is not None or m.parameter_list or m.parameter_scan:
         for name, text in leftover_placeholders(plan).items():
             tell(f"note: nothing gives a value to {{{name}}}, so it stays as it is in {text!r}")
+        for name, versions in idle_parameters(plan).items():
+            same = "all its values give the same command"
+            tell(f"note: the parameter {name} makes no difference to {', '.join(versions)}: {same}")
     return plan if m.reference is None else tuple(_led_by(m.reference, b) for b in plan), absent
 
 

@@ -117,12 +117,10 @@ def refuse_verdicts(asked: Request) -> None:
     """Refuse what asks for a verdict, or when to stop for it, where there is none, or another rule."""
     m = asked.measuring
     if decider_of(m.decide_by)[1] is not None and (m.one_risk or m.builds or m.plan):
-        raise UsageError(
-            f"--decide-by {m.decide_by} goes with looks at single runs, without policy, --builds and --plan"
-        )
+        raise UsageError(f"--decide-by {m.decide_by} does not go with --builds, --plan or a policy to keep")
     # What was asked of a session that goes on counts as given.
     kept = {
-        name: f"--{name.replace('_', '-')}"
+        name: f"--{name.replace('_', '-')} (of the session)"
         for name in _MEASURED
         if getattr(m, name) != getattr(Measuring(), name)
     }

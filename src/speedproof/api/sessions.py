@@ -34,7 +34,7 @@ _OPTIONS = ("confidence", "margin", "max_time", "precision")
 _LEADING = re.compile(rf"\s*(?:-*(?:{'|'.join(_OPTIONS).replace('_', '[_-]')})=\S+\s+)*")
 
 
-@checked()
+@checked("commands")
 def measure(
     commands: Mapping[str, str | Sequence[str]],
     *,
@@ -106,9 +106,24 @@ def measure(
     >>> session.result().verdict.value
     'undecided'
     """
-    if len(commands) < 2:
+    by_version: object = commands
+    if not (isinstance(by_version, Mapping) and commands and all(isinstance(v, str) for v in by_version)):
+        raise UsageError('expected commands by version: sp.measure({"old": "./old", "new": "./new"})')
+    given: Mapping[str, object] = commands
+    for version, command in given.items():
+        parts = command if isinstance(command, list | tuple) else [command]
+        if not all(isinstance(part, str) for part in parts):
+            raise UsageError(
+                f"{version}: expected a command, as text or as program and arguments, not {command!r}"
+            )
+    if warmup is not None and warmup < 0:
         raise UsageError(
-            'a command is compared with others: give two or more, sp.measure({"old": "./old", "new": "./new"})'
+            f"warmup={warmup}: expected a number of runs, 0 or more, or None until they are steady"
+        )
+    if len(commands) == 1:
+        raise UsageError(
+            'one command has nothing to be compared with: give two or more, sp.measure({"old": "./old", '
+            '"new": "./new"})'
         )
     asked = _asked(
         max_time,
@@ -142,7 +157,7 @@ def seconds_given(given: object) -> float:
     return math.inf if given is None else read_given("max_time", given, "", positive_seconds)
 
 
-@checked()
+@checked("args", "kwargs", "reference", "candidates")
 def race(
     reference: Callable[..., object],
     *candidates: Callable[..., object],
@@ -215,6 +230,15 @@ def raced(
     """Race functions until what is asked ends it, the reference first."""
     if len(functions) < 2:
         raise UsageError("a race needs two functions or more: race(old, new)")
+    for function in functions:
+        if not callable(function):
+            raise UsageError(
+                f"a race is between functions, not {function!r}: sp.race(old, new); commands are sp.measure's"
+            )
+    if isinstance(args, str) or not isinstance(args, Sequence):
+        raise UsageError(f"args={args!r}: expected a list of the arguments to call the functions with")
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise UsageError(f"kwargs={kwargs!r}: expected a mapping of names to arguments")
     labels = list(names) if names is not None else _names(functions)
     if len(labels) != len(functions) or len(set(labels)) != len(labels):
         raise UsageError(f"{len(functions)} functions need as many different names, not {', '.join(labels)}")

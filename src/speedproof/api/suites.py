@@ -26,6 +26,7 @@ from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
 from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
+from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.multiplicity import Control, Controlled
 from speedproof.protocols.pair import Rules as Rules
 from speedproof.protocols.questions import QUESTIONS
@@ -328,13 +329,16 @@ def compare_suite(
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     each = sharing_risk(rules, suite, candidates)
+    results = []
     pairings = {candidate: suite.pair(first, candidate) for candidate in candidates}
     something_common(suite, first, pairings, by_place=True)
-    results = [
-        compare_pairs(pairing, (first, candidate), one, each, asked, done)
-        for candidate, pairing in pairings.items()
-        for one in suite.metrics
-    ]
+    twins = given_twice(
+        {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}
+    )
+    for candidate, pairing in pairings.items():
+        for one in suite.metrics:
+            twice = twins.get((candidate, one), ())
+            results.append(compare_pairs(pairing, (first, candidate), one, each, asked, done, twice))
     rankings = _rankings(suite, (first, *candidates), rules, results)
     return SuiteResult(tuple(results), rankings, suite)
 

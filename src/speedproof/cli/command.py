@@ -401,19 +401,30 @@ def said(error: click.UsageError) -> str:
     else:
         text = " ".join(error.format_message().split()).rstrip(".")
         text = text[:1].lower() + text[1:]
+        if (
+            isinstance(error, click.BadOptionUsage)
+            and error.option_name == "--json"
+            and "take a value" in text
+        ):
+            text += ": JSON goes to standard output (--json > FILE)"
     path = error.ctx.command_path if error.ctx else "speedproof"
     return f"{text}{' See' if text.endswith('?') else '; see'} '{path} --help'"
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    """The nearest name; none where all are far."""
+    """The nearest name, else one that begins alike; none where all are far, as from a single letter."""
     import difflib  # not for the help alone
 
     bare = {name.lstrip("-"): name for name in known}
-    near = difflib.get_close_matches(word.lstrip("-"), bare, 1, _NEAR)
-    return f"; did you mean {bare[near[0]]}?" if near else ""
+    word = word.lstrip("-")
+    begins = [name for name in bare if name.startswith(word[:3])]
+    near = difflib.get_close_matches(word, bare, 1, _NEAR) or difflib.get_close_matches(word, begins, 1, 0)
+    return f"; did you mean {bare[near[0]]}?" if len(word) > 1 and near else ""
 
 
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:
     """The error of a command that there is not."""
-    return click.UsageError(f"unknown command {name}{_near(name, known)}", ctx)
+    from pathlib import Path
+
+    meant = f"; did you mean compare {name}?" if Path(name).exists() else _near(name, known)
+    return click.UsageError(f"unknown command {name}{meant}", ctx)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ def _columns(stream: TextIO) -> int:
 
 def give_up(stream: TextIO) -> None:
     """Let nothing more be written: Python would complain again while it flushes at exit."""
-    with suppress(io.UnsupportedOperation):  # no file of the system
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Ticker:
@@ -154,6 +154,17 @@ class Console:
             yield Ticker(lambda done, of: progress.update(task, completed=done, total=of), total)
 
 
+_ASCII = str.maketrans({"±": "+-", "µ": "u", "²": "^2", "×": "x", "–": "-", "…": "...", "é": "e"})
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that a stream's encoding lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_ASCII)
+    return text.encode("ascii", "backslashreplace").decode("ascii"), error.end
+
+
 def _stream(stream: TextIO | None) -> TextIO:
     """A standard stream that takes every character, or a sink where the process was given none."""
     if stream is None:
@@ -161,5 +172,6 @@ def _stream(stream: TextIO | None) -> TextIO:
 
         return Path(os.devnull).open("w", encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper):
-        stream.reconfigure(errors="backslashreplace")
+        codecs.register_error("speedproof", _in_ascii)
+        stream.reconfigure(errors="speedproof")
     return stream

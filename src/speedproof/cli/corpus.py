@@ -162,6 +162,7 @@ def _build(asked: BuildOptions, console: Console) -> int:
         raise UsageError("name result files, folders or archives, or --files-from LIST")
     files = chain(asked.files, listed(asked.files_from) if asked.files_from is not None else ())
     reading = asked.reading
+    left_out: list[None] = []
     with _kept(console), console.progress("reading files", None) as ticker:
         corpus = sp.Corpus.build(
             files,
@@ -171,9 +172,14 @@ def _build(asked: BuildOptions, console: Console) -> int:
             columns=columns_of(reading),
             **handed(sp.Corpus.build, reading),
             done=ticker.advance,
+            unchanged=lambda: left_out.append(None),
         )
     from speedproof.reporting.corpus import contents
 
+    if left_out:
+        from speedproof.reporting.numbers import plural
+
+        console.remark(f"{plural(len(left_out), 'file')} left out: already in the corpus, unchanged")
     console.write(contents(corpus.info()))
     return 0
 

@@ -13,7 +13,7 @@ import speedproof as sp
 from speedproof.cli.console import Console
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, CommandOptions, Output, Reading, handed
-from speedproof.reporting.model import FORMATS, Report, Reported
+from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
 
 if TYPE_CHECKING:  # and where they are used: not for the help alone
     from pathlib import Path
@@ -152,6 +152,11 @@ def check_outputs(output: Output, *read: str | None, **saved: str | None) -> Non
     for name, target in targets.items():
         if target != STDOUT:
             _check_place(f"--{name}", Path(target))
+        endings, ending = FORMATS[name].endings if name in FORMATS else (), Path(target).suffix.lower()
+        if endings and ending in ENDINGS.difference(endings):
+            raise UsageError(
+                f"--{name} {target}: {ending} is another format; name a file that ends with {endings[0]}"
+            )
     if output.github_summary and not os.environ.get("GITHUB_STEP_SUMMARY"):
         raise UsageError(
             "--github-summary: $GITHUB_STEP_SUMMARY is not set, so this is no GitHub job; use --markdown FILE"

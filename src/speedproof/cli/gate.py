@@ -46,7 +46,7 @@ FILE = "speedproof.toml"
 """Read from the working directory when no other file is named."""
 
 
-class _Settings(Struct, frozen=True, forbid_unknown_fields=True):
+class _Settings(Struct, frozen=True):
     """The whole file."""
 
     gate: Gating = Gating()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import io
 import os
 import sys
 import threading
@@ -15,8 +16,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from itertools import pairwise
 from types import ModuleType, TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -24,7 +26,7 @@ from speedproof import __version__
 from speedproof.cli.command import Command, Group, common, eager, said, unknown_command
 from speedproof.cli.console import ERROR, INTERRUPTED, Console, give_up
 from speedproof.declaring import Option
-from speedproof.errors import SpeedproofError
+from speedproof.errors import FormatError, SpeedproofError
 
 CLOSED_PIPE = 141
 _THREADS = "OPENBLAS_NUM_THREADS"
@@ -149,13 +151,13 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark(f"error: {said(error)}")
         return ERROR
     except SpeedproofError as error:
-        console.remark(f"error: {error.on_command_line()}")
+        meant = isinstance(error, FormatError) and ("--json", error.path) in pairwise(arguments)
+        console.remark(f"error: {error.on_command_line()}{'; --json writes to standard output' * meant}")
         return ERROR
     except OSError as error:
-        if error.errno == errno.ENOSPC and not error.filename:
-            give_up(console.out)
-        place = f"{error.filename}: " if error.filename else ""
-        console.remark(f"error: {place}{error.strerror or error}")
+        full = not error.filename and error.errno == errno.ENOSPC and _is_full(console.out)
+        place = "standard output" if full else error.filename or ""
+        console.remark(f"error: {place}{': ' * bool(place)}{error.strerror or error}")
         return ERROR
     except MemoryError as error:
         detail = f" ({error})" if str(error) else ""
@@ -166,6 +168,19 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
         console.remark("interrupted; nothing more was done")
         return INTERRUPTED
     return code
+
+
+def _is_full(out: TextIO) -> bool:
+    """Whether a stream takes not even an empty line; what waits in it is given up then."""
+    try:
+        out.flush()
+        os.write(out.fileno(), b"\n")
+    except io.UnsupportedOperation:  # no file of the system
+        return False
+    except OSError:
+        give_up(out)
+        return True
+    return False
 
 
 def command(name: str) -> Command[Any] | Group:

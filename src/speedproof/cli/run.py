@@ -1,6 +1,7 @@
 """``speedproof run``: measure versions in random order until the comparison is proven; ``speedproof bisect``."""
 
 import itertools
+import os
 import platform
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 
 _SHELL = "--shell"
+_RESULTS = (".json", ".jsonl", ".csv")
 _REVISIONS = "--revisions"
 MEASURES_ON = {"Linux": "Linux", "Darwin": "macOS"}
 """Where processes are started and measured."""
@@ -99,6 +101,14 @@ def measuring_words(ctx: click.Context, args: list[str]) -> list[str]:
         elif word != _REVISIONS:
             named.append(f"{_REVISIONS}={word}")
     return named + args[at:]
+
+
+def refuse_files(words: tuple[str, ...], *, json: bool) -> None:
+    """Say that files stand where commands belong: ``compare`` reads results, and ``--json`` takes no file."""
+    for word in words:
+        if word.endswith(_RESULTS) and " " not in word and not os.access(word, os.X_OK):
+            meant = f"JSON goes to standard output (--json > {word})" if json else "files: speedproof compare"
+            raise UsageError(f"{word} was taken for a command; {meant}")
 
 
 def refuse_elsewhere() -> None:
@@ -250,6 +260,7 @@ def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
         names = f"{asked.good}..{asked.bad or 'HEAD'}"
     commands: list[str | list[str]] = [*what, *([list(asked.words)] if asked.words else [])]
     if len(commands) != 1:
+        refuse_files(asked.what, json=asked.json)
         given = f"not {len(commands)}: quote it, or put it after --" if commands else "quoted, or after --"
         raise UsageError(f"give one benchmark command, {given}")
     return [names], commands[0]

@@ -21,7 +21,7 @@ from speedproof.api import run_start
 from speedproof.api.run_plan import Request, check_tests, new_session, plan_of
 from speedproof.cli.console import ERROR, FAILED, INTERRUPTED, QUIET, Console
 from speedproof.cli.files import check_outputs, fails, write_outputs
-from speedproof.cli.run import RunOptions
+from speedproof.cli.run import RunOptions, refuse_files
 from speedproof.declaring import LATEST
 from speedproof.errors import FormatError, SpeedproofError, UsageError
 from speedproof.measuring_options import UNNAMED
@@ -58,6 +58,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
     stored: list[run_start.StoredSession] = []
     if options.resume is None:
         run_start.refuse_verdicts(asked)
+        refuse_files(options.commands, json=options.output.json)
         asked = run_start.completed(asked)
         plan, absent = plan_of(asked, console.remark, held)
     else:
@@ -107,6 +108,9 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
                             f"{path}: has all of its runs; see 'speedproof run --review {_called(named)}'"
                         )
                     console.remark(f"{plural(blocks, 'block')} taken over from {path}")
+                elif path.stat().st_size:
+                    before = plural(len(run_start.read_sessions(path)), "session")
+                    console.remark(f"{path} holds {before} already; this one is appended")
                 outcome = session.run(watcher)
         except (SpeedproofError, OSError):
             _say_what_is_left(console, path, head.session, named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -134,7 +135,7 @@ def matching(connection: duckdb.DuckDBPyConnection, where: str | None) -> duckdb
 
 
 def run(asked: Callable[[], duckdb.DuckDBPyRelation], shown: str) -> pa.Table:
-    """What DuckDB says to a question; its errors in its words."""
+    """What DuckDB says to a question; its errors in words."""
     import duckdb
 
     try:
@@ -143,6 +144,10 @@ def run(asked: Callable[[], duckdb.DuckDBPyRelation], shown: str) -> pa.Table:
         raise SpeedproofError(f"{shown}: the query takes too much memory: {error}") from None
     except duckdb.Error as error:
         text = str(error).partition("\n\nLINE")[0].replace("\n", " ")
+        if missing := re.search(r'Referenced column "(.*?)" not found', text):
+            text = f"there is no column {missing[1]}; a corpus has {', '.join(columns().names)}"
+        elif missing := re.search(r"Table with name (\w+) does not exist", text):
+            text = f"there is no table {missing[1]}; there are corpus and rejects, or answers in their own folder"
         raise UsageError(f"{shown}: {text}") from None
 
 

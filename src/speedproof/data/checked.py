@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cache, wraps
@@ -31,11 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", NoneType: "None"}
 
-_LEAST = {
-    "seed": (0, "a whole number, 0 or more"),
-    "jobs": (1, "a number of threads, at least 1"),
-    "warmup": (0, "a number of runs, 0 or more"),
-}
+_LEAST = {"seed": (0, "a whole number, 0 or more"), "jobs": (1, "a number of threads, at least 1")}
 
 
 def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -114,8 +109,6 @@ def _fits(value: object, hint: Any) -> bool:
         )
     if kind is Callable:
         return callable(value)
-    if kind is Mapping and parts and isinstance(value, Mapping):
-        return all(_fits(name, parts[0]) and _fits(one, parts[1]) for name, one in value.items())
     if kind in (Sequence, Iterable, tuple):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
             return False
@@ -131,11 +124,33 @@ def _refuse(name: str, value: object, hint: Any) -> None:
     for one in value if isinstance(value, list | tuple) else (value,):
         if words and (isinstance(one, str) or len(parts) == 1):
             one_of(name, one, words)
-    if getattr(hint, "__name__", hint) == "Suite":
-        made = "sp.read(...), sp.Suite.from_frame(...) or sp.Suite.of_samples(...)"
-        raise UsageError(f"expected a suite, not a {type(value).__name__}: make one with {made}")
-    kind = hint.__name__ if isinstance(hint, type) else re.sub(r"(?<!\w)[a-z_.]+\.", "", str(hint))
-    raise UsageError(f"{name}={shortened(value)}: expected {kind}")
+    if _name(hint) == "Suite":
+        made = f"sp.read({value!r})" if isinstance(value, str) else "sp.read(...), sp.Suite.from_frame(...)"
+        raise UsageError(
+            f"expected a suite, not a {type(value).__name__}: make one with {made}"
+            + ("" if isinstance(value, str) else " or sp.Suite.of_samples(...)")
+        )
+    expected = [*map(repr, words), *(_in_words(part) for part in parts if get_origin(part) is not Literal)]
+    meant = f"; do you mean {str(value)!r}?" if type(value) is int and str in parts else ""
+    raise UsageError(f"{name}={shortened(value)}: expected {' or '.join(dict.fromkeys(expected))}{meant}")
+
+
+def _in_words(hint: Any) -> str:
+    """What is expected, in words."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind is Callable:
+        return "a function"
+    if kind in (Sequence, Iterable, tuple):
+        return f"a list of {_in_words(parts[0]).removeprefix('a ')}s" if parts[0] in _WORDS else "a list"
+    if kind is Mapping:
+        return "a mapping of names"
+    return "a path" if _name(kind) in ("PathLike", "Path") else f"a {_name(kind)}"
+
+
+def _name(hint: Any) -> str:
+    return str(getattr(hint, "__name__", hint))
 
 
 def one_of(name: str, given: Any, choices: Iterable[object]) -> None:

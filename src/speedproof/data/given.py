@@ -164,7 +164,8 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
             f"{str(values)!r} is not a sample: read files with sp.read(...) and compare them with "
             "sp.compare_suite(...)"
         )
-    if hasattr(values, "columns") or hasattr(values, "column_names"):
+    fields = getattr(getattr(values, "dtype", None), "names", None)
+    if fields or hasattr(values, "columns") or hasattr(values, "column_names"):
         raise DataError(
             "a data frame is no sample: give one of its columns, or make a suite of it, "
             "sp.Suite.from_frame(...)"
@@ -182,10 +183,16 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
                 raise DataError("timedeltas have a unit of their own: leave out unit=")
             return array / np.timedelta64(1, "s"), "s"
         if array.dtype.kind in "bcMSUV" and array.size:
+            if array.dtype.kind in "SU":
+                raise DataError(
+                    "a sample is made of numbers, not of texts: make numbers of them, with float()"
+                )
             raise DataError(f"a sample is made of real numbers, not of {array.dtype.name}")
         return array.astype(np.float64), unit
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"a sample is made of numbers: {error}") from None
+        ragged = "inhomogeneous" in str(error)
+        why = "its rows differ in length; of unequal processes make sp.Suite.from_frame(..., process=...)"
+        raise DataError(f"a sample is made of numbers: {why if ragged else error}") from None
 
 
 def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, Direction | None]:
@@ -204,11 +211,19 @@ def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, D
     return parse_unit(text), None
 
 
+_VERSIONS = {"old", "new", "before", "after", "base", "baseline", "reference", "candidate", "main", "master"}
+
+
 def suite_of_samples(
     samples: Mapping[str, Any], unit: str | None, metric: str | None, higher_is_better: bool | None
 ) -> Suite:
     """Make a suite of arrays: see :meth:`speedproof.data.suite.Suite.of_samples`."""
     nested = all(isinstance(part, Mapping) for part in samples.values())
+    if nested and samples and all(str(name).lower() in _VERSIONS for name in samples):
+        raise DataError(
+            f"{' and '.join(map(str, samples))} are names of versions: give benchmarks first, each with its "
+            "versions, {'sort': {'old': ..., 'new': ...}}"
+        )
     if unit is None and metric not in (None, "time"):
         unit = ""
     several = [
@@ -240,6 +255,7 @@ def suite_of_frame(
     value: str,
     roles: Mapping[str, str | Sequence[str] | None],
     session: str | None,
+    run: str | None,
     unit: str | None,
     higher_is_better: bool | None,
 ) -> Suite:
@@ -249,6 +265,7 @@ def suite_of_frame(
     values, own_unit = columns.numbers(value, unit)
     if not values.size:
         raise DataError("the data frame holds no measured value")
+    order = np.arange(values.size) if run is None else np.argsort(columns.complete(run), kind="stable")
     unit = own_unit if unit is None else unit
     # A column of values that is called as its unit does not name the unit of each.
     by_row = unit if unit is not None and unit != value and columns.has(unit) else None
@@ -268,7 +285,7 @@ def suite_of_frame(
     processes = None if roles["process"] is None else columns.labels(roles["process"], "")[0]
     sitting_of, sessions = columns.labels(session, "")
     records: list[tuple[str, Record | Skipped]] = []
-    in_groups = np.argsort(codes, kind="stable")
+    in_groups = order[np.argsort(codes[order], kind="stable")]
     for names, rows in zip(groups, np.split(in_groups, np.cumsum(np.bincount(codes))[:-1]), strict=True):
         name, label, metric, written = names
         missing = np.isnan(values[rows])
@@ -301,7 +318,7 @@ def suite_of_frame(
 
 
 class _Columns:
-    """The columns of a frame of any library: pandas, Polars, Arrow, a mapping of arrays."""
+    """The columns of a frame of any library: pandas, Polars, Arrow, a mapping of arrays, a structured array."""
 
     def __init__(self, frame: Any) -> None:
         for lazy in ("collect", "compute"):  # of Polars' LazyFrame and of Dask
@@ -309,6 +326,8 @@ class _Columns:
                 frame = getattr(frame, lazy)()
         self._frame = frame
         names = getattr(frame, "column_names", None)  # Arrow: what it calls columns are the values
+        if names is None:
+            names = getattr(getattr(frame, "dtype", None), "names", None)
         if names is None:
             names = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
         if names is None:
@@ -360,6 +379,19 @@ class _Columns:
             return numbers_given(column, unit)
         except DataError as error:
             raise DataError(f"column {name!r}: {error}") from None
+
+    def complete(self, name: str) -> FloatArray:
+        """A column of numbers or of moments that lacks none."""
+        column = self.column(name)
+        if column.dtype.kind == "M":
+            numbers: FloatArray = np.where(
+                np.isnat(column), np.nan, column.astype("M8[ns]").astype(np.float64)
+            )
+        else:
+            numbers, _ = self.numbers(name, None)
+        if not np.isfinite(numbers).all():
+            raise DataError(f"column {name!r} has missing values: drop or name those rows first")
+        return numbers
 
     def labels(self, names: str | Sequence[str] | None, default: str) -> tuple[IntArray, list[str]]:
         """The text of each row, of one column or of several, as codes; a default without a column."""

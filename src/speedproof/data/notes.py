@@ -50,7 +50,7 @@ class Assumption(Enum):
 
     # fmt: off
     NORMALITY = ("normality", "could the values come from a normal distribution? (Shapiro-Wilk)",
-        "rely on the typical run or the median", "power", "values far from normal")
+        "measure more than 30 runs, or rely on the typical run or the median", "power", "values far from normal")
     EQUAL_VARIANCES = ("equal variances", "do both versions have the same variance? (F test)",
         "", "nothing", "unequal variances")
     SHIFT = ("location shift", "do the distributions differ by a shift only? (Kolmogorov-Smirnov)",
@@ -68,11 +68,11 @@ class Assumption(Enum):
     UNTOUCHED = ("untouched values", "are these the values as measured?",
         "export every run, in the order of measuring", "risk", "altered values")
     RUN_ORDER = ("run order", "are consecutive runs independent? (von Neumann's ratio of ranks)",
-        "measure both versions in a random order", "risk", "dependent neighbouring runs")
+        "compare typical runs of 'speedproof run'", "risk", "dependent neighbouring runs")
     EFFECTIVE_RUNS = ("effective runs", "are there enough runs, after allowing for similar neighbours?",
         "measure more runs, or both versions in a random order", "power", "too few independent runs")
     TREND = ("trend", "do the values neither rise nor fall over the runs? (Spearman's correlation)",
-        "warm up longer, or measure both versions in a random order", "risk", "a trend over the runs")
+        "warm up longer, or compare typical runs in random order", "risk", "a trend over the runs")
     STEADINESS = ("steadiness", "are the values of one process free of a trend? (Spearman's correlation)",
         "warm up longer, or use the same number of values from every process",
         "risk", "warm-up within processes")

@@ -4,8 +4,8 @@ The file is JSON Lines. Every line is one object whose ``type`` says which of th
 several sessions may be joined with ``cat``. Lines are only ever appended. Unknown members are ignored, so a
 newer program may add some; a change that an older program would misread raises :data:`SCHEMA`.
 
-Whoever goes on with a session needs all of its header; whoever reads the values hardly any of it. Of a damaged
-header the decoder therefore gives who took part, and a :class:`Damage` with the first field that is not sound.
+Whoever goes on with a session needs all of its header; whoever reads the values hardly any of it. The decoder
+therefore gives what is sound of a damaged header, and a :class:`Damage` for each field that is not.
 """
 
 from __future__ import annotations
@@ -161,14 +161,21 @@ class StoredSession(msgspec.Struct, frozen=True):
     def check(self, path: str) -> None:
         """Refuse to go on with, or to look again at, a session of which something is not known."""
         if self.damage:
-            first = self.damage[0]
-            remedy = f"its runs can still be read: speedproof compare {shlex.quote(path)}"
-            raise FormatError(path, f"line {first.line}: {first.field}", f"{first.message}; {remedy}")
+            first, others = self.damage[0], len(self.damage) - 1
+            more = f" (and {others} more)" if others else ""
+            raise FormatError(
+                path,
+                f"line {first.line}: {first.field}",
+                f"{first.message}{more}; its runs can still be read: speedproof compare {shlex.quote(path)}",
+            )
 
 
 _ANY_LINE = msgspec.json.Decoder(Line)
 _RAW = msgspec.json.Decoder()
+_FIELDS = {field.encode_name: field.type for field in msgspec.structs.fields(SessionLine)}
 _OPTIONS = {field.name: field.type for field in msgspec.structs.fields(Measuring) if field.name in STORED}
+# What stands in for a field that is not sound.
+_BLANK: dict[str, Any] = {"schema": SCHEMA, "session": "?", "started": "", "seed": 0, "benchmarks": ()}
 _NESTED = "nested too deeply"
 
 
@@ -196,65 +203,78 @@ def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int,
     for number, text in enumerate(lines, start=1):
         if not text.strip():
             continue
-        line: Line | None = None
-        fault: tuple[str, str] | None = None
         try:
-            line = _decoded(_ANY_LINE, text)
+            line: Line | None = _decoded(_ANY_LINE, text)
         except ValueError as error:
-            fault = _placed("", error)
+            line = None
             if not is_header(text if isinstance(text, bytes) else text.encode()):
                 cut = f"not a line of 'speedproof run', or cut off ({error})"
                 yield number, Damage(number, "", cut)
                 continue
         if line is None or isinstance(line, SessionLine):
-            schema = _RAW.decode(text).get("schema")
-            if isinstance(schema, int) and schema > SCHEMA:
-                newer = f"schema {schema} is newer than {SCHEMA}; use a newer speedproof"
+            head, faults = _mended(line, text)
+            if head.schema > SCHEMA:
+                newer = f"schema {head.schema} is newer than {SCHEMA}; use a newer speedproof"
                 raise FormatError(name, f"line {number}", newer)
-            if line is not None:
-                fault = next(_faults(line), None)
-            head = line if line is not None and fault is None else _taking_part(_RAW.decode(text))
             if head.session in sessions:
                 doubled.add(head.session)
                 again = f"session {head.session!r} is in the file twice; its lines count once"
                 yield number, Damage(number, "session", again)
                 continue
             sessions.add(head.session)
-            if fault:
-                yield number, Damage(number, *fault, head.session)
+            for field, message in faults:
+                yield number, Damage(number, field, message, head.session)
             yield number, head
             continue
         if line.session not in sessions:
             sessions.add(line.session)
             missing = f"no readable header of session {line.session!r} before it"
             yield number, Damage(number, "session", missing, line.session)
-            yield number, _taking_part({"session": line.session})
+            yield number, SessionLine(**{**_BLANK, "session": line.session})
         if line.session not in doubled:
             yield number, line
+
+
+def _mended(line: SessionLine | None, text: str | bytes) -> tuple[SessionLine, list[tuple[str, str]]]:
+    """A header as far as it is sound, and field and message of what is not."""
+    faults: list[tuple[str, str]] = []
+    if line is None:
+        raw, values = _RAW.decode(text), {}
+        for field, kind in _FIELDS.items():
+            if field not in raw:
+                faults += [(field, "is missing")] if field in _BLANK else []
+                continue
+            try:
+                values[field] = msgspec.convert(raw[field], kind)
+            except (ValueError, RecursionError) as error:
+                faults.append(_placed(field, error))
+        if "benchmarks" not in values:
+            values["benchmarks"] = _names(raw.get("benchmarks"))
+        line = SessionLine(**{**_BLANK, **values})
+    faults += _faults(line)
+    return line, list(dict(reversed(faults)).items())[::-1]
 
 
 def _placed(field: str, error: Exception) -> tuple[str, str]:
     """Field and message of a failed conversion."""
     message, _, place = str(error).partition(" - at `$")
     where = place.rstrip("`").removeprefix("[...]")
-    return (field + where).removeprefix("."), (message[:1].lower() + message[1:]).replace("`", "")
+    return field + where, (message[:1].lower() + message[1:]).replace("`", "")
 
 
-def _taking_part(raw: Mapping[str, Any]) -> SessionLine:
-    """A session of which nothing is known but its name, who took part, and who was the reference."""
+def _names(raw: object) -> tuple[PlannedBenchmark, ...]:
+    """Who took part and who was the reference, of a plan that is damaged elsewhere."""
 
     def named(items: object) -> list[dict[str, Any]]:
         listed = items if isinstance(items, list) else []
         return [item for item in listed if isinstance(item, dict) and isinstance(item.get("name"), str)]
 
-    name = raw.get("session")
-    plan = tuple(
+    return tuple(
         PlannedBenchmark(
             b["name"], tuple(PlannedVersion(v["name"], (), "") for v in named(b.get("versions")))
         )
-        for b in named(raw.get("benchmarks"))
+        for b in named(raw)
     )
-    return SessionLine(SCHEMA, name if isinstance(name, str) and name else "?", "", 0, plan)
 
 
 def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
@@ -279,9 +299,8 @@ def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
             yield "units", f"{direction!r} is no direction of {metric!r}: lower or higher"
     if head.session in head.resumes or len(set(head.resumes)) < len(head.resumes):
         yield "resumes", "names a session twice"
-    options, fault = options_read(head.options)
-    if fault:
-        yield fault
+    options, faults = options_read(head.options)
+    yield from faults
     if options.calibrate and [len(b.versions) for b in head.benchmarks] != [2]:
         yield "benchmarks", "are not one command twice, which is what a calibration measures"
     if options.plan and not all(v.builds for b in head.benchmarks for v in b.versions):
@@ -300,17 +319,22 @@ def _strings(version: PlannedVersion) -> Iterator[str]:
     yield from version.env.values()
 
 
-def options_read(texts: Mapping[str, str]) -> tuple[Measuring, tuple[str, str] | None]:
-    """The options of a header, or field and message of the first that is not sound."""
-    options: dict[str, Any] = {}
+def options_read(texts: Mapping[str, str]) -> tuple[Measuring, list[tuple[str, str]]]:
+    """The options of a header, and field and message of those that are not sound."""
+    values: dict[str, Any] = {}
+    faults = []
     for name in (name for name in texts if name in _OPTIONS):
         try:
-            options[name] = msgspec.convert(_decoded(_RAW, texts[name]), _OPTIONS[name])
-            if name in ("margin_of", "policy_of"):
-                benchmark_settings(**{name: options[name]})
-        except (ValueError, RecursionError, UsageError) as error:
-            return Measuring(), _placed(f"options.{name}", error)
-    return Measuring(**options), None
+            values[name] = msgspec.convert(_decoded(_RAW, texts[name]), _OPTIONS[name])
+        except (ValueError, RecursionError) as error:
+            faults.append(_placed(f"options.{name}", error))
+    for name in ("margin_of", "policy_of"):
+        try:
+            benchmark_settings(**{name: values.get(name, ())})
+        except UsageError as error:
+            del values[name]
+            faults.append((f"options.{name}", str(error)))
+    return Measuring(**values), faults
 
 
 def read_sessions(name: str, lines: Iterable[str | bytes]) -> tuple[list[StoredSession], list[Damage]]:

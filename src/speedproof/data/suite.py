@@ -404,6 +404,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         process: str | None = None,
         session: str | None = None,
         metric: str | None = None,
+        run: str | None = None,
         higher_is_better: bool | None = None,
     ) -> Suite:
         """Make a suite of a data frame with a row a value.
@@ -411,7 +412,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         Parameters
         ----------
         frame : data frame
-            Of pandas, Polars or Arrow, or a mapping of arrays.
+            Of pandas, Polars or Arrow, a mapping of arrays, or a structured array.
         value : str
             The column of the measured values, in run order.
         benchmark, version : str or sequence of str
@@ -423,6 +424,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
             The columns that say which process and which sitting a value is of.
         metric : str, optional
             The column that says what was measured.
+        run : str, optional
+            A column of numbers or of moments to sort by.
         higher_is_better : bool, optional
             By default only for rates; to be said of a unit of your own.
 
@@ -448,13 +451,13 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         from speedproof.data.given import suite_of_frame
 
         roles = {"benchmark": benchmark, "version": version, "metric": metric, "process": process}
-        return suite_of_frame(frame, value, roles, session, unit, higher_is_better)
+        return suite_of_frame(frame, value, roles, session, run, unit, higher_is_better)
 
     @classmethod
     @checked("unit")
     def of_samples(
         cls,
-        samples: Mapping[Any, Any],
+        samples: Mapping[str, Any],
         *,
         unit: str | None = None,
         metric: str | None = None,

@@ -149,15 +149,15 @@ def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
         traits |= {Trait.WARMUP_REMOVED} if any(m.kind in _WARMUP for m in entry.measurements) else set()
         traits |= {Trait.ONE_PROCESS} if len(launches) == 1 else set()
         removed = sum(count for _, count in workloads)
+        several = "values that BenchmarkDotNet removed as outliers are"
+        verb = "value that BenchmarkDotNet removed as an outlier is" if removed == 1 else several
         return frame.holding(
             values,
             _NANOSECONDS,
             processes=processes if len(launches) > 1 else None,
             where=f"{frame.where}.Measurements",
             traits=frozenset(traits),
-            notes=(f"{plural(removed, 'outlier')} that BenchmarkDotNet removed: kept here",)
-            if removed
-            else (),
+            notes=(f"{removed} {verb} among the values",) if removed else (),
         )
     statistics = entry.statistics or _Statistics()
     for values, place, known, note in (

@@ -74,8 +74,15 @@ def _from_json(source: Source) -> Record | Skipped:
 def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) -> Record | Skipped:
     """The record of times divided by iterations, or why that cannot be."""
     iters, times = sample.iters, sample.times
-    if not iters or len(iters) != len(times) or min(iters) <= 0:
-        return frame.left_out("every sample needs a positive number of iterations and a time")
+    reason = ""
+    if len(iters) != len(times):
+        reason = f"{len(iters)} iteration counts but {len(times)} times"
+    elif not iters:
+        reason = "the file holds no samples"
+    elif min(iters) <= 0:
+        reason = "an iteration count is not positive"
+    if reason:
+        return frame.left_out(reason)
     with np.errstate(over="ignore"):  # infinity is refused where the sample is made
         values = np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64)
     return frame.holding(values, unit, metric=metric_of(unit.base), traits=_TRAITS)

@@ -197,7 +197,7 @@ def _line(content: _Content, number: int, line: str) -> None:
 def _note(content: _Content, number: int, line: str) -> None:
     """Take account of a line that is no result."""
     if line.startswith("Unit ") and len(words := line.split()) > 1:
-        _unit_line(content, words[1], words[2:])
+        _unit_line(content, number, words[1], words[2:])
     elif match := _FAILED.match(line):
         content.skip(number, match["name"], "the benchmark failed")
     elif (match := _CONFIGURATION.fullmatch(line)) and line[0].islower():
@@ -221,8 +221,12 @@ def _measured(content: _Content, number: int, words: list[str]) -> tuple[list[fl
     name, written, units = words[0], words[2::2], words[3::2]
     if len(words) == 1:
         return [], []  # a name alone announces a benchmark (go test -v)
-    if not (words[1].isdigit() and words[1].isascii()) or not written or len(written) > len(units):
-        reason = "iterations, then values each with its unit, are expected; was the run interrupted?"
+    if not words[1].isdigit() or not words[1].isascii():
+        reason = f"{words[1][:40]!r} stands where the number of iterations is expected"
+    elif not written:
+        reason = "no value follows the iterations; was the run interrupted?"
+    elif len(written) > len(units):
+        reason = f"the last value ({written[-1][:40]!r}) has no unit; was the line cut?"
     elif (values := decimals(written)) is not None:
         return values, units
     else:
@@ -239,11 +243,13 @@ def _measured(content: _Content, number: int, words: list[str]) -> tuple[list[fl
     return [value for value, _ in good], [unit for _, unit in good]
 
 
-def _unit_line(content: _Content, unit: str, properties: list[str]) -> None:
+def _unit_line(content: _Content, number: int, unit: str, properties: list[str]) -> None:
     for item in properties:
         key, _, value = item.partition("=")
         if key == "better" and value in ("higher", "lower"):
             content.better[_METRICS.get(unit, unit)] = Direction(value)
+        elif key == "better":
+            content.skip(number, "", f"better={value} is neither higher nor lower")
 
 
 def _parts(full: str) -> tuple[str, str]:

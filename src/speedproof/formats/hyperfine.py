@@ -77,4 +77,6 @@ def _failures(result: _Result) -> tuple[str, ...]:
     if not failed:
         return ()
     count = f"{failed} of {plural(len(codes), 'run')} did not exit with code 0"
+    if failed == len(codes):
+        return (f"{result.command!r} failed in every run ({count}): its times say nothing of its speed",)
     return (f"{result.command!r}: {count}; their times are among the values",)

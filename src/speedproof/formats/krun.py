@@ -42,6 +42,8 @@ class _File(msgspec.Struct):
     wallclock_times: msgspec.Raw = msgspec.Raw()
     data: msgspec.Raw = msgspec.Raw()
     core_cycle_counts: dict[str, msgspec.Raw] = {}
+    aperf_counts: dict[str, msgspec.Raw] = {}
+    mperf_counts: dict[str, msgspec.Raw] = {}
     audit: object = None
     error_flag: bool = False
 
@@ -80,6 +82,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     yield from each(
         source, times, list[list[Number]], process, member, of=OBJECT, benchmark=lambda key: _parts(key)[0]
     )
+    if file.aperf_counts or file.mperf_counts:
+        reason = "the APERF and MPERF counts are left out: they tell the frequency of the cores"
+        yield source.skip("", "", reason, expected=True)
 
 
 def _parts(key: str) -> tuple[str, str, str]:

@@ -69,5 +69,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
     yield from each(source, results, _Result, result, "results")
     if uncounted:
-        reason = f"{plural(uncounted, 'counter')} left out, 0 in all epochs: nanobench could not count"
+        reason = (
+            f"{plural(uncounted, 'counter')} left out that {'is' if uncounted == 1 else 'are'} 0 in all epochs, "
+            "as nanobench writes what it cannot count"
+        )
         yield source.skip("", "", reason, expected=True)

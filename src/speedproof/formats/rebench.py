@@ -1,7 +1,7 @@
 """ReBench: its data file.
 
 https://rebench.readthedocs.io, persistence.py and measurement.py of ReBench 1: tab-separated rows under a
-header; a row is one value of one criterion in one iteration of one invocation (a
+header, which old versions left out; a row is one value of one criterion in one iteration of one invocation (a
 process). ``total`` is what was timed, other criteria come beside it. Comments hold what the run knew:
 ``# Execution Start``, ``# Environment`` and ``# Source`` of the rows that follow, ``# benchmark`` with the number
 of warm-up iterations, and ``# run_id``, to which the last column refers. Warm-up iterations are among the rows.
@@ -68,7 +68,8 @@ class _Content(Struct):
     warmups: dict[str, int] = field(default_factory=dict)
 
 
-# Old versions wrote no header; CSV would take their first row for one.
+# The columns of old versions, which wrote no header.
+_WITHOUT_HEADER = (*_NEEDED, "executor", "suite", "extraArgs", "cores", "inputSize", "varValue", "machine")
 _HEADER = re.compile(
     rb"^invocation\titeration\tvalue\tunit\tcriterion\tbenchmark\b"
     rb"|^\d+\t\d+\t[0-9.eE+-]+\t[^\t\n]*\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t[^\t\n]+\t",
@@ -124,7 +125,12 @@ def _scan(source: Source, content: _Content) -> Iterator[Skipped]:
             header = cells
         elif line.strip():
             if header is None:
-                break
+                if not len(_NEEDED) < len(cells) <= len(_WITHOUT_HEADER):
+                    raise source.error(
+                        f"line {number}",
+                        "values before the header line (invocation, iteration, value, ...); give them as CSV",
+                    )
+                header = list(_WITHOUT_HEADER[: len(cells)])
             row = dict(zip(header, cells, strict=False))
             reason = (
                 f"{plural(len(cells), 'cell')} where the header has {len(header)}; was the run interrupted?"

@@ -179,5 +179,8 @@ def _description(begin: bytes, *, whole: bool) -> str:
         return "the JSON is nested too deeply for a result file"
     except ValueError:  # a number of too many digits
         pass
-    members = ", ".join(map(repr, list(dict.fromkeys(re.findall(_KEY, content)))[:5]))
-    return f"JSON of an unknown tool; its members: {members or 'none'}"
+    names = list(dict.fromkeys(re.findall(_KEY, content)))
+    if names in (["results"], ["benchmarks"]):
+        return f"JSON without any results: {names[0]!r} is empty"
+    members = ", ".join(map(repr, names[:5]))
+    return f"JSON of an unknown tool, with members {members}" if names else "JSON without any named members"

@@ -2,7 +2,7 @@
 
 https://github.com/bytecodealliance/sightglass, crates/data: a measurement is one ``count`` of one ``event`` in one
 ``phase`` (compilation, instantiation, execution) of one Wasm program under one engine, with the id of its process
-and the iteration inside it, in run order.
+and the iteration inside it, in run order. Old versions print an array for every process, one a line.
 """
 
 from __future__ import annotations
@@ -61,10 +61,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         groups.setdefault(key, []).append((place.where, m.process, m.count))
         return ()
 
-    if is_json(source.begin):
-        yield from each(source, source.content, _Measurement, take)
-    else:
-        yield from _from_csv(source, take)
+    yield from _from_json(source, take) if is_json(source.begin) else _from_csv(source, take)
     several = len({(engine, flags) for _, _, _, engine, flags, _ in groups}) > 1
     for (wasm, phase, event, engine, flags, arch), group in groups.items():
         unit = parse_unit(_UNITS.get(event, ""))
@@ -80,6 +77,15 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 
 _Take = Callable[[Record, _Measurement], tuple[()]]
+
+
+def _from_json(source: Source, take: _Take) -> Iterator[Record | Skipped]:
+    lines = [line for line in source.lines if line.strip()]
+    if len(lines) == 1 or not all(line[0] == "[" and line.rstrip()[-1] == "]" for line in lines):
+        yield from each(source, source.content, _Measurement, take)
+    else:
+        for number, line in enumerate(lines, start=1):
+            yield from each(source, line.encode(), _Measurement, take, f"line {number}")
 
 
 def _from_csv(source: Source, take: _Take) -> Iterator[Record | Skipped]:

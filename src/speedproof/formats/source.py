@@ -34,8 +34,10 @@ LARGE = 1 << 24  # bytes of a file that stays on disk
 BEGIN = 1 << 24  # bytes of it that its format is recognised by
 PIECE = 1 << 20  # bytes of it that are looked at in one go
 
-# A byte-order mark and the encoding that it announces.
+# A byte-order mark and the encoding that it announces; UTF-32 first, its mark begins like that of UTF-16.
 _MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -44,6 +46,8 @@ _ARCHIVES = (
     (b"PK\x03\x04", "a zip archive", "unpack it"),
     (b"\xfd7zXZ\x00", "xz-compressed", "decompress it with unxz"),
     (b"\x28\xb5\x2f\xfd", "zstd-compressed", "decompress it with unzstd"),
+    (b"\x7fELF", "a program, not its results", "give the file that the benchmark run wrote"),
+    (b"SQLite format 3\x00", "an SQLite database", "export the measurements as CSV"),
 )
 
 
@@ -137,7 +141,7 @@ def open_source(path: str | Path, version: str | None = None) -> Source:
     """Read a result file, or standard input when the path is ``-``.
 
     gzip and bzip2 are recognised by their first bytes and undone. Text is UTF-8, with or without a
-    byte-order mark, or UTF-16 with one.
+    byte-order mark, or UTF-16 or UTF-32 with one.
     """
     if str(path) == STDIN:
         return replace(source_of("standard input", sys.stdin.buffer.read), path=Path(path))

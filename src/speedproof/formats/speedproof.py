@@ -10,8 +10,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -28,7 +29,7 @@ from speedproof.options import SESSION_ASKS, Policy, SessionAsked, benchmark_set
 from speedproof.values import rest
 
 if TYPE_CHECKING:  # and where a session is read: other files are looked at here, too
-    from speedproof.data.session_file import EndLine, RunLine, SessionLine
+    from speedproof.data.session_file import Damage, EndLine, RunLine, SessionLine
 
 TITLE = "speedproof run"
 DESCRIPTION = "JSON Lines of its sessions: every run with all metrics; warm-up left out"
@@ -44,6 +45,8 @@ KERNEL_METRICS = frozenset(
 _WARMUP = "warm-up"
 _NO_BUILD = -1
 _SESSIONS_APART = 32  # bits, for the blocks of sessions that went on with each other
+# Without one of these fields nobody knows which values of the session's own metrics are good.
+_UNIT_FIELDS = ("units", "session")
 # What tells two machines or days apart; the whole snapshot would make every kernel update a difference.
 _FACTS = ("host", "cpu", "kernel", "governor", "turbo", "smt", "power")
 
@@ -81,12 +84,9 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
     order: dict[str, int] = {}
     for number, line in decode_lines(source.name, source.lines):
         if isinstance(line, Damage):
-            unitless.add(line.session)
-            reason = f"{line.field}: {line.message}" if line.field else line.message
-            if line.session:
-                reason += "; of its runs only what the runner measures itself is read"
-            fault = fault or f": line {number}: {reason}"
-            yield source.skip(f"line {number}", "", reason)
+            unitless |= {line.session} if line.field.partition("[")[0] in _UNIT_FIELDS else set()
+            fault = fault or f": line {number}: {_reason(line)}"
+            yield source.skip(f"line {number}", "", _reason(line))
         elif isinstance(line, SessionLine):
             heads[line.session] = line
             order.setdefault(line.session, len(order))
@@ -124,6 +124,8 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
         head, cell = heads[session], cells[session, benchmark, version]
         unit, direction = head.units.get(metric, (UNITS.get(metric, ""), ""))
         notes = [] if session in ends else [f"session {session} was killed before it ended"]
+        if head.resumes:
+            notes.append(f"session {session} went on with {head.resumes[-1]}")
         if count := cell.left_behind:
             notes.append(f"{plural(count, 'run')} left processes running: their work is not in the values")
         values, builds, blocks = rows.of(rows.keys[key])
@@ -149,6 +151,17 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             session=head.experiment,
             span=None if start is None else (start + cell.begin, start + cell.end),
         )
+
+
+def _reason(damage: Damage) -> str:
+    """A damage, and what it costs whoever compares the values."""
+    text = f"{damage.field}: {damage.message}" if damage.field else damage.message
+    part = damage.field.partition("[")[0]
+    if part in _UNIT_FIELDS:
+        return f"{text}; metrics of the session's own are left out, for their units are not known"
+    if part == "benchmarks":
+        return f"{text}; which version is the reference may not be known: name the reference"
+    return text
 
 
 def _traits(
@@ -221,12 +234,19 @@ def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:
 
 
 def _asked(head: SessionLine) -> str:
-    """What the session was measured to decide."""
+    """What the session was measured to decide, as far as its header is sound."""
     from speedproof.data.session_file import options_read
 
     options, _ = options_read(head.options)
-    confidence = options.confidence if options.alpha is None else rest(options.alpha)
-    policy = options.policy and Policy(options.policy)
-    settings = benchmark_settings(options.margin_of, options.policy_of)
-    asked = SessionAsked(options.decide_by or "time", options.margin, confidence, policy, settings)
+    parts: dict[str, Any] = {
+        "decide_by": options.decide_by or "time",
+        "margin": options.margin,
+        "confidence": options.confidence if options.alpha is None else rest(options.alpha),
+        "policy": options.policy and Policy(options.policy),
+        "benchmark": benchmark_settings(options.margin_of, options.policy_of),
+    }
+    asked = SessionAsked("time")
+    for name, value in parts.items():
+        with suppress(ValueError):
+            asked = replace(asked, **{name: value})
     return msgspec.json.encode(asked).decode()

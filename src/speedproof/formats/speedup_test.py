@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 from msgspec.structs import replace
 
+from speedproof.data.names import plural
 from speedproof.data.record import Record, Skipped
 from speedproof.errors import FormatError
 from speedproof.formats import raw
@@ -90,6 +91,8 @@ def _benchmark(
         notes.append(
             f"{source.name}: {where}: {row['Name']!r} is the name in {same[0]} too; here it is {name!r}"
         )
+    if any(beyond := cells[len(header) :]):
+        notes.append(f"{source.name}: {where}: {plural(len(beyond), 'cell')} beyond the header not used")
     fields = tuple((column, row[column]) for column in _OPTIONAL if row.get(column))
     frame = replace(source.frame(where, name), fields=fields, notes=tuple(notes))
     items: list[Record | Skipped] = []

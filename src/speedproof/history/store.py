@@ -24,7 +24,7 @@ from speedproof.data.suite import Key, Record, Suite
 from speedproof.data.units import Direction
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.history import database
-from speedproof.history.commits import Commit
+from speedproof.history.commits import Commit, short_name
 from speedproof.history.database import Connection, Database, inserting, places
 from speedproof.history.packing import (
     FIGURES,
@@ -101,15 +101,24 @@ class HistoryStore:
         with self.transaction() as connection:
             numbered = partial(self.numbered, connection)
             source, unread = numbered("source", {"digest": key}, path=path, added=_now())
-            if not unread:
-                of_file = 'SELECT c.sha FROM sample s JOIN "commit" c ON c.id = s."commit" WHERE s.source = ?'
-                there = {sha for (sha,) in connection.rows(of_file, source)}
-                if there >= {c.sha for c in commits.values()}:  # nothing of it was forgotten
-                    return Added(path, 0, (), True, there=len(suite.samples))
             identity = identity_of(suite, machine)
+            if not unread:
+                there = connection.rows(
+                    "SELECT DISTINCT c.sha, m.key, m.label FROM sample s JOIN session t ON t.id = s.session "
+                    'JOIN machine m ON m.id = t.machine JOIN "commit" c ON c.id = s."commit" WHERE s.source = ?',
+                    source,
+                )
+                if {sha for sha, *_ in there} >= {c.sha for c in commits.values()}:  # nothing was forgotten
+                    others = dict.fromkeys(label for _, key, label in there if key != identity)
+                    known_as = tuple(
+                        f"{path}: was there already, of machine {label}; to correct that, forget its commits "
+                        "('speedproof history forget'), then add it again"
+                        for label in others
+                    )
+                    return Added(path, 0, (), True, known_as, there=len(suite.samples))
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
-            sitting, _ = numbered("session", {"key": session or digest}, machine=host, started=began)
+            sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
             ids, known = {}, []
             for version, c in commits.items():
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
@@ -139,11 +148,29 @@ class HistoryStore:
                     name: [cell for i, cell in enumerate(column) if i not in again]
                     for name, column in columns.items()
                 }
-            said = tuple(_not_followed(keys, columns["location"], path))
+            stale = () if first or session else self._stale(connection, columns, path)
+            said = (*stale, *_not_followed(keys, columns["location"], path))
             if keys:
                 self.insert(connection, columns)
         shas = tuple(dict.fromkeys(c.sha for c in commits.values()))
         return Added(path, len(keys), shas, not keys, said, there=len(again))
+
+    @staticmethod
+    def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
+        """A word where the same file, which is a session, gave another commit all the same values."""
+        new = {*zip(columns["series"], columns["observations"], strict=True)}
+        commits, stored = {*columns["commit"]}, dict[str, set[tuple[int, bytes]]]()
+        if new:
+            for sha, number, *row in connection.rows(
+                'SELECT c.sha, c.id, s.series, o.observations FROM sample s JOIN "commit" c ON c.id = s."commit" '
+                "JOIN observation o ON o.sample = s.id WHERE s.session = ?",
+                columns["session"][0],
+            ):
+                if number not in commits:
+                    stored.setdefault(sha, set()).add((*row,))
+        names = [short_name(sha) for sha, values in stored.items() if values >= new]
+        remark = f"{path}: has the same values as at {enumerate_names(names, 3)}; is it of an earlier run?"
+        return (remark,) if names else ()
 
     def _again(
         self,

@@ -123,6 +123,9 @@ DRIVERS = {
 """By the name of the format that reads what they write."""
 
 
+_NO_PLUGIN = re.compile(rb"unrecognized arguments:.* --benchmark-")
+
+
 class ToolExecutor(Executor, Struct):
     """Runs a tool, and takes from its file one value for each of its benchmarks."""
 
@@ -152,6 +155,10 @@ class ToolExecutor(Executor, Struct):
     def discover(self, version: PlannedVersion) -> dict[str, float]:
         """Run the tool once for what its benchmarks are."""
         run, times = self._invoke(version, ())
+        if self.driver == "pytest-benchmark" and _NO_PLUGIN.search(run.stderr):
+            raise RunError(
+                f"{version.text!r}: pytest-benchmark is not installed for its Python; pip install pytest-benchmark"
+            )
         if run.failed:
             raise RunError(f"{version.text!r} {run.describe_failure()}")
         if not times:

@@ -52,23 +52,34 @@ class OutputMetric(Struct, frozen=True):
 
     def read(self, run: Run) -> float | None:
         """The value of a run in base units; None when its output does not have it."""
-        number = _number(self._found(run) or "")
+        match = self._last_match(run)
+        number = _number(self._found(match)) if match is not None else None
         return None if number is None else self.unit.convert(number)
 
     def explain(self, run: Run) -> str:
         """Say why a run has no value; empty when it has one."""
-        where, text = f"--metric {self.name}", self._found(run)
-        if text is None:
+        match = self._last_match(run)
+        where = f"--metric {self.name}"
+        if match is None:
             return f"{where}: nothing in the output matches {self.pattern.pattern!r}"
+        text = self._found(match)
         if _number(text) is not None:
             return ""
-        return f"{where}: its last match, {text!r}, is no number; put the digits in brackets: (...)"
+        if not self.pattern.groups:
+            return f"{where}: its last match {match[0]!r} is no number; put the digits in brackets: (...)"
+        if not text:
+            return f"{where}: the first brackets of {self.pattern.pattern!r} match nothing in {match[0]!r}"
+        return f"{where}: {text!r}, in its last match {match[0]!r}, is no number"
 
-    def _found(self, run: Run) -> str | None:
+    def _last_match(self, run: Run) -> re.Match[str] | None:
         text = (run.stdout + run.stderr).decode(errors="replace")
         last = deque(self.pattern.finditer(text), maxlen=1)
+        return last[0] if last else None
+
+    def _found(self, match: re.Match[str]) -> str:
         # A group that took no part in the match is None.
-        return (last[0][1 if self.pattern.groups else 0] or "") if last else None
+        text: str | None = match[1 if self.pattern.groups else 0]
+        return text or ""
 
 
 def _number(text: str) -> float | None:
@@ -88,8 +99,12 @@ def check_names(metrics: Sequence[OutputMetric], events: Sequence[str]) -> None:
     seen: set[str] = set()
     for metric in metrics:
         name = metric.name
-        if name in ("time", "energy", *ACCOUNTED, *events, *seen):
-            raise UsageError(f"--metric {name}: that is measured already; choose another name")
+        if name in ("time", "energy", *ACCOUNTED):
+            raise UsageError(f"--metric {name}: the runner measures that itself; choose another name")
+        if name in events:
+            raise UsageError(f"--metric {name}: a counter of --perf has that name; choose another one")
+        if name in seen:
+            raise UsageError(f"--metric {name}: given twice; a second one needs another name")
         seen.add(name)
 
 

@@ -9,13 +9,13 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from speedproof.data.session_file import PlannedBenchmark, PlannedBuild, PlannedVersion
-from speedproof.declaring import read_toml
+from speedproof.declaring import read_toml, read_value
 from speedproof.errors import FormatError, Parameter, UsageError
 from speedproof.measuring.execute import shell_command
 
@@ -55,6 +55,22 @@ def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
             for match in _PLACEHOLDER.finditer(version.text):
                 leftovers.setdefault(match[1], version.text)
     return leftovers
+
+
+def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:
+    """The parameters that leave some version as it is: its benchmarks measure one thing several times."""
+    groups: dict[tuple[str, str, str], list[PlannedVersion]] = {}
+    for benchmark in plan:
+        for name in benchmark.parameters:
+            others = {key: value for key, value in benchmark.parameters.items() if key != name}
+            title = benchmark.name.removesuffix(_suffix(benchmark.parameters)) + _suffix(others)
+            for version in benchmark.versions:
+                groups.setdefault((name, title, version.name), []).append(version)
+    idle: dict[str, dict[str, None]] = {}
+    for (name, _, label), versions in groups.items():
+        if len(versions) > 1 and all(version == versions[0] for version in versions):
+            idle.setdefault(name, {}).setdefault(label)
+    return idle
 
 
 def _suffix(values: Mapping[str, str]) -> str:
@@ -211,12 +227,12 @@ def plan_calibration(command: str | Sequence[str], hooks: Hooks) -> tuple[Planne
     return (PlannedBenchmark("calibration", versions),)
 
 
-class _Benchmark(Struct, frozen=True, forbid_unknown_fields=True):
+class _Benchmark(Struct, frozen=True):
     """A table of a suite: commands, for all versions or by version, and what goes with them."""
 
     command: str = ""
     commands: Mapping[str, str] = {}
-    parameters: Mapping[str, Annotated[list[str | int | float], Meta(min_length=1)]] = {}
+    parameters: Mapping[str, list[str]] = {}
     cwd: str = ""
     env: Mapping[str, str] = {}
     setup: str = ""
@@ -224,20 +240,15 @@ class _Benchmark(Struct, frozen=True, forbid_unknown_fields=True):
     conclude: str = ""
     cleanup: str = ""
 
-    @property
-    def values(self) -> dict[str, list[str]]:
-        """The values of each parameter, as they stand in commands."""
-        return {name: [str(value) for value in values] for name, values in self.parameters.items()}
-
     def hooks(self, shell: str, cwd: str, env: Mapping[str, str]) -> Hooks:
         """What goes with the command of a version."""
         return Hooks(shell, cwd, env, *(getattr(self, hook) for hook in _AROUND))
 
 
-class _Suite(Struct, frozen=True, forbid_unknown_fields=True):
+class _Suite(Struct, frozen=True):
     """The whole file."""
 
-    versions: Mapping[str, dict[str, str | dict[str, str]]] = {}
+    versions: Mapping[str, Mapping[str, Any]] = {}
     benchmarks: Mapping[str, _Benchmark] = {}
     shell: str = ""
 
@@ -248,12 +259,13 @@ def read_plan(
     """Read a suite of benchmarks x versions; where there are ``trees``, these are its versions."""
     name, suite = str(path), read_toml(_Suite, path)
 
-    versions = suite.versions
-    for title, table in versions.items():
-        for key, value in table.items():
-            if isinstance(value, dict) != (key == "env"):
-                must = "must be a table of texts" if key == "env" else "must be a text in quotes"
-                raise FormatError(name, f"versions.{title}.{key}", must)
+    def read(place: str, key: str, value: object) -> Any:
+        return read_value(Mapping[str, str] if key == "env" else str, name, f"{place}.{key}", value)
+
+    versions = {
+        title: {key: read(f"versions.{title}", key, value) for key, value in table.items()}
+        for title, table in suite.versions.items()
+    }
     if trees is not None and versions:
         raise FormatError(name, "versions", "revisions are the versions; leave these tables out")
     planned: list[PlannedBenchmark] = []
@@ -266,7 +278,7 @@ def read_plan(
                 raise UsageError("revisions are the versions of one 'command'")
             else:
                 cwd = str(Path(os.path.relpath(path.parent)) / benchmark.cwd)
-                command, parameters = benchmark.command, benchmark.values
+                command, parameters = benchmark.command, benchmark.parameters
                 hooks = benchmark.hooks(suite.shell, cwd, benchmark.env)
                 planned += plan_trees(
                     command, trees, parameters, hooks, benchmark=title, remedy=_SHELL_MEMBER
@@ -281,9 +293,9 @@ def read_plan(
 
 
 def _planned(
-    folder: Path, title: str, benchmark: _Benchmark, shell: str, tables: Mapping[str, Mapping[str, Any]]
+    folder: Path, title: str, benchmark: _Benchmark, shell: str, tables: Mapping[str, dict[str, Any]]
 ) -> tuple[PlannedBenchmark, ...]:
-    for name, values in benchmark.values.items():
+    for name, values in benchmark.parameters.items():
         _check_values(name, values)
     labels = list(tables or benchmark.commands)
     if not labels:
@@ -300,19 +312,41 @@ def _planned(
         known = {"version": label, **words, **values}
         return _version(label, command, benchmark.hooks(shell, inside, env), known, _SHELL_MEMBER)
 
-    return _combined(title, benchmark.values, lambda values: (version(label, values) for label in labels))
+    return _combined(title, benchmark.parameters, lambda values: (version(label, values) for label in labels))
 
 
-_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-# What a shell would carry out or replace, and splitting into words does not.
-_SYNTAX = re.compile(r"\d*[<>]+&?\d*|[|&;`]+|\$\w+|\$[{(?@*#$!]|(?<!\S)~(?:/\S*)?(?=\s|$)")
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>\s+)
+    | (?P<quoted>\\. | '[^']*' | "(?:\\.|[^"\\])*")
+    | (?P<piece>
+        (?: (?<!\S)\d+ )? (?: <<<? | <> | [<>]& | >> | >\| | [<>] ) (?: (?<=&)(?:\d+|-) )?  # 2>&1
+        | &>>? | \|\| | \|& | \| | && | & | ;+
+        | \$ (?: \{[^}]*\}? | \([^)]*\)? | \w+ | [?@*\#$!] )
+        | `[^`]*`?
+        | (?<!\S) ~ (?:/\S*)? (?=\s|$)
+    )
+    | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def shell_syntax(text: str, folder: str = "") -> str:
     r"""The first piece of a command that a shell would carry out or replace, and splitting into words does not."""
-    bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
-    if piece := _SYNTAX.search(bare):
-        return piece[0]
-    # Not Path.glob, which takes no absolute pattern.
-    names = (word for word in bare.split() if not {*word}.isdisjoint("*?["))
-    return next((name for name in names if any(glob.iglob(name, root_dir=folder or None))), "")  # noqa: PTH207
+    start, pattern, magic = 0, "", False
+    for match in _TOKEN.finditer(text + " "):
+        kind, token = match.lastgroup, match[0]
+        if kind == "piece":
+            return token
+        if kind == "blank":
+            # Not Path.glob, which takes no absolute pattern.
+            if magic and any(glob.iglob(pattern, root_dir=folder or None)):  # noqa: PTH207
+                return text[start : match.start()]
+            start, pattern, magic = match.end(), "", False
+        elif kind == "quoted":
+            pattern += glob.escape("".join(shlex.split(token)))
+        else:
+            pattern += token
+            magic = magic or token in "*?["
+    return ""

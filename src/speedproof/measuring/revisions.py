@@ -6,6 +6,7 @@ borrows the objects (``--shared``) writes nothing: whatever happens, the reposit
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import re
@@ -108,7 +109,10 @@ def resolve(top: Path, names: Sequence[str]) -> tuple[Revision, ...]:
             end = _commit(top, last or "HEAD")
             between = _text(top, "rev-list", "--first-parent", "--reverse", f"{start}..{end}").split()
             if start != end and not between:
-                raise UsageError(f"{first or 'HEAD'} is not an ancestor of {last or 'HEAD'}")
+                raise UsageError(
+                    f"{first or 'HEAD'} is not an ancestor of {last or 'HEAD'}; "
+                    f"do you mean {last or 'HEAD'}..{first or 'HEAD'}?"
+                )
             made = [_named(top, commit) for commit in (start, *between)]
         else:
             made = [_typed(top, name)]
@@ -126,10 +130,17 @@ def _commit(top: Path, name: str) -> str:
     if done.returncode and name == WORKTREE:
         raise UsageError(f"{WORKTREE} is no commit, so no range ends there; commit the files first")
     if done.returncode:
-        listed = "; 'git log --oneline --all' lists them"
         hint = "; give the command before --revisions, or after --" if name[:1] in "./" or " " in name else ""
-        raise UsageError(f"{name!r} is not a revision of {top}{hint or listed}")
+        raise UsageError(f"{name!r} is not a revision of {top}{hint or _near(top, name)}")
     return done.stdout.decode().strip()
+
+
+def _near(top: Path, name: str) -> str:
+    """A branch or tag of nearly that name, or where revisions are listed."""
+    known = _text(top, "for-each-ref", "--format=%(refname:short)").splitlines()
+    if near := difflib.get_close_matches(name, known):
+        return f"; did you mean {near[0]}?"
+    return "; 'git log --oneline --all' lists them"
 
 
 def _named(top: Path, commit: str) -> Revision:
@@ -176,8 +187,9 @@ def _changed(top: Path) -> list[str]:
         elif kind in ("1", "u"):
             fields = rest.split(" ", 7 if kind == "1" else 9)
             if fields[1].startswith("S") and fields[1] != "S...":
+                state = "at another commit than in HEAD" if fields[1] == "SC.." else "changed"
                 raise UsageError(
-                    f"the submodule {fields[-1]} is changed, which {WORKTREE} cannot take along; commit it, there "
+                    f"the submodule {fields[-1]} is {state}, which {WORKTREE} cannot take along; commit it, there "
                     f"and then here ('git add {fields[-1]}'), or name a revision"
                 )
             paths.append(fields[-1])

@@ -201,9 +201,12 @@ def ks_distances(module: ModuleType, rows: FloatArray, fits: Fits, jobs: int) ->
 
 def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
     """The compiled module and the number of a kernel, the best by default; None for NumPy."""
-    if kernel == "numpy" or COMPILED is None:
+    if kernel == "numpy" or (kernel is None and COMPILED is None):
         return None
     names = kernel_names()
+    if COMPILED is None or (kernel is not None and kernel not in names):
+        known = ", ".join(name for name in (*names, "numpy") if name)
+        raise UsageError(f"there is no kernel {kernel!r} here; available: {known}")
     return COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
 
 

@@ -24,8 +24,9 @@ from msgspec import Struct
 
 from speedproof.arrays import FloatArray, IntArray
 from speedproof.stats.culprit import step_posterior
+from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.scaling import Resolution, last_place
-from speedproof.stats.sequential import PairedSequence, blocks_for_proof, scale_of
+from speedproof.stats.sequential import PairedSequence, blocks_for_proof, scale_of, smallest_provable
 
 # A step that holds this much of the posterior is put to the proof, and stays there until it holds less than that.
 _CONFIRM_FROM = 0.5
@@ -38,6 +39,7 @@ _LEAST_ENDS = 4
 _EQUAL = 0.02
 # The first suspect's share of the risk; the t-th of the others has 1 / (t (t - 1)) of the rest.
 _FIRST = 2 / 3
+_LEAST_FOR_REST = 3
 _LIKELY = 0.5
 
 
@@ -88,13 +90,14 @@ class BisectionFinding(Struct, frozen=True):
     step: float
     step_low: float
     step_high: float
+    # Interval, with confidence 1 - alpha, of the factor that the step leaves unexplained; NaN while unknown
+    rest_low: float
+    rest_high: float
     second: float  # posterior probability of a second step that way; 0 while the ends may be equal
     pairs: int  # pairs of runs so far
     skipped: tuple[int, ...]  # positions that could not be measured
     tick: float  # the step in which times were read, relative to the shortest; 0 when they tell none
-    noise: float  # standard deviation of a run, relative; robust. NaN before the second pair
-    # About how many more runs decide; 0 when nothing is open, NaN below 10 pairs, infinite where runs never do
-    more_runs: float
+    outlook: BisectionOutlook  # how much runs scatter and, when the bisection is open, what would end it
 
     @property
     def open(self) -> bool:
@@ -104,7 +107,12 @@ class BisectionFinding(Struct, frozen=True):
     @property
     def more(self) -> bool:
         """Whether another change may remain beside the culprit."""
-        return self.outcome is BisectionOutcome.CULPRIT and self.second > _LIKELY
+        return self.outcome is BisectionOutcome.CULPRIT and (self.unexplained or self.second > _LIKELY)
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether the interval of what the step leaves of the ends' difference lies to one side of none."""
+        return not (self.rest_low <= 1 <= self.rest_high) and not math.isnan(self.rest_low)
 
 
 class Bisection:
@@ -275,22 +283,32 @@ class Bisection:
             step, probability, second = self._step(int(order[0])), float(masses[chosen].sum()), self._second
         parent, culprit = step or (None, None)
         pair = self._suspects.get((step, self._sign()), self._sequences.get(step)) if step else None
-        residuals = residuals_of(sequence.differences for sequence in self._sequences.values())
+        rest = self._rest(step) if step else (math.nan, math.nan)
         return BisectionFinding(
-            outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair),
+            outcome, self._alpha, credible, probability, parent, culprit, *_bounds(ends), *_bounds(pair), *rest,
             second, self.pairs, tuple(sorted(self._skipped)), self._step_of_times() / self._shortest,
-            noise_of(residuals), self._more_runs(outcome, len(credible), residuals),
+            self._outlook(outcome, credible),
         )  # fmt: skip
 
-    def _more_runs(self, outcome: BisectionOutcome, left: int, residuals: FloatArray) -> float:
+    def _outlook(self, outcome: BisectionOutcome, credible: tuple[int, ...]) -> BisectionOutlook:
+        residuals = residuals_of(sequence.differences for sequence in self._sequences.values())
         ends = self._ends()
-        if ends is None or outcome not in (BisectionOutcome.UNPROVEN, BisectionOutcome.OPEN):
-            return 0.0
-        if outcome is BisectionOutcome.UNPROVEN:
-            return 2 * pairs_for_ends(ends, self._min_change)
-        pair = self.next()
-        step = self._sequences.get(pair) if pair and self.stage() is Stage.CONFIRM else None
-        return 2 * pairs_for_search(ends, step, left, residuals, self._alpha / 2)
+        if ends is not None and outcome is BisectionOutcome.UNPROVEN:
+            return outlook_of_ends(ends, noise_of(residuals), self._min_change, self._alpha / 2)
+        if ends is not None and outcome is BisectionOutcome.OPEN:
+            pair = self.next()
+            step = self._sequences.get(pair) if pair and self.stage() is Stage.CONFIRM else None
+            return outlook_of_search(ends, step, len(credible), self.pairs, residuals, self._alpha / 2)
+        return BisectionOutlook(noise_of(residuals))
+
+    def _rest(self, step: tuple[int, int]) -> tuple[float, float]:
+        """The inverted rank-sum test of the ends' changes against the step's."""
+        samples = [self._sequences.get(pair) for pair in ((0, self._last), step)]
+        if step == (0, self._last) or any(s is None or s.blocks < _LEAST_FOR_REST for s in samples):
+            return math.nan, math.nan
+        whole, part = (np.exp(-s.differences) for s in samples if s is not None)
+        bounds = ratio_of_medians(whole, part, self._alpha / 2)
+        return float(bounds.low), float(bounds.high)
 
 
 def _bounds(sequence: PairedSequence | None) -> tuple[float, float, float]:
@@ -299,6 +317,19 @@ def _bounds(sequence: PairedSequence | None) -> tuple[float, float, float]:
         return math.nan, 0.0, math.inf
     result = sequence.result()
     return 1 / sequence.estimate(), 1 / result.high, 1 / result.low if result.low > 0 else math.inf
+
+
+class BisectionOutlook(Struct, frozen=True):
+    """What a bisection would need."""
+
+    noise: float
+    """Standard deviation of a run, relative; robust. NaN before the second pair."""
+    more_runs: float = 0.0
+    """About how many more decide; 0 when nothing is open, NaN below 10 pairs, infinite where runs never do."""
+    enough_noise: float = math.nan
+    """The noise at which the runs so far would have decided; NaN where that is not known."""
+    visible: float = math.nan
+    """The smallest change that as many pairs of the ends show in half of all bisections; NaN when decided."""
 
 
 def residuals_of(groups: Iterable[FloatArray]) -> FloatArray:
@@ -311,19 +342,34 @@ def noise_of(residuals: FloatArray) -> float:
     return scale_of(np.sort(residuals)) / math.sqrt(2) if residuals.size > 1 else math.nan
 
 
-def pairs_for_ends(ends: PairedSequence, least: float) -> float:
-    """More pairs until the ends are proven to differ, or to differ by less than the least."""
+def outlook_of_ends(ends: PairedSequence, noise: float, least: float, alpha: float) -> BisectionOutlook:
+    """Of a comparison that may end with a difference, or with one that is proven to be below the least."""
     equal = (ends.blocks_to_go(gamma=1 / (1 + least), side=1), ends.blocks_to_go(gamma=1 + least, side=-1))
-    return min(ends.blocks_to_go(side=1), ends.blocks_to_go(side=-1), max(equal))
+    pairs = min(ends.blocks_to_go(side=1), ends.blocks_to_go(side=-1), max(equal))
+    centred = ends.differences - np.median(ends.differences)
+    visible = smallest_provable(centred, ends.blocks, alpha=alpha) - 1 if ends.blocks > 1 else math.nan
+    return BisectionOutlook(noise, 2 * pairs, _enough(noise, ends.blocks, pairs), visible)
 
 
-def pairs_for_search(
-    ends: PairedSequence, step: PairedSequence | None, left: int, residuals: FloatArray, alpha: float
-) -> float:
-    """More pairs of a search with so many commits left; the step is that of the confirmation under way."""
+def outlook_of_search(
+    ends: PairedSequence,
+    step: PairedSequence | None,
+    left: int,
+    pairs: int,
+    residuals: FloatArray,
+    alpha: float,
+) -> BisectionOutlook:
+    """Of a search with so many commits left and pairs done; the step is that of the confirmation under way."""
     change = float(np.median(ends.differences))
     proof = blocks_for_proof(abs(change) + residuals, alpha)
     missing = math.nan if step is None else step.blocks_to_go(side=1 if change > 0 else -1)
     if not math.isfinite(missing):
         missing = proof
-    return missing + _PER_HALVING * math.log2(left) * proof
+    more = missing + _PER_HALVING * math.log2(left) * proof
+    noise = noise_of(residuals)
+    return BisectionOutlook(noise, 2 * more, _enough(noise, pairs, more))
+
+
+def _enough(noise: float, pairs: int, more: float) -> float:
+    """Runs needed grow with the square of the noise."""
+    return noise * math.sqrt(pairs / (pairs + more)) if math.isfinite(more) else math.nan

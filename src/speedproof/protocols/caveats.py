@@ -6,7 +6,7 @@ Processes that run at one of two speeds in most benchmarks are the machine's doi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from math import exp, inf, log, nan, sqrt
 from typing import Literal
@@ -19,7 +19,7 @@ from speedproof.arrays import FloatArray, IntArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import NO_TOOL, Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait, all_ascending, reduce_together
-from speedproof.data.suite import Pair
+from speedproof.data.suite import Key, Pair
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.noise_floor import NoiseFloor, counted_in
 from speedproof.protocols.results import Comparison, Verdict
@@ -118,6 +118,27 @@ def caveats_of(
         for of_one, names in single.items()
     ]
     return tuple(notes)
+
+
+def given_twice(samples: Mapping[str, Mapping[Key, Sample]]) -> dict[tuple[str, str], tuple[Note, ...]]:
+    """By version and metric their ``TWO_MEASUREMENTS``: each with the first version that has its values."""
+    first: dict[tuple[Key, bytes], str] = {}
+    copies: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for version, of in samples.items():
+        for key, sample in of.items():
+            known = first.setdefault((key, sample.values.tobytes()), version)
+            if known != version and same_values(samples[known][key], sample):
+                copies.setdefault((version, key.metric), {}).setdefault(known, []).append(key.benchmark)
+    return {
+        (version, metric): tuple(
+            Note(
+                Assumption.TWO_MEASUREMENTS, "", (known, version), tuple(names) if len(names) < whole else ()
+            )
+            for known, names in twins.items()
+        )
+        for (version, metric), twins in copies.items()
+        for whole in [sum(key.metric == metric for key in samples[version])]
+    }
 
 
 def few_values(pairs: Sequence[Pair]) -> tuple[Note, ...]:

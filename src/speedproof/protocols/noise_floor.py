@@ -22,6 +22,10 @@ from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread, Widened, widened
 
 _LARGEST_LOG = 709.0  # of a double
+_NO_RATIO = (
+    "these values have no ratio to hold against how much sessions of the same code differ: measure both in turns, "
+    "with 'speedproof run'"
+)
 IN_TURNS = "sessions of the same code differ that much: measure both in turns, with 'speedproof run'"
 
 
@@ -119,6 +123,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
             high=estimate.high if loses else max(estimate.high, 0.5),
         )
 
+    why = IN_TURNS if sound else _NO_RATIO
     lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(session_floor, ratio))
     return replace(
         c,
@@ -128,7 +133,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
         state=State.NOT_SIGNIFICANT if c.state is State.SIGNIFICANT and not (faster or loses) else c.state,
         speedup=even(speedup) if c.quantity == "probability" else speedup,
         chance=None if chance is None else even(chance),
-        needed=Needed(None, None, IN_TURNS) if lost else c.needed,
+        needed=Needed(None, None, why) if lost else c.needed,
         at_margin=margin,
         floor=session_floor,
     )

@@ -114,6 +114,7 @@ def compare_suite(
     rules: Rules,
     protocols: tuple[QuestionName, ...] = ASKED,
     done: Callable[[], None] = lambda: None,
+    caveats: tuple[Note, ...] = (),
 ) -> SuiteComparison:
     """Compare two versions on every benchmark that both have."""
     pairs = [pair for pair in pairing.pairs if pair.key.metric == metric]
@@ -136,7 +137,7 @@ def compare_suite(
         margin=rules.margin,
         nested=rules.nested,
         comparisons=comparisons,
-        caveats=all_caveats(pairs, heads, versions, rules),
+        caveats=(*all_caveats(pairs, heads, versions, rules), *caveats),
         machine=machine,
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),

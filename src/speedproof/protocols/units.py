@@ -67,7 +67,8 @@ def compared(pair: Pair) -> str:
     if places is None:
         return ""
     begin, end = places[0] + 1, places[1]
-    return f"values {begin} to {end} of each process were compared, as some have only {end}"
+    which = f"values {begin} to {end}" if end > begin else f"value {end}"
+    return f"{which} of each process {'were' if end > begin else 'was'} compared, as some have only {end}"
 
 
 def matched_pair(pair: Pair) -> Pair:

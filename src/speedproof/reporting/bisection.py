@@ -153,7 +153,7 @@ def _listed(record: ExportedBisection, skipped: str) -> Iterator[Text]:
 
 
 def _more_runs(answer: BisectResult) -> str:
-    more = answer.finding.more_runs if answer.finding.tick <= answer.min_change else 0.0
+    more = answer.finding.outlook.more_runs if answer.finding.tick <= answer.min_change else 0.0
     if math.isnan(more) or not answer.finding.pairs:
         return f" (from {2 * FORECAST_FROM} {_of_what(answer)} on it says how many more it needs)"
     if not 0 < more < _ENDLESS:
@@ -173,8 +173,14 @@ def _runs(answer: BisectResult) -> str:
 def _notes(answer: BisectResult) -> Iterator[Text]:
     finding = answer.finding
     if finding.more:
-        likely = f"There may be another change ({percent(finding.second, 2)} likely)"
-        yield Text(f"{likely}: bisect before and after this commit.", "warning")
+        likely = f"{percent(finding.second, 2)} likely"
+        if finding.unexplained:
+            rest, sure = (
+                _between(finding.rest_low, finding.rest_high, answer.metric),
+                percent(1 - finding.alpha),
+            )
+            likely = f"{rest} beside this one, {sure} confidence if the load stayed the same"
+        yield Text(f"There may be another change ({likely}): bisect before and after this commit.", "warning")
     if finding.open:
         yield from _reasons(answer)
     left = f"; {len(finding.skipped)} left out" if finding.skipped else ""
@@ -189,14 +195,21 @@ def _notes(answer: BisectResult) -> Iterator[Text]:
 
 def _reasons(answer: BisectResult) -> Iterator[Text]:
     """Why it is open."""
-    finding = answer.finding
+    finding, outlook = answer.finding, answer.finding.outlook
     if finding.tick > answer.min_change:
         coarse = f"{percent(finding.tick, 2)}, too coarse for a change of {percent(answer.min_change)}"
         cure = "let the program do more, or measure it finer."
         yield Text(f"The times are read in steps of {coarse}: {cure}", "warning")
-    elif finding.noise > 0:
-        runs = "Builds" if answer.varied else "Runs"
-        yield Text(f"{runs} of one commit scatter by {percent(finding.noise, 2)}.", "warning")
+    elif outlook.noise > 0:
+        why = f"{'Builds' if answer.varied else 'Runs'} of one commit scatter by {percent(outlook.noise, 2)}"
+        if math.isfinite(outlook.visible):
+            why += f": {_runs(answer)} show only changes of {percent(outlook.visible, 2)} or more"
+        yield Text(f"{why}.", "warning")
+        if math.isfinite(outlook.enough_noise):
+            enough = percent(outlook.enough_noise, 2)
+            yield Text(
+                f"If they scattered by {enough}, {_runs(answer)} would be enough for an answer.", "warning"
+            )
     if load := answer.load:
         yield Text(f"{load[0].upper()}{load[1:]}.", "warning")
 

@@ -141,8 +141,10 @@ def of_all(
     better, worse = voice.better, voice.worse
     if means is not None and means.benchmarks:
         these, like = (words.interval(m, better, worse) for m in (means.these, means.like_these))
-        confidence = level(means.these.confidence)
-        yield Text(f"Geometric mean: {these} for these benchmarks, {confidence} confidence.")
+        held = f"{level(means.these.confidence)} confidence"
+        if math.isinf(means.these.high):
+            held = "no interval: some were measured once a side"
+        yield Text(f"Geometric mean: {these} for these benchmarks, {held}.")
         if means.benchmarks > 3:
             yield Text(f"  For benchmarks like these, of which these are taken for a random sample: {like}.")
         if means.left_out:

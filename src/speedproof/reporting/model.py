@@ -254,6 +254,10 @@ FORMATS = {
     )
 }
 """By the name of the option that writes it; ``sp.report`` knows each by its endings."""
+ENDINGS = frozenset([".json", ".jsonl", ".pdf", ".png", ".svg"]).union(
+    *(one.endings for one in FORMATS.values())
+)
+"""Of everything that is written, pictures and results, too: what was measured must not be lost under a report."""
 
 
 # What a terminal obeys though JSON may have it bare: DEL, C1, and what turns the direction of writing.

@@ -26,7 +26,7 @@ is beyond it and costs what any block may cost; as S is a median, it does not ma
 An infinite slope gives the sign test. S is free of ``gamma``, so every factor of the wealth falls as ``gamma``
 grows.
 
-The forecasts at the end, how many more blocks and what a planned session can prove, carry the noise seen so far
+Forecasts, how many more blocks and what a planned session can prove, carry the noise seen so far
 into the future and have no part in any proof.
 
 Anytime-valid comparison of one quantile of two versions: bets on how many runs lie beyond it.
@@ -412,16 +412,12 @@ _PAIRS = [(slope, top) for slope, top, _ in _BETS]
 LOG_WEIGHTS: FloatArray = np.log(_WEIGHTS)
 # What a block adds to the logarithm of a wealth at most.
 _MOST: list[float] = np.log1p(np.tanh(_TOPS)).tolist()
-# A ratio this close to the one under trial is a tie: logarithms of equal ratios differ by their rounding.
-_TIE = 1e-12
 
 
 # From 3 blocks half of the forecasts are off by a factor of more than 2.6 to 5.8, from 10 by more than 1.7 to 3.7.
 # More blocks hardly improve that: sessions that still go on are those whose blocks mislead (sequential.md).
 FORECAST_FROM = 10
 """Blocks below which nothing is forecast."""
-# exp(700) is the edge of double precision.
-_LOG_SPEEDUP_MAX = 700.0
 
 
 def scale_of(ordered: FloatArray) -> float:
