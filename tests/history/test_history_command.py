@@ -826,6 +826,7 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
         ),
         (["dance"], "no such action; choose one of add, "),
         (["wacth"], "no such action; did you mean watch?"),
+        (["--branch", "main", "show", "parse"], "name the action first: speedproof history show"),
         (["--fdr", "show", "parse"], "got unexpected extra arguments (show parse)"),
     ],
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc, get_annotations
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_origin
 
 import click
@@ -367,6 +368,9 @@ class Group(click.Group):
         ):
             if not self.usual:
                 raise click.UsageError(f"name an action first: {', '.join(self.actions)}", ctx)
+            late = [word for before, word in pairwise(args) if word in self.actions and before[:1] != "-"]
+            if late:
+                raise click.UsageError(f"name the action first: {ctx.command_path} {late[0]}", ctx)
             args = [self.usual, *args]
         return super().parse_args(ctx, args)
 

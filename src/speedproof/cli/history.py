@@ -486,7 +486,7 @@ def _query(asked: QueryOptions, console: Console) -> int:
     """Samples as a table, as JSON, or in a CSV or Parquet file."""
     from speedproof.reporting.history import LISTED, measured_report
 
-    last = None if asked.output or asked.shared.json or asked.shared.all else LISTED
+    last = None if asked.output or asked.shared.json or asked.shared.all else LISTED + 1
     rows = asked.history.query(*asked.patterns, **handed(sp.History.query, asked.shared) | {"last": last})
     if asked.output:
         _write(rows, asked.output)
@@ -494,7 +494,7 @@ def _query(asked: QueryOptions, console: Console) -> int:
     elif asked.shared.json:
         console.out.write(to_json("history", rows))
     else:
-        console.write(measured_report(rows, asked.store, cut=len(rows) == last))
+        console.write(measured_report(rows[-LISTED:] if last else rows, asked.store, cut=len(rows) == last))
     return 0
 
 
