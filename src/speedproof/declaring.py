@@ -145,12 +145,11 @@ def refuse(given: Mapping[str, str], *names: str, because: str) -> None:
         raise UsageError(f"{because}; leave out {', '.join(needless)}")
 
 
-def exclusive(kind: type[Struct], given: Mapping[str, str]) -> None:
-    """Refuse options of a struct that exclude each other."""
-    for name, asked in ((field.name, field.asked) for field in fields(kind) if field.name in given):
-        others = asked.excludes.split() if isinstance(asked, Option) else ()
-        if clash := [given[other] for other in others if other in given]:
-            raise UsageError(f"{given[name]} and {', '.join(clash)} exclude each other")
+def exclusive(excludes: Mapping[str, Sequence[str]], given: Mapping[str, str]) -> None:
+    """Refuse options that exclude each other, of those given as they were written."""
+    for name in given:
+        if others := [given[other] for other in excludes.get(name, ()) if other in given]:
+            raise UsageError(f"{given[name]} and {', '.join(others)} exclude each other")
 
 
 def words_of(kind: Any) -> list[str]:

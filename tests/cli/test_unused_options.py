@@ -49,6 +49,11 @@ def test_what_belongs_to_another_option(words: str, option: str, other: str) -> 
 EXCLUDED = [
     *(("model a.txt --components 2", o) for o in ("--max-components 3", "--bootstrap 9", "--fast",
                                                   "--undersampling 0.8", "--ignore-rounding")),
+    ("compare a.txt b.txt", "--ks-rule r422"),
+    ("compare a.txt b.txt", "--bootstrap"),
+    ("compare a.txt b.txt --details", "--bootstrap"),
+    ("compare a.txt b.txt --protocol median", "--always-welch"),
+    ("compare a.txt b.txt --protocol mean", "--ks-rule r422"),
     *((f"run true true {mode}", o)
       for mode in ("--calibrate", "--plan --revisions A")
       for o in ("--fail-on slower", "--margin 1%", "--precision 1%", "--stop-at-proof", "--gate")),

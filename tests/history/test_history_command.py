@@ -763,7 +763,7 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     refused = run(repository, *words[2:], "--", "false")  # is understood, and finds the alarm
     assert (refused[0], "there is no" in refused[2]) == (2, False)
     other = run(repository, "confirm", alarm["bad"], "--benchmark", "print", "--", "false")
-    assert (other[0], f"no alarm at {alarm['bad']}: see" in other[2]) == (2, True)
+    assert (other[0], f"no alarm at {alarm['bad']} of print: see" in other[2]) == (2, True)
     code, out, _ = run(repository, "watch", "--last", "60")
     assert (code, "Confirm" in out) == (1, False)
     assert run(repository, "watch", "--last", "3")[0] == 0

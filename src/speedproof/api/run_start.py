@@ -20,7 +20,7 @@ from speedproof.api.given import alpha_of, confidence_of
 from speedproof.api.run_plan import PLANNED, Absent, Plan, Request, Tell
 from speedproof.data.session_file import SessionLine, control_name, options_stored
 from speedproof.data.session_file import StoredSession as StoredSession
-from speedproof.declaring import exclusive
+from speedproof.declaring import Option, exclusive, fields
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring.drivers import ToolExecutor as ToolExecutor
 from speedproof.measuring.drivers import absent_from, planned
@@ -124,7 +124,8 @@ def refuse_verdicts(asked: Request) -> None:
         for name in _MEASURED
         if getattr(m, name) != getattr(Measuring(), name)
     }
-    exclusive(Measuring, {**kept, **asked.given})
+    excludes = {f.name: f.asked.excludes.split() for f in fields(Measuring) if isinstance(f.asked, Option)}
+    exclusive(excludes, {**kept, **asked.given})
 
 
 def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]) -> SessionQuestion:

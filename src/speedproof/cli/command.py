@@ -298,9 +298,8 @@ class Command(click.Command, Generic[A]):
         given = {
             str(p.name): p.opts[0] for p in options if source(str(p.name)) is ParameterSource.COMMANDLINE
         }
+        declaring.exclusive({str(p.name): p.excludes for p in options}, given)
         for p in (p for p in options if p.name in given):
-            if others := [given[name] for name in p.excludes if name in given]:
-                raise click.UsageError(f"{p.long} and {', '.join(others)} exclude each other", ctx)
             if p.needs and not ctx.params.get(p.needs, True):
                 needed = next(o.long for o in options if o.name == p.needs)
                 raise click.UsageError(f"{p.long} belongs to {needed}; give that, too", ctx)

@@ -252,7 +252,8 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     known, alarms = _asked_for(asked, chosen)
     if not alarms:
         what = "unconfirmed alarm" if asked.commit is None else f"alarm at {asked.commit}"
-        raise UsageError(f"there is no {what}: see 'speedproof history watch{known.followed.options}'")
+        of = "" if asked.shared.benchmark is None else f" of {asked.shared.benchmark}"
+        raise UsageError(f"there is no {what}{of}: see 'speedproof history watch{known.followed.options}'")
     here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here

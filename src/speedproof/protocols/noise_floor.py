@@ -123,7 +123,8 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
             high=estimate.high if loses else max(estimate.high, 0.5),
         )
 
-    why = IN_TURNS if sound else _NO_RATIO
+    by = "by any factor" if math.isinf(reach) else f"by up to {100 * reach:.2g} %"
+    why = IN_TURNS.replace("that much", by) if sound else _NO_RATIO
     lost = verdict is Verdict.UNDECIDED and (c.verdict is not verdict or hides(session_floor, ratio))
     return replace(
         c,
