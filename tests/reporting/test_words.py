@@ -188,6 +188,7 @@ def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: 
 
 def test_names_lose_the_parts_that_all_have() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
+    assert labels(["competing.no-sort", "competing.no-sort+summary"], 16) == ["no-sort", "no-sort+summary"]
 
 
 @pytest.mark.parametrize("width", [20, 26])
@@ -294,6 +295,10 @@ def test_short_names_are_distinct_and_no_wider_than_they_may_be(names: list[str]
     for short in (shortened(names, width), labels(names, width), file_names(names, width)):
         assert len({*short}) == len(names) == len(short)
         assert all(0 < width_of(name) <= width for name in short)
+    for name, short in zip(names, shortened(names, width), strict=True):  # what is left out is marked
+        begin, *_, end = [short, *short.split("…")][-max(2, short.count("…") + 1) :]
+        assert name.startswith(begin)
+        assert name.endswith(end) or re.fullmatch(r".*~\d", end)
     assert len({name.casefold() for name in file_names(names, width)}) == len(names)
     assert all(re.fullmatch(r"[\w.-]+", name) for name in file_names(names, width))
     by_name = short_names(names)
