@@ -170,6 +170,8 @@ def _answer(of: _Versions) -> Text:
     if not leading:
         nobody = f"{metric}No version is {superlative}: each is proven {voice.worse} than another"
         return Text(nobody, "strong", risk)
+    if 2 < len(leading) == len(of.names):
+        return Text(f"{metric}No order of the {len(of.names)} versions is proven", "strong", risk)
     if len(leading) == 1:
         ((name, best),) = leading.items()
         ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"
