@@ -116,6 +116,9 @@ def test_another_format_than_that_of_the_name_has_versions_of_its_own(tmp_path: 
     assert (code, "commands of" in out, "place  x " in out) == (0, False, True), err
 
 
+NOBODY = "On a single run no version is shown to be the best"
+
+
 def advice_of(tmp_path: Path, times: Mapping[str, npt.ArrayLike]) -> str:
     """The advice on some versions, as the terminal and the JSON give it."""
     path = hyperfine(tmp_path / "h.json", times)
@@ -132,16 +135,16 @@ def test_what_is_not_told_apart_is_not_recommended(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     times = {"a": rng.permutation(values), "b": rng.permutation(values) + 1e-6}
     text = advice_of(tmp_path, times)
-    assert text.startswith("On a single run no version is shown to be the best. a looks best so far: a run of it beats")
+    assert text.startswith(f"{NOBODY}. a looks best so far: a run of it beats")
     assert "In mean" not in text
     assert "Run " not in text
     # A third that loses every run cannot be the best.
     text = advice_of(tmp_path, {**times, "c": rng.permutation(values) + 9})
-    assert text.startswith("On a single run no version is shown to be the best: a or b may be. a looks best so far")
+    assert text.startswith(f"{NOBODY}: a or b may be. a looks best so far")
     # The best mean and the likeliest winner are different versions: a spike is paid for by the mean alone.
     spiked = np.where(times["a"] == values[-1], 99.0, times["a"])
     text = advice_of(tmp_path, {"a": spiked, "b": times["b"]})
-    assert text.startswith("On a single run no version is shown to be the best. a looks best so far: ")
+    assert text.startswith(f"{NOBODY}. a looks best so far: ")
     assert text.endswith("In mean it is b, in median a.")
 
 

@@ -316,7 +316,9 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     made = lines(details)
     assert made[:5] == rows
     assert made[5][0].startswith("Geometric mean: ")
-    assert made[-2][0].startswith(f"Whole suite (HPT): v1 outperforms v0 with confidence {100 * of.hpt.confidence:.1f} %")
+    assert made[-2][0].startswith(
+        f"Whole suite (HPT): v1 outperforms v0 with confidence {100 * of.hpt.confidence:.1f} %"
+    )
     assert made[-1] == [f"36 benchmarks, {of.hpt.method}"]
     seen = set()
     for width in range(40, 100):

@@ -295,8 +295,8 @@ def test_short_names_are_distinct_and_no_wider_than_they_may_be(names: list[str]
     for short in (shortened(names, width), labels(names, width), file_names(names, width)):
         assert len({*short}) == len(names) == len(short)
         assert all(0 < width_of(name) <= width for name in short)
-    for name, short in zip(names, shortened(names, width), strict=True):  # what is left out is marked
-        begin, *_, end = [short, *short.split("…")][-max(2, short.count("…") + 1) :]
+    for name, cut in zip(names, shortened(names, width), strict=True):  # what is left out is marked
+        begin, *_, end = [cut, *cut.split("…")][-max(2, cut.count("…") + 1) :]
         assert name.startswith(begin)
         assert name.endswith(end) or re.fullmatch(r".*~\d", end)
     assert len({name.casefold() for name in file_names(names, width)}) == len(names)
