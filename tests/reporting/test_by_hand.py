@@ -690,7 +690,7 @@ def test_what_a_session_says_beside_its_verdict() -> None:
     """The load where something is open, what contradicts one speedup, how to see it again, and the risk."""
     bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
     found = sequential(1.1, FASTER, result=bounds)
-    loaded = "! The load was 3.1: without other programs fewer runs tell."
+    loaded = "! The load was 3.1: on an idle machine fewer runs are enough."
     assert loaded not in ended(found, load="3.1")
     open_yet = replace(found, verdict=UNDECIDED, result=replace(bounds, low=0.9))
     assert loaded in ended(open_yet, load="3.1")
@@ -784,7 +784,7 @@ A = Assumption
     ([Note(A.SEVERAL_PROCESSES, "", ("old", "new"))],
      "Each side is one process: another start may differ more. Repeat whole processes."),
     ([Note(A.STEADINESS, "the first 10 values of a process are used", benchmarks=("a",))],
-     "Only the first 10 values of a process are used in 1 benchmark: take as many from every process"),
+     "Only the first 10 values of a process are used in 1 benchmark: some processes hold no more."),
     ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), statistic=0.125)],
      "! Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike."),
     ([Note(A.SEVERAL_RUNS, "processes", ("old",), statistic=0.25)],
