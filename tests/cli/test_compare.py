@@ -227,6 +227,15 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
     assert "tell them apart by 'note'" in " ".join(err.split())
 
 
+def test_runs_are_planned_for_whoever_is_compared(tmp_path: Path) -> None:
+    """Not for a candidate without any benchmark of the reference's; by whichever quantile is asked for."""
+    values = np.random.default_rng(1).normal([[10.0], [10.0], [9.0]], 0.1, (3, 12))
+    sides = zip(("old", "apart", "new"), "bcb", values, strict=True)
+    files = [table(tmp_path / f"{version}.csv", {name: of}) for version, name, of in sides]
+    code, out, err = speedproof("compare", *files, "--unit", "ms", "--power", "5%", "--quantile", "0.6")
+    assert (code, out.count("To find 5 % in "), "(at P60, risk 5 %)" in out) == (0, 1, True), (out, err)
+
+
 def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:
     files = [write(tmp_path / f"{start}.txt", range(start, start + 10)) for start in (10, 20)]
     _, out, _ = speedproof("compare", *files, "--details")
