@@ -158,7 +158,8 @@ def _answer(of: _Versions) -> Text:
     if of.ranking is None:
         asked = voice.asked(of.first.protocol, of.first.alpha)
         counted = words.counted(words.counts_of(of.heads.values()), voice.kinds)
-        return Text(f"{metric}{counted} comparisons with {reference}", "strong", asked)
+        many = "s" * (len(of.heads) > 1)
+        return Text(f"{metric}{counted} comparison{many} with {reference}", "strong", asked)
     ranking, over = of.ranking, len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
     what = f"places at a joint risk of {percent(ranking.alpha)}"
