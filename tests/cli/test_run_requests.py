@@ -255,6 +255,8 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
         for way in ("--review", "--resume"):
             told = f"{way} takes from the session what it measured, and how; leave out {option[0]}, or"
             assert told in refused(way, "r.jsonl", *option)
+    for way in ("--review", "--resume"):
+        assert f"{way} takes commands, names and file from the session" in refused("true", way, "r.jsonl")
     several = refused("--review", "r.jsonl", "--max-runs", "3", "--energy", "--calibrate")
     assert "leave out --energy, --calibrate" in several
     before = Path("r.jsonl").read_bytes()
