@@ -78,7 +78,7 @@ def report(
         nothing = Text("No benchmark was measured with two of the versions.", "bad")
         return Report("", (nothing,))
     of = _Versions(results, ranking)
-    voice, metric, several = of.voice, results[0].metric, len(of.benchmarks) > 1
+    voice, metric, several = of.voice, of.first.metric, len(of.benchmarks) > 1
     answer = _answer(of)
     if all(sheet.single_runs(r) for r in results):
         warning = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
