@@ -231,6 +231,13 @@ def test_columns_go_below_where_all_is_shown() -> None:
     assert "no room" not in told
 
 
+def test_what_all_names_begin_with_makes_no_column_wider() -> None:
+    column, cell = benchmark_column(names := [f"a/very/long/beginning/of/{x}" for x in ("one", "two")])
+    rows = [Row.of(cell(name), "1 s") for name in names]
+    head = render(Report("", (), (Table((column, Column("time")), tuple(rows)),))).splitlines()[1]
+    assert re.split("  +", head) == ["a/very/lo…", "time"]
+
+
 def test_what_goes_first_where_there_is_little_room() -> None:
     """In this order titles become brief, names short, columns go, texts become brief, and the last columns go."""
     long = "about twice as fast as it was before"
@@ -297,6 +304,8 @@ distinct = st.sampled_from([" ", "/"]).flatmap(
     st.integers(7, 40),
 )
 @example(["/", "11111111"], 7)
+@example(["gamma-delta/gamma-delta", "alpha/3.12/v1/b", "gamma-delta/main.c/gamma-delta"], 11)
+@example(["main.c", "b-b-a", "b-v1-gamma-delta", "a"], 10)
 def test_short_names_are_distinct_and_no_wider_than_they_may_be(names: list[str], width: int) -> None:
     for short in (shortened(names, width), labels(names, width), file_names(names, width)):
         assert len({*short}) == len(names) == len(short)
