@@ -220,6 +220,10 @@ def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -
     Path("speedproof.toml").unlink()
     code, out, _ = gate(write("old.csv", 1, before=1, same=1), write("new.csv", 2, after=1, same=1))
     assert (code, "\nMISSING  before " in out) == (1, True)
+    old = write("old.csv", 1, same=1, **{f"b{i}": 1 for i in range(14)})
+    for more, shown in (((), 12), (("--all",), 14)):  # the usual dozen
+        out = gate(old, "new.csv", *more)[1]
+        assert (out.count("\nMISSING "), "... 2 more missing" in out) == (shown, not more)
     old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
     for command in ("gate", "compare"):
         code, _, err = speedproof(command, old, new)

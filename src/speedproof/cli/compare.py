@@ -155,7 +155,8 @@ def run(asked: CompareOptions, console: Console) -> int:
         more["over"] = inputs.found
     plans = {}
     effect = asked.power or 0.0
-    for name in candidates if effect else ():
+    asked_of = {found.candidate: c.protocol for found in result.results for c in found.headlines}
+    for name, protocol in asked_of.items() if effect else ():
         with console.progress("planning", len(suite.keys)) as ticker:
             plans[name] = sp.plan(
                 suite,
@@ -164,7 +165,7 @@ def run(asked: CompareOptions, console: Console) -> int:
                 candidate=name,
                 metric="all",
                 confidence=1 - rules.alpha,
-                protocol=result.results[0].headlines[0].protocol,
+                protocol=protocol,
                 done=ticker.advance,
             )
         more["power"] = {name: plan.plans for name, plan in plans.items()}

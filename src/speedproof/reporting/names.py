@@ -206,13 +206,16 @@ def _without_shared(names: list[str], width: int) -> list[str]:
     def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
         return ["".join([found[0][1], *(part for pair in found[1:] for part in pair)]) for found in lists]
 
+    def tell(short: list[str]) -> bool:
+        return all(short) and len(set(short)) == len(set(names))
+
     short = joined(kept)
     while max(map(width_of, short)) > width:
         fewer = _fewer_parts(kept)
-        if fewer == kept or len(set(joined(fewer))) < len(set(names)):
+        if fewer == kept or not tell(joined(fewer)):
             break
         kept, short = fewer, joined(fewer)
-    return short if len(set(short)) == len(set(names)) else names
+    return short if tell(short) else names
 
 
 def _fewer_parts(kept: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
@@ -254,7 +257,7 @@ def _middle(text: str, width: int, share: float) -> str:
     if width_of(text) <= width:
         return text
     head = round((width - 1) * share)
-    if share == _SHARES[0] and " " in text:
+    if share == _SHARES[0]:
         whole = _whole_words(text, width)
         if width_of(whole) > 0.5 * width:
             return whole

@@ -84,7 +84,7 @@ def report(
             for one in rankings
         ]
     one = len(rankings) == 1
-    made = _benchmark(rankings[0]) if one else _suite(rankings, versions, everything=everything)
+    made = _benchmark(*rankings) if one else _suite(rankings, versions, everything=everything)
     return replace(
         made,
         headline=(*made.headline, *unseen(compared, versions)),
