@@ -211,6 +211,20 @@ def test_two_versions_of_one_file() -> None:
         assert message in refused("gate", *words)
 
 
+def test_a_gate_matches_benchmarks_as_compare_does() -> None:
+    """By position, or by a parameter; without them both name what helps."""
+    slow, fast = (level + 5 * np.arange(9) % 9 / 99 for level in (1.0, 0.5))
+    old = hyperfine("old.json", {"./old p": slow, "./old q": slow})
+    new = hyperfine("new.json", {"./new p": fast, "./new q": fast})
+    more = hyperfine("more.json", dict.fromkeys("abc", fast))
+    one = table("one.csv", {"f lib=a": slow, "f lib=b": fast, "g lib=a": slow, "g lib=b": fast})
+    for command in ("compare", "gate"):
+        assert "--match position compares them by their places" in refused(command, old, new)
+        assert "FILE:COMMAND takes one command of a file" in refused(command, old, more)
+        for words in ((old, new, "--match=position"), (one, "--by=lib"), (f"{old}:./old p", f"{more}:c")):
+            assert speedproof(command, *words)[0] == 0
+
+
 def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:
     """No benchmark left is an error, not a pass; what was renamed has vanished, or is an error."""
     assert gate(three["base"], write("fresh.csv", 6, xml=1, fresh=1), "--only", "fresh")[0] == 2

@@ -94,7 +94,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         "output: NAME[:UNIT][:DIRECTION]=REGEX",
         Title("choosing"),
     ] = ()
-    choosing: Annotated[Choosing, Taken(take="only skip")]
+    choosing: Annotated[Choosing, Taken(leave="reference metric")]
     gating: Annotated[Gating, Taken("deciding", leave="benchmark")]
     look: Annotated[
         str | None,
@@ -335,7 +335,7 @@ def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
         raise UsageError(
             "give the results of the baseline and of the candidate: speedproof gate main.json branch.json"
         )
-    suite = load(files, asked.reading)
+    suite = load(files, asked.reading, asked.choosing)
     if len(suite.versions) == 2 and not suite.commands:
         return suite, (suite.versions[0], suite.versions[1])
     raise UsageError(
