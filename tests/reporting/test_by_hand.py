@@ -37,6 +37,7 @@ from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
 from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
 from speedproof.reporting.notes import caveats
+from speedproof.reporting.rows import Voice
 from speedproof.reporting.session import bars, standing
 from speedproof.reporting.session import report as session_report
 from speedproof.reporting.text import render
@@ -540,7 +541,11 @@ def test_reasons_that_leave_a_gate_open() -> None:
     assert "Look 2 of 2." in [text.text for text in last.notes]
     titles = [column.title for column in made.tables[0].columns]
     assert titles[5] == "proven"
-    assert [row.cells[5].text for row in made.tables[0].rows if row.name == "e"] == ["needs ~9 runs"]
+    (row,) = (row for row in made.tables[0].rows if row.name == "e")
+    assert [row.cells[5].at(level) for level in (0, 1)] == ["needs ~9 runs", "needs ~9"]
+    row = Voice("faster", "slower").row(replace(known.comparison, verdict=UNDECIDED), ())
+    brief = ["undecided (needs ~9 runs)", "undecided (needs ~9 runs)", "needs ~9 runs"]
+    assert [row.cells[3].at(level) for level in range(3)] == brief
 
 
 def test_what_a_gate_says_of_one_benchmark() -> None:
