@@ -47,6 +47,19 @@ def test_fail_on_is_opt_in(pair: tuple[str, str], tmp_path: Path) -> None:
         assert (code, "exit code" in err, said * bool(why) in err) == (bool(why), bool(why), True), err
 
 
+def test_a_comparison_is_printed_before_its_plan(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan takes long: whoever interrupts it has the comparison."""
+
+    def interrupted(*given: object, **asked: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sp, "plan", interrupted)
+    code, out, _ = speedproof("compare", *pair, "--power", "2%")
+    assert (code, out.startswith("new is ")) == (130, True)
+
+
 FILES = {
     "kinds.csv": "benchmark,kind,value\nb,v1,1\nb,v2,2\nb,v1,1\nb,v2,2\n",
     "base.txt": "1\n-2\n3\n",

@@ -116,6 +116,8 @@ def test_runs_that_find_an_effect() -> None:
         ["To find 2 % of new in 8 of 10 comparisons: about 40 processes of each (31 to 66); in 9 of 10: 1,300",
          "(typical run, risk 5 %)"], ["c: one run"],
     ]  # fmt: skip
+    alike = replace(one, sizes=(sizes[0], sizes[0]))
+    assert lines(planning.of_power([alike]))[0][0].endswith("; in 9 of 10: as many")
     few = (RunsForPower(0.8, 9, 8.0, 12.0), RunsForPower(0.9, 12, 9.0, 20.0))
     never = (RunsForPower(0.8, None, 0.0, 0.0), RunsForPower(0.9, None, 0.0, 0.0))
     plans = [
