@@ -241,6 +241,14 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
     _, _, err = speedproof("compare", tmp_path / "old.csv", tmp_path / "new.csv")
     assert "tell them apart by 'note'" in " ".join(err.split())
+    # Not a field that nearly every benchmark has another value of.
+    many, header = tmp_path / "many.csv", "benchmark,note,value\n"
+    rows = "".join(f"c{i},k{i},1\nc{i},k{i},2\n" for i in range(9))
+    many.write_text(header + "b,x,1\nb,y,1.1\n" * 5 + rows, "utf-8")
+    assert "pooled over note (x, y) in 1 benchmark\n" in speedproof("compare", many, many)[2]
+    many.write_text(header + rows, "utf-8")
+    err = refused("compare", many, "--by", "note")
+    assert ("and 4 more" in err, err.count("\n")) == (True, 8)
 
 
 def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def quantile_given(given: object) -> float:
 
 
 S = TypeVar("S", bound="Struct")
+_SHOWN = 5  # lines of an error
 
 
 def options_of(kind: type[S], **given: object) -> S:
@@ -189,5 +190,8 @@ def something_common(suite: Suite, reference: str, pairings: Mapping[str, Pairin
                 remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
             elif "hyperfine" in tools:
                 remedy = ["\n  FILE:COMMAND takes one command of a file"]
-    detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
+    lines = list(dict.fromkeys(lines))
+    if len(lines) > _SHOWN + 1:
+        lines[_SHOWN:] = [f"and {len(lines) - _SHOWN} more"]
+    detail = [f"\n  {line}" for line in lines]
     raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)
