@@ -35,13 +35,29 @@ def test_fail_on_is_opt_in(pair: tuple[str, str], tmp_path: Path) -> None:
     """Exit code 1 only when a condition was asked for and is met; what the candidate lacks is not faster."""
     times = dict.fromkeys("xy", (1.0, 1.1, 1.2))
     less = [table(tmp_path / "a.csv", times), table(tmp_path / "b.csv", {"x": times["x"]})]
-    for files, conditions, code in (
-        (pair[::-1], [], 0), (pair[::-1], ["slower"], 1), (pair, ["slower"], 0),
-        (pair, ["not-faster", "undecided"], 0),
-        (less, [], 0), (less, ["slower"], 0), (less, ["missing"], 1), (less, ["not-faster"], 1),
+    for files, conditions, why in (
+        (pair[::-1], [], ""), (pair[::-1], ["slower"], "old is slower"), (pair, ["slower"], ""),
+        (pair, ["not-faster", "undecided"], ""),
+        (less, [], ""), (less, ["slower"], ""), (less, ["missing"], "y is missing"),
+        (less, ["not-faster"], "b is undecided, y is missing"),
     ):  # fmt: skip
         asked = [word for condition in conditions for word in ("--fail-on", condition)]
-        assert speedproof("compare", *files, *asked)[0] == code, conditions
+        code, _, err = speedproof("compare", *files, *asked)
+        said = f"exit code 1: {why} (--fail-on {' '.join(conditions)})\n"
+        assert (code, "exit code" in err, said * bool(why) in err) == (bool(why), bool(why), True), err
+
+
+def test_a_comparison_is_printed_before_its_plan(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan takes long: whoever interrupts it has the comparison."""
+
+    def interrupted(*given: object, **asked: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sp, "plan", interrupted)
+    code, out, _ = speedproof("compare", *pair, "--power", "2%")
+    assert (code, out.startswith("new is ")) == (130, True)
 
 
 FILES = {
@@ -188,6 +204,14 @@ def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
     _, _, err = speedproof("compare", tmp_path / "old.csv", tmp_path / "new.csv")
     assert "tell them apart by 'note'" in " ".join(err.split())
+    # Not a field that nearly every benchmark has another value of.
+    many, header = tmp_path / "many.csv", "benchmark,note,value\n"
+    rows = "".join(f"c{i},k{i},1\nc{i},k{i},2\n" for i in range(9))
+    many.write_text(header + "b,x,1\nb,y,1.1\n" * 5 + rows, "utf-8")
+    assert "pooled over note (x, y) in 1 benchmark\n" in speedproof("compare", many, many)[2]
+    many.write_text(header + rows, "utf-8")
+    err = refused("compare", many, "--by", "note")
+    assert ("and 4 more" in err, err.count("\n")) == (True, 8)
 
 
 def test_runs_are_planned_for_whoever_is_compared(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ from speedproof.reporting.gate import sentence
 from speedproof.reporting.mixtures import modes_report
 from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text, folded
 from speedproof.reporting.notes import caveats
+from speedproof.reporting.rows import Voice
 from speedproof.reporting.samples import report as read_report
 from speedproof.reporting.session import bars, standing
 from speedproof.reporting.session import report as session_report
@@ -121,6 +122,8 @@ def test_runs_that_find_an_effect() -> None:
         ["To find 2 % of new in 8 of 10 comparisons: about 40 processes of each (31 to 66); in 9 of 10: 1,300",
          "(typical run, risk 5 %)"], ["c: one run"],
     ]  # fmt: skip
+    alike = replace(one, sizes=(sizes[0], sizes[0]))
+    assert lines(planning.of_power([alike]))[0][0].endswith("; in 9 of 10: as many")
     few = (RunsForPower(0.8, 9, 8.0, 12.0), RunsForPower(0.9, 12, 9.0, 20.0))
     never = (RunsForPower(0.8, None, 0.0, 0.0), RunsForPower(0.9, None, 0.0, 0.0))
     plans = [
@@ -548,7 +551,11 @@ def test_reasons_that_leave_a_gate_open() -> None:
     assert "Look 2 of 2." in [text.text for text in last.notes]
     titles = [column.title for column in made.tables[0].columns]
     assert titles[5] == "proven"
-    assert [row.cells[5].text for row in made.tables[0].rows if row.name == "e"] == ["needs ~9 runs"]
+    (row,) = (row for row in made.tables[0].rows if row.name == "e")
+    assert [row.cells[5].at(level) for level in (0, 1)] == ["needs ~9 runs", "needs ~9"]
+    row = Voice("faster", "slower").row(replace(known.comparison, verdict=UNDECIDED), ())
+    brief = ["undecided (needs ~9 runs)", "undecided (needs ~9 runs)", "needs ~9 runs"]
+    assert [row.cells[3].at(level) for level in range(3)] == brief
 
 
 def test_what_a_gate_says_of_one_benchmark() -> None:

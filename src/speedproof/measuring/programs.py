@@ -88,6 +88,8 @@ def refuse_one_file(plan: Iterable[PlannedBenchmark], repository: Path, folder: 
 
 def lacks(name: str, missing: str, build: str) -> str:
     """That a revision has not got its program, and what may be done."""
+    if "/" not in missing:
+        return f"{name}: PATH has no {missing}; a file of the tree is named as ./{missing}"
     if build:
         return f"{name}: has no {missing} after its build"
     return f"{name}: has no {missing}; if it has to be built, give --build CMD"
