@@ -1,14 +1,14 @@
 """What can be asked of a measurement, declared as in :mod:`speedproof.options`; few commands measure."""
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
 from speedproof import values
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import BenchmarkSettings, Output, Policy, Undecided, benchmark_settings
+from speedproof.options import BenchmarkSettings, MeasuredPolicy, Output, Undecided, benchmark_settings
 
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -180,8 +180,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
         Excludes("fail_on precision stop_at_proof"),
     ] = False
     policy: Annotated[
-        Literal["no-regression", "proven-improvement"] | None,
-        "with --gate, what every benchmark must prove: no-regression (default) or proven-improvement",
+        MeasuredPolicy | None,
+        f"with --gate, what every benchmark must prove: {' (default) or '.join(get_args(MeasuredPolicy))}",
         Needs("gate"),
     ] = None
     margin: Annotated[
@@ -239,7 +239,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
     def settings(self) -> tuple[BenchmarkSettings, ...]:
         """What a gate asks of some benchmarks, which can be proven while one measures."""
         settings = benchmark_settings(self.margin_of, self.policy_of)
-        if Policy.EQUIVALENCE in (self.policy, *(one.policy for one in settings)):
+        if {self.policy, *(one.policy for one in settings)} - {None, *get_args(MeasuredPolicy)}:
             raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
         return settings
 

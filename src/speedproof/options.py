@@ -79,6 +79,11 @@ class Policy(StrEnum):
     EQUIVALENCE = "equivalence"
 
 
+PolicyName = Literal["no-regression", "proven-improvement", "equivalence"]
+MeasuredPolicy = Literal["no-regression", "proven-improvement"]
+"""Which of them can be proven while one measures."""
+
+
 _VERSION = " (FILE:VERSION for one of a file's versions)"
 _LAST = "; @last is the latest session of 'run' without --save"
 ResultFiles = Annotated[tuple[str, ...], Argument("FILE...", f"result files or folders{_VERSION}{_LAST}")]

@@ -159,7 +159,8 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
         most = max(_ALONE_RUNS, least)
     demand, family = None, 1
     if m.one_risk:
-        demand = Demand(Policy(m.policy or Policy.NO_REGRESSION), m.margin or Demand().margin)
+        usual = Demand()
+        demand = Demand(Policy(m.policy or usual.policy), m.margin or usual.margin)
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
         family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)

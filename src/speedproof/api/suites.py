@@ -24,7 +24,7 @@ from speedproof.api.given import (
 from speedproof.data.checked import checked, one_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
+from speedproof.options import DETAILS, HEADLINE, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.multiplicity import Control, Controlled
@@ -355,8 +355,8 @@ def _rankings(
     for metric in suite.metrics:
         keys = [key for key in suite.keys if key.metric == metric]
         of_metric = [result for result in known if result.metric == metric]
-        question = next((c.protocol for result in of_metric for c in result.headlines), "typical")
-        if question not in ("typical", "mean", "median")[: 1 if len(keys) == 1 else 3]:
+        question = next((c.protocol for result in of_metric for c in result.headlines), HEADLINE)
+        if question not in (HEADLINE, "mean", "median")[: 1 if len(keys) == 1 else 3]:
             continue  # places are of typical runs, or of geometric means
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
             if len(keys) == 1:
@@ -364,7 +364,7 @@ def _rankings(
                     (result.reference, result.candidate): c
                     for result in of_metric
                     for c in result.comparisons
-                    if c.protocol == "typical" and c.alpha == rules.alpha
+                    if c.protocol == HEADLINE and c.alpha == rules.alpha
                 }
                 rankings[metric] = rank_benchmark(suite, keys[0], versions, rules, made)
             else:

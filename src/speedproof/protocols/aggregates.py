@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
-from speedproof.protocols.results import Comparison, LogSpeedup
+from speedproof.protocols.results import Comparison, LogSpeedup, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
 from speedproof.stats.scaling import exponent, mean, median, usual
@@ -362,3 +362,21 @@ def gain_2009(before: Sequence[float], after: Sequence[float], confidences: Sequ
     total = float(w @ t)  # 0 where the times after are so large that those before vanish beside them
     gain = float((w * (t - u)).sum()) / total if total > 0 else -math.inf
     return Gain2009(tuple(w.tolist()), tuple(gains.tolist()), gain, float(min(confidences)))
+
+
+def gains_2009(comparisons: Iterable[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
+    """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
+    answered = [c for c in comparisons if c.protocol == "touati2009"]
+    usable = [c for c in answered if c.reference.median > 0 and c.candidate.median > 0]
+    chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
+    return tuple(
+        (
+            name,
+            gain_2009(
+                [c.reference.median for c in some],
+                [c.candidate.median for c in some],
+                [1 - c.alpha for c in some],
+            ),
+        )
+        for name, some in (chosen.items() if answered else ())
+    )

@@ -47,7 +47,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.options import Multiplicity, Policy, quantile_of
+from speedproof.options import HEADLINE, Multiplicity, quantile_of
 from speedproof.protocols.aggregates import LogRatios, MeanLogRatio
 from speedproof.protocols.caveats import (
     MachineSpeeds,
@@ -58,9 +58,9 @@ from speedproof.protocols.caveats import (
     one_layout,
 )
 from speedproof.protocols.claims import (
-    ASKS,
-    EVIDENCE,
+    LENIENT,
     MULTIPLICITIES,
+    STATEMENTS,
     Claim,
     Demand,
     Outcome,
@@ -91,7 +91,7 @@ class GateRules(Struct, frozen=True):
     # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
     alpha: float = 0.05
     multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
-    protocol: str = "typical"  # whose test decides; by default that of the headline of ``compare``
+    protocol: str = HEADLINE  # whose test decides
     # How many benchmarks there are, where some were decided at an earlier look and are not among those here
     family: int = 0
     # Which look this is, and how many there will be
@@ -259,7 +259,7 @@ class _Case(Struct, eq=False):
 
     def p(self, claim: str) -> float:
         """Its evidence against the null of what may be claimed."""
-        return EVIDENCE[claim](self.comparison)
+        return STATEMENTS[claim].evidence(self.comparison)
 
     @property
     def within(self) -> bool:
@@ -279,7 +279,7 @@ class _Case(Struct, eq=False):
         ratio of means takes one far run for proof. That withholds a pass; a fail needs one of the ratio, too.
         """
         average = self.average
-        if average is None or not average.error or self.p(self.demand.denies) <= alpha:
+        if average is None or not average.error or self.p(self.demand.terms.denies) <= alpha:
             return 1.0
 
         pvalue = average.pvalue_of_means if proven else average.pvalue
@@ -287,9 +287,9 @@ class _Case(Struct, eq=False):
         def of_mean(denies: str) -> float:
             return evidence_of_mean(pvalue, denies, self.demand.margin, alpha)
 
-        met = {ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION]}
-        pvalues = (of_mean(denies) for asks, denies in met if self.p(asks) <= alpha)
-        least = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
+        met = {terms.denies for terms in (self.demand.terms, LENIENT) if self.p(terms.asks) <= alpha}
+        pvalues = map(of_mean, met)
+        least = min(3.0 * of_mean(self.demand.terms.denies), *pvalues, 1.0)
         return least if least <= alpha else 1.0
 
     def opposite(self, alpha: float) -> Estimate | None:
@@ -316,7 +316,7 @@ def _cases(
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
         prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
         asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
-        ratios = apart(prepared) if rules.protocol == "typical" else [None] * len(alike)
+        ratios = apart(prepared) if rules.protocol == HEADLINE else [None] * len(alike)
         some = []
         for pair, comparison, side, ratio in zip(alike, *asked, ratios, strict=True):
             average = None
@@ -348,7 +348,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
-    against = [case.p(case.demand.denies) for case in cases]
+    against = [case.p(case.demand.terms.denies) for case in cases]
     fails_by_mean = [
         p < of_typical and not case.withholds
         for case, p, of_typical in zip(cases, proven, against, strict=True)
@@ -364,10 +364,12 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
         demand, nothing = case.demand, bool(why) or case.comparison.by_few_runs
-        p = case.p(asks := demand.asks)
+        p = case.p(asks := demand.terms.asks)
         withheld = case.by_mean <= alpha and p <= alpha and (case.withholds or proven[i] > alpha)
         required = claim(asks, demand.margin, p, p, alpha, withheld=nothing or withheld)
-        contradicted = claim(demand.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing)
+        contradicted = claim(
+            demand.terms.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing
+        )
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
             once = case.comparison.needed == TWO_FILES

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
-from speedproof.options import WORTH_KNOWING, quantile_name
+from speedproof.options import HEADLINE, WORTH_KNOWING, quantile_name
 from speedproof.protocols.figures import log_speedups
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.quantile import quantiles_of, slowest_begin
@@ -50,7 +50,7 @@ def in_blocks(
     verdict = verdict_on(result, rules.margin, within)
     needed = needed_of(sequence, within) if verdict is Verdict.UNDECIDED else None
     return side.answer(
-        "typical" if q is None else quantile_name(q),
+        HEADLINE if q is None else quantile_name(q),
         "is the value of a typical run of the candidate {better}?" if q is None else slowest_begin(q),
         rules,
         state=State.SIGNIFICANT if verdict in CHANGED else State.NOT_SIGNIFICANT,

@@ -95,7 +95,7 @@ def rank_suite(
     versions: Sequence[str],
     rules: Rules,
     known: Mapping[tuple[str, str, str], Comparison] = MappingProxyType({}),
-    question: str = "typical",
+    question: str = HEADLINE,
 ) -> SuiteRanking:
     """Rank versions by the geometric means of their speedups over the benchmarks that all of them have.
 

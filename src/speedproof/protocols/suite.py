@@ -24,7 +24,7 @@ from speedproof.protocols.aggregates import (
     Location,
     OverallGain,
     accelerated_by,
-    gain_2009,
+    gains_2009,
     geometric_means,
     overall_gain,
 )
@@ -40,7 +40,7 @@ from speedproof.protocols.caveats import (
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import answers, headline_of
+from speedproof.protocols.questions import QUESTIONS, answers, headline_of
 from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
 LEAST_FOR_HPT = 5
@@ -127,7 +127,7 @@ def compare_suite(
     asked = {
         protocol: [c for c in comparisons if c.protocol == protocol]
         for protocol in (protocols if pairs else ())
-        if protocol != "single run"
+        if QUESTIONS[protocol].quantity == "speedup"
     }
     faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
     return SuiteComparison(
@@ -154,7 +154,7 @@ def compare_suite(
             for method in ADJUSTMENTS
         ),
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
-        gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
+        gain_2009=gains_2009(comparisons),
     )
 
 
@@ -212,21 +212,3 @@ def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
         return hpt(entries_of_pairs(pairs), [1 - alpha])
     except DataError:  # scores are ratios: zeros have none, nor have values 1e100 times as large as others
         return None
-
-
-def _gains_2009(comparisons: Sequence[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
-    """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
-    by_it = [c for c in comparisons if c.protocol == "touati2009"]
-    usable = [c for c in by_it if c.reference.median > 0 and c.candidate.median > 0]
-    chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
-    return tuple(
-        (
-            name,
-            gain_2009(
-                [c.reference.median for c in some],
-                [c.candidate.median for c in some],
-                [1 - c.alpha for c in some],
-            ),
-        )
-        for name, some in chosen.items()
-    )

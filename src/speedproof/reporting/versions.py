@@ -229,11 +229,10 @@ def _of_one(of: _Versions) -> Table:
         else:
             outcome, message = (OUTCOMES[head.proven_verdict], of.voice.sentence(head, beside[name]))
         rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
-    location = "mean" if of.first.protocol == "mean" else "median"
     columns = (
         *right("place" if places else ""),
         Column(of.first.benchmark, names=True),
-        *right(of.first.protocol.upper() if of.first.quantiles else location),
+        *right(of.first.protocol.upper() if of.first.quantiles else words.location_of(of.first)),
         *of.voice.columns[:2],
         *right("runs", drop=1),
     )

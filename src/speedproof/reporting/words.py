@@ -172,8 +172,13 @@ def located(result: Comparison) -> tuple[float, float]:
     """What the answer is about, of reference and candidate: quantiles, means or medians."""
     if result.quantiles is not None:
         return result.quantiles
-    location = "mean" if result.protocol == "mean" else "median"
+    location = location_of(result)
     return getattr(result.reference, location), getattr(result.candidate, location)
+
+
+def location_of(result: Comparison) -> Location:
+    """Which location of both samples an answer is about that compares no quantiles."""
+    return "mean" if result.protocol == "mean" else "median"
 
 
 def verdict(result: Comparison, margin: float | None = None) -> str:
