@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """How a field is asked for on the command line: ``Annotated[int, "-j, --jobs N", "threads", parser]``.
+    """A command-line option: ``Annotated[int, "-j, --jobs N", "threads", parser]``.
 
     Of the texts the last is the help; one before it has names, where they are not the field's, and what stands for
     the value. The type of the field says the rest: a bool is a flag, a tuple may be repeated, a Literal is a
@@ -35,41 +35,41 @@ class Option(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Its names, where they are not the field's."""
+        """The names of the option, if they are not derived from the field."""
         return [word.rstrip(",") for word in self.usage.split() if word.startswith("-")]
 
     @property
     def metavar(self) -> str:
-        """What stands for the value; several words are several values, none is a flag or a choice."""
+        """The value's placeholder; several words mean several values, none a flag or a choice."""
         return " ".join(word for word in self.usage.split() if not word.startswith("-"))
 
     @property
     def parser(self) -> Callable[[str], object] | None:
-        """What makes a value of a text, or of a number."""
+        """The function that parses the value."""
         return self.parse or KINDS.get(self.metavar)
 
 
 FIRST: Final = True
-"""Marks an option that everybody uses first: it is also in the short help of a command with many options."""
+"""Marks the most common options, which the short help of a large command also shows."""
 
 
 class More(NamedTuple):
-    """What an option also says of itself: one of the fields above."""
+    """A further attribute of an option: one of the fields above."""
 
     field: str
     value: str
 
 
 Title = partial(More, "title")
-"""Opens a group of this title."""
+"""Starts an option group with this title."""
 Needs = partial(More, "needs")
-"""The field of an option that must be given, too."""
+"""The option that must also be given."""
 Excludes = partial(More, "excludes")
-"""The fields of options that must not be given, too."""
+"""The options that must not be given together with this one."""
 
 
 class Argument(NamedTuple):
-    """How a field is given without a dash: a file, or several where it is a tuple."""
+    """A positional argument: one file, or several if the field is a tuple."""
 
     metavar: str
     help: str
@@ -77,7 +77,7 @@ class Argument(NamedTuple):
 
 
 class Formats(NamedTuple):
-    """A mapping from formats of reports to the files that are to hold them: an option for each format."""
+    """Output files by report format, with one option for each format."""
 
     first: str = "html"  # those that everybody uses first
 
@@ -140,7 +140,7 @@ LATEST = "@last"
 
 
 def refuse(given: Mapping[str, str], *names: str, because: str) -> None:
-    """Say which of these options were given though they would change nothing; ``because`` tells why."""
+    """Refuse these options where they would have no effect, for the reason ``because``."""
     if needless := [given[name] for name in names if name in given]:
         raise UsageError(f"{because}; leave out {', '.join(needless)}")
 
@@ -153,7 +153,7 @@ def exclusive(excludes: Mapping[str, Sequence[str]], given: Mapping[str, str]) -
 
 
 def words_of(kind: Any) -> list[str]:
-    """The words that a field is chosen among: of a Literal, or of an enum."""
+    """The allowed words of a field: of a Literal or an enum."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [str(member.value) for member in kind]
     if get_origin(kind) is Literal:
@@ -180,7 +180,7 @@ T = TypeVar("T")
 
 
 def read_given(name: str, value: Any, example: str, parse: Callable[[Any], T]) -> T:
-    """What an argument of this name says; UsageError says what is wrong."""
+    """Parse the value of an argument; a UsageError says what is wrong."""
     try:
         return parse(value)
     except (ValueError, TypeError) as error:
@@ -194,7 +194,7 @@ def proportion_given(
     example: str = EXAMPLES["SHARE"],
     kind: Callable[[object], float] = values.proportion,
 ) -> float:
-    """What an argument of this name says as a share."""
+    """Parse an argument as a share."""
     return read_given(name, given, example, kind)
 
 

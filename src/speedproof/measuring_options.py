@@ -37,7 +37,7 @@ DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "py
 OF_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 """The options that ask for a verdict, or when to stop for one."""
 UNNAMED = "command"
-"""What a benchmark of commands is called that nobody named."""
+"""The default name of a benchmark of commands."""
 
 
 class Measuring(Struct, frozen=True, kw_only=True):

@@ -202,7 +202,7 @@ class PairResult(Shown, Struct, frozen=True):
 
 
 def warnings_of(comparisons: Iterable[Comparison]) -> tuple[Note, ...]:
-    """Their failed checks; of one kind and side the first."""
+    """The failed checks of the comparisons, the first of each kind and side."""
     notes: dict[tuple[object, ...], Note] = {}
     for check in (check for comparison in comparisons for check in comparison.failed_checks):
         notes.setdefault((check.kind, check.versions), check)

@@ -214,7 +214,7 @@ def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:
 
 
 def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, FloatArray], str]:
-    """Values in a unit of usual size, which beyond the prefixes is a power of ten of the base unit."""
+    """Convert values to a readable unit; beyond the SI prefixes, to a power of ten of the base unit."""
     largest = max(float(abs(sample.values).max()) for sample in samples.values())
     factor, symbol = scale_of(largest, unit)
     if largest == 0.0 or 1e-9 <= largest / factor < 1e15:

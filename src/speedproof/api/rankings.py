@@ -89,7 +89,7 @@ class RankResult(Shown, Struct, frozen=True):
 
 
 def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:
-    """Samples of all versions by benchmark; where each version has one only, whatever its name, they meet."""
+    """Samples by benchmark and version; if each version has a single benchmark, these are matched."""
     by_version = [suite.of(v) for v in versions]
     if not suite.samples:
         raise UsageError("the suite is empty: it holds no sample")

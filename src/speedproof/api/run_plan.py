@@ -61,7 +61,7 @@ class Request(Struct, frozen=True):
     wants: Callable[[str], bool] = bool  # which benchmarks are measured, by name; none is empty
 
     def refuse(self, *names: str, because: str) -> None:
-        """Say which of these options were given though they would change nothing."""
+        """Refuse these options where they would have no effect."""
         refuse(self.given, *names, because=because)
 
     def chosen(self, plan: Plan) -> Plan:
@@ -73,7 +73,7 @@ class Request(Struct, frozen=True):
 
 
 def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
-    """What is measured, and who lacks what; builds are in use while ``held`` is."""
+    """The plan, and the versions that lack a benchmark; builds stay in use until ``held`` closes."""
     m, given = asked.measuring, asked.given
     absent: Absent = {}
     if m.driver:
@@ -191,7 +191,7 @@ def _plan_of_revisions(
 
 
 def _present(benchmark: PlannedBenchmark, build: str, tell: Tell) -> PlannedBenchmark:
-    """Without the revisions that do not have the program yet, or any more."""
+    """Leave out revisions in which the program does not exist."""
     here = []
     for number, version in enumerate(benchmark.versions):
         if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
@@ -263,7 +263,7 @@ def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict
 def _with_environments(
     benchmark: PlannedBenchmark, variables: Mapping[str, Mapping[str, str]]
 ) -> PlannedBenchmark:
-    """A benchmark whose versions have variables of their own."""
+    """A benchmark whose versions have their own environment variables."""
     names = [version.name for version in benchmark.versions]
     if unknown := [name for name in variables if name not in names]:
         raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
@@ -272,7 +272,7 @@ def _with_environments(
 
 
 def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
-    """A benchmark with its reference first."""
+    """A benchmark with its reference moved to the front."""
     names = [version.name for version in benchmark.versions]
     if reference not in names:
         raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")

@@ -140,7 +140,7 @@ def why(
 
 
 def alone(metric: str) -> UsageError:
-    """The complaint where nothing beside one metric is known of any run."""
+    """The error where no other metric of the runs is available."""
     return UsageError(
         f"there is no metric beside {metric} that it could go with; 'speedproof run' records some, and more with "
         "--perf, --energy and --metric"
@@ -250,7 +250,7 @@ class OverResult(Shown, Struct, frozen=True):
 
 
 def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> OverResult:
-    """Of comparisons of a suite's versions, those that differ in a parameter alone together."""
+    """Group comparisons of benchmarks that differ only in one parameter."""
     families: dict[tuple[int, str], list[Input]] = {}
     known: dict[str, set[str]] = {}
     problems: list[str] = []
@@ -308,7 +308,7 @@ def _size(value: str) -> float | None:
 
 
 def _sessions(c: Comparison, old: int, new: int) -> tuple[float, float]:
-    """What sessions add to the error of a logarithm, where that was counted in."""
+    """The standard error that sessions add to a logarithm, where it was included."""
     if c.floor is None:
         return 0.0, math.inf
     return c.floor.deviation * math.sqrt(1 / old + 1 / new), c.floor.degrees

@@ -80,7 +80,7 @@ def _complete_format(*incomplete: Any) -> Any:
 
 
 def _file(text: str) -> str:
-    """A file that is read; ``@last`` is the latest session, also as ``NAME=@last`` or ``@last:VERSION``."""
+    """An input file; ``@last`` is the latest session, also in ``NAME=@last`` and ``@last:VERSION``."""
     before, latest, after = text.partition(declaring.LATEST)
     if latest and before[-1:] in ("", "=") and after[:1] in ("", ":"):
         from speedproof.api.run_plan import latest_session
@@ -96,7 +96,7 @@ _READ = {**_PLACE, "type": _Parsed(_file)}
 
 
 class ClickArgument(click.Argument):
-    """What stands without a dash."""
+    """A positional argument."""
 
     group = "arguments"
 
@@ -119,7 +119,7 @@ class ClickArgument(click.Argument):
 
 
 class ClickOption(click.Option):
-    """An option, with the title of the group that it stands in."""
+    """An option with the title of its group."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class ClickOption(click.Option):
 
     @property
     def long(self) -> str:
-        """How it is called in messages."""
+        """The name of the option in messages."""
         return next((o for o in self.opts if o.startswith("--")), self.opts[0])
 
 
@@ -205,7 +205,7 @@ S = TypeVar("S", bound="Struct")
 
 
 def _made(kind: type[S], given: Mapping[str, Any], group: declaring.Taken = _WHOLE) -> S:
-    """A struct of what click parsed; what a command does not take has its default."""
+    """Build a struct from parsed values; fields that the command does not take keep their defaults."""
     made: dict[str, Any] = {}
     for field in fields(kind):
         if field.struct is not None:
@@ -235,7 +235,7 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def common() -> list[ClickOption]:
-    """What every command and the program itself have."""
+    """The options of every command and of the program itself."""
     colour = declaring.Option("colour: auto (default: on a terminal), always or never")
     return [
         eager("color", colour, _set_colour, Literal["auto", "always", "never"], None),
@@ -246,7 +246,7 @@ def common() -> list[ClickOption]:
 def eager(
     name: str, asked: declaring.Option, heed: Callable[..., None], kind: Any = bool, default: Any = False
 ) -> ClickOption:
-    """An option that is heeded before all others, and is no value of the command."""
+    """An option that is handled before all others and has no value."""
     return ClickOption(name, asked, kind, default, expose_value=False, is_eager=True, callback=heed)
 
 
@@ -338,7 +338,7 @@ class Group(click.Group):
     def __init__(
         self, description: str, examples: str, actions: Mapping[str, Command[Any]], usual: str = ""
     ) -> None:
-        """``usual`` is the action that is meant where none is named."""
+        """``usual`` is the default action."""
         super().__init__(
             commands=dict(actions),
             help=description,
@@ -359,7 +359,7 @@ class Group(click.Group):
         return list(self.actions)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name the usual action where options alone are given."""
+        """Insert the default action where only options are given."""
         if (
             not ctx.resilient_parsing
             and (not args or args[0].startswith("-"))
@@ -396,7 +396,7 @@ class Group(click.Group):
 
 
 def said(error: click.UsageError) -> str:
-    """An error of the command line in one line, with a suggestion where one is near."""
+    """A command-line error in one line, with a suggestion if a name is close."""
     if isinstance(error, click.NoSuchOption):
         params = error.ctx.command.params if error.ctx else []
         known = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
@@ -415,7 +415,7 @@ def said(error: click.UsageError) -> str:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    """The nearest name, else one that begins alike; none where all are far, as from a single letter."""
+    """The closest name, or one with the same beginning; empty if none is close."""
     import difflib  # not for the help alone
 
     bare = {name.lstrip("-"): name for name in known}
@@ -426,7 +426,7 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:
-    """The error of a command that there is not."""
+    """The error for an unknown command."""
     from pathlib import Path
 
     meant = f"; did you mean compare {name}?" if Path(name).exists() else _near(name, known)

@@ -239,7 +239,7 @@ def _watch(asked: WatchOptions, console: Console) -> int:
 
 
 def _confirm(asked: ConfirmOptions, console: Console) -> int:
-    """What 'run --revisions' does, whose result is filed."""
+    """Measure as 'run --revisions' does, and file the result."""
     from speedproof.api.history import UNKNOWN
     from speedproof.api.run_plan import new_session
     from speedproof.cli.run import RunOptions, run
@@ -303,7 +303,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
 
 
 def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.AlarmResult, list[HistoryAlarm]]":
-    """Every alarm, and those at the commit that was named, or else the unconfirmed ones."""
+    """All alarms, and those to confirm: at the named commit, or else the unconfirmed ones."""
     known = asked.history.alarms(**chosen)
     if asked.commit is None:
         new = [a for a in known.alarms if not a.confirmed and a.decision is None and a.undone is None]
@@ -314,7 +314,7 @@ def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.Alarm
 
 
 def _carry_out(command: str, body: str) -> None:
-    """A command of the user's, with a body on standard input; what it says is not part of the answer."""
+    """Run a user's command with a text on standard input; its output goes to standard error."""
     said = sys.__stderr__ or subprocess.DEVNULL
     code = subprocess.run(["sh", "-c", command], input=body, stdout=said, text=True, check=False).returncode
     if code:
@@ -405,7 +405,7 @@ def _add(asked: AddOptions, console: Console) -> int:
 
 
 def _remark_branch(followed: "Followed", console: Console) -> None:
-    """What of the measurements is not followed, and what of the branch is not measured."""
+    """Report measured commits that are off the branch, and a branch head that is not measured."""
     out, branch = followed.outside, followed.branch
     said = [f"{plural(out, 'measured commit')} {'is' if out == 1 else 'are'} not on {branch}"] if out else []
     said += [f"{branch} itself is not measured"] if followed.ahead else []
@@ -428,7 +428,7 @@ def _remark_chosen(
 
 
 def _tell(asked: ChangesOptions, console: Console) -> int:
-    """The commits with changes, or those of one commit or benchmark."""
+    """Show the commits with changes, or those of one commit or benchmark."""
     from speedproof.reporting.history import overview
 
     history, shared = asked.history, asked.shared
@@ -468,7 +468,7 @@ def _answer(
     report: Callable[["sp.HistoryResult"], Report],
     console: Console,
 ) -> int:
-    """What changed, after which branch and metrics were followed where there are others."""
+    """Show the changes, after a remark on the branch and metrics used where there are others."""
     history, shared = asked.history, asked.shared
     followed = {commit.branch for commit in result.commits} - {""}
     others = sorted({commit.branch for commit in history.store.commits()} - followed - {""})

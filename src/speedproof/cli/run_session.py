@@ -122,7 +122,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
 
 
 def _called(named: str | None) -> str:
-    """A session's file in a command."""
+    """The session file as it is written in a suggested command."""
     return LATEST if named is None else shlex.quote(named)
 
 
@@ -310,7 +310,7 @@ _TERMINAL_SECONDS = 0.25
 
 
 class Watcher:
-    """Told after each run; shows what is due."""
+    """Shows progress after each run, when an update is due."""
 
     def __init__(
         self,
@@ -344,7 +344,7 @@ class Watcher:
             self._live.stop()
 
     def __call__(self, progress: Progress, comparison: SequentialComparison) -> None:
-        """Take note of a run."""
+        """Record a run."""
         name = progress.benchmark.name
         if name not in self._recent:
             self._recent[name] = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}

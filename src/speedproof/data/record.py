@@ -28,7 +28,7 @@ _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
 
 def order_traits(values: FloatArray) -> frozenset[Trait]:
-    """What values themselves say of their order.
+    """What the values themselves reveal about their order.
 
     Files and arrays hold values in run order by convention; many that only rise or only fall have been sorted.
     """
@@ -154,11 +154,11 @@ class Record(Struct, frozen=True, eq=False):
     named: bool = True  # false where the benchmark is called after its file because nothing in it names one
 
     def left_out(self, reason: str, *, expected: bool = False) -> Skipped:
-        """Something at this place that is not among the values."""
+        """A note that something at this record's place was left out."""
         return Skipped(self.path, self.where, self.benchmark, reason, expected)
 
     def holding(self, values: FloatArray, unit: Unit, **others: Any) -> Record:
-        """The same with values of a unit, and whatever else is another."""
+        """A copy with these values, converted from a unit, and other changed fields."""
         if small := written_in(unit):
             others["traits"] = others.get("traits", self.traits) | small
         return replace(self, values=unit.to_base(values), unit=unit.base, **others)
@@ -242,7 +242,7 @@ class Residue(Struct, frozen=True):
 
 
 def misfit(group: list[Record], record: Record) -> str:
-    """Why a record cannot join its group; empty when it can."""
+    """The reason why a record cannot join its group; empty if it can."""
     if not group:
         return ""
     first = group[0]
@@ -254,12 +254,12 @@ def misfit(group: list[Record], record: Record) -> str:
 
 
 def _better(record: Record) -> Direction:
-    """Which of its values are better, said or not."""
+    """The direction of the record's values, stated or by default."""
     return record.direction or direction_of(record.unit, record.metric)
 
 
 def negative_time(record: Record) -> str:
-    """Why a record of plain numbers is no record of times; empty when it may be one."""
+    """The reason why plain numbers cannot be times; empty if they may be."""
     values = record.values
     if record.metric != "time" or not values.size or not (least := values[values.argmin()]) < 0:
         return ""
@@ -292,7 +292,7 @@ def source_of(path: str, where: str) -> str:
 
 
 def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample:
-    """Join records to one sample; processes of different records stay apart, and so do sessions.
+    """Join records into one sample; their processes and sessions stay distinct.
 
     Records that come from one process each, from several files, are the processes of the sample. Of records that
     :func:`all_fit` knows ``fit`` keeps samples that others are like.
@@ -372,7 +372,7 @@ def _joined(group: list[Record]) -> tuple[Record, tuple[str, ...], IntArray | No
 
 
 def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]:
-    """What differed among records that were pooled."""
+    """The fields in which pooled records differed."""
     seen: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     pooled = ((key, group) for (key, _), group in groups.items() if len(group) > 1)
     for key, group in pooled:
@@ -388,7 +388,7 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
 
 
 def fields(records: Iterable[tuple[str, Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """By version, the values of every field of its records."""
+    """For each version, all values of each field of its records."""
     of: dict[str, dict[int, _Fields]] = {}  # by identity: those of a file are mostly one tuple
     for version, record in records:
         of.setdefault(version, {})[id(record.fields)] = record.fields
@@ -411,7 +411,7 @@ Row = tuple[Key, Sequence[float], Record]  # with one value or more
 
 
 class RecordTable(Struct, frozen=True, eq=False):
-    """Records of one file, a row each; rows that differ in name and values only share what else is known."""
+    """Records of one file as rows; rows that differ only in name and values share one description."""
 
     keys: list[Key]
     values: list[FloatArray]  # of each row, in base units, read-only
@@ -444,7 +444,7 @@ class RecordTable(Struct, frozen=True, eq=False):
         return replace(known, benchmark=name, values=values, where=where, tool=self.tool, position=position)
 
     def fits(self) -> bool:
-        """Whether every row has values that a sample may have."""
+        """Whether the values of every row are valid for a sample."""
         values = np.concatenate(self.values)
         if values.min() >= 0.0:  # of NaN it is not
             return bool(values.max() < np.inf)
@@ -459,7 +459,7 @@ Item = Record | Skipped | RecordTable
 
 
 def each_record(items: Iterable[Item]) -> Iterator[Record | Skipped]:
-    """The same without tables."""
+    """The same items with every table split into records."""
     for item in items:
         if isinstance(item, RecordTable):
             yield from map(item.record, range(len(item)))
@@ -468,6 +468,6 @@ def each_record(items: Iterable[Item]) -> Iterator[Record | Skipped]:
 
 
 def fit(tables: Sequence[RecordTable]) -> bool:
-    """Whether every row of what one version holds is a sample of its own, as it is."""
+    """Whether every row can become a sample by itself, because no two rows have the same key."""
     keys = [*chain.from_iterable(table.keys for table in tables)]
     return len(set(keys)) == len(keys) and all(table.fits() for table in tables)

@@ -27,7 +27,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
-    """One of several builds of a version: its folder, the bytes that it adds to the environment, what it took."""
+    """One of several builds of a version: its folder, its environment padding in bytes, its build time."""
 
     cwd: str
     padding: _Count
@@ -107,7 +107,7 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
 
     @property
     def failed(self) -> bool:
-        """Whether its time means nothing."""
+        """Whether the run failed, so that its time is meaningless."""
         return self.exit != 0 or self.timed_out
 
 
@@ -138,7 +138,7 @@ def control_name(reference: str) -> str:
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A field, or a whole line, that cannot be used."""
+    """A field or line that cannot be used."""
 
     line: int  # its number, from 1
     field: str  # the field of a header; empty for a whole line
@@ -159,7 +159,7 @@ class StoredSession(msgspec.Struct, frozen=True):
     options: Measuring = Measuring()  # decoded
 
     def check(self, path: str) -> None:
-        """Refuse to go on with, or to look again at, a session of which something is not known."""
+        """Refuse to resume or review a session that lacks required information."""
         if self.damage:
             first, others = self.damage[0], len(self.damage) - 1
             more = f" (and {others} more)" if others else ""
@@ -236,7 +236,7 @@ def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int,
 
 
 def _mended(line: SessionLine | None, text: str | bytes) -> tuple[SessionLine, list[tuple[str, str]]]:
-    """A header as far as it is sound, and field and message of what is not."""
+    """The valid part of a header, with field and message for each error."""
     faults: list[tuple[str, str]] = []
     if line is None:
         raw, values = _RAW.decode(text), {}
@@ -278,7 +278,7 @@ def _names(raw: object) -> tuple[PlannedBenchmark, ...]:
 
 
 def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
-    """What types cannot tell."""
+    """Errors that the types of the fields do not exclude."""
     try:
         datetime.fromisoformat(head.started).timestamp()
     except (ValueError, OverflowError):

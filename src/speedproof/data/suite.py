@@ -61,7 +61,7 @@ _Place = tuple[Key, str]  # of a sample: its key and its version
 
 
 def _of_numbers(item: Record | Skipped) -> Iterable[Record | Skipped]:
-    """What of a record can be used, after what is to be said of the rest."""
+    """The usable values of a record, after a note on the others."""
     if isinstance(item, Skipped) or not item.values.size or item.values.dtype.kind != "f":
         return (item,)
     return finite(item, item.metric, "value")
@@ -112,7 +112,7 @@ class _OfTables(Mapping[_Place, Sample]):
         return place in self.rows
 
     def part(self, rows: dict[_Place, tuple[RecordTable, int]]) -> _OfTables:
-        """Some of them."""
+        """The same for some of the rows."""
         return _OfTables(rows, self._made, self._alike)
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
@@ -203,7 +203,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
 
     @property
     def arrays(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
-        """The values of every sample, and what else is known of it, which need not be made for that."""
+        """The values of every sample and its description, without creating sample objects."""
         if isinstance(self.samples, _OfTables):
             rows = self.samples.rows.values()
             return [table.values[row] for table, row in rows], [table.known[row] for table, row in rows]

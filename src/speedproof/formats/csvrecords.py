@@ -216,7 +216,7 @@ def _unit_of(cell: str, column: str, table: CsvTable) -> tuple[Unit, tuple[str, 
 
 
 def _why_no_value(cell: str, where: str, table: CsvTable) -> str:
-    """Why a cell holds no measurement. Decimal commas condemn the whole file."""
+    """The reason why a cell holds no measurement. A decimal comma makes the whole file an error."""
     if reading.looks_decimal_comma(cell):
         raise table.source.error(where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}")
     if cell.lower() == "nan":

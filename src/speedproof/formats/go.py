@@ -74,14 +74,14 @@ class _Content(Struct):
     measured: bool = False
 
     def take(self, before: int, names: list[str], units: list[str], columns: bytes, values: bytes) -> None:
-        """Take the values of columns, as the kernel gives them."""
+        """Add columns of values from the kernel."""
         self.flush()
         _, _, first, sizes = np.frombuffer(columns, np.intp).reshape(-1, 4).T
         keys = zip(names, units, repeat(self.number), strict=False)
         self._extend(self.rows.numbers(keys, first + before + 1), np.frombuffer(values), units, sizes)
 
     def flush(self) -> None:
-        """Take the values that wait."""
+        """Store the pending values."""
         groups, values, units = self.waiting
         if values:
             self._extend(np.array(groups, np.int32), np.array(values), units, 1)
@@ -99,7 +99,7 @@ class _Content(Struct):
         self.measured = True
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
-        """Leave a line out."""
+        """Record a line that was left out."""
         self.skipped.append(self.source.skip(f"line {line}", benchmark, reason))
 
 
@@ -182,7 +182,7 @@ def _scan(piece: bytes, before: int, content: _Content) -> int:
 
 
 def _line(content: _Content, number: int, line: str) -> None:
-    """Take a line."""
+    """Parse a line."""
     if not line.startswith("Benchmark"):
         _note(content, number, line)
     elif _RESULT.match(line):
@@ -253,7 +253,7 @@ def _unit_line(content: _Content, number: int, unit: str, properties: list[str])
 
 
 def _parts(full: str) -> tuple[str, str]:
-    """A name and its suffix."""
+    """The name and its -N suffix."""
     bare, _, procs = full.rpartition("-")
     return (bare, procs) if bare and procs.isdecimal() else (full, "")
 

@@ -79,7 +79,7 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
 
 
 def _as_json(text: bytes) -> bytes:
-    """The same without halves of surrogate pairs, and with numbers that are none as texts."""
+    """The text without unpaired surrogates, and with invalid numbers as strings."""
     if rb"\u" in text:
         text = re.sub(_SURROGATE, lambda escape: b"\\ufffd" if escape["half"] else escape[0], text)
     # Bytes that are in no UTF-8 stand for escapes, so that quotes part texts from all else, and for new quotes.
@@ -160,7 +160,7 @@ def each(
 
 
 class Results(msgspec.Struct):
-    """A file whose results are one list."""
+    """A file that holds a single list of results."""
 
     results: Raw
 
@@ -209,7 +209,7 @@ def _last_comma(text: bytes) -> int:
 
 
 def absent(part: Raw) -> bool:
-    """Whether a member is not there, or null."""
+    """Whether a member is missing or null."""
     return bytes(memoryview(part)[:5]) in (b"", b"null")
 
 

@@ -268,7 +268,7 @@ _STYLES = (
 
 
 def _taken_apart(text: str) -> tuple[str, list[tuple[str, str, str]], str, str, str]:
-    """A benchmark's base, its parts (dimension, value, how they are written), and what stands around these."""
+    """Split a benchmark's name into its base, its parameters and the text around them."""
     for pattern, delimiter in _STYLES:
         if match := re.fullmatch(pattern, text):
             base, opening, inner = match["base"], match["opening"], match["inner"]
@@ -378,7 +378,7 @@ def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
 
 
 def _known(records: Iterable[Record | Skipped], wanted: Sequence[Parameter]) -> None:
-    """Refuse a dimension that no record has."""
+    """Refuse a dimension that occurs in no record."""
     names = dict.fromkeys(
         name for record in records_of(records) for name in dimensions(record.benchmark, record.fields)
     )

@@ -30,7 +30,7 @@ from speedproof.stats.special import t_ppf, t_sf
 from speedproof.stats.two_levels import LEAST
 
 RISK = 0.05
-"""That a history without a change shows one."""
+"""The probability that a change is shown in a history without any."""
 LEFT = 0.25
 """Of a step, what an undoing may leave."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
@@ -64,7 +64,7 @@ class Change(Struct, frozen=True):
 
     @property
     def drift(self) -> bool:
-        """Whether it happened little by little, from the earliest to the latest commit."""
+        """Whether the level changed gradually, between the earliest and the latest commit."""
         return self.rise is not None
 
     @property
@@ -81,7 +81,7 @@ class Change(Struct, frozen=True):
         return float(interval.low) / self.widened, float(interval.high) * self.widened
 
     def concerned(self, by: Triage) -> bool:
-        """Whether it is what was said something of."""
+        """Whether a decision refers to this change."""
         return self.track.concerned(by, self.points[1], self.possible)
 
     @property

@@ -32,7 +32,7 @@ class Commit(Struct, frozen=True):
 
 
 class Followed(Struct, frozen=True):
-    """What of a store an answer is of."""
+    """The part of a store that an answer covers."""
 
     branch: str = "HEAD"
     outside: int = 0  # measured commits that are not on it
@@ -49,12 +49,12 @@ _USUAL = {"every": "1000", "branch": "HEAD", "store": "speedproof.db", "reposito
 
 
 def spelt(**asked: str) -> str:
-    """As options of the command line, but for the usual ones."""
+    """Write options as on the command line, without those at their defaults."""
     return "".join(f" --{name} {quote(value)}" for name, value in asked.items() if value != _USUAL.get(name))
 
 
 def in_utc(moment: str) -> str:
-    """An ISO date in UTC, so that text sorts like time; empty for what is no date."""
+    """Convert an ISO date to UTC, so that text sorts by time; empty if it is not a date."""
     try:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
@@ -122,7 +122,7 @@ def commit_named(label: str, folder: str = ".", *, date: str = "") -> Commit | N
 
 
 def alike(name: str, other: str) -> bool:
-    """Whether two names are of one commit, one of them cut after seven digits or more."""
+    """Whether two names refer to one commit, where one may be cut to seven digits or more."""
     return bool(_PART.fullmatch(name) and _PART.fullmatch(other)) and name.startswith(other[: len(name)])
 
 

@@ -142,7 +142,7 @@ _Sitting = tuple[Commit, str]
 
 
 def _sittings(path: Path, what: str, points: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
-    """A session each of the values of one sitting; of several values of one benchmark each has its own."""
+    """Make a session of the values of one sitting; repeated values of a benchmark start another one."""
     sessions: dict[tuple[_Sitting, int], list[Record]] = {}
     many: Counter[tuple[_Sitting, str, str]] = Counter()
     with _told(path, what):
@@ -157,7 +157,7 @@ def _sittings(path: Path, what: str, points: Iterable[tuple[_Sitting, Record]]) 
 
 @contextmanager
 def _told(path: Path, what: str) -> Iterator[None]:
-    """A file that is not as its tool writes it is told."""
+    """Report a file that differs from its tool's format."""
     try:
         yield
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -221,7 +221,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
 
 
 def _sanitized(name: str) -> str:
-    """As asv names files."""
+    """Spell a name as asv does in file names."""
     return re.sub(r'[<>:"/\\^|?*\x00-\x1f]', "_", name)
 
 

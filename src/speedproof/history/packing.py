@@ -59,7 +59,7 @@ def identity_of(suite: Suite, machine: str = "") -> str:
 
 
 def facts_of(suite: Suite) -> dict[str, str]:
-    """What the files say of the machine, and of other things."""
+    """The first value of each field in the files: facts about the machine, and others."""
     known: dict[str, str] = {}
     for fields in suite.fields.values():
         for name, values in fields.items():
@@ -102,7 +102,7 @@ def locations_and_bounds(
 
 
 def _distinct(processes: Sequence[IntArray | None]) -> dict[int, IntArray]:
-    """Those of many samples of a file are one array."""
+    """The distinct arrays: many samples of a file share one."""
     return {id(of): of for of in processes if of is not None}
 
 
@@ -130,7 +130,7 @@ def block_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
 def unpacked(
     observations: bytes, processes: bytes | None, unit: str, higher_is_better: bool, label: str
 ) -> Sample:
-    """A sample from what the store holds of it."""
+    """Restore a sample from its stored form."""
     try:
         of = None if processes is None else np.frombuffer(zlib.decompress(processes), "<i8")
         values = np.frombuffer(zlib.decompress(observations), "<f8")

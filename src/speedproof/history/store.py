@@ -64,7 +64,7 @@ class HistoryStore:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """All or nothing; what the database says is told in words."""
+        """A transaction in which database errors are reported in plain words."""
         try:
             with self._database.transaction() as connection:
                 try:
@@ -157,7 +157,7 @@ class HistoryStore:
 
     @staticmethod
     def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
-        """A word where the same file, which is a session, gave another commit all the same values."""
+        """A warning where the same session file gave all the same values to another commit."""
         new = {*zip(columns["series"], columns["observations"], strict=True)}
         commits, stored = {*columns["commit"]}, dict[str, set[tuple[int, bytes]]]()
         if new:
@@ -180,7 +180,7 @@ class HistoryStore:
         known: Sequence[int],
         file: int | None,
     ) -> set[int]:
-        """Which samples the commits that were known have already, say from the folder of a file.
+        """Which samples are stored already for known commits, for example from another file of a folder.
 
         Several values that differ come by no chance again; one value, or equal ones, may, but for those of the
         same file, which is a session.
@@ -219,7 +219,7 @@ class HistoryStore:
     def numbered(
         self, connection: Connection, table: str, key: dict[str, Any], **more: Any
     ) -> tuple[int, bool]:
-        """The number of the row with such a key, and whether it had to be made; a writer of it is waited for."""
+        """The id of the row with this key, and whether it was inserted; waits for concurrent writers."""
         made = f"{inserting(table, (*key, *more))} ON CONFLICT DO NOTHING RETURNING id"
         if rows := connection.rows(made, *key.values(), *more.values()):
             return int(rows[0][0]), True
@@ -335,7 +335,7 @@ class HistoryStore:
         return np.frombuffer(figures, FIGURES)
 
     def _found(self, numbers: NDArray[np.int32], values: Mapping[int, int]) -> NDArray[np.int32]:
-        """Values by their numbers in the store."""
+        """Look up values by their ids in the store."""
         known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
         known[list(values)] = list(values.values())
         if not numbers.size:
@@ -425,7 +425,7 @@ class HistoryStore:
         return tuple(Triage(sha, name or "", cast(State, state), *said) for sha, name, state, *said in rows)
 
     def announced(self, command: str) -> tuple[Announced, ...]:
-        """The alarms that a command was handed, in that order."""
+        """The alarms that a command was notified of, in order."""
         query = """SELECT t.confirmed, t.series, t.basis, c.sha, t.factor FROM announced t
             JOIN "commit" c ON c.id = t."commit" WHERE t.command = ? ORDER BY t.id"""
         with self.transaction() as connection:
@@ -433,7 +433,7 @@ class HistoryStore:
         return tuple(Announced(bool(sure), *row) for sure, *row in rows)
 
     def announce(self, command: str, alarms: Iterable[Announced]) -> None:
-        """Keep that a command was handed them."""
+        """Record that a command was notified of these alarms."""
         with self.transaction() as connection:
             for alarm in alarms:
                 row = asdict(alarm) | {"commit": self._commit(connection, alarm.commit)}
@@ -441,7 +441,7 @@ class HistoryStore:
 
 
 def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) -> Iterator[str]:
-    """A word where a median has no logarithm."""
+    """A warning for medians that have no logarithm."""
     names = dict.fromkeys(key.benchmark for key, at in zip(keys, locations, strict=True) if not at > 0.0)
     if names:
         of = f"{path}: {enumerate_names(names, 3)}"
@@ -449,7 +449,7 @@ def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) ->
 
 
 def _digest(command: str) -> str:
-    """What a command is known by: it may hold a secret."""
+    """A hash that identifies a command, which may contain a secret."""
     return hashlib.sha256(command.encode()).hexdigest()
 
 

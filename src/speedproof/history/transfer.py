@@ -72,7 +72,7 @@ def _written(store: HistoryStore, raw: IO[bytes]) -> int:
 
 
 def _page(connection: Connection, table: str, last: int) -> list[dict[str, Any]]:
-    """Rows of a table after one of them, in the order of their numbers."""
+    """The next rows of a table in order of their ids."""
     names = [*TABLES[table], *(_VALUES if table == "sample" else ())]
     columns = ", ".join(f'"{name}"' for name in names)
     joined = "JOIN observation ON observation.sample = sample.id " if table == "sample" else ""

@@ -80,7 +80,7 @@ class BuildCache:
         self._limit = limit
 
     def builds(self) -> list[CachedBuild]:
-        """What is there, the longest unused first."""
+        """The cached builds, least recently used first."""
         builds = []
         for stamp in self._folder.glob("*/built.json"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -206,7 +206,7 @@ class BuildCache:
 
     @contextlib.contextmanager
     def _roomy(self) -> Iterator[None]:
-        """A full disk is no fault of the revision."""
+        """Report a full disk as such, and not as a failed build."""
         try:
             yield
         except (RunError, UsageError, OSError):
@@ -242,7 +242,7 @@ def build_all(
 
 
 def _states(tree: Path) -> dict[str, str]:
-    """Size and time of every file."""
+    """Size and modification time of every file."""
     states = {}
     for folder, folders, names in os.walk(tree):
         if ".git" in folders:
@@ -256,7 +256,7 @@ def _states(tree: Path) -> dict[str, str]:
 
 
 def _seconds(stamp: Path) -> float:
-    """How long a build took; 0 for one of an older program, which did not say."""
+    """The build time in seconds; 0 for builds of older releases, which did not record it."""
     return float(json.loads(stamp.read_text(encoding="utf-8")).get("seconds", 0.0))
 
 

@@ -62,7 +62,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
 
     @property
     def higher(self) -> bool:
-        """Whether more of what decides is better."""
+        """Whether higher values of the deciding metric are better."""
         return any(m.name == self.decide_by and m.direction is Direction.HIGHER for m in self.output)
 
     @property
@@ -135,7 +135,7 @@ def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[Sessi
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """What earlier sessions measured."""
+    """The measurements of earlier sessions."""
 
     heads: tuple[SessionLine, ...] = ()
     # In order: of a pair two positions, the older first, and their times; of a commit that failed its position.
@@ -186,7 +186,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
 
 
 class FailedRunError(RunError):
-    """A run that failed or has no value: another one of the commit may not."""
+    """A run that failed or has no value; another run of the commit may succeed."""
 
 
 class CommitRunner:

@@ -50,7 +50,7 @@ _ESCAPED = r"\\\g<0>"
 
 
 def _any_of(names: Collection[str]) -> str:
-    """An expression in every dialect."""
+    """A regular expression for any of these names, valid in every dialect."""
     return f"^({'|'.join(_SPECIAL.sub(_ESCAPED, name) for name in names)})$"
 
 
@@ -253,7 +253,7 @@ def planned(
 
 
 def absent_from(benchmark: str, versions: Sequence[str], reference: str) -> str:
-    """That these versions have no such benchmark."""
+    """A message that these versions lack a benchmark."""
     return f"{benchmark}: not in {', '.join(versions)}{', the reference' if reference in versions else ''}"
 
 

@@ -87,7 +87,7 @@ def refuse_one_file(plan: Iterable[PlannedBenchmark], repository: Path, folder: 
 
 
 def lacks(name: str, missing: str, build: str) -> str:
-    """That a revision has not got its program, and what may be done."""
+    """A message that a revision lacks its program, with advice."""
     if build:
         return f"{name}: has no {missing} after its build"
     return f"{name}: has no {missing}; if it has to be built, give --build CMD"
@@ -96,7 +96,7 @@ def lacks(name: str, missing: str, build: str) -> str:
 def replaced(
     plan: Iterable[PlannedBenchmark], before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    """The programs (not the other files) that are not what they were."""
+    """The programs (not other files) whose content has changed."""
     return [
         (benchmark.name, version.name, path)
         for benchmark in plan
@@ -108,7 +108,7 @@ def replaced(
 
 
 def was_changed(session: StoredSession, now: Mapping[str, str]) -> list[str]:
-    """What is not what it was in a session, so that its blocks may not be continued.
+    """What has changed since a session, so that its blocks may not be continued.
 
     A command's own output may be among its words and changes with every run. Of the files that are not programs
     only those count, therefore, that changed after the last run.
@@ -162,7 +162,7 @@ def _is_native(path: Path) -> bool:
 
 
 def _words_of(version: PlannedVersion) -> tuple[list[str], list[str]]:
-    """The words of a command, and those of them that are programs."""
+    """The words of a command, and the programs among them."""
     if version.command[-2:] != ("-c", version.text):
         return list(version.command), [version.command[0]]
     inner, programs = shell_words(version.text)

@@ -79,7 +79,7 @@ class Fits(Struct, frozen=True, eq=False):
 
     @classmethod
     def empty(cls, rows: int, K_max: int) -> Fits:
-        """Nothing fitted yet."""
+        """Arrays without any fit."""
         return cls(
             np.full((rows, K_max, 2), np.nan),
             np.zeros((rows, 3, K_max)),
@@ -302,12 +302,12 @@ class Cells(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int:
-        """How many cells."""
+        """The number of cells."""
         return int(self.table.shape[1])
 
     @property
     def n(self) -> int:
-        """How many values."""
+        """The number of values."""
         return int(self.table[1].sum())
 
 
@@ -443,7 +443,7 @@ def crowds(cells: Cells, mixture: FloatArray, K: int) -> FloatArray:
 
 
 def merges(mixture: FloatArray, K: int) -> FloatArray:
-    """Mixtures with one component fewer: each two of K made one of their moments."""
+    """Mixtures with one component fewer: each pair replaced by one with the same moments."""
     w, mu, v = mixture[:, :K]
     first, second = np.nonzero(np.arange(K) > np.arange(K)[:, None])
     weight = w[first] + w[second]

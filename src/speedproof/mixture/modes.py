@@ -72,7 +72,7 @@ def clear_modes(fitted: MixtureFit) -> Modes:
 
 
 def runs_in(modes: Modes, values: FloatArray) -> IntArray:
-    """How many values each mode holds."""
+    """The number of values in each mode."""
     return np.bincount(np.searchsorted(modes.valleys, values), minlength=modes.count)
 
 
@@ -124,7 +124,7 @@ def stretches_sd(counts: IntArray) -> float:
 
 
 def count_stretches(label: IntArray) -> IntArray:
-    """How many runs of equal labels follow each other."""
+    """The number of stretches of equal labels."""
     return 1 + np.asarray((label[..., 1:] != label[..., :-1]).sum(axis=-1))
 
 

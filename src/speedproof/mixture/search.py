@@ -165,7 +165,7 @@ class _Search(Struct):
 
 
 def _values(x: FloatArray | em.Cells) -> int:
-    """How many values a log-likelihood on x is of."""
+    """The number of values on which a log-likelihood is based."""
     return x.n if isinstance(x, em.Cells) else x.size
 
 

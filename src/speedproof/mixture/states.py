@@ -228,7 +228,7 @@ class _Joint:
 
 
 def _shares(logs: FloatArray) -> tuple[FloatArray, float]:
-    """How much each run is of each state, and the log-likelihood."""
+    """The responsibilities of the states for each run, and the log-likelihood."""
     top = logs.max(axis=1, keepdims=True)
     shares = np.exp(logs - top)
     total = shares.sum(axis=1, keepdims=True)

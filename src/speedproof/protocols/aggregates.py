@@ -75,7 +75,7 @@ class MeanLogRatio(Struct, frozen=True):
         return Estimate(_exp(self.value), _exp(self.centre - reach), _exp(self.centre + reach), 1 - 2 * alpha)
 
     def apart(self, alpha: float) -> bool:
-        """Whether either sign may be proven at a risk."""
+        """Whether the mean may be proven different from zero at a risk."""
         return _may_be(alpha, abs(self.centre) / self.error if self.error else math.inf)
 
     def estimate(self, alpha: float) -> Estimate:
@@ -135,7 +135,7 @@ class LogRatios(Struct):
     def of(
         cls, speedup: float, log: LogSpeedup, sessions: tuple[float, float] = (0.0, math.inf)
     ) -> LogRatios:
-        """One benchmark, with what sessions add."""
+        """One benchmark, with the error that sessions add."""
         value = math.log(speedup)
         if not log.error < _NO_ERROR:
             return cls(1, value, log.centre, 0.0, 0.0, 0.0, *sessions, single=1)
@@ -143,7 +143,7 @@ class LogRatios(Struct):
         return cls(1, value, log.centre, 0.0, variance, variance**2 / log.df, *sessions)
 
     def add(self, other: LogRatios) -> None:
-        """Take in others."""
+        """Add other benchmarks."""
         n = self.count + other.count
         if not other.count:
             return
@@ -194,7 +194,7 @@ def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanL
 def log_ratios(
     comparisons: Iterable[Comparison], pairs: Iterable[Pair], floor: NoiseFloor | None = None
 ) -> LogRatios:
-    """Of the comparisons, one a pair, that have a ratio."""
+    """The logarithms of all comparisons that have a ratio."""
     ratios = LogRatios()
     for c, pair in zip(comparisons, pairs, strict=True):
         if c.log is not None:

@@ -212,7 +212,7 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
 
 
 def _sessions_apart(x: Sample, y: Sample) -> bool:
-    """Whether both are of sessions of ``speedproof run``, of which none measured both."""
+    """Whether the sides come from sessions of ``speedproof run`` of which none measured both."""
     return x.tool == y.tool == "speedproof" and not {*x.session_names} & {*y.session_names}
 
 
@@ -283,7 +283,7 @@ def common_speeds(ratios: FloatArray, of: int, alpha: float = 0.05) -> MachineSp
 
 
 def slower_processes(sides: Sequence[Sample], machine: MachineSpeeds) -> tuple[IntArray, IntArray] | None:
-    """Of each process of both versions 1 where it ran at the slower speed, else 0.
+    """For each process, 1 if it ran at the slower speed, else 0.
 
     None of other speeds, and where fewer than five processes of a version ran at one of them.
     """

@@ -31,7 +31,7 @@ MULTIPLICITIES: dict[Multiplicity, Callable[[ArrayLike], FloatArray]] = {
 
 
 class Outcome(StrEnum):
-    """What a policy says of one benchmark, and of all together."""
+    """The decision of a policy on one benchmark, or on all."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -39,12 +39,12 @@ class Outcome(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """What a command ends with."""
+        """The exit code of a command with this outcome."""
         return {"pass": 0, "fail": 1, "undecided": 3}[self]
 
 
 class Demand(Struct, frozen=True, dict=True):
-    """What one benchmark must prove."""
+    """The policy and margin of one benchmark."""
 
     policy: Policy = Policy.NO_REGRESSION  # the kind of proof
     # Positive: the speedup may fall to c = 1 / (1 + margin), or lie between c and 1 / c. A proven improvement
@@ -56,7 +56,7 @@ class Demand(Struct, frozen=True, dict=True):
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
 
     def of(self, benchmark: str, settings: Iterable[BenchmarkSettings]) -> Demand | None:
-        """What a benchmark must prove: all settings of it are applied, a later one over an earlier."""
+        """The demand on a benchmark after all matching settings, later ones first."""
         policy, margin, ignored = self.policy, self.margin, False
         for one in settings:
             if one.matches(benchmark):
@@ -136,7 +136,7 @@ POLICIES = {
 LENIENT = POLICIES[Policy.NO_REGRESSION]
 """What meets any other policy meets this, and what fails it fails any other."""
 ASKS = {policy: (terms.asks, terms.denies) for policy, terms in POLICIES.items()}
-"""What each policy asks, and what contradicts it."""
+"""For each policy the claim that meets it and the claim that contradicts it."""
 
 
 def evidence_of_mean(pvalue: Callable[..., float], denies: str, margin: float, alpha: float) -> float:
@@ -150,7 +150,7 @@ def evidence_of_mean(pvalue: Callable[..., float], denies: str, margin: float, a
 
 
 def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
-    """What a policy says of all together: what a candidate lacks must not look like what passes."""
+    """The outcome over all benchmarks; an incomplete candidate cannot pass."""
     seen = set(outcomes)
     if incomplete or Outcome.FAIL in seen:
         return Outcome.FAIL
@@ -169,7 +169,7 @@ class Claim(Struct, frozen=True):
 
 
 def judge(required: Claim, contradicted: Claim) -> Outcome:
-    """What a policy says of one benchmark when this much is proven of what it asks, and of its opposite."""
+    """The outcome of one benchmark, from the required and the contradicting claim."""
     if contradicted.proven:
         return Outcome.FAIL
     return Outcome.PASS if required.proven else Outcome.UNDECIDED
@@ -188,7 +188,7 @@ def _hypothesis(name: str, margin: float) -> str:
 
 
 class StopRules(Struct, frozen=True):
-    """When a benchmark has been measured enough."""
+    """The rules by which a benchmark stops."""
 
     alpha: float  # of each side, for all candidates together
     # What was asked for: the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``; see ``within``
@@ -228,7 +228,7 @@ class StopRules(Struct, frozen=True):
 
 
 class SessionQuestion(Struct, frozen=True):
-    """What is asked of the runs of a session."""
+    """The question that the runs of a session answer."""
 
     rules: StopRules
     metric: str = "time"  # which decides, and whether more of it is better
@@ -239,7 +239,7 @@ class SessionQuestion(Struct, frozen=True):
     benchmark: tuple[BenchmarkSettings, ...] = ()  # what a policy asks else of some
 
     def rules_of(self, benchmark: str) -> StopRules:
-        """When a benchmark ends."""
+        """The stopping rules of a benchmark."""
         demand = self.rules.demand
         return (
             self.rules if demand is None else replace(self.rules, demand=demand.of(benchmark, self.benchmark))

@@ -164,7 +164,7 @@ def _with_power(what: str) -> str:
 
 
 def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[int, Needed]:
-    """By row, the sides that lack the runs without which no test decides."""
+    """By row, the sides with too few runs for any test to decide."""
     reason = "fewer runs can never decide at this risk, even if all of them are won"
     needed = {}
     for i in wanted:
@@ -265,5 +265,5 @@ def log_speedups(speedups: Sequence[float], errors: LogErrors) -> list[LogSpeedu
 
 
 def lists(*arrays: Any) -> list[list[Any]]:
-    """Arrays of shape (k,) as lists of Python numbers."""
+    """Arrays of shape (k,) converted to lists."""
     return [np.asarray(array).tolist() for array in arrays]

@@ -126,7 +126,7 @@ class GateRow(Struct, frozen=True):
 
 
 class Absent(Struct, frozen=True):
-    """A benchmark of the reference that nothing can be said of."""
+    """A benchmark of the reference that cannot be judged."""
 
     benchmark: str
     metric: str
@@ -159,7 +159,7 @@ class GateDecision(Struct, frozen=True):
 
     @property
     def demands(self) -> dict[str, Demand]:
-        """What each benchmark was asked."""
+        """The demand on each benchmark."""
         return {row.comparison.benchmark: row.demand for row in self.rows}
 
 
@@ -222,7 +222,7 @@ def gate(
 def _absences(
     suite: Suite, pairing: Pairing, versions: tuple[str, str], keys: Sequence[Key]
 ) -> dict[Key, str]:
-    """Every key of the reference without a comparable partner, and why."""
+    """Each key of the reference without a comparable partner, with the reason."""
     paired = {pair.key for pair in pairing.pairs}
     if not (lost := [key for key in keys if key not in paired]):
         return {}
@@ -246,7 +246,7 @@ def _absences(
 
 
 class _Case(Struct, eq=False):
-    """One pair with its demand, before the family is known."""
+    """A pair with its demand, before multiplicity is corrected for."""
 
     demand: Demand
     comparison: Comparison
@@ -258,12 +258,12 @@ class _Case(Struct, eq=False):
     in_mean: Comparison | None = None  # where one of the two before says something
 
     def p(self, claim: str) -> float:
-        """Its evidence against the null of what may be claimed."""
+        """The p-value for a claim."""
         return STATEMENTS[claim].evidence(self.comparison)
 
     @property
     def within(self) -> bool:
-        """Whether what was observed meets the demand."""
+        """Whether the observed speedup meets the demand."""
         speedup, edges = self.comparison.speedup.value, self.demand.edges
         return speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
 
@@ -273,7 +273,7 @@ class _Case(Struct, eq=False):
         return self.blocks is not None or bool(self.in_mean and self.in_mean.undermining)
 
     def against(self, alpha: float, *, proven: bool = False) -> float:
-        """The p-value of the mean against what typical runs do not contradict; 1 if over alpha.
+        """The p-value of the mean against the demand, where typical runs do not contradict it; else 1.
 
         Three times that of its test where they do not meet it either: policy, or no regression. The logarithm of a
         ratio of means takes one far run for proof. That withholds a pass; a fail needs one of the ratio, too.
@@ -339,7 +339,7 @@ def _cases(
 
 
 def _faults(comparison: Comparison) -> str:
-    """The assumptions that fail, without which its risk is unknown, each with its remedy."""
+    """The failed assumptions without which the risk is unknown, with remedies."""
     kinds = dict.fromkeys(note.kind for note in comparison.undermining)
     return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
@@ -404,7 +404,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
 
 
 def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) -> str:
-    """That so few runs prove nothing of what they show, and how many might; empty where they may."""
+    """The reason if the runs are too few to prove anything, with the number that may do; else empty."""
     c = case.comparison
     family = 1 if case.within or rules.multiplicity != "holm" else family
     tests = family * (1 + (contradicted.name == "difference"))
@@ -419,7 +419,7 @@ def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) ->
 
 
 def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: GateRules) -> str:
-    """Why more runs of the same kind would not simply decide; empty when they would."""
+    """The reason why more runs alone would not decide; empty if they would."""
     c = case.comparison
     if math.isnan(contradicted.pvalue):
         if c.test:
@@ -480,7 +480,7 @@ def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
 def next_of(
     before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: str | None
 ) -> GateRules:
-    """The rules of the look after; what is asked for must be what the first was asked."""
+    """The rules for the next look, which must be those of the first."""
     rules = before.rules
     asked = replace(
         rules,
@@ -494,7 +494,7 @@ def next_of(
 
 
 def together(before: GateDecision, now: GateDecision) -> GateDecision:
-    """What a look and those before it say of all benchmarks."""
+    """Combine the decision of a look with those before it."""
     fresh = {_key(row): row for row in now.rows}
     for row in before.rows:
         if (again := fresh.get(_key(row))) is not None and again.demand != row.demand:

@@ -74,7 +74,7 @@ def in_blocks(
 def sequence_of(
     side: Sides, blocks: tuple[FloatArray, FloatArray], alpha: float, q: float | None
 ) -> tuple[PairedSequence, FloatArray, FloatArray]:
-    """The test that has seen all blocks, and what it was given: of the slow side, of the fast side."""
+    """The sequential test fed with all blocks, and the values of the slow and of the fast side."""
     slow, fast = blocks[::-1] if side.turned else blocks
     sequence = PairedSequence(alpha=alpha)
     if q is not None:  # of rates, of the time that one takes

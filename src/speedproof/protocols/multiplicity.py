@@ -77,7 +77,7 @@ class Controlled(Struct, frozen=True):
         return f"{counts or 'no benchmarks'} at a joint risk of {100 * self.alpha:g} % ({how})"
 
     def count(self, verdict: Verdict) -> int:
-        """How many benchmarks got a verdict."""
+        """The number of benchmarks with a verdict."""
         return sum(row.verdict is verdict for row in self.verdicts)
 
 

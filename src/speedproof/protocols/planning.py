@@ -336,7 +336,7 @@ class _Trial:
         self.scale = comparison.speedup.value / (1.0 + effect)
 
     def needed(self, power: float, guess: int, fewest: int) -> int | None:
-        """A number that has this power, where a tenth less has not; of several one near the guess."""
+        """The smallest number of runs, to a tenth, with this power; None beyond the limit."""
         high = min(max(guess, fewest), MOST_RUNS)
         while self.share(high) < power:
             if high == MOST_RUNS:

@@ -83,7 +83,7 @@ def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, t
 def all_answers(
     question: str, pairs: Mapping[K, Pair], known: Mapping[K, Comparison], rules: Rules
 ) -> dict[K, Comparison]:
-    """What a question says of every pair, by its key: some answers are known, the others are made."""
+    """The answers to a question for every pair: the given ones, and new ones for the others."""
     missing = [key for key in pairs if key not in known]
     prepared = PreparedPairs([pairs[key] for key in missing], replace(rules, margin=None))
     return {**known, **dict(zip(missing, answers(question, prepared) if missing else (), strict=True))}
@@ -180,7 +180,7 @@ def _in_order(
 
 
 def _comparable(samples: Sequence[Sample | None]) -> bool:
-    """Whether every version has one, all in one unit."""
+    """Whether every version has a sample, all in one unit."""
     return None not in samples and len({(s.unit, s.direction) for s in samples if s}) == 1
 
 

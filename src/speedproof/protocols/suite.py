@@ -90,12 +90,12 @@ class SuiteComparison(Struct, frozen=True, dict=True):
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
-        """Those that were compared, in order."""
+        """The compared benchmarks, in order."""
         return tuple(dict.fromkeys(c.benchmark for c in self.comparisons))
 
     @property
     def by_benchmark(self) -> dict[str, list[Comparison]]:
-        """All answers about each of them."""
+        """The answers of each benchmark."""
         answers: dict[str, list[Comparison]] = {}
         for comparison in self.comparisons:
             answers.setdefault(comparison.benchmark, []).append(comparison)
@@ -103,7 +103,7 @@ class SuiteComparison(Struct, frozen=True, dict=True):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Those that were asked, in order."""
+        """The protocols of the comparisons, in order."""
         return tuple(dict.fromkeys(c.protocol for c in self.comparisons))
 
 
@@ -177,7 +177,7 @@ def all_caveats(
 def _answers(
     prepared: Sequence[PreparedPairs], protocols: Sequence[QuestionName], done: Callable[[], None]
 ) -> Iterator[Comparison]:
-    """By pair, then by protocol."""
+    """Yield the answers by pair, then by protocol."""
     for some in prepared:
         for columns in zip(*(answers(protocol, some) for protocol in protocols), strict=True):
             yield from columns
@@ -185,7 +185,7 @@ def _answers(
 
 
 def located(prepared: PreparedPairs) -> dict[Location, list[float]]:
-    """Of reference and candidate of every pair in turn, as in their rows: of units; the minimum of all values."""
+    """Minimum, mean and median of reference and candidate, pair by pair, as their rows show them."""
     return {
         "min": prepared.least,
         "mean": [side.mean for side in prepared.summaries("mean")],

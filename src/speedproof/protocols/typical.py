@@ -131,7 +131,7 @@ def _in_sequence(traits: frozenset[Trait]) -> bool:
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
-    """Of pairs of equal sizes, all of them of the same sessions or none."""
+    """Compare pairs of equal sizes, all paired by session or none."""
     (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
     # Where one typical value is 0 a step names no factor.

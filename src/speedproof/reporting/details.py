@@ -25,7 +25,7 @@ _TITLE = 14
 
 
 def sections(result: SuiteComparison, *, details: bool, explain: bool) -> Iterator[Report]:
-    """What was asked for."""
+    """The sections that were asked for."""
     voice = Voice.of(result)
     if details:
         yield from _details(result, voice)

@@ -176,7 +176,7 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
 
 
 def too_few(least: int) -> tuple[Text, Text]:
-    """That more commits are needed, or another question."""
+    """A message that more commits are needed."""
     return (
         Text(f"So few commits of a benchmark on a machine show nothing: measure {least} or more,"),
         Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'."),
@@ -218,12 +218,12 @@ def _row_of_alarm(result: AlarmResult, alarm: HistoryAlarm) -> Row:
 
 
 def machine_of(track: Track) -> str:
-    """What the values of a track are compared on."""
+    """The machine or anchor on whose basis a track's values are compared."""
     return f"relative to {short_name(track.basis)}" if track.anchored else track.basis
 
 
 def _where(track: Track) -> str:
-    """The same in a sentence."""
+    """The basis of a track, in a sentence."""
     return machine_of(track) if track.anchored else f"on {track.basis}"
 
 
@@ -346,7 +346,7 @@ def headline_of(result: HistoryResult, of: int | None = None) -> Iterator[Text]:
 
 
 def _said(result: HistoryResult, group: CommitChanges) -> Iterator[Text]:
-    """Whose commit it is, and what was said of it and its changes."""
+    """The author of a commit, and the decisions on it and its changes."""
     commit = group.commit
     by = f" ({commit.author})" if commit.author else ""
     yield Text(f"{short_name(commit.sha)} {commit.subject}{by}".replace("  ", " "))
@@ -355,7 +355,7 @@ def _said(result: HistoryResult, group: CommitChanges) -> Iterator[Text]:
 
 
 def words_of(said: Triage, commit: Commit, of: str = "") -> str:
-    """What was said, by whom and when, and at which commit if at another one."""
+    """A decision in words: what, by whom, when, and at which other commit."""
     at = f" at {short_name(said.commit)}" if said.commit != commit.sha else ""
     return f"{said.state}{of}{at}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
@@ -471,7 +471,7 @@ def _states(result: HistoryResult, group: CommitChanges) -> str:
 
 
 def today_of(result: HistoryResult, change: Change) -> str:
-    """What became of it."""
+    """The present state of a change."""
     if (said := result.decision(change)) is not None:
         return said.state
     if change.undone is not None:

@@ -122,12 +122,12 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
 
 
 def spoken(names: Sequence[str]) -> list[str]:
-    """Names of versions as sentences and rows tell them: those of commands may be longer."""
+    """Names of versions for sentences and rows; those of commands may be longer."""
     return labels(names, _FILES, _COMMANDS)
 
 
 def called(names: Sequence[str]) -> dict[str, str]:
-    """By name, how sentences and rows tell it."""
+    """The spoken name of each version."""
     return dict(zip(names, spoken(names), strict=True))
 
 

@@ -164,7 +164,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """At most two names, and how many others there are."""
+    """At most two names, and the number of the others."""
     *most, last = [*names[:1], f"{len(names) - 1} others"] if len(names) > 2 else names
     return f"{', '.join(most)} and {last}" if most else last
 

@@ -84,7 +84,7 @@ def report(
 def by_build(
     findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]
 ) -> dict[tuple[str, str], Summary]:
-    """Sides of which every block has a build of its own."""
+    """Summaries of sides that have a new build in every block, counted in builds."""
     counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
     return {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
 
@@ -134,7 +134,7 @@ def _with_spent(
 
 
 def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
-    """What cannot differ, which no policy judges."""
+    """A line on versions that cannot differ and are not judged."""
     unjudged = [
         f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} ({span(f.certified)})"
         for f in findings
@@ -239,7 +239,7 @@ _NAME = 30
 
 
 def standing(findings: Sequence[CandidateResult], left: int | None = None) -> list[str]:
-    """What is known of each candidate, and what it needs in all, as its sheet says it.
+    """The state of each candidate, and the runs it needs in all, as its sheet states them.
 
     Of so many blocks that are `left` to be tested once, nothing is known before.
     """

@@ -251,7 +251,7 @@ def _change(head: Comparison) -> tuple[Cell, str]:
 
 
 def _dated(names: Sequence[str]) -> bool:
-    """Whether versions come in the order of a date or a number that each of them has, or as commits were named."""
+    """Whether versions are in the order of dates or numbers in their names, or are named as commits."""
     if all(map(_COMMIT.match, names)):
         return True
     for find in (_DATE.search, _NUMBERED.fullmatch):
@@ -275,7 +275,7 @@ def _cell(c: Comparison | None, median: str) -> Cell:
 
 
 def _said(answers: Mapping[str, Comparison]) -> dict[str, Any]:
-    """What a row says to a pipeline: the worst of its comparisons, and all of them."""
+    """The outcome of a row for a pipeline: the worst of its comparisons, and the text of all."""
     outcomes = [OUTCOMES[c.proven_verdict] for c in answers.values()]
     message = "; ".join(f"{name}: {words.change(c)}" for name, c in answers.items())
     return {"outcome": min(outcomes, key=_WORST_FIRST.index, default=""), "message": message}

@@ -120,7 +120,7 @@ def change(result: Comparison) -> str:
 
 
 def marked(result: Comparison) -> str:
-    """``"!"`` where a verdict is shown, not proven."""
+    """``"!"`` if a verdict is shown but not proven."""
     return "" if result.verdict is result.proven_verdict else "!"
 
 
@@ -169,7 +169,7 @@ def asked(protocol: str, alpha: float, *, shaken: bool = False) -> str:
 
 
 def located(result: Comparison) -> tuple[float, float]:
-    """What the answer is about, of reference and candidate: quantiles, means or medians."""
+    """The compared values of reference and candidate: quantiles, means or medians."""
     if result.quantiles is not None:
         return result.quantiles
     location = location_of(result)
@@ -177,7 +177,7 @@ def located(result: Comparison) -> tuple[float, float]:
 
 
 def location_of(result: Comparison) -> Location:
-    """Which location of both samples an answer is about that compares no quantiles."""
+    """The location that an answer compares, if not a quantile."""
     return "mean" if result.protocol == "mean" else "median"
 
 
@@ -370,7 +370,7 @@ def needs(result: Comparison) -> str:
 
 
 def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") -> str:
-    """How many runs an undecided comparison needs."""
+    """The number of runs that an undecided comparison needs."""
     sides = (
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),
@@ -391,7 +391,7 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
 
 
 def few(result: Comparison) -> str:
-    """The same for a narrow cell: the larger number alone."""
+    """The same for a narrow cell: only the larger number."""
     needed = result.needed
     if not needed or needed.reference is needed.candidate is None:
         return ""

@@ -248,7 +248,7 @@ def _left_out(new: int, most: float) -> tuple[int, ...]:
 def _pvalue(
     before: FloatArray, after: FloatArray, left: int, alone: int | None = None, nearer: float = _VISITED
 ) -> float:
-    """That of one row."""
+    """The p-value of one row."""
     x, since, most = np.concatenate([before, after])[None], np.array([before.size]), np.array([left])
     return float(_pvalues(x, np.zeros(1, np.int64), since, after.size, most, alone, nearer)[0])
 
@@ -318,7 +318,7 @@ def alarms(x: ArrayLike, mean: float) -> tuple[Alarm, ...]:
 
 
 def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, ...]]:
-    """The same of several series."""
+    """The same for several series."""
     alarms: list[tuple[Alarm, ...]] = [()] * len(series)
     limit, starts = run_limit(2.0 * mean), dict.fromkeys(range(len(series)), 0)
     olds: dict[int, FloatArray] = {}

@@ -46,13 +46,13 @@ class Levelled:
         self._lines: dict[tuple[tuple[int, ...], int], bool] = {}
 
     def upto(self, steps: int) -> Sequence[list[int]]:
-        """Of one step and more, as many as there are."""
+        """The splits of one step, two steps, and so on."""
         if len(self._known) == _FEW < steps:
             (self._known,) = best_levels(self.values[None], MOST_SPLITS)
         return self._known[:steps]
 
     def heights(self, splits: list[int]) -> list[float]:
-        """The medians between them."""
+        """The medians between the splits."""
         parts = list(pairwise([0, *splits, self.values.size]))
         for part in parts:
             if part not in self._heights:
@@ -60,7 +60,7 @@ class Levelled:
         return [self._heights[part] for part in parts]
 
     def without(self, splits: list[int]) -> FloatArray:
-        """Medians brought to one level."""
+        """The series with its steps removed: the medians brought to one level."""
         flat = self.values.copy()
         for part, height in zip(pairwise([0, *splits, flat.size]), self.heights(splits), strict=True):
             flat[slice(*part)] -= height
@@ -381,7 +381,7 @@ class Rise(Struct, frozen=True):
 
     @property
     def levels(self) -> tuple[float, float]:
-        """Both."""
+        """Both levels."""
         return self.before, self.after
 
 

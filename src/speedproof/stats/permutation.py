@@ -52,7 +52,7 @@ PROVING = 4
 
 @lru_cache
 def one_order(n: int, m: int) -> float:
-    """The probability of one order of n + m values, the least p-value; 0 below the smallest double."""
+    """The probability of one order of n + m values, which is the smallest possible p-value."""
     return 1 / math.comb(n + m, n) if min(n, m) < _MANY else 0.0
 
 
@@ -65,7 +65,7 @@ class Spread(Struct, frozen=True):
 
 
 class Studentised(Struct, frozen=True):
-    """What a pair says of P[X > Y] = 1/2."""
+    """The statistic of P[X > Y] = 1/2 for a pair."""
 
     # Brunner and Munzel's statistic, its standard error and its degrees of freedom. The statistic is infinite
     # where one side won every pair, NaN where all values are equal (both have a standard error of 0; the

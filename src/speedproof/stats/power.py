@@ -192,7 +192,7 @@ def _quantiles(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArra
 
 
 def _thinned(values: FloatArray) -> FloatArray:
-    """Ascending, so many of them at most."""
+    """Values in ascending order, thinned evenly to a maximum number."""
     n, values = values.shape[1], ascending(values)
     return values if n <= _MOST else values[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
 

@@ -96,7 +96,7 @@ class Quantiles(Struct, frozen=True):
 
     @classmethod
     def of(cls, x: ArrayLike, y: ArrayLike, q: float) -> Quantiles:
-        """Of samples in the last axis, shapes (rows, n) and (rows, m); NaN where a quantile is not positive."""
+        """Quantiles of samples along the last axis; NaN where one is not positive."""
         if not 0.0 < q < 1.0:
             raise ValueError(f"a quantile has a share between 0 and 1, not {q:g}")
         return cls.of_logs(_ascending_logs(x), _ascending_logs(y), q)

@@ -39,11 +39,11 @@ class Pairs(Struct, frozen=True, eq=False):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Of X and of Y."""
+        """The sizes of X and Y."""
         return self.x.shape[1], self.y.shape[1]
 
     def rows(self, which: slice | BoolArray) -> Pairs:
-        """Some of them."""
+        """A selection of rows."""
         return Pairs(self.x[which], self.y[which], self.step[which], self.inflation[which], ())
 
 
@@ -79,7 +79,7 @@ class Score(Struct, frozen=True, eq=False):
         return self.null.score(studentised(spread, n, m, (columns[0], columns[1])), columns[2])
 
     def rows(self, at: IntArray) -> Score:
-        """That of some rows."""
+        """The score of a selection of rows."""
         parts = (self.inflation, self.effective, self.least)
         return Score(self.null, self.independent, *(part[at] for part in parts))
 

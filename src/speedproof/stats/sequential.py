@@ -91,7 +91,7 @@ class SequentialResult(Struct, frozen=True):
 
     @property
     def untested(self) -> bool:
-        """Whether nothing was tested yet: what is tested once waits for its last block."""
+        """Whether no test was made yet: a fixed number of blocks is tested at its end."""
         return self.pvalue_faster == self.pvalue_slower == 1.0
 
     @property
@@ -217,7 +217,7 @@ class PairedSequence:
         return mix(self._log_wealths(side, math.log(gamma)))
 
     def evidence(self, side: int) -> float:
-        """The same at a speedup of 1, which is at hand."""
+        """The same at a speedup of 1, without another pass."""
         self._ordered()
         return mix(self._at_one[side])
 
@@ -333,11 +333,11 @@ class FixedPairs(PairedSequence):
         return np.sort(self._rows[0, : self._n])
 
     def close(self) -> None:
-        """All blocks are there: test them, once."""
+        """Test all blocks, once."""
         self._closed = self._tested()
 
     def result(self) -> SequentialResult:
-        """What is proven."""
+        """The result of the test."""
         if self._closed is not None:
             return self._closed
         return SequentialResult(self._n, self._ties, self._alpha, 0.0, math.inf, 1.0, 1.0)

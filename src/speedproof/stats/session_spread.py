@@ -124,11 +124,11 @@ class Widened(Struct, frozen=True):
     degrees: float
 
     def reach(self, alpha: float) -> float:
-        """How far it is from its bound of risk alpha."""
+        """The distance from the estimate to its bound at risk alpha."""
         return math.inf if math.isinf(self.error) else float(t_ppf(1.0 - alpha, self.degrees)) * self.error
 
     def pvalue(self, gap: float) -> float:
-        """Of a gap between the logarithm and what it is held to, against H1: it is larger."""
+        """The p-value of a gap between the logarithm and a hypothesis; one-sided."""
         if math.isinf(self.error) or self.error == 0.0:
             return 1.0 if math.isinf(self.error) or gap <= 0.0 else 0.0
         return float(t_sf(gap / self.error, self.degrees))

@@ -109,7 +109,7 @@ def _stirling_error(z: Number) -> Number:
 
 
 def _ordered(keep: bool | BoolArray, a: Number, b: Number) -> tuple[Number, Number]:
-    """(a, b) where they are to be kept so, else (b, a)."""
+    """(a, b), or (b, a) where ``keep`` is false."""
     if isinstance(keep, bool):
         return (a, b) if keep else (b, a)
     return np.where(keep, a, b), np.where(keep, b, a)

@@ -183,7 +183,7 @@ def _known(value: float, otherwise: float) -> float:
 
 
 def _meant(pairs: Pairs) -> BoolArray:
-    """Rows whose ratios mean something: no negative values."""
+    """Rows without negative values, whose ratios are meaningful."""
     return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
 
 
@@ -279,7 +279,7 @@ def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, 
 
 
 def _middles(pairs: Pairs) -> FloatArray:
-    """The median of the ratios."""
+    """The medians of the ratios."""
     from speedproof.stats.ratio_medians import extreme_ratios
 
     n, m = pairs.sizes

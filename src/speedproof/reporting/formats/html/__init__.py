@@ -132,7 +132,7 @@ def _json_for_script(value: object) -> str:
 
 
 def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
-    """The panels with the texts of their checks replaced by places in a list of all: most are alike."""
+    """The panels, with texts of checks replaced by indices into a shared list."""
     places: dict[str, int] = {}
 
     def place(text: str) -> int:
