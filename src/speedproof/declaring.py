@@ -220,22 +220,22 @@ def _table(kind: type[S], file: str, place: str, table: object) -> S:
     """What a table says, each key by its field; a key that nobody will read is refused."""
     if not isinstance(table, dict):
         raise FormatError(file, place, f"{_TABLE}, not {table!r}")
-    known = {field.name: field for field in fields(kind)}
+    by_key = {field.name: field for field in fields(kind)}
     prefix = f"{place}." if place else ""
     for key in table:
-        if key not in known:
+        if key not in by_key:
             from difflib import get_close_matches
 
-            near = get_close_matches(key, known)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            near = get_close_matches(key, by_key)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(by_key)}"
             raise FormatError(file, f"{prefix}{key}", f"no such key; {hint}")
-    for key in (key for key, field in known.items() if field.required and key not in table):
+    for key in (key for key, field in by_key.items() if field.required and key not in table):
         raise FormatError(file, place, f'a {key} is missing, for example {key} = "json_*"')
     values = {}
     for key, value in table.items():
-        asked = known[key].asked
+        asked = by_key[key].asked
         option = asked if isinstance(asked, Option) else None
-        values[key] = read_value(known[key].kind, file, f"{prefix}{key}", value, option)
+        values[key] = read_value(by_key[key].kind, file, f"{prefix}{key}", value, option)
     return kind(**values)
 
 

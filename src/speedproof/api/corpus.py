@@ -307,10 +307,10 @@ def _ready(module: str, how: How) -> How:
 
 def _metric(manifest: Manifest, name: str | None) -> str:
     """The metric asked for, or else time, or else the most frequent one."""
-    known = manifest.metrics
-    if name is not None and name not in known:
-        raise UsageError(f"there is no metric {name}; available: {', '.join(known)}")
-    return name or ("time" if "time" in known else max(known, key=known.__getitem__, default="time"))
+    metrics = manifest.metrics
+    if name is not None and name not in metrics:
+        raise UsageError(f"there is no metric {name}; available: {', '.join(metrics)}")
+    return name or ("time" if "time" in metrics else max(metrics, key=metrics.__getitem__, default="time"))
 
 
 def labelled(

@@ -297,8 +297,8 @@ def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
 
 def _add_part(history: History, path: str, part: Imported, session: str, machine: str) -> Added:
     commit = part.commit
-    known = resolve(commit.sha, history.repository, date=commit.date)
-    commits = {commit.sha: known if known.subject else commit}
+    resolved = resolve(commit.sha, history.repository, date=commit.date)
+    commits = {commit.sha: resolved if resolved.subject else commit}
     if part.anchor is not None:
         commits[part.anchor] = resolve(part.anchor, history.repository)
     # Graphs are dated by their commits, so that two machines differ by name alone.
@@ -366,7 +366,7 @@ def benchmark_meant(name: str | None, series: Iterable[StoredSeries], where: str
     if name is None:
         return None
     names = list(dict.fromkeys(s.key.benchmark for s in series))
-    matching = [known for known in names if wanted(known, [name], ())] or [n for n in names if name in n]
+    matching = [stored for stored in names if wanted(stored, [name], ())] or [n for n in names if name in n]
     if name in matching or len(matching) == 1:
         return name if name in matching else matching[0]
     meant = (

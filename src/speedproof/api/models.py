@@ -76,8 +76,8 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
         each = zip(self.models, self._answers, self._indices, strict=True)
         for (key, version, sample, analysis), answered, compared in each:
             of = {**asdict(key), "version": version, "unit": sample.unit}
-            known = {"order_known": Trait.ORDER_KNOWN in sample.traits, "model": analysis}
-            records.append({**of, **known, **asdict(answered), "metrics": compared})
+            fitted = {"order_known": Trait.ORDER_KNOWN in sample.traits, "model": analysis}
+            records.append({**of, **fitted, **asdict(answered), "metrics": compared})
         return to_json("model", records)
 
     def __repr__(self) -> str:

@@ -173,15 +173,15 @@ def rank(
         for other in others
         for metric in suite.metrics
     )
-    known: dict[Key, dict[tuple[str, str], Comparison]] = {}
+    answered: dict[Key, dict[tuple[str, str], Comparison]] = {}
     for r in compared:
         for c in r.comparisons:
-            known.setdefault(Key(c.benchmark, c.metric), {})[first, r.candidate] = c
+            answered.setdefault(Key(c.benchmark, c.metric), {})[first, r.candidate] = c
     rankings: list[BenchmarkRanking] = []
     unranked = []
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
-            many, of = resamples if mixtures else 0, known.get(key, {})
+            many, of = resamples if mixtures else 0, answered.get(key, {})
             ranking = rank_runs(
                 rivals, alpha=alpha, K_max=max_components, resamples=many, seed=seed, jobs=jobs, known=of
             )

@@ -284,9 +284,9 @@ def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) ->
     if missing := not_found(plan):
         raise FormatError(missing, "", *NO_PROGRAM)
     files = fingerprints(plan)
-    known = next((session for session in reversed(stored) if session.head.files), None)
-    if file and known and (changed := was_changed(known, files)):
-        head = known.head
+    earlier = next((session for session in reversed(stored) if session.head.files), None)
+    if file and earlier and (changed := was_changed(earlier, files)):
+        head = earlier.head
         where = head.options.get("directory", "")
         elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
         raise FormatError(

@@ -280,8 +280,8 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
         name, equals, value = word.partition("=")
         name = name.lstrip("-").replace("-", "_")
         if not equals or name not in _OPTIONS:
-            known = ", ".join(f"{n}=..." for n in _OPTIONS)
-            raise UsageError(f"%%speedproof {word}: the options are {known}")
+            choices = ", ".join(f"{n}=..." for n in _OPTIONS)
+            raise UsageError(f"%%speedproof {word}: the options are {choices}")
         options[name] = value
     first, *rest = _SEPARATOR.split(cell)
     named = [("reference", first), *zip(rest[::2], rest[1::2], strict=True)]

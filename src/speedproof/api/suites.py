@@ -121,8 +121,8 @@ class SuiteResult(Shown, Struct, frozen=True):
         answers = tuple(r.by_benchmark.get(benchmark, ()))
         if not answers:
             raise UsageError(f"no benchmark {benchmark!r} was compared, only: {', '.join(self.benchmarks)}")
-        known = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
-        return PairResult(SuiteComparison(*known, answers, caveats=r.caveats, machine=r.machine))
+        head = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
+        return PairResult(SuiteComparison(*head, answers, caveats=r.caveats, machine=r.machine))
 
     def __contains__(self, benchmark: object) -> bool:
         return benchmark in self.benchmarks

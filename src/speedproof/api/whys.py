@@ -161,11 +161,11 @@ def of_versions(
     if not others and machine is None:
         return ()
     chosen = suite.select(metric=metric)
-    known: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
+    explained: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
     if len(versions) == 2:
-        known = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
+        explained = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
     whys = []
-    for key, samples in known.items():
+    for key, samples in explained.items():
         of = {name: [suite.samples.get((Key(key.benchmark, name), v)) for v in versions] for name in others}
         beside = {name: both for name, both in of.items() if any(one is not None for one in both)}
         whys.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
@@ -252,7 +252,7 @@ class OverResult(Shown, Struct, frozen=True):
 def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> OverResult:
     """Group comparisons of benchmarks that differ only in one parameter."""
     families: dict[tuple[int, str], list[Input]] = {}
-    known: dict[str, set[str]] = {}
+    values_by_name: dict[str, set[str]] = {}
     problems: list[str] = []
     without_it: dict[str, None] = {}
     sessions = {}
@@ -263,7 +263,7 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
             ]
             parts, there = (dimensions(c.benchmark, side.fields) for side in sides)
             for name in parts.keys() - {"benchmark", "name"}:
-                known.setdefault(name, set()).add(parts[name])
+                values_by_name.setdefault(name, set()).add(parts[name])
             value = parts.get(parameter)
             if value != there.get(parameter):
                 problems.append(f"{c.benchmark}: {parameter} is not the same in both versions")
@@ -285,7 +285,7 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
         else:
             problems.append(f"{name}: one input only ({parameter} = {inputs[0].value})")
     if not lines:
-        varied = sorted(name for name, values in known.items() if len(values) > 1)
+        varied = sorted(name for name, values in values_by_name.items() if len(values) > 1)
         there_is = enumerate_names(varied, 12) or "none"
         why = problems[0] if problems else f"the parameters of these benchmarks are {there_is}"
         raise UsageError(f"no two inputs that differ in {parameter}: {why}")

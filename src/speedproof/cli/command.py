@@ -179,9 +179,9 @@ def _params(
         elif isinstance(asked, declaring.Argument):
             yield ClickArgument(field, asked)
         elif isinstance(asked, Formats):
-            for name, known in _formats().items():
+            for name, report_format in _formats().items():
                 if group.takes(name):
-                    text = f"write {group.help.get(name, known.help)}; - is standard output"
+                    text = f"write {group.help.get(name, report_format.help)}; - is standard output"
                     option = declaring.Option(text, f"--{name} FILE", first=name in asked.first.split())
                     yield ClickOption(name, option, group=title)
         elif isinstance(asked, declaring.Option) and group.takes(field.name):
@@ -399,8 +399,8 @@ def said(error: click.UsageError) -> str:
     """A command-line error in one line, with a suggestion if a name is close."""
     if isinstance(error, click.NoSuchOption):
         params = error.ctx.command.params if error.ctx else []
-        known = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
-        text = f"unknown option {error.option_name}{_near(error.option_name, known)}"
+        options = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
+        text = f"unknown option {error.option_name}{_near(error.option_name, options)}"
     else:
         text = " ".join(error.format_message().split()).rstrip(".")
         text = text[:1].lower() + text[1:]

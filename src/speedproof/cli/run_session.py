@@ -359,16 +359,16 @@ class Watcher:
         others = f" ({progress.together} benchmarks are open)" if progress.together > 1 else ""
         from speedproof.reporting.session import bars, standing
 
-        known = standing(comparison.findings(), comparison.left)
+        states = standing(comparison.findings(), comparison.left)
         head = f"{'' if name == UNNAMED else f'{name}: '}{progress.elapsed:.0f} s, {doing}{others}"
         if self._live is not None:
             from rich.text import Text
 
             drawn = bars(self._recent[name], seconds=self._metric == "time")
-            self._live.update(Text(visible_lines("\n".join([head, *known, *drawn]))), refresh=True)
+            self._live.update(Text(visible_lines("\n".join([head, *states, *drawn]))), refresh=True)
             # Long sessions have costly bounds: looking at them takes a twentieth of the time at most.
             self._due = self._clock() + max(_TERMINAL_SECONDS, 20 * (self._clock() - now))
         else:
             # Of several candidates each has a line.
-            self._console.remark(("; " if len(known) < 2 else "\n  ").join([head, *known]))
+            self._console.remark(("; " if len(states) < 2 else "\n  ").join([head, *states]))
             self._due = now + QUIET

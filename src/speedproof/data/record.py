@@ -307,10 +307,10 @@ def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample
     elif fit is not None and one.blocks is None and one.values.size < LARGE:
         nesting = None if one.processes is None else (one.values.size, one.processes.tobytes())
         kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool, nesting)
-        if (known := fit.get(kind)) is not None:
+        if (pattern := fit.get(kind)) is not None:
             values = one.values.copy() if one.values.flags.writeable else one.values
             others = {"span": one.span, "position": one.position, "fields": one.fields}
-            return like(known, values, source=source, session_names=sittings, **others)
+            return like(pattern, values, source=source, session_names=sittings, **others)
     sample = Sample(
         one.values,
         one.unit,
@@ -379,8 +379,8 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
         for name, values in _different(record.fields for record in group).items():
             # A session is the level of nesting above the process, not something overlooked.
             if len(values) > 1 and name != "session":
-                known, benchmarks = seen.setdefault(name, ({}, {}))
-                known.update(values)
+                different, benchmarks = seen.setdefault(name, ({}, {}))
+                different.update(values)
                 benchmarks.setdefault(key.benchmark)
     return tuple(
         Residue(name, tuple(values), tuple(benchmarks)) for name, (values, benchmarks) in seen.items()
@@ -424,11 +424,11 @@ class RecordTable(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, rows: Sequence[Row]) -> RecordTable:
         """A table of rows, one or more."""
-        keys, values, known = map(list, zip(*rows, strict=True))
+        keys, values, described = map(list, zip(*rows, strict=True))
         flat = np.fromiter(chain.from_iterable(values), np.float64)
         flat.flags.writeable = False  # so that nobody need copy a part
         cuts = pairwise(accumulate(map(len, values), initial=0))
-        return cls(keys, [flat[begin:end] for begin, end in cuts], known)
+        return cls(keys, [flat[begin:end] for begin, end in cuts], described)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -439,9 +439,9 @@ class RecordTable(Struct, frozen=True, eq=False):
 
     def record(self, row: int) -> Record:
         """A row as a record."""
-        known, values, position = self.known[row], self.values[row], self.first + row
+        record, values, position = self.known[row], self.values[row], self.first + row
         where, name = self.where(row), self.keys[row].benchmark
-        return replace(known, benchmark=name, values=values, where=where, tool=self.tool, position=position)
+        return replace(record, benchmark=name, values=values, where=where, tool=self.tool, position=position)
 
     def fits(self) -> bool:
         """Whether the values of every row are valid for a sample."""
@@ -450,8 +450,8 @@ class RecordTable(Struct, frozen=True, eq=False):
             return bool(values.max() < np.inf)
         return bool(np.isfinite(values).all()) and not any(
             of.min() < 0.0
-            for of, known, key in zip(self.values, self.known, self.keys, strict=True)
-            if known.unit == "s" or key.metric == "time"
+            for of, record, key in zip(self.values, self.known, self.keys, strict=True)
+            if record.unit == "s" or key.metric == "time"
         )
 
 

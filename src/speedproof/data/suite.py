@@ -88,16 +88,16 @@ class _OfTables(Mapping[_Place, Sample]):
     def __getitem__(self, place: _Place) -> Sample:
         if (sample := self._made.get(place)) is None:
             table, row = self.rows[place]
-            known, values = table.known[row], table.values[row]
-            kind = id(known), place[1], table.tool
+            record, values = table.known[row], table.values[row]
+            kind = id(record), place[1], table.tool
             if (one := self._alike.get(kind)) is not None:
                 sample = copy(one)  # with values that are known to be fit, and read-only
                 force_setattr(sample, "values", values)
-                force_setattr(sample, "source", source_of(known.path, table.where(row)))
+                force_setattr(sample, "source", source_of(record.path, table.where(row)))
                 force_setattr(sample, "position", table.first + row)
             else:
                 sample = pool([table.record(row)], place[1])
-                if known.processes is known.blocks is None:
+                if record.processes is record.blocks is None:
                     self._alike[kind] = sample
             self._made[place] = sample
         return sample
@@ -353,8 +353,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         alone = tables and sum(map(len, tables.values())) + len(left_out) == len(items)
         if alone and all(map(fit, tables.values())):
             different = ((v, {id(of): of for of in t.known}) for v, some in tables.items() for t in some)
-            known = fields((v, record) for v, records in different for record in records.values())
-            return cls(tuple(tables), _OfTables.of(tables), (), left_out, known, commands)
+            fields_of = fields((v, record) for v, records in different for record in records.values())
+            return cls(tuple(tables), _OfTables.of(tables), (), left_out, fields_of, commands)
         given = [(version, record) for version, item in items for record in each_record((item,))]
         all_good = all_fit([record for _, record in given if isinstance(record, Record)])
         if not all_good:
@@ -388,8 +388,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
                 reason = str(error).removeprefix(f"{first.path} {first.where}: ")
                 skipped.append(Skipped(first.path, first.where, first.benchmark, reason))
         names = tuple(version for version, left in versions.items() if left)
-        known = fields((version, record) for (_, version), group in groups.items() for record in group)
-        return cls(names, samples, residue(groups), tuple(skipped), known, commands)
+        fields_of = fields((version, record) for (_, version), group in groups.items() for record in group)
+        return cls(names, samples, residue(groups), tuple(skipped), fields_of, commands)
 
     @classmethod
     @checked("unit")

@@ -240,8 +240,8 @@ def direction_of(base: str, metric: str = "") -> Direction:
 
     They are known by their unit, and where it is none of ours by the name of the metric, too.
     """
-    known = base and is_known(base)
-    rate = base.endswith("/s") if known else any(re.search(_RATE, text) for text in (base, metric))
+    familiar = base and is_known(base)
+    rate = base.endswith("/s") if familiar else any(re.search(_RATE, text) for text in (base, metric))
     return Direction.HIGHER if rate else Direction.LOWER
 
 

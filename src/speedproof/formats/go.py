@@ -146,18 +146,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
         )
 
     keys: list[Key] = []
-    known: list[Record] = []
+    given: list[Record] = []
     starts: Iterable[Column] = rows.each(1) if content.invocation else repeat(np.empty(0))
     for one, (_, written, number), started in zip(packaged, rows.keys, starts, strict=False):
         name, procs = names[one]
         several = content.invocation > 0 and bool(started[0] != started[-1])
         metric, record = known_of(written, number, procs, several)
         keys.append(Key(name, metric))
-        known.append(replace(record, processes=from_zero(started.astype(np.int64))) if several else record)
+        given.append(replace(record, processes=from_zero(started.astype(np.int64))) if several else record)
     values = [*rows.each(0)]
     for at in range(0, len(keys), _TOGETHER):
         some = slice(at, at + _TOGETHER)
-        yield RecordTable(keys[some], values[some], known[some], rows.places[some])
+        yield RecordTable(keys[some], values[some], given[some], rows.places[some])
 
 
 def _scan(piece: bytes, before: int, content: _Content) -> int:

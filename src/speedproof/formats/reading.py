@@ -103,8 +103,8 @@ class Gathered:
     def numbers(self, keys: Iterable[Hashable], places: IntArray) -> NDArray[np.int32]:
         """The same of many."""
         numbers = np.fromiter(map(self.keys.__getitem__, keys), np.int32)
-        if len(self.keys) > (known := len(self.places)):
-            new = np.flatnonzero(numbers >= known)
+        if len(self.keys) > (before := len(self.places)):
+            new = np.flatnonzero(numbers >= before)
             self.places.extend(places[new[np.unique(numbers[new], return_index=True)[1]]].tolist())
         return numbers
 

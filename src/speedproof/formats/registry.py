@@ -156,8 +156,8 @@ def _remedy(begin: bytes) -> str:
     else:
         content = begin[: 4 * _LONG_ENOUGH].decode(errors="replace")[:_LONG_ENOUGH]
     for one in _refused():
-        known = one.get("members")
-        if names.issuperset(known) if known else re.search(one["lines"], content, re.MULTILINE):
+        members = one.get("members")
+        if names.issuperset(members) if members else re.search(one["lines"], content, re.MULTILINE):
             return str(one["remedy"])
     return ""
 

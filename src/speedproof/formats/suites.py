@@ -174,11 +174,11 @@ def _one_is_csv(paths: Sequence[str]) -> None:
 
 def all_there(metrics: Sequence[str], present: Iterable[str]) -> None:
     """Refuse ``higher_is_better`` for metrics that were not measured."""
-    known = list(dict.fromkeys(present))
+    measured = list(dict.fromkeys(present))
     for metric in metrics:
-        if metric not in known:
+        if metric not in measured:
             asked = Parameter("higher_is_better", metric)
-            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, known)}")
+            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, measured)}")
 
 
 def turned(record: Record, metrics: Sequence[str]) -> Record:

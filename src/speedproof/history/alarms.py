@@ -369,8 +369,8 @@ class _Stretch:
     def news(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
         """Of what only the history shows and is news: where, the values without all others, and without alarms."""
         splits, levelled = self.borders(), Levelled(self.level)
-        known = {*self.by_start, *self.no_news}
-        news = [k for k, since in enumerate(splits) if since not in known]
+        old = {*self.by_start, *self.no_news}
+        news = [k for k, since in enumerate(splits) if since not in old]
         if not news:
             return
         beside_alarms = self.level.copy()

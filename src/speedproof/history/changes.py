@@ -141,9 +141,9 @@ def find_history_changes(
                 (start + one.split, start + one.low, start + one.high, one.pvalue, one.drift)
                 for one in several
             )
-    for (track, _, (split, _)), known in zip(joints, adjusted[len(series) :], strict=True):
-        if known <= alpha:
-            places.setdefault(id(track), []).append((split, split, split, float(known), False))
+    for (track, _, (split, _)), pvalue in zip(joints, adjusted[len(series) :], strict=True):
+        if pvalue <= alpha:
+            places.setdefault(id(track), []).append((split, split, split, float(pvalue), False))
     return tuple(
         change
         for track in tracks

@@ -59,8 +59,8 @@ def in_utc(moment: str) -> str:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
         return ""
-    known = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-    return known.astimezone(UTC).isoformat(timespec="seconds")
+    aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _git(folder: str, *arguments: str, given: str = "") -> str | None:
@@ -117,8 +117,8 @@ def commit_named(label: str, folder: str = ".", *, date: str = "") -> Commit | N
     first = label.partition(" ")[0]
     if not _PART.fullmatch(first):
         return None
-    known = resolve(first, folder, date=date)
-    return known if known.subject or len(first) == 40 else None
+    commit = resolve(first, folder, date=date)
+    return commit if commit.subject or len(first) == 40 else None
 
 
 def alike(name: str, other: str) -> bool:

@@ -124,8 +124,8 @@ def _of_run(run: dict[str, Any], prefix: str) -> Imported:
         name, unit = f"{prefix}{bench['name']}", str(bench.get("unit", ""))
         record = _value(name, float(bench["value"]), unit, direction, "github-action-benchmark")
         records.append((str(commit["id"]), record))
-    known = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
-    return Imported(Suite.from_records(records), known, started)
+    revision = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
+    return Imported(Suite.from_records(records), revision, started)
 
 
 def _value(name: str, value: float, unit: str, direction: Direction | None, tool: str) -> Record:
@@ -194,7 +194,7 @@ def _treeherder(path: Path) -> Iterator[tuple[_Sitting, Record]]:
 def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
     """Every point of the graphs that asv published; what tells graphs apart beside the branch is the machine."""
     index = _json(path / "index.json")
-    known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
+    by_file = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
     graphs: list[dict[str, str | None]] = index["graph_param_list"]
     taken = set[tuple[object, ...]]()
     vary = [
@@ -205,7 +205,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
         words = [graph.get("machine") or "", *(f"{k} {graph.get(k)}" for k in vary)]
         branch, machine = graph.get("branch") or "", ", ".join(filter(None, words))
         for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
-            name, entry = known[file.stem]
+            name, entry = by_file[file.stem]
             unit = entry.get("unit", "").replace("unit", "")
             sets = itertools.product(*entry["params"]) if entry.get("params") else ()
             several = [f"{name}({', '.join(one)})" for one in sets]

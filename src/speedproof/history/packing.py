@@ -43,28 +43,28 @@ def identity_of(suite: Suite, machine: str = "") -> str:
     host's name as well, which is fresh for every job on rented ones. Two builds of one commit are two versions:
     they are kept apart.
     """
-    known = facts_of(suite)
+    stated = facts_of(suite)
     machine = re.sub(r"(?:(?<=, )|^)(\d{1,4}) CPUs(?=,|;|$)", r"\1", machine, count=1)
     if not machine:
-        host = "" if any(known.get(name) for name in _IDENTITY[0]) else _first(known, _HOSTS)
-        facts = [_first(known, names) for names in _IDENTITY]
-        platform = known.get("platform", "")  # the rest of it changes with every update
+        host = "" if any(stated.get(name) for name in _IDENTITY[0]) else _first(stated, _HOSTS)
+        facts = [_first(stated, names) for names in _IDENTITY]
+        platform = stated.get("platform", "")  # the rest of it changes with every update
         architecture = _ARCHITECTURES.search(platform)
         facts[3] = facts[3] or (architecture[0] if architecture else "")
         facts[4] = facts[4] or platform.partition("-")[0]
         machine = ", ".join(part for part in (host, *facts) if part) or UNKNOWN
-    words = _first(known, _CONFIGURATIONS).replace("'", "").split()
+    words = _first(stated, _CONFIGURATIONS).replace("'", "").split()
     built = [word.removeprefix("--enable-").removeprefix("--with-") for word in words if "/" not in word]
     return "; ".join(filter(None, [machine, " ".join(sorted(built))]))
 
 
 def facts_of(suite: Suite) -> dict[str, str]:
     """The first value of each field in the files: facts about the machine, and others."""
-    known: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for fields in suite.fields.values():
         for name, values in fields.items():
-            known.setdefault(name, values[0])
-    return known
+            facts.setdefault(name, values[0])
+    return facts
 
 
 def same_machine(label: str, facts: Mapping[str, str]) -> bool:
@@ -111,8 +111,8 @@ def packed(
 ) -> tuple[list[bytes], list[bytes | None]]:
     """The values of samples, and their processes, compressed."""
     distinct = _distinct(processes)
-    known = dict(zip(distinct, _compressed([*distinct.values()], "<i8"), strict=True))
-    return _compressed(values, "<f8"), [known.get(id(of)) for of in processes]
+    compressed = dict(zip(distinct, _compressed([*distinct.values()], "<i8"), strict=True))
+    return _compressed(values, "<f8"), [compressed.get(id(of)) for of in processes]
 
 
 def _compressed(arrays: Sequence[NDArray[Any]], kind: str) -> list[bytes]:

@@ -74,7 +74,7 @@ class HistoryStore:
                     raise
         except self._database.errors as error:
             cause = str(error).strip().splitlines()[0]
-            remedy = next((told for sign, told in _REMEDIES.items() if sign in cause.lower()), "")
+            remedy = next((advice for sign, advice in _REMEDIES.items() if sign in cause.lower()), "")
             raise SpeedproofError(f"{self.where}: {cause}{remedy}") from error
         except UnicodeDecodeError as error:
             raise self._damaged(f"it holds text that is none ({error})") from error
@@ -119,11 +119,11 @@ class HistoryStore:
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
             sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
-            ids, known = {}, []
+            ids, stored = {}, []
             for version, c in commits.items():
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
                 ids[version], new = numbered("commit", {"sha": c.sha}, **more)
-                known += [] if new else [ids[version]]
+                stored += [] if new else [ids[version]]
             values, about = suite.arrays
             keys = [key for key, _ in suite.samples]
             processes = [one.processes for one in about]
@@ -142,7 +142,7 @@ class HistoryStore:
                 **dict(zip(("observations", "processes"), packed(values, processes), strict=True)),
             }
             in_file = None if session and unread else sitting
-            if again := self._again(connection, columns, values, known, in_file):
+            if again := self._again(connection, columns, values, stored, in_file):
                 keys = [key for i, key in enumerate(keys) if i not in again]
                 columns = {
                     name: [cell for i, cell in enumerate(column) if i not in again]
@@ -200,7 +200,7 @@ class HistoryStore:
 
     def insert(self, connection: Connection, columns: Mapping[str, Sequence[Any]]) -> None:
         """Samples with their values, one or more, from columns of both tables."""
-        known, values = (
+        shared, values = (
             {name: column for name, column in columns.items() if name in database.TABLES[table]}
             for table in ("sample", "observation")
         )
@@ -212,8 +212,8 @@ class HistoryStore:
         else:
             next_ones = "SELECT nextval(pg_get_serial_sequence('sample', 'id')) FROM generate_series(1, ?)"
             numbers = [number for (number,) in connection.rows(next_ones, count)]
-        connection.insert("sample", {"id": numbers, **known})
-        connection.insert("block", {"figures": [block_of({"sample": numbers, **known})]})
+        connection.insert("sample", {"id": numbers, **shared})
+        connection.insert("block", {"figures": [block_of({"sample": numbers, **shared})]})
         connection.insert("observation", {"sample": numbers, **values})
 
     def numbered(
@@ -301,7 +301,7 @@ class HistoryStore:
         """Every sample's location, of some series or all, series by series in the order of adding."""
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
-            known = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
+            commits = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
             names = FIGURES.names or ()
@@ -320,8 +320,8 @@ class HistoryStore:
         columns = {name: column.take(order) for name, column in columns.items()}
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
-        columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
-        return Measurements(**columns, commits=tuple(Commit(*row[1:]) for row in known))
+        columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(commits)})
+        return Measurements(**columns, commits=tuple(Commit(*row[1:]) for row in commits))
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
@@ -336,14 +336,14 @@ class HistoryStore:
 
     def _found(self, numbers: NDArray[np.int32], values: Mapping[int, int]) -> NDArray[np.int32]:
         """Look up values by their ids in the store."""
-        known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
-        known[list(values)] = list(values.values())
+        table = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
+        table[list(values)] = list(values.values())
         if not numbers.size:
             return numbers
-        there = numbers.min() >= 0 and numbers.max() < known.size
-        if not there or (found := known.take(numbers)).min() < 0:
+        there = numbers.min() >= 0 and numbers.max() < table.size
+        if not there or (looked_up := table.take(numbers)).min() < 0:
             raise self._damaged("figures are of a commit, session or benchmark that it does not hold")
-        return found
+        return looked_up
 
     def _damaged(self, what: str) -> SpeedproofError:
         return SpeedproofError(

@@ -110,10 +110,10 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
                 if new:
                     numbers[name][old] = number
             elif name == "sample" and row["source"] != -1:
-                known = {column: _storable(row[column]) for column in _COLUMNS}
-                block_of({k: [v] for k, v in known.items()} | {"sample": [0]})  # refuses what is no number
+                sample = {column: _storable(row[column]) for column in _COLUMNS}
+                block_of({k: [v] for k, v in sample.items()} | {"sample": [0]})  # refuses what is no number
                 given = [k for k in _VALUES if k == "observations" or row[k] is not None]
-                samples.append(known | dict.fromkeys(_VALUES) | {k: _bytes(row[k]) for k in given})
+                samples.append(sample | dict.fromkeys(_VALUES) | {k: _bytes(row[k]) for k in given})
             elif name == "triage":
                 _decide(connection, row)
 

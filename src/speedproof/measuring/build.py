@@ -92,13 +92,13 @@ class BuildCache:
 
     def trim(self, limit: int | None = None) -> list[CachedBuild]:
         """Remove what is unfinished, and the longest unused above the limit; not what is in use."""
-        known = self.builds()
+        builds = self.builds()
         for folder in self._folder.glob("?" * _KEY):
             if not (folder / "built.json").exists():
                 self._remove(folder)
         most = self._limit if limit is None else limit
-        total, gone = sum(build.size for build in known), []
-        for build in known:
+        total, gone = sum(build.size for build in builds), []
+        for build in builds:
             if total <= most:
                 break
             if self._remove(build.folder):
@@ -200,8 +200,8 @@ class BuildCache:
                     _carry_out(command, inside, folder / "build.log", revision)
                     took = round(time.monotonic() - begun, 3)
                     (folder / "files.json").write_text(json.dumps(_states(tree)), encoding="utf-8")
-                    known = {"name": revision.name, "seconds": took, **json.loads(whole)}
-                    stamp.write_text(json.dumps(known), encoding="utf-8")
+                    record = {"name": revision.name, "seconds": took, **json.loads(whole)}
+                    stamp.write_text(json.dumps(record), encoding="utf-8")
         return Build(revision, inside, cached=False, seconds=_seconds(stamp))
 
     @contextlib.contextmanager

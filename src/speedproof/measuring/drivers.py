@@ -174,8 +174,8 @@ class ToolExecutor(Executor, Struct):
     ) -> dict[str, Run]:
         """Run the tool once for what is asked for; all of it from then on where its filter loses some."""
         aliases = self.aliases.get(version.name, {})
-        known = set(self._seen.get(version.name, ()))
-        names = [called for name in asked if (called := aliases.get(name, name)) in known]
+        seen = set(self._seen.get(version.name, ()))
+        names = [called for name in asked if (called := aliases.get(name, name)) in seen]
         run, times = self._invoke(version, () if self._whole else names)
         if not (run.failed or self._whole or times.keys() >= set(names)):
             self._whole = True
@@ -190,8 +190,8 @@ class ToolExecutor(Executor, Struct):
         place = self.folder / "results"
         tool = DRIVERS[self.driver]
         # A tool that is asked for what it would measure anyway is better not asked: its own choice may say more.
-        known = self._seen.get(version.name, [])
-        others = [name for name in known if name not in wanted]
+        seen = self._seen.get(version.name, [])
+        others = [name for name in seen if name not in wanted]
         words = tool.ask(list(version.command), str(place))
         if wanted and others:
             words = tool.narrow(words, wanted, others)

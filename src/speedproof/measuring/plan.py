@@ -309,8 +309,8 @@ def _planned(
         cwd = words.get("cwd", benchmark.cwd)
         inside = str(folder / cwd) if cwd else str(folder) if str(folder) != "." else ""
         command = benchmark.commands.get(label, benchmark.command)
-        known = {"version": label, **words, **values}
-        return _version(label, command, benchmark.hooks(shell, inside, env), known, _SHELL_MEMBER)
+        values_by_name = {"version": label, **words, **values}
+        return _version(label, command, benchmark.hooks(shell, inside, env), values_by_name, _SHELL_MEMBER)
 
     return _combined(title, benchmark.parameters, lambda values: (version(label, values) for label in labels))
 

@@ -51,7 +51,7 @@ def other_executables(
             for version in benchmark.versions
         )
         sides = zip(benchmark.versions[1:], candidates, strict=True)
-        if others := tuple(v.name for v, own in sides if reference and own and own != reference):
+        if others := tuple(v.name for v, program in sides if reference and program and program != reference):
             others_of[benchmark.name] = others
     return others_of
 

@@ -137,8 +137,8 @@ def _commit(top: Path, name: str) -> str:
 
 def _near(top: Path, name: str) -> str:
     """A hint at a similar branch or tag, or at how to list revisions."""
-    known = _text(top, "for-each-ref", "--format=%(refname:short)").splitlines()
-    if near := difflib.get_close_matches(name, known):
+    branches = _text(top, "for-each-ref", "--format=%(refname:short)").splitlines()
+    if near := difflib.get_close_matches(name, branches):
         return f"; did you mean {near[0]}?"
     return "; 'git log --oneline --all' lists them"
 

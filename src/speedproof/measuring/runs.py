@@ -147,8 +147,8 @@ class Tally(Struct):
         self.failed += run.failed
         self.lacking += not run.failed and not deciding
         self.left_behind += run.left_behind > 0
-        if self.metrics != (found := tuple(run.metrics)):
-            self.metrics = tuple(dict.fromkeys(self.metrics + found))
+        if self.metrics != (metrics := tuple(run.metrics)):
+            self.metrics = tuple(dict.fromkeys(self.metrics + metrics))
 
     @property
     def useless(self) -> bool:

@@ -249,7 +249,7 @@ def conclusions(
             state_of(min(p, less), rules.alpha, few, together=together)
             for p, less, few in zip(*pvalues, lacking, strict=True)
         ],
-        test=[test if known else "" for test, known in zip(tests, tested.tolist(), strict=True)],
+        test=[test if was_tested else "" for test, was_tested in zip(tests, tested.tolist(), strict=True)],
         checks=[(*seen, *side.checks) for seen, side in zip(checks, sides, strict=True)],
         log=log_speedups(observed, errors) if errors else [None] * len(sides),
     )

@@ -145,7 +145,7 @@ class SameSizes(list[Sides]):
             if values.shape[1] >= LARGE:
                 samples = [side.y if are_fast is not side.turned else side.x for side in self]
                 of_sides = [side.fast if are_fast else side.slow for side in self]
-                if all(sample.values is own for sample, own in zip(samples, of_sides, strict=True)):
+                if all(sample.values is of for sample, of in zip(samples, of_sides, strict=True)):
                     ordered.append(all_ascending(samples))
                     continue
             ordered.append(ascending(values))
@@ -268,8 +268,8 @@ class PreparedPairs:
                 slow, fast = with_headroom(slow, fast)
             of_slow, of_fast = ranks[at_slow], ranks[at_fast]
             both = None if of_slow is None or of_fast is None else (of_slow, of_fast)
-            known, x, y = tuple(chain.from_iterable(parts[i])), used[at_x], used[at_y]
-            sides.append(Sides(pair.key, x, y, slow, fast, turned, both_sides, known, checks, i, both))
+            notes, x, y = tuple(chain.from_iterable(parts[i])), used[at_x], used[at_y]
+            sides.append(Sides(pair.key, x, y, slow, fast, turned, both_sides, notes, checks, i, both))
         return AllSides(sides)
 
 

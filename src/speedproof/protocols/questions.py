@@ -90,12 +90,12 @@ def _allowing_for_looks(
         return ask(prepared)
     from speedproof.protocols.in_blocks import in_blocks
 
-    planned = [pair for pair, own in zip(prepared.pairs, blocks, strict=True) if own is None]
+    planned = [pair for pair, taken in zip(prepared.pairs, blocks, strict=True) if taken is None]
     others = iter(ask(PreparedPairs(planned, prepared.rules)))
     sides = prepared.sides("median")
     return [
-        next(others) if own is None else in_blocks(side, own, prepared.rules, q)
-        for side, own in zip(sides, blocks, strict=True)
+        next(others) if taken is None else in_blocks(side, taken, prepared.rules, q)
+        for side, taken in zip(sides, blocks, strict=True)
     ]
 
 

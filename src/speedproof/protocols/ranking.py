@@ -335,12 +335,12 @@ def _of_mixtures(
     """I3 of the mixtures and the bound of its numerical error; None everywhere when one mixture is missing."""
     from speedproof.mixture.metrics import least_of_mixtures, mixture_intervals
 
-    known = [f for f in fits if f is not None]
-    if len(known) < len(fits):
+    fitted = [f for f in fits if f is not None]
+    if len(fitted) < len(fits):
         return [None] * len(fits), 0.0
-    chances, error = least_of_mixtures([f.model for f in known])
+    chances, error = least_of_mixtures([f.model for f in fitted])
     intervals = mixture_intervals(
-        known, chances.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
+        fitted, chances.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
     )
     return intervals, error
 

@@ -129,7 +129,7 @@ def compare_suite(
         for protocol in (protocols if pairs else ())
         if QUESTIONS[protocol].quantity == "speedup"
     }
-    faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
+    faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in each)) for name, each in asked.items()]
     return SuiteComparison(
         *versions,
         metric=metric,
@@ -149,8 +149,8 @@ def compare_suite(
         if several and not all(same_values(pair.reference, pair.candidate) for pair in pairs)
         else None,
         controlled=tuple(
-            control_verdicts(found, alpha, method=method, margin=rules.margin)
-            for found in (asked.values() if several else ())
+            control_verdicts(each, alpha, method=method, margin=rules.margin)
+            for each in (asked.values() if several else ())
             for method in ADJUSTMENTS
         ),
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,

@@ -397,9 +397,9 @@ def _culprit(
 ) -> Iterator[str]:
     """How to find the commit of the newest slowdown that several may have made, or how to see it, if a drift."""
     place = {sha: i for i, sha in enumerate(followed.line)}
-    known = (one for one in open_ones if one.latest.sha in place)
+    on_branch = (one for one in open_ones if one.latest.sha in place)
     for one in sorted(
-        known, key=lambda one: (place[one.latest.sha], abs(math.log(one.factor))), reverse=True
+        on_branch, key=lambda one: (place[one.latest.sha], abs(math.log(one.factor))), reverse=True
     ):
         key = series[one.track.series].key
         name = of_what(key.benchmark, key.metric) if len(series) > 1 else ""

@@ -203,8 +203,8 @@ def by_commit(result: HistoryResult) -> tuple[CommitChanges, ...]:
         by_sha.setdefault(change.commit.sha, []).append(change)
     order = {commit.sha: i for i, commit in enumerate(result.commits)}
     groups = [
-        CommitChanges(own[0].commit, tuple(own), any(result.state(change) == STANDS for change in own))
-        for own in by_sha.values()
+        CommitChanges(some[0].commit, tuple(some), any(result.state(c) == STANDS for c in some))
+        for some in by_sha.values()
     ]
     return tuple(sorted(groups, key=lambda group: (group.stands, order[group.commit.sha]), reverse=True))
 
@@ -241,7 +241,7 @@ class AlarmResult(Shown, Struct, frozen=True):
         return tuple(
             alarm
             for alarm in self.undecided
-            if not (known := [*filter(alarm.announced_by, announced)]) or alarm.exceeds(known[-1])
+            if not (earlier := [*filter(alarm.announced_by, announced)]) or alarm.exceeds(earlier[-1])
         )
 
     def exported(self) -> ExportedAlarms:

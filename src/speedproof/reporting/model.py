@@ -191,7 +191,7 @@ _SHOWN = 5
 def most_of(counts: Mapping[_Kind, int]) -> dict[_Kind, int]:
     """How many of each kind are shown: more of one where the others have few."""
     total = sum(counts.values())
-    return {kind: max(_SHOWN, 2 * _SHOWN - (total - own)) for kind, own in counts.items()}
+    return {kind: max(_SHOWN, 2 * _SHOWN - (total - count)) for kind, count in counts.items()}
 
 
 def folded(table: Table, *clear: str, everything: bool = False) -> Table:

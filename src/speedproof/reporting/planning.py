@@ -26,11 +26,11 @@ def report(plan: RunPlan) -> Report:
     columns = (Column("to prove"), *right("builds", "building", "measuring"), Column("options"))
     rows = []
     for size in plan.sizes:
-        known = (
+        cells = (
             str(size.builds), _duration(size.building), _duration(size.measuring),
             f"--builds {size.builds} --runs {plan.runs_per_build}",
         )  # fmt: skip
-        rows.append((f"{size.speedup:g}x", *(known if size.builds else ("too many", "-", "-", ""))))
+        rows.append((f"{size.speedup:g}x", *(cells if size.builds else ("too many", "-", "-", ""))))
     notes = (
         Text(
             f"Pilot ({pilot}): builds vary by {percent(plan.between)}, runs of one build by "

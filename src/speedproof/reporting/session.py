@@ -257,8 +257,8 @@ def _known(f: CandidateResult, left: int | None) -> str:
     so_far = f"{observed(f.estimate, *words)} so far"
     if left is not None:
         return so_far
-    known = f.result.low > 0 or f.result.high < math.inf
-    shown = span(f.certified, *words) if known else so_far
+    bounded = f.result.low > 0 or f.result.high < math.inf
+    shown = span(f.certified, *words) if bounded else so_far
     return f"{shown}, undecided" if f.verdict is Verdict.UNDECIDED else shown
 
 

@@ -109,9 +109,9 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         if suite.confidence is not None:
             at = f"at {level(suite.confidence)}"
         faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
-        known = {location: a.proportion for location, a in suite.accelerated.items()}
-        shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in known.items())
-        sure = level(next(iter(known.values())).confidence)
+        ratios = {location: a.proportion for location, a in suite.accelerated.items()}
+        shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in ratios.items())
+        sure = level(next(iter(ratios.values())).confidence)
         gains = ", ".join(
             f"{factor(gain.speedup)} by the {PLURALS[location]}"
             for location, gain in suite.overall.items()

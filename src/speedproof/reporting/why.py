@@ -230,8 +230,8 @@ def _name(m: ByStates) -> str:
 
 def _next(why: Why, name: str) -> str:
     """The experiment that would say more."""
-    known = (what for parts, what in _NEXT if any(part in name.lower() for part in parts))
-    return next(known, _NOT_RECORDED if why.nested else _BUILDS)
+    experiments = (what for parts, what in _NEXT if any(part in name.lower() for part in parts))
+    return next(experiments, _NOT_RECORDED if why.nested else _BUILDS)
 
 
 def beside(reports: Sequence[Report], whys: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:

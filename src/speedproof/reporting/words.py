@@ -210,8 +210,8 @@ def proof(result: Comparison) -> str:
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     size = effect(result)
-    known = f"at least {factor(size.bound, -1)}" if size.bound > ONE else f"{size.word}, but not by how much"
-    return f"{shown}: {known} ({confidence})"
+    bound = f"at least {factor(size.bound, -1)}" if size.bound > ONE else f"{size.word}, but not by how much"
+    return f"{shown}: {bound} ({confidence})"
 
 
 def range_of(result: Comparison) -> str:
@@ -309,8 +309,8 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
         low, high = inverse(high), inverse(low)
     ratio = observed(estimate.value, better, worse)
     most = 12 if low > 1 else 3
-    known = not (math.isnan(low) or math.isinf(high))
-    return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else ratio
+    bounded = not (math.isnan(low) or math.isinf(high))
+    return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if bounded else ratio
 
 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
@@ -375,18 +375,18 @@ def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") ->
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),
     )
-    known = [
+    numbers = [
         (str(count) if needed.least else rough(count), name) for count, name in sides if count is not None
     ]
-    if not known:
+    if not numbers:
         return needed.reason
     start = f"needs {'at least' if needed.least else 'about'}"
     if needed.within is not None:
         start = f"the same within {share(needed.within)} {start}"
-    if len(known) == 2 and known[0][0] == known[1][0]:
-        return f"{start} {known[0][0]} {runs}"
-    first = f"{start} {known[0][0]} {runs} of {known[0][1]}"
-    rest = f" and {known[1][0]} of {known[1][1]}" if len(known) > 1 else ""
+    if len(numbers) == 2 and numbers[0][0] == numbers[1][0]:
+        return f"{start} {numbers[0][0]} {runs}"
+    first = f"{start} {numbers[0][0]} {runs} of {numbers[0][1]}"
+    rest = f" and {numbers[1][0]} of {numbers[1][1]}" if len(numbers) > 1 else ""
     return f"{first}{rest}"
 
 

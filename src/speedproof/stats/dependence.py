@@ -59,9 +59,9 @@ def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = Non
     if min(n, m) < _FEWEST_IN_ORDER:
         return np.ones(shape)
     shares = []
-    for own in ranks or (midranks(x), midranks(y)):
-        size = own.shape[-1]
-        centred = own - 0.5 * (size + 1)
+    for series in ranks or (midranks(x), midranks(y)):
+        size = series.shape[-1]
+        centred = series - 0.5 * (size + 1)
         squares = (centred * centred).sum(axis=-1)
         lagged = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / np.where(
             squares > 0.0, squares, np.inf
@@ -98,7 +98,7 @@ def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -
         shares.append(size / other / (np.pi * j) ** 2)
     power, share = np.concatenate(powers, axis=-1), np.concatenate(shares)
     expected = 1.0 + _WALK_VARIANCES[:, None] * share
-    noise = np.stack([(power / own).mean(axis=-1) for own in expected], axis=-1)
+    noise = np.stack([(power / spectrum).mean(axis=-1) for spectrum in expected], axis=-1)
     noise = np.maximum(noise, np.finfo(np.float64).tiny)
     likelihood = -0.5 * (share.size * np.log(noise) + np.log(expected).sum(axis=-1))
     best = likelihood.argmax(axis=-1)

@@ -260,8 +260,8 @@ def best_levels(x: FloatArray, upto: int = MOST_SPLITS) -> list[list[list[int]]]
     sums, splits = least_squares(scores, step_places(scores, 3 * _PLACES // 2), _COEFFICIENTS, most)
     _, at = _best(scores, sums)
     return [
-        [splits[row, g, k, :k].tolist() for k, g in enumerate(own, 1)]
-        for row, own in enumerate(at[:, 1:].tolist())
+        [splits[row, g, k, :k].tolist() for k, g in enumerate(coefficients_of, 1)]
+        for row, coefficients_of in enumerate(at[:, 1:].tolist())
     ]
 
 

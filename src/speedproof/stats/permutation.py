@@ -159,10 +159,10 @@ def extremes(
         real &= ends[:, :-1] <= gamma if least else ends[:, 1:] > gamma
         some = np.where(real, scores, np.inf if least else -np.inf)
         return np.asarray(some.min(axis=1) if least else some.max(axis=1))
-    n, m, found = x.shape[1], y.shape[1], np.empty(len(x))
+    n, m, reached = x.shape[1], y.shape[1], np.empty(len(x))
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, found)
-    return found
+    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, reached)
+    return reached
 
 
 def bounded(
@@ -173,7 +173,7 @@ def bounded(
     Kept is what lies between the first and the last state whose `Null.score` does not reach the critical one, by
     inflation and effective size; ratios are equal that differ by so small a factor.
     """
-    n, m, found = x.shape[1], y.shape[1], np.empty((len(x), 4))
+    n, m, ratios = x.shape[1], y.shape[1], np.empty((len(x), 4))
     if COMPILED is None:
         ends, scores, real = states_between(x, y, constants, slack)
         first = np.argmax(real & ~(scores >= critical[:, None]), axis=1)
@@ -181,8 +181,8 @@ def bounded(
         middle = np.full((len(x), 2), (1 + (n * m - 1) // 2, 1 + n * m // 2))
         return np.take_along_axis(ends, np.column_stack((middle, first, last + 1)), axis=1)
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.bounded(x, n, y, m, _constants(n, m, *constants), critical, 1.0 + slack, found)
-    return found
+    COMPILED.bounded(x, n, y, m, _constants(n, m, *constants), critical, 1.0 + slack, ratios)
+    return ratios
 
 
 def _constants(n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:

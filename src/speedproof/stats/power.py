@@ -63,11 +63,11 @@ def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     n, m = mx.n, my.n
     effect = np.abs(mx.mean - my.mean)
     noise = mx.variance * ((n + m) / n) + my.variance * ((n + m) / m)
-    known = (effect > 0.0) & (min(n, m) >= 2)
+    defined = (effect > 0.0) & (min(n, m) >= 2)
     z = normal_quantile(1.0 - alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
         total = (z + normal_quantile(power)) ** 2 * (noise / effect**2) + 0.5 * z * z
-    return _whole(np.where(known, total, np.inf), n, m)
+    return _whole(np.where(defined, total, np.inf), n, m)
 
 
 def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
@@ -83,7 +83,7 @@ def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     n, m, order = x.shape[-1], y.shape[-1], pooled_order(x, y)
     test = brunner_munzel_of(order)
     effect = np.abs(test.estimate - 0.5)
-    known = effect > 0.0
+    defined = effect > 0.0
     size = n + m
     untied = 1.0 - tie_excess(order.ends) / (size**3 - size)
     tested = np.sqrt(untied * (size * size / (12.0 * n * m)))
@@ -91,7 +91,7 @@ def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * spread
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.maximum((noise / effect) ** 2, fewest_that_can_reject(n / size, alpha))
-    return _whole(np.where(known, total, np.inf), n, m)
+    return _whole(np.where(defined, total, np.inf), n, m)
 
 
 def fewest_that_can_reject(share: float, alpha: float) -> float:

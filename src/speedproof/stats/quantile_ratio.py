@@ -141,10 +141,10 @@ class Quantiles(Struct, frozen=True):
                 faster, self.log_ratio - self._end(at_z, -1), self._end(at_z, 1) - self.log_ratio
             )
             times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
-        known = np.where(np.isnan(times), np.inf, times)
+        factor = np.where(np.isnan(times), np.inf, times)
         n, m = self.x.shape[-1], self.y.shape[-1]
         least = least_runs(self.q, alpha)
-        return RunsNeeded(*(np.maximum(np.ceil(known * runs), least) for runs in (n, m)))
+        return RunsNeeded(*(np.maximum(np.ceil(factor * runs), least) for runs in (n, m)))
 
     def _ends(self, alpha: float) -> ArrayPair:
         z = np.full(len(self.x), normal_quantile(1.0 - alpha))

@@ -51,8 +51,8 @@ def session_spreads(
     degrees = np.bincount(at, counts[several] - 1.0, minlength=names.size).astype(np.float64)
     sessions = np.bincount(at, counts[several], minlength=names.size)
     variance = np.bincount(column, rest**2, minlength=names.size) / degrees
-    known = np.where(np.isnan(within[used]), 0.0, within[used])
-    inside = np.bincount(column, known, minlength=names.size) / np.bincount(column, minlength=names.size)
+    parts = np.where(np.isnan(within[used]), 0.0, within[used])
+    inside = np.bincount(column, parts, minlength=names.size) / np.bincount(column, minlength=names.size)
     _, row = np.unique(np.stack([session[used], group[used]], axis=1), axis=0, return_inverse=True)
     total = int(row.max()) + 1 - np.unique(group[used]).size
     most = _degrees_together(rest, row.reshape(-1), column, total)

@@ -299,10 +299,10 @@ def decreasing_roots(
         width = np.where(late, 4.0 * width, width)
         high = np.where(late, high + width, high)
         at_high = np.where(late, function(high), at_high)
-    known = (at_low > 0.0) & ~(at_high > 0.0)
+    crossing = (at_low > 0.0) & ~(at_high > 0.0)
     before, since = high - low, np.zeros(low.shape, dtype=np.int64)
     for _ in range(_MOST_STEPS):
-        wide = known & (high - low > narrow * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))))
+        wide = crossing & (high - low > narrow * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))))
         if not wide.any():
             break
         share = np.divide(at_low, at_low - at_high, out=np.full(low.shape, 0.5), where=wide)

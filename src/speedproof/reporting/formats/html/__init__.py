@@ -205,13 +205,13 @@ def _key(cell: Cell) -> str:
 
 def _mark(s: Estimate, axis: RatioAxis) -> dict[str, Any]:
     """A speedup along the axis, in percent of its width; None where there is none."""
-    known = s.low == s.low
+    bounded = s.low == s.low
     return {
         "at": axis.place(s.value) if axis.low <= s.value <= axis.high else None,
-        "low": axis.place(s.low) if known else None,
-        "high": axis.place(s.high) if known else None,
-        "low_beyond": known and s.low < axis.low,
-        "high_beyond": known and s.high > axis.high,
+        "low": axis.place(s.low) if bounded else None,
+        "high": axis.place(s.high) if bounded else None,
+        "low_beyond": bounded and s.low < axis.low,
+        "high_beyond": bounded and s.high > axis.high,
     }
 
 
