@@ -136,7 +136,7 @@ def _option(metadata: Sequence[Any]) -> Option:
 
 
 LATEST = "@last"
-"""What stands for the file of the latest session."""
+"""The placeholder for the latest session's file."""
 
 
 def refuse(given: Mapping[str, str], *names: str, because: str) -> None:
@@ -203,7 +203,7 @@ _TABLE = "must be a table of names and values"
 
 
 def read_toml(kind: type[S], path: Path) -> S:
-    """What a file says, read strictly by the struct that declares it; errors name file and key."""
+    """Read a file strictly into a struct; errors name the file and the key."""
     import tomllib  # few commands read any
 
     name = str(path)
@@ -217,7 +217,7 @@ def read_toml(kind: type[S], path: Path) -> S:
 
 
 def _table(kind: type[S], file: str, place: str, table: object) -> S:
-    """What a table says, each key by its field; a key that nobody will read is refused."""
+    """Convert a table field by field; an unknown key is refused."""
     if not isinstance(table, dict):
         raise FormatError(file, place, f"{_TABLE}, not {table!r}")
     by_key = {field.name: field for field in fields(kind)}
@@ -240,7 +240,7 @@ def _table(kind: type[S], file: str, place: str, table: object) -> S:
 
 
 def read_value(kind: Any, file: str, place: str, value: object, option: Option | None = None) -> Any:
-    """What stands at a place, as the type of its field; of the numbers of a list their texts."""
+    """Convert a value to the type of its field; numbers in a list of texts become texts."""
     if hasattr(kind, "__struct_fields__"):
         return _table(kind, file, place, value)
     origin, parts = get_origin(kind), get_args(kind)

@@ -237,7 +237,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> tuple[BenchmarkSettings, ...]:
-        """What a gate asks of some benchmarks, which can be proven while one measures."""
+        """The gate's settings for single benchmarks; policies that need files are refused."""
         settings = benchmark_settings(self.margin_of, self.policy_of)
         if {self.policy, *(one.policy for one in settings)} - {None, *get_args(MeasuredPolicy)}:
             raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")

@@ -53,7 +53,7 @@ HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
 
 WORTH_KNOWING = 0.01
-"""What runs in blocks are also held against where no margin is asked for: two versions this close are the same."""
+"""The default margin within which versions measured in blocks are called the same."""
 
 ASKED: tuple[QuestionName, ...] = ("typical", "mean")
 """The default questions: the headline, and the mean, which is shown where it proves the opposite."""
@@ -65,7 +65,7 @@ Location = Literal["typical", "mean", "median", "p90", "p95", "p99", "p99.9"]
 """The questions that may decide a gate."""
 
 Multiplicity = Literal["holm", "bh", "none"]
-"""Corrections over the benchmarks of what fails a gate."""
+"""Corrections for multiple benchmarks in the claims that fail a gate."""
 
 Undecided = Literal["report", "fail", "pass"]
 """The results to which an undecided gate can be mapped."""

@@ -142,7 +142,7 @@ class Corpus:
         return corpus
 
     def info(self) -> CorpusInfo:
-        """What is in it, in counts."""
+        """Counts of samples, benchmarks, versions and files."""
         from speedproof.corpus.read import info
 
         return info(self.place)

@@ -543,7 +543,7 @@ class History:
     def decide(
         self, commit: str, state: State, *, reason: str = "", who: str = "", benchmark: str = ""
     ) -> None:
-        """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
+        """Mark a change as accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes

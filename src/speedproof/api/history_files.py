@@ -140,7 +140,7 @@ def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
 def commit_of(
     suite: Suite, version: str, commit: str | None, path: str, repository: str, *, named: bool
 ) -> Commit:
-    """What a version of a file is: what was asked for, its name, what the file says, a hash, else HEAD."""
+    """The commit of a version: as given, by its name, from the file's fields, by a hash, or else HEAD."""
     fields = suite.fields.get(version, {})
     date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
     if commit is not None:

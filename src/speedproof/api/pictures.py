@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KINDS = ("histogram", "density", "cdf", "order", "violins", "qq", "forest")
 _OF_BENCHMARKS = ("histogram", "density", "cdf", "violins")
-"""Of all versions of a benchmark; the others but the forest are of one sample."""
+"""Pictures of all versions of a benchmark; the others, except the forest, show a single sample."""
 
 
 class ResultPlots:

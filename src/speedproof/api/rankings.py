@@ -66,7 +66,7 @@ class RankResult(Shown, Struct, frozen=True):
 
     @property
     def versions(self) -> tuple[RankedRun, ...]:
-        """Those of the only benchmark, best first."""
+        """The versions of the only benchmark, best first."""
         if len(self.benchmarks) == 1:
             return self.benchmarks[0].ranking.versions
         raise UsageError(f"there are {len(self.benchmarks)} benchmarks: choose one by its name")

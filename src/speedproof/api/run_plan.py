@@ -39,9 +39,9 @@ from speedproof.options import decider_of
 
 Plan = tuple[PlannedBenchmark, ...]
 Absent = dict[str, tuple[str, ...]]
-"""By benchmark, the candidates that lack it."""
+"""For each benchmark the candidates that lack it."""
 Trees = Mapping[str, Sequence[PlannedBuild]]
-"""By version, the folders of its builds."""
+"""For each version the folders of its builds."""
 Tell = Callable[[str], object]
 
 _MOST_VALUES = 10_000
@@ -53,7 +53,7 @@ PLANNED = (
 
 
 class Request(Struct, frozen=True):
-    """What a session is asked for, in Python or on the command line."""
+    """A request for a session, from Python or from the command line."""
 
     measuring: Measuring
     commands: Sequence[str | Sequence[str]] = ()  # texts, or programs with their arguments
@@ -113,7 +113,7 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
 
 
 def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
-    """What a file of benchmarks x versions says; what it has a place for is not said beside it."""
+    """The plan in a suite file; options that the file can set itself are refused."""
     if asked.commands:
         raise UsageError("give commands or --suite, not both")
     if asked.measuring.calibrate:

@@ -110,7 +110,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
-        """Names, in order."""
+        """The names of the benchmarks, in order."""
         return self.result.benchmarks
 
     def __getitem__(self, benchmark: str) -> PairResult:
@@ -136,7 +136,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     @property
     def geometric_mean(self) -> GeometricMeans | None:
-        """Of the speedups, with intervals; None for a single benchmark."""
+        """The geometric mean speedup with intervals; None for a single benchmark."""
         return self.result.geometric_means
 
     @property
@@ -215,7 +215,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return over(self.suite, self.results, parameter)
 
     def modes(self, done: Callable[[], None] = no_step) -> dict[str, list[ModeComparison]]:
-        """By candidate, what mixtures say of every benchmark that they can be fitted to."""
+        """For each candidate the modes of every benchmark to which mixtures can be fitted."""
         from speedproof.protocols.modes import compare_modes
 
         comparisons: dict[str, list[ModeComparison]] = {}
@@ -230,7 +230,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return comparisons
 
     def to_json(self, **more: Any) -> str:
-        """What ``speedproof compare --json`` writes; ``more`` goes beside the results."""
+        """The JSON of ``speedproof compare --json``; ``more`` is added beside the results."""
         return to_json("compare", self.results, rankings=dict(self.rankings), **more)
 
     def reports(

@@ -51,7 +51,7 @@ class WhyResult(Shown, Struct, frozen=True):
         return (one for whys in self.by_candidate.values() for one in whys)
 
     def __getitem__(self, benchmark: str) -> Why:
-        """What was found about one benchmark, of the first candidate."""
+        """The findings about one benchmark, for the first candidate."""
         for one in self:
             if one.benchmark == benchmark:
                 return one
@@ -156,7 +156,7 @@ def of_versions(
     seed: int = 0,
     done: Callable[[], None] = no_step,
 ) -> tuple[Why, ...]:
-    """What goes with a metric of one version, or of two, in each benchmark; none without anything that could."""
+    """Associations with a metric of one or two versions, benchmark by benchmark; may be empty."""
     others = [name for name in suite.metrics if name != metric]
     if not others and machine is None:
         return ()
@@ -226,7 +226,7 @@ class OverResult(Shown, Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[OverInputs]:
-        """The benchmarks."""
+        """Iterate over the benchmarks."""
         return iter(self.found)
 
     def __getitem__(self, benchmark: str) -> OverInputs:

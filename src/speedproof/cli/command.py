@@ -91,7 +91,7 @@ def _file(text: str) -> str:
 
 
 _PLACE: dict[str, Any] = {"type": click.STRING, "shell_complete": click.Path().shell_complete}
-"""Of the file system; what reads or writes there says what is wrong with it."""
+"""A path; whoever reads or writes it reports what is wrong with it."""
 _READ = {**_PLACE, "type": _Parsed(_file)}
 
 
@@ -114,7 +114,7 @@ class ClickArgument(click.Argument):
         self.explained = asked.help
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """As it is shown among the options."""
+        """The line in the list of options."""
         return self.make_metavar(ctx), self.explained
 
 
@@ -167,7 +167,7 @@ class ClickOption(click.Option):
 def _params(
     kind: type[Struct], group: declaring.Taken = _WHOLE, title: str = "options"
 ) -> Iterator[ClickArgument | ClickOption]:
-    """What a command takes of a struct, under the titles of its parts; what it inherits comes last."""
+    """The parameters that a command takes from a struct, grouped by title; inherited ones come last."""
     bases = [get_annotations(base) for base in kind.__mro__]
     for field in sorted(fields(kind), key=lambda f: [f.name in names for names in bases].index(True)):
         asked = field.asked
@@ -277,7 +277,7 @@ class Command(click.Command, Generic[A]):
         self._kind, self._run, self._respelt = kind, run, respelt
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What click does, with an error that knows which command it is of; ``words`` are those after ``--``."""
+        """Parse as click does, but name the command in errors; ``words`` are those after ``--``."""
         args = self._respelt(ctx, args)
         words: tuple[str, ...] = ()
         if "words" in self._kind.__struct_fields__ and "--" in args:
@@ -292,7 +292,7 @@ class Command(click.Command, Generic[A]):
         return left
 
     def asked_of(self, ctx: click.Context) -> A:
-        """What the command's function is given."""
+        """The struct that is passed to the command's function."""
         options = [p for p in self.params if isinstance(p, ClickOption) and p.name]
         source = ctx.get_parameter_source
         given = {

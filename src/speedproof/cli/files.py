@@ -102,7 +102,7 @@ def report_leftovers(suite: sp.Suite, console: Console) -> None:
 
 
 def report_no_floor(store: str | None, keys: Iterable[Any], console: Console, *, counted: bool) -> None:
-    """Say that a store knows nothing of these benchmarks' sessions, unless it was counted in."""
+    """Report that the store has no sessions of these benchmarks, unless a floor was applied."""
     floor = None if store is None or counted else sp.History(store).floor()
     if floor is not None and all(floor.of(key) is None for key in keys):
         console.remark(

@@ -170,7 +170,7 @@ class Note(Struct, frozen=True):
 
     @property
     def advice(self) -> str:
-        """What was seen and, where the assumption does not hold, what to do."""
+        """The observation and, where the assumption fails, the remedy."""
         return self.message if self.held or not self.kind.remedy else f"{self.message}; {self.kind.remedy}"
 
     @property

@@ -72,7 +72,7 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
 
 
 class Key(Struct, frozen=True, order=True, gc=False):
-    """What is compared: one metric of one benchmark."""
+    """The subject of a comparison: one metric of one benchmark."""
 
     benchmark: str
     metric: str = "time"
@@ -196,7 +196,7 @@ def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> I
 
 
 def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
-    """What a user need look at, a line for each reason in each file, with the first names."""
+    """The omissions worth a user's attention, one line for each reason in each file."""
     groups: dict[tuple[str, str], list[Skipped]] = {}
     for one in dict.fromkeys(skipped):
         if not one.expected:
@@ -212,7 +212,7 @@ def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
 
 
 class FileResults(Struct, frozen=True, eq=False):
-    """What one file holds, or why it holds nothing that can be read; of a large file a part of it.
+    """The contents of one file, or the reason why it cannot be read; part of a large file.
 
     Parts of a file follow each other. Whatever the last one rejects, those before count for nothing.
     """

@@ -51,7 +51,7 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 class Trait(StrEnum):
-    """What is known about how a sample came to be."""
+    """A property of how a sample was measured."""
 
     __hash__ = str.__hash__  # Enum's own is a function in Python
 
@@ -80,7 +80,7 @@ _NOTHING = frozenset[Trait]()
 
 
 def written_in(unit: Unit) -> frozenset[Trait]:
-    """What a unit says of the values written in it: 100 ms were read to the millisecond, 0.1 s were not."""
+    """The resolution implied by a unit: 100 ms were read to the millisecond, 0.1 s were not."""
     return _WRITTEN_IN.get((unit.numerator, unit.denominator), _NOTHING)
 
 

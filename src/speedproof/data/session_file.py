@@ -84,7 +84,7 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
 
     @property
     def experiment(self) -> str:
-        """What sessions that went on with each other share: the name of the first."""
+        """The name that sessions which continue each other share: that of the first."""
         return self.resumes[0] if self.resumes else self.session
 
 
@@ -133,7 +133,7 @@ def options_stored(measuring: Measuring, directory: str = "") -> dict[str, str]:
 
 
 def control_name(reference: str) -> str:
-    """What the second build of a reference is called."""
+    """The name of the reference's second build."""
     return f"{reference} (again)"
 
 
@@ -180,7 +180,7 @@ _NESTED = "nested too deeply"
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], text: str | bytes) -> Any:
-    """What a text says; ValueError also where nesting would exhaust the stack."""
+    """Decode a text; a ValueError also where nesting would exhaust the stack."""
     try:
         return decoder.decode(text)
     except RecursionError:

@@ -186,14 +186,14 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
 
     @property
     def main_metric(self) -> str:
-        """What is compared when nobody says: what decided its sessions, or else time, or the first metric."""
+        """The default metric: the one that decided its sessions, or else time, or the first metric."""
         metrics = self.metrics
         usual = (decider_of(self.question.decide_by)[0], "time", *metrics)
         return next((name for name in usual if name in metrics), "time")
 
     @property
     def question(self) -> SessionAsked:
-        """What the sessions of ``run`` it was read from were to decide, where they agree and hold all runs."""
+        """The question of the ``run`` sessions it was read from, if they agree and all runs are present."""
         said = {self.fields.get(version, {}).get(SESSION_ASKS, ()) for version in self.versions}
         alone = all(sample.tool == "speedproof" for sample in self.samples.values())
         if alone and len(said) == 1 and len(asked := said.pop()) == 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PROCESSOR_TIMES = ("user", "system", "cpu")
-"""What the system counts of a run, in steps that may be longer than a short one."""
+"""Times that the system counts, in steps that may exceed a short run."""
 
 
 class Direction(StrEnum):

@@ -147,7 +147,7 @@ def _row(columns: tuple[str, ...]) -> type[_Entry]:
 
 
 def _list_beside(source: Source) -> dict[str, _Listed]:
-    """What ``benchmarks.json`` beside the machine's folder says; empty when it is not there."""
+    """The content of ``benchmarks.json`` beside the machine's folder; empty if it is missing."""
     for name in ("benchmarks.json", "../benchmarks.json"):
         if (path := source.beside(name)) and path.is_file() and path != source.path:
             return _listed(path, path.stat().st_mtime_ns)

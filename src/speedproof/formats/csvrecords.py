@@ -203,7 +203,7 @@ def _ordered(
 
 
 def _numbers_of(cells: list[str]) -> list[float] | list[float | None]:
-    """The numbers that cells are; None for what is none."""
+    """Parse cells as numbers; None for a cell that is none."""
     return reading.decimals(cells) or [float(cell) if reading.is_number(cell) else None for cell in cells]
 
 

@@ -57,7 +57,7 @@ _NONE = np.empty(0)
 
 
 class _Content(Struct):
-    """What a file holds, and what the lines so far say of the next ones."""
+    """The records of a file, and the settings that earlier lines made for later ones."""
 
     source: Source
     # Values in base units, each with its invocation; by name, unit and configuration as they are written
@@ -259,7 +259,7 @@ def _parts(full: str) -> tuple[str, str]:
 
 
 def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Of package and full name the benchmark's name and, where it is taken off, the suffix -N."""
+    """For each package and full name the benchmark's name, and the suffix -N if it is taken off."""
     parts = {one: _parts(one[1]) for one in given}
     if len({bare for bare, _ in parts.values()}) == len(parts):
         return parts

@@ -150,7 +150,7 @@ def each(
     of: Any = LIST,
     benchmark: Callable[[str], str] = str,
 ) -> Iterator[T | Skipped]:
-    """What a reader makes of each part of a list or an object, and of its place; a bad one is left out."""
+    """Yield what a reader makes of each part; a faulty part is left out."""
     for place, name, part in parts(source, text, where, of, kind):
         try:
             entry = decode(part, kind, source, place) if type(part) is Raw and kind is not Raw else part
@@ -195,7 +195,7 @@ def _segments(text: memoryview) -> Iterator[memoryview | bytes]:
 
 
 def _last_comma(text: bytes) -> int:
-    """From the begin of a part: the last comma that ends a part; -1 where none does."""
+    """The last comma that ends a part of the list, or -1."""
     if b"\\" in text:
         text = re.sub(rb"\\.", b"__", text, flags=re.DOTALL)
     places = np.flatnonzero(_STRUCTURE[np.frombuffer(text, np.uint8)])

@@ -149,7 +149,7 @@ _KEY = r'"((?:[^"\\]|\\.){1,80}+)"\s*+:'
 
 
 def _remedy(begin: bytes) -> str:
-    r"""What to do with the output of a tool that is known, but not read; empty for any other."""
+    r"""Advice for the output of a known tool that is not read; empty for any other."""
     names, content = set[str](), ""
     if reading.is_json(begin):
         names = set(re.findall(_KEY, begin.decode(errors="replace")))

@@ -34,7 +34,7 @@ def _names(items: Iterable[Record | Skipped]) -> list[str]:
 
 
 class Named(Struct, frozen=True):
-    """What one argument names."""
+    """The name, paths and version of one argument."""
 
     name: str  # the name given to it; empty when none is
     paths: tuple[str, ...]  # one path, or those of several sessions
@@ -134,7 +134,7 @@ def labels_of(arguments: Sequence[Named]) -> list[str]:
 
 
 def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record | Skipped]:
-    """What the paths of one version hold, less the files that hold what another one does: they are no sessions.
+    """The records of one version without files that repeat another file's measurements.
 
     The same benchmarks with the same three or more different values at the same moments are one measurement.
     """

@@ -54,7 +54,7 @@ class HistoryAlarm(Struct, frozen=True):
 
     @property
     def drift(self) -> bool:
-        """As of a change."""
+        """Whether the level changed gradually."""
         return self.ends is not None
 
     @property
@@ -335,7 +335,7 @@ class _Stretch:
             self.by_start[since] = (max(alarm.raised, since), True)  # it accuses no commit to come
 
     def keep(self, decisions: Sequence[Triage], series: StoredSeries) -> None:
-        """What was confirmed by measuring again, whatever its values show by themselves."""
+        """Keep alarms confirmed by measuring again, whatever the values show by themselves."""
         name, again = series.key.benchmark, remeasured(series.key.metric, self.track.basis)
         for sha in {d.commit for d in decisions if d.state == "confirmed" and d.benchmark == name}:
             said = standing([d for d in decisions if d.commit == sha], name, bool, measured=again)
@@ -381,11 +381,11 @@ class _Stretch:
 
     @property
     def going_on(self) -> set[int]:
-        """Where drifts began that the newest points belong to."""
+        """The starts of drifts that include the newest points."""
         return {since for since, _, high, change in self.shown if change.drift and high >= self.before}
 
     def borders(self) -> list[int]:
-        """Where new levels begin, by alarms and by the history."""
+        """The starts of new levels, by alarms and by the history."""
         return sorted({*self.by_start, *(since for since, *_ in self.shown)})
 
     def raised(self, mean: float) -> list[int]:
@@ -440,7 +440,7 @@ def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
 
 
 def _pvalues(series: Sequence[FloatArray], enough: float) -> list[float]:
-    """Those of changes in series of any lengths."""
+    """The p-values of changes in series of any lengths."""
     pvalues = np.ones(len(series))
     for size in {row.size for row in series}:
         alike = [i for i, row in enumerate(series) if row.size == size]

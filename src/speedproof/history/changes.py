@@ -32,7 +32,7 @@ from speedproof.stats.two_levels import LEAST
 RISK = 0.05
 """The probability that a change is shown in a history without any."""
 LEFT = 0.25
-"""Of a step, what an undoing may leave."""
+"""The share of a step that may remain when it counts as undone."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
 _SEARCHED = 4.0  # times the risk, the p-value of what may show a change when it is searched
 _DIGITS = 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0
@@ -69,7 +69,7 @@ class Change(Struct, frozen=True):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of the factor, each at risk alpha; NaN where too few sessions lie on a side."""
+        """Bounds of the factor, each at risk alpha; NaN where a side has too few sessions."""
         if self.rise is not None:
             return math.exp(self.rise.low), math.exp(self.rise.high)
         start, split, end = self.points

@@ -64,7 +64,7 @@ def in_utc(moment: str) -> str:
 
 
 def _git(folder: str, *arguments: str, given: str = "") -> str | None:
-    """What git prints, or None when there is no git, no repository or no such thing."""
+    """The output of git, or None if git, the repository or the object is missing."""
     try:
         done = subprocess.run(
             ["git", "-C", folder, *arguments],
@@ -194,7 +194,7 @@ def current_branch(folder: str = ".") -> str:
 
 
 def tags(folder: str = ".") -> dict[str, str]:
-    """From commits to the tags that stand on them."""
+    """The tags of each commit."""
     listed = _git(
         folder, "for-each-ref", "--format=%(objectname) %(*objectname) %(refname:short)", "refs/tags"
     )
@@ -207,7 +207,7 @@ def tags(folder: str = ".") -> dict[str, str]:
 
 
 def commit_address(folder: str = ".") -> str:
-    """What stands before a commit's name in its web address, from git's remote; empty where there is none.
+    """The web address of commits, up to the name, from git's remote; may be empty.
 
     Names and passwords in the remote's address are left out.
     """

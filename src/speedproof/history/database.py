@@ -173,13 +173,13 @@ _INDEXED = ("series", "commit", "source")  # columns of samples
 
 
 def _kinds(connection: Connection) -> dict[str, str]:
-    """What the database calls numbers that it counts itself, and bytes."""
+    """The database's types for automatic ids and for bytes."""
     kinds = ("INTEGER", "BLOB") if connection.sqlite else ("SERIAL", "BYTEA")
     return dict(zip(("number", "binary"), kinds, strict=True))
 
 
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
-"""From a schema version to the function that makes the next one of it; no release wrote 1 to 3."""
+"""For each schema version the function that upgrades it; no release wrote versions 1 to 3."""
 
 
 def prepare(connection: Connection, where: str) -> None:

@@ -42,7 +42,7 @@ def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> 
 
 
 def _of_several(measured: Measurements) -> BoolArray:
-    """By the numbers of sessions, whether one measured several commits that are no anchors."""
+    """For each session number whether it measured several commits other than anchors."""
     of, commit = (column[~measured.anchor] for column in (measured.session, measured.commit))
     first = np.full(int(measured.session.max(initial=0)) + 1, len(measured.commits))
     last = np.zeros_like(first)

@@ -23,21 +23,21 @@ _IDENTITY = (
     ("arch", "machine", "goarch", "Architecture"),
     ("goos", "os", "system", "OsVersion"),
 )
-"""What identifies a machine, as the tools name it: never readings that change from run to run."""
+"""The fields that identify a machine, by the names tools use; never readings that vary from run to run."""
 UNKNOWN = "unknown machine"
-"""Where files say nothing of it."""
+"""The label of an unknown machine."""
 FIGURES = np.dtype(
     [*((name, "<i4") for name in ("series", "session", "commit", "sample")), ("anchor", "?"),
      *((name, "<f8") for name in ("location", "low", "high"))]
 )  # fmt: skip
-"""What a block holds of a sample."""
+"""The figures of a sample that a block stores."""
 _HOSTS = ("hostname", "host_name")
 _CONFIGURATIONS = ("python_config_args",)
 _ARCHITECTURES = re.compile(r"x86_64|amd64|aarch64|arm64|armv\d\w*|i[3-6]86|ppc64\w*|riscv64|s390x", re.I)
 
 
 def identity_of(suite: Suite, machine: str = "") -> str:
-    """What the files say of the machine and of how the program was built, stable facts only.
+    """Stable facts about the machine and the build, from the files' fields.
 
     A machine that the user names is known by that name, or is the one of that label; one of no CPU model by its
     host's name as well, which is fresh for every job on rented ones. Two builds of one commit are two versions:

@@ -39,7 +39,7 @@ class StoredSeries(Struct, frozen=True):
 
 
 class Triage(Struct, frozen=True):
-    """What somebody decided about a change at a commit."""
+    """A decision on a change at a commit."""
 
     commit: str  # the first commit after the change
     benchmark: str  # empty for every benchmark
@@ -78,7 +78,7 @@ def standing(
     measured: str = "",
     drift: bool = False,
 ) -> list[Triage]:
-    """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back.
+    """The decisions on a change or alarm of a benchmark, oldest first, that were not taken back.
 
     What was ``measured`` again (:func:`remeasured`; of older stores nobody knows) is said anew each time, and
     falls with what was measured of its commit, not with a decision.

@@ -273,7 +273,7 @@ class HistoryStore:
         return tuple(Commit(sha, subject, date, branch=branch) for sha, subject, date, branch in rows)
 
     def branches(self) -> tuple[str, ...]:
-        """Where git's commits were added."""
+        """The branches on which commits were added."""
         query = (
             """SELECT DISTINCT branch FROM "commit" WHERE branch != '' AND subject != '' ORDER BY branch"""
         )

@@ -134,7 +134,7 @@ class Track(Struct, frozen=True, eq=False):
         return tuple(zip([0, *joints], [*joints, len(self)], strict=True))
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Of every point, see :class:`Point`."""
+        """The bounds of every point, see :class:`Point`."""
         if self.starts.size == self.at.size:
             return self.low, self.high
         return np.fmin.reduceat(self.low, self.starts), np.fmax.reduceat(self.high, self.starts)

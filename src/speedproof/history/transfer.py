@@ -178,7 +178,7 @@ def _decide(connection: Connection, row: dict[str, Any]) -> None:
 
 
 def exported_rows(path: Path) -> Iterator[tuple[int, str, Any]]:
-    """What an exported history holds: the number of each line, its table and its row; - is standard input."""
+    """The rows of an export: line number, table and row; - is standard input."""
     if str(path) != STDIO and not path.is_file():
         raise FormatError(str(path), "", "there is no such file; 'speedproof history export' writes one")
     rows = _rows(path)

@@ -57,7 +57,7 @@ BuildRevision = Callable[[Revision, contextlib.ExitStack | None], Build]
 
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
-    """What a build is made with: the first line of ``--version`` of every tool that is there, and variables."""
+    """Facts that identify the build tools: first lines of their ``--version``, and variables."""
     versions = {name: os.environ[name] for name in (*VARIABLES, *variables) if name in os.environ}
     for tool in _TOOLS:
         if (program := shutil.which(tool)) is not None:
@@ -135,7 +135,7 @@ class BuildCache:
         variables: Sequence[str] = (),
         tell: Callable[[str], object] = print,
     ) -> Iterator[BuildRevision]:
-        """What builds revisions of a repository; what is built is in use until the end."""
+        """A function that builds revisions of a repository; builds stay in use until the end."""
         made_with = tools(variables)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)

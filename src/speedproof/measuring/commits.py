@@ -32,7 +32,7 @@ _TRIM_EVERY = 16
 
 
 class BisectRequest(msgspec.Struct, frozen=True):
-    """What is bisected, and how; a session's file keeps it, so that it can be gone on with."""
+    """The arguments of a bisection, stored in the session's file so that it can be resumed."""
 
     repository: str  # the repository, and the folder in it where commands run
     inside: str
@@ -109,7 +109,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
 
     @classmethod
     def stored(cls, path: Path) -> BisectRequest:
-        """What a session's file keeps."""
+        """The form stored in a session's file."""
         return _request_of(path, read_sessions(path)[-1].head)
 
 

@@ -120,7 +120,7 @@ DRIVERS = {
     "pyperf": Driver(_ask_pyperf, lambda words, wanted, others: words),
     "pytest-benchmark": Driver(lambda words, place: [*words, f"--benchmark-json={place}"], _deselect),
 }
-"""By the name of the format that reads what they write."""
+"""Drivers by the name of the format they write."""
 
 
 _NO_PLUGIN = re.compile(rb"unrecognized arguments:.* --benchmark-")
@@ -149,7 +149,7 @@ class ToolExecutor(Executor, Struct):
         self.executor.finish(version)
 
     def explain(self, run: Run, metric: str) -> str:
-        """Say why a benchmark has no value."""
+        """Why a benchmark has no value."""
         return "the tool measured it in another run, and not in this one"
 
     def discover(self, version: PlannedVersion) -> dict[str, float]:

@@ -49,7 +49,7 @@ class RunError(SpeedproofError):
 
 
 class Job(Struct, frozen=True):
-    """What to execute."""
+    """A command to execute."""
 
     command: tuple[str, ...]  # program, found on the PATH that it will itself see, and arguments
     env: Mapping[str, str] = field(default_factory=dict)  # variables added to those of this process
@@ -109,7 +109,7 @@ class Run(Struct, frozen=True):
         return self.exit != 0 or self.timed_out
 
     def describe_failure(self) -> str:
-        """Say how it failed, with the end of its output."""
+        """How the run failed, with the end of its output."""
         if self.timed_out:
             how = "took longer than its time-out and was ended"
         elif self.exit < 0:
@@ -119,13 +119,13 @@ class Run(Struct, frozen=True):
         return f"{how}; {self.describe_output()}"
 
     def describe_output(self) -> str:
-        """The end of what it wrote and was kept."""
+        """The end of the captured output."""
         output = (self.stdout + self.stderr)[-_SHOWN_OUTPUT:].decode(errors="replace").rstrip()
         return f"its output:\n{output}" if output else "it wrote nothing to standard error"
 
 
 def signal_name(number: int) -> str:
-    """As ``kill -l`` names it; most real-time signals have no name of their own."""
+    """The name of a signal as in ``kill -l``; most real-time signals have none."""
     if number in set(signal.Signals):
         return signal.Signals(number).name
     first = getattr(signal, "SIGRTMIN", number)

@@ -241,7 +241,7 @@ class _Benchmark(Struct, frozen=True):
     cleanup: str = ""
 
     def hooks(self, shell: str, cwd: str, env: Mapping[str, str]) -> Hooks:
-        """What goes with the command of a version."""
+        """The hooks of a version."""
         return Hooks(shell, cwd, env, *(getattr(self, hook) for hook in _AROUND))
 
 

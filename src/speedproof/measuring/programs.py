@@ -40,7 +40,7 @@ def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
 def other_executables(
     plan: Iterable[PlannedBenchmark], files: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """By benchmark, the candidates that start another native executable than the reference does.
+    """For each benchmark the candidates with another native executable than the reference.
 
     Scripts differ in what they say and not in where a linker put it; a name for the same content is no other one.
     """

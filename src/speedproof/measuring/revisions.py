@@ -222,7 +222,7 @@ def check_out(top: Path, revision: Revision, tree: Path) -> None:
 
 
 def _large_files(top: Path, tree: Path, revision: Revision) -> None:
-    """What Git LFS keeps beside the repository, from the user's own copy."""
+    """Fetch Git LFS objects from the user's own copy."""
     names = _git(tree, "ls-files", "-z", "--", ":(attr:filter=lfs)").stdout.split(b"\0")
     common = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir"))
     storage = _git(top, "config", "--get", "lfs.storage", check=False).stdout.decode().strip()
@@ -244,7 +244,7 @@ def _large_files(top: Path, tree: Path, revision: Revision) -> None:
 
 
 def _submodules(top: Path, tree: Path) -> None:
-    """From the user's own copies where they are, so that nothing is fetched that is here."""
+    """Check out submodules from the user's own copies where possible, without fetching."""
     if not (tree / ".gitmodules").is_file():
         return
     modules = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir")) / "modules"

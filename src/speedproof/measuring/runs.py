@@ -117,7 +117,7 @@ class Decider(Protocol):
 
 
 class Progress(Struct, frozen=True):
-    """What a watcher is told after each run."""
+    """The report to a watcher after each run."""
 
     benchmark: PlannedBenchmark  # what is measured
     version: str  # what ran
@@ -247,7 +247,7 @@ class Wanted(Struct, frozen=True):
 
 
 Place = tuple[Wanted, int, int]
-"""What a run is for, its block, and its place therein."""
+"""The request a run fulfils, its block and its position there."""
 Outcome = tuple[Any, ...]
 """When a run began and ended, by the clock (ns), and what it was like by benchmark, or that is made of."""
 

@@ -188,7 +188,7 @@ class Session:
             self._runs.append(end)
 
     def _reasons(self, begun: Collection[str]) -> list[tuple[str, str]]:
-        """By benchmark, why it ended, now or in an earlier session: what was proven then is part of the answer."""
+        """Why each benchmark ended, in this or an earlier session."""
         return [
             (name, self._why.get(name) or self._ended(name) or "interrupted")
             for name in self._names

@@ -126,12 +126,12 @@ _KEPT_SESSIONS = 100
 
 
 def cache_folder() -> Path:
-    """Where it is: ``$XDG_CACHE_HOME/speedproof``, by default ``~/.cache/speedproof``."""
+    """The cache folder: ``$XDG_CACHE_HOME/speedproof``, by default ``~/.cache/speedproof``."""
     return _of_user("XDG_CACHE_HOME", ".cache")
 
 
 def sessions_folder() -> Path:
-    """Where sessions are: ``$XDG_STATE_HOME/speedproof/sessions``, by default in ``~/.local/state``."""
+    """The folder of sessions: ``$XDG_STATE_HOME/speedproof/sessions``, by default in ``~/.local/state``."""
     return _of_user("XDG_STATE_HOME", ".local/state") / "sessions"
 
 

@@ -38,7 +38,7 @@ def bytes_of_peak(platform: str = sys.platform) -> float:
 
 
 def usable_cpus() -> list[int]:
-    """The CPUs that this process may run on; none where a system does not say."""
+    """The CPUs that this process may use; empty if the system does not tell."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
@@ -183,7 +183,7 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def busy(*loads: float) -> str:
-    """What is to be said of the load before a session, and of that at its end, which holds the session's own."""
+    """A remark on the load before a session, and at its end, which includes its own."""
     most = max(*loads, os.getloadavg()[0] - 1)
     return "".join(disturbances({"load": f"{most:.1f}", "cpus": str(os.cpu_count() or 1)}))
 

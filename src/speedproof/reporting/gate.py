@@ -65,19 +65,19 @@ class _Line:
 
     @cached_property
     def limit(self) -> str:
-        """What the benchmark is held to."""
+        """The limit of the benchmark."""
         return self.row.demand.terms.limit.format(**self.words)
 
     @property
     def alone(self) -> Verdict:
-        """What is proven of it by itself; equal within the margin, it may still be faster or slower."""
+        """The verdict on this benchmark by itself; one within the margin may still be faster or slower."""
         c = self.of
         plain = verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
         return plain if c.verdict is Verdict.EQUIVALENT else c.verdict
 
     @property
     def seen(self) -> Comparison:
-        """What is seen of it, or proven by itself."""
+        """The comparison with its verdict as far as it is shown."""
         return replace(self.of, verdict=self.alone if self.alone in words.CHANGED else Verdict.UNDECIDED)
 
     @property
@@ -87,7 +87,7 @@ class _Line:
 
     @property
     def range(self) -> str:
-        """Where the speedup lies, and what the mean says against it."""
+        """The interval of the speedup, and a contradiction by the mean."""
         return ", ".join(filter(None, (words.range_of(self.of), self.other_way)))
 
     @property
@@ -280,7 +280,7 @@ def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
 
 
 def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, undecided_fails: bool) -> Table:
-    """What stands in the way first, the worst of it at the top.
+    """The rows, failures first, the worst of them at the top.
 
     Without their limit where the headline tells the one that all of them have.
     """

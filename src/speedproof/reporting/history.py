@@ -85,7 +85,7 @@ def _possible(earliest: str, latest: str) -> Cell:
 
 
 def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:
-    """What ``speedproof corpus changes`` shows, the latest changes first."""
+    """The report of ``speedproof corpus changes``, the latest changes first."""
     of = f"{changes.series} series of {plural(changes.versions, 'version')}"
     many = plural(len(changes.changes), "change")
     headline = [
@@ -361,7 +361,7 @@ def words_of(said: Triage, commit: Commit, of: str = "") -> str:
 
 
 def confirmed_alone(result: HistoryResult) -> Iterator[Text]:
-    """What the watch has confirmed, at its own risk, and no change shows."""
+    """Alarms that were confirmed at their own risk and that no change shows."""
     sizes = []
     for alarm in result.alarms[:_ALONE]:
         key = result.series[alarm.track.series].key
@@ -374,7 +374,7 @@ def confirmed_alone(result: HistoryResult) -> Iterator[Text]:
 
 
 def _too_few(result: HistoryResult) -> Iterator[Text]:
-    """That benchmarks have too few commits to show a change, or to show any but a large one."""
+    """A remark on benchmarks with too few commits to show any change, or any but a large one."""
     lengths: dict[int, int] = {}
     for track in result.tracks:
         lengths[track.series] = max(len(track), lengths.get(track.series, 0))
@@ -457,7 +457,7 @@ def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: boo
 
 
 def _states(result: HistoryResult, group: CommitChanges) -> str:
-    """What became of a commit's changes: of several, of how many of them."""
+    """The present state of a commit's changes, counted if they differ."""
     states = list(map(result.state, group.changes))
     most = max(states, key=lambda state: (state == STANDS, states.count(state)))
     if len(states) == 1:

@@ -163,7 +163,7 @@ class HistoryResult(Shown, Struct, frozen=True):
         return [overview(self, everything=everything)]
 
     def to_json(self) -> str:
-        """What ``speedproof history --json`` writes of it."""
+        """The JSON of ``speedproof history --json``."""
         return to_json("history", [self.exported()])
 
     def __repr__(self) -> str:
@@ -256,7 +256,7 @@ class AlarmResult(Shown, Struct, frozen=True):
         return [alarm_report(self, everything=everything)]
 
     def to_json(self) -> str:
-        """What ``speedproof history watch --json`` writes of it."""
+        """The JSON of ``speedproof history watch --json``."""
         return to_json("history", [self.exported()])
 
     def __repr__(self) -> str:

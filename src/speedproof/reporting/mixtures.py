@@ -343,7 +343,7 @@ def _kind_of_modes(c: ModeComparison) -> str:
 
 
 def _change(c: ModeComparison) -> str:
-    """What became of the modes, in a few words."""
+    """The changes of the modes, in a few words."""
     if c.undermining:
         return f"no claim: {c.undermining[0].violated}"
     counts = (("vanished", len(c.vanished)), ("appeared", len(c.appeared)))
@@ -366,7 +366,7 @@ def _moves(c: ModeComparison) -> Iterator[Text]:
 
 
 def _places(places: Sequence[float], unit: str) -> Cell:
-    """Where the modes lie; how many they are where there is no room."""
+    """The places of the modes, or their number if there is no room."""
     if not places:
         return Cell("-")
     shown = format_values(list(places), unit, 4)

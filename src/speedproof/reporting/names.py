@@ -57,7 +57,7 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def common_prefix(names: Sequence[str]) -> str:
-    """What all names begin with, up to the last separator; empty where that says nothing."""
+    """The common prefix of all names, up to the last separator; empty if it is meaningless."""
     if len(set(names)) < 2:
         return ""
     first, same = min(names), begin_alike(names)
@@ -273,7 +273,7 @@ def _lacks_a_number(name: str, short: str) -> bool:
 
 
 def _whole_words(text: str, width: int) -> str:
-    """As many of the first and the last words as fit; empty where no two do."""
+    """As many first and last words as fit; empty if no two do."""
     words = [word for word in re.findall(_WORDS, text) if word != "…"]
     best = ""
     head, tail = 1, 0

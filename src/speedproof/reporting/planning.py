@@ -50,7 +50,7 @@ def _duration(seconds: float) -> str:
 
 
 def calibrated(c: Calibration, finding: CandidateResult) -> Report:
-    """What the runs of one command tell, measured against itself."""
+    """The report of a calibration, where a command was measured against itself."""
     between = span(finding.certified)
     itself = Text(f"Against itself: {finding.verdict}, {between}")
     if finding.verdict in CHANGED:
@@ -89,7 +89,7 @@ def _order(what: str, correlation: float, p: float) -> Text:
 
 
 def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: str = "") -> Report:
-    """What finds an effect (of a candidate, ``whose`` it is) in 8 and in 9 of 10 comparisons."""
+    """The runs that show an effect (for a candidate ``whose`` it is) in 8 and in 9 of 10 comparisons."""
     notes = tuple(Text(problem, "warning") for problem in problems)
     if not plans:
         return Report("power", (Text("No pilot to plan from.", "bad"),), notes=notes)

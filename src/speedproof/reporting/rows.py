@@ -102,7 +102,7 @@ class Voice(Struct, frozen=True):
 
     @staticmethod
     def banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
-        """By verdict, how many bounds lie in each band."""
+        """For each verdict the number of bounds in each band."""
         counts = {}
         for verdict in words.CHANGED[::-1]:
             bounds = [words.effect(c).bound for c in heads if c.verdict is verdict]
@@ -182,7 +182,7 @@ def version_columns(*versions: str) -> tuple[Column, ...]:
 
 
 def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[tuple[str, Comparison]]:
-    """What proves the opposite of the headline, or a mean beyond what it says, each with what it speaks of."""
+    """Answers that prove the opposite of the headline, or a larger effect of the mean, with their subject."""
     other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
     return [
         (words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where, c)
@@ -221,7 +221,7 @@ def _said(head: Comparison) -> tuple[float, float]:
 
 
 def contradicted(where: str, other: Comparison, new: str, old: str) -> str:
-    """What :func:`opposite` found, in a sentence without its full stop."""
+    """A contradicting answer in a sentence without its full stop."""
     return f"{where} {new} is {words.natural(other)} than {old}{words.slow_runs(other)}"
 
 

@@ -145,7 +145,7 @@ def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], 
 
 
 def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -> Iterator[Text]:
-    """What differs that cannot, before everything else: builds of one source, what the change does not touch."""
+    """Lines on differences between versions that cannot differ: two builds of one source, unaffected ones."""
     withheld = "No smaller verdict is given."
     if question.rules.demand:
         withheld = "Nothing nearer than that to the margin is decided."
@@ -161,7 +161,7 @@ def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -
 
 
 def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
-    """What the builds stand for, and whether all were measured."""
+    """A remark on the builds: what they represent, and whether all were measured."""
     measured = min(f.result.blocks for f in findings)
     lost = measured < count
     if lost and any(f.result.untested for f in findings):
@@ -177,7 +177,7 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
 
 
 def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, once: bool) -> str:
-    """What the risk covers, and what it does not."""
+    """The scope of the stated risk."""
     alpha, benchmarks = question.rules.alpha, len({f.benchmark for f in findings})
     controls = {f.benchmark for f in findings} & {*question.unaffected}
     units = "builds" if question.rules.fixed else "runs"
@@ -199,7 +199,7 @@ def results_of(
     rules: StopRules,
     sheets: Sequence[SuiteComparison],
 ) -> list[SuiteComparison]:
-    """What the runs say of each candidate, with the findings in the place of its verdicts.
+    """The runs of each candidate as a comparison, with the sequential findings in place of its verdicts.
 
     They are the same but where candidates share the risk or a negative control withholds something: then nothing
     is said of all benchmarks together.

@@ -99,7 +99,7 @@ def reports(
 
 
 def sections(result: SuiteComparison, *, details: bool, explain: bool) -> tuple[Report, ...]:
-    """What was asked for beyond the sheet."""
+    """The sections requested beyond the sheet."""
     if not (details or explain):
         return ()
     from speedproof.reporting import details as beyond

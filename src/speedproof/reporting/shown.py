@@ -37,7 +37,7 @@ class Shown(Alike):
 
     @checked()
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
-        """What a CSV of it holds, as a data frame: its numbers where it has a table of them, else the cells.
+        """The content of the CSV output as a data frame: all numbers, or else the cells.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ class _Versions:
         self.voice = Voice.of(*results)
 
     def medians(self, benchmark: str) -> dict[str, str]:
-        """By version, the times of a benchmark that the answers are about."""
+        """The times of a benchmark that the answers compare, by version."""
         answers = self.answers[benchmark]
         first = next(iter(answers.values()))
         sides = {
@@ -130,7 +130,7 @@ def _line(of: _Versions) -> Iterator[Text]:
 
 
 def _contradicted(of: _Versions) -> list[Text]:
-    """What proves the opposite of rows, in a line each; of many the first ones."""
+    """Contradicting answers, a line each; of many the first."""
     several, old, lines = len(of.benchmarks) > 1, of.called[of.names[0]], []
     for r in of.results:
         new, answers = of.called[r.candidate], r.by_benchmark
@@ -143,7 +143,7 @@ def _contradicted(of: _Versions) -> list[Text]:
 
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
-    """What some version lacks, in one line."""
+    """Benchmarks that some version lacks, in one line."""
     names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
     lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
     lines = [lacking] if names else []

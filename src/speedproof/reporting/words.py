@@ -34,7 +34,7 @@ STYLES: dict[Verdict, Style] = {
     Verdict.EQUIVALENT: "",
     Verdict.UNDECIDED: "dim",
 }
-"""Of what is proven: what is only shown is as grey as what is undecided."""
+"""Styles of proven verdicts; what is only shown is grey, as what is undecided."""
 
 
 PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
@@ -62,7 +62,7 @@ def of_metric(metric: str) -> tuple[str, str]:
 
 @cache
 def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
-    """What a row of each verdict is counted as."""
+    """The label of each verdict in counts."""
     return {
         Verdict.FASTER: better,
         Verdict.SLOWER: worse,
@@ -72,7 +72,7 @@ def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
 
 
 def metric_first(metric: str) -> str:
-    """What a first line is about, where that is not the time."""
+    """The metric at the start of a first line, unless it is time."""
     return "" if metric == "time" else f"{metric}: "
 
 
@@ -90,7 +90,7 @@ def counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
 
 
 def effect(result: Comparison) -> Effect:
-    """By how much, seen from the side of the verdict."""
+    """The size of the effect in the direction of the verdict."""
     faster = result.verdict is Verdict.FASTER
     word = gain_and_loss(result)[0 if faster else 1]
     s, certified = result.speedup, result.certified
@@ -154,7 +154,7 @@ def slow_runs(result: Comparison) -> str:
 
 
 def asked_of(protocol: str) -> str:
-    """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
+    """The subject of a protocol, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
     # A session's test is of typical runs, too, and holds however often one looks.
     if protocol == HEADLINE:
         return _TYPICAL
@@ -200,7 +200,7 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
 
 
 def proof(result: Comparison) -> str:
-    """What is proven, and at which confidence; for an undecided comparison what would decide it."""
+    """The proven bound and its confidence, or what would decide an undecided comparison."""
     confidence = f"{level(1 - result.alpha)} confidence"
     if result.verdict is Verdict.UNDECIDED:
         return needs(result)
@@ -250,7 +250,7 @@ def natural(result: Comparison) -> str:
 
 
 def _seen(result: Comparison) -> str:
-    """What is seen of what is undecided; nothing where its typical pairs and its medians go different ways."""
+    """The observed change of an undecided comparison; empty if pairs and medians disagree."""
     return "" if _contrary(result) else natural(result)
 
 
@@ -362,7 +362,7 @@ def several(repeated: str) -> str:
 
 
 def needs(result: Comparison) -> str:
-    """What would decide an undecided comparison, in a clause; empty when nothing is known."""
+    """A clause on what would decide an undecided comparison; empty if unknown."""
     needed = result.needed
     if needed is None:
         return "the samples have no spread" if result.state is State.UNDEFINED else ""

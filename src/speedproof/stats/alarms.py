@@ -122,12 +122,12 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
 
 
 def _sequential_scores(values: FloatArray) -> FloatArray:
-    """Of every value of a row its normal score among those so far."""
+    """The normal score of every value among the values of its row so far."""
     return ndtri((_places(values) + 1) / (2.0 * np.arange(1, values.shape[1] + 1)))
 
 
 def _places(values: FloatArray) -> IntArray:
-    """Of every value of a row among those before it: how many are less, and how many not larger, added up."""
+    """For each value the numbers of smaller and of not larger values before it in its row, added."""
     places = np.empty(values.shape, dtype=np.int64)
     if COMPILED is not None and values.size:
         COMPILED.places(np.ascontiguousarray(values), values.shape[1], places)
@@ -142,7 +142,7 @@ def _places(values: FloatArray) -> IntArray:
 
 
 def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
-    """Of each of several series of equal length, shape (rows, n), the first jump of values that come in.
+    """The first jump in each of several series of equal length, shape (rows, n).
 
     False ones are as rare as one in so many values. Nothing depends on later values: shorter series may be filled
     up.

@@ -174,7 +174,7 @@ class Trend(Struct, frozen=True):
         return self.slope - half, self.slope + half
 
     def crossing(self, alpha: float) -> tuple[float, float, float] | None:
-        """Where the line is zero, with its two-sided interval (Fieller 1954); None where no slope is shown."""
+        """The zero of the line with its two-sided interval (Fieller 1954); None where no slope is shown."""
         low, high = self.slope_interval(alpha)
         if low <= 0.0 <= high:
             return None

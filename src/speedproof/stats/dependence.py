@@ -45,7 +45,7 @@ def lag1(x: ArrayLike, ranks: FloatArray | None = None) -> TestResult:
 
 
 def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
-    """By how much the likeness of neighbouring runs multiplies the variance of what two series tell.
+    """The factor by which correlation of neighbouring runs inflates the variance of two series.
 
     (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most half
     the smaller size; 1 where r does not stand out, and with fewer than eight runs of a side. r is the
@@ -74,7 +74,7 @@ def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = Non
 
 
 def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
-    """By how much slow drift multiplies the variance of what two series tell, one measured after the other.
+    """The factor by which slow drift inflates the variance of two series measured one after the other.
 
     Of noise of variance s^2 on a random walk of variance q^2 a step, the j-th cosine coefficient of n values
     (DCT-II) has about the variance s^2 + (n q / pi j)^2, whatever the mean; the means of two adjacent series of n
@@ -111,7 +111,7 @@ def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -
 
 
 def _cosine_coefficients(x: FloatArray, j: IntArray) -> FloatArray:
-    """Those of the type-II cosine transform that are asked for, as one matrix product.
+    """The requested coefficients of the type-II cosine transform, as one matrix product.
 
     Of x in lines of `width` the cosine at each place is that of a sum: of the line's begin and of the place in it.
     """

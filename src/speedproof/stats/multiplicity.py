@@ -36,7 +36,7 @@ def benjamini_hochberg(pvalues: ArrayLike, family: int | None = None) -> FloatAr
 def _adjusted(
     pvalues: ArrayLike, family: int | None, procedure: Callable[[FloatArray, int], FloatArray]
 ) -> FloatArray:
-    """What a procedure makes of p-values in order, at most 1; NaN where there was none."""
+    """Apply a procedure to sorted p-values, at most 1; NaN stays NaN."""
     p = np.asarray(pvalues, dtype=np.float64)
     tested = ~np.isnan(p)
     valid = p[tested]

@@ -57,7 +57,7 @@ def one_order(n: int, m: int) -> float:
 
 
 class Spread(Struct, frozen=True):
-    """What the placements of two samples tell: counts of the pairs with x > y, ties counting half."""
+    """The placement sums of two samples: counts of the pairs with x > y, ties counting half."""
 
     won: FloatArray  # sum over x of the y below it
     square_x: FloatArray  # sum over x of the squared number of y below it
@@ -186,7 +186,7 @@ def bounded(
 
 
 def _constants(n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:
-    """What orders the states of each row, as _merging.c has it."""
+    """The constants that define the order of states in each row, as _merging.c takes them."""
     fx, fy = inflation.T
     free, floor = (_free(n, fx), _free(m, fy)), np.sqrt(_FLOOR * _equal(n, m, fx, fy))
     columns = np.broadcast_arrays(n, m, fx, fy, *free, _curvature(effective), _CENTRE, floor)
@@ -223,7 +223,7 @@ def _orders(groups: tuple[int, ...], n: int, tied: float = 0.0) -> tuple[FloatAr
 
 
 def _bits(n: int, m: int) -> tuple[int, int]:
-    """Of the sums of squares."""
+    """Bits needed for the sums of squares."""
     bits_x, bits_y = ((4 * size * other**2).bit_length() for size, other in ((n, m), (m, n)))
     return bits_x, bits_y
 

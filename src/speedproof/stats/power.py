@@ -112,7 +112,7 @@ _WIDEST, _OF_ZERO = 1e4, -1e5  # beyond the logarithms of ratios, and of values
 
 
 def typical_error(x: FloatArray, y: FloatArray, inflation: FloatArray, steps: FloatArray) -> LogErrors:
-    """Of the logarithm of the median of X / Y over pairs of runs, in rows.
+    """The standard error of the log of the median ratio X / Y, row by row.
 
     Dependence inflates the variances as in the test; a reading lies anywhere in its step, if that is coarse.
     """
@@ -138,7 +138,7 @@ def _error(
     log_x, log_y = np.maximum(log_x, _OF_ZERO), np.maximum(log_y, _OF_ZERO)
 
     def variances(at: FloatArray) -> tuple[FloatArray, ...]:
-        """Of the share of the ratios above a place: what either side adds."""
+        """The variance that each side adds to the share of ratios above a place."""
         ends = np.clip(at, -_WIDEST, _WIDEST)[:, None]
         upto, below = (
             merged_places(log_x - (ends + side * _SAME), log_y, side > 0.0) for side in (1.0, -1.0)
@@ -202,7 +202,7 @@ _MOST_UNITS = 1000
 
 
 def variance_components(values: ArrayLike) -> tuple[float, ...]:
-    """What each level adds to the variance of one value, the highest level first."""
+    """The variance that each level adds to one value, the highest level first."""
     means = np.asarray(values, dtype=np.float64)
     components: list[float] = []
     below = 0.0  # the variance that the levels below give to the mean of one unit

@@ -103,7 +103,7 @@ class Quantiles(Struct, frozen=True):
 
     @classmethod
     def of_logs(cls, x: FloatArray, y: FloatArray, q: float) -> Quantiles:
-        """Of the logarithms of ascending values."""
+        """Quantiles from the logarithms of ascending values."""
         of_x, of_y = (_limit(side, np.zeros(len(side)), q, clipped=True) for side in (x, y))
         with np.errstate(invalid="ignore"):
             return cls(x, y, q, of_x, of_y, of_x - of_y)

@@ -321,7 +321,7 @@ def ranked(x: FloatArray) -> ArrayPair:
 
 
 def sample_ends(x: FloatArray) -> BoolArray:
-    """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`."""
+    """The ends of distinct values in one sorted sample, as `PooledOrder.ends`."""
     ends, x = np.ones(x.shape, dtype=np.bool_), ascending(x)
     np.greater(x[..., 1:], x[..., :-1], out=ends[..., :-1])
     return ends

@@ -70,7 +70,7 @@ _LOG_SPEEDUP_MAX = 700.0
 
 
 class SequentialResult(Struct, frozen=True):
-    """What the blocks so far prove, at any moment that one chooses to look.
+    """The state of the proof after the blocks so far, valid at any time one looks.
 
     ``low > high`` has a probability of at most ``2 alpha`` if one speedup holds for all blocks; seen, it says that
     none does.
@@ -236,7 +236,7 @@ class PairedSequence:
         return blocks_before(wealths, -math.log(risk) - _ROUNDING)
 
     def result(self) -> SequentialResult:
-        """What the blocks so far prove."""
+        """The result after the blocks so far."""
         if self._result is None:
             pvalues = (math.exp(-max(self.evidence(side) - _ROUNDING, 0.0)) for side in (1, -1))
             self._result = SequentialResult(self._n, self._ties, self._alpha, *self._bounds(), *pvalues)
@@ -303,7 +303,7 @@ class PairedSequence:
         return bounds_of(low, -high)
 
     def _beyond(self, mirrored_shifts: FloatArray) -> FloatArray:
-        """By how much the evidence of each side exceeds what a proof takes."""
+        """The evidence of each side beyond what a proof takes."""
         trials = zip((1, -1), mirrored_shifts.tolist(), strict=True)
         return np.array([mix(self._log_wealths(side, side * at)) - self._threshold for side, at in trials])
 
@@ -349,7 +349,7 @@ class FixedPairs(PairedSequence):
         return -math.log(self._pvalue(side * self._sided(side, gamma), side * math.log(gamma)))
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int) -> float:
-        """By how many more blocks a session had to be larger to prove it, in 8 of 10 such sessions."""
+        """How many more blocks a session would need for a proof in 8 of 10 such sessions."""
         if self._n < FORECAST_FROM or self._closed is None:
             return math.nan
         spread = scale_of(np.sort(self._rows[0, : self._n - 1]))

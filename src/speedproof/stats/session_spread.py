@@ -103,7 +103,7 @@ def _prior(variance: FloatArray, degrees: FloatArray) -> tuple[float, float]:
 
 
 def _trigamma(x: FloatArray) -> FloatArray:
-    """Of positive numbers: recurrence, then the asymptotic series (Abramowitz and Stegun 6.4.12)."""
+    """Trigamma of positive numbers: recurrence, then the asymptotic series (Abramowitz and Stegun 6.4.12)."""
     shift = sum((1.0 / (x + k) ** 2 for k in range(6)), np.zeros_like(x))
     z = x + 6.0
     square = 1.0 / (z * z)
@@ -112,7 +112,7 @@ def _trigamma(x: FloatArray) -> FloatArray:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """By bisection on the logarithm: trigamma falls from infinity to 0."""
+    """Inverse of trigamma, by bisection on the logarithm."""
     return math.exp(halved(lambda x: float(_trigamma(np.array([math.exp(x)]))[0]) <= value, -20.0, 20.0))
 
 

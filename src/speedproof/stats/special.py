@@ -362,7 +362,7 @@ def gamma_cdf(x: ArrayLike, shape: ArrayLike) -> FloatArray:
 
 
 def _summed(x: FloatArray, a: FloatArray) -> FloatArray:
-    """By the series e^-x x^a / Gamma(a + 1) (1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...)."""
+    """The series e^-x x^a / Gamma(a + 1) (1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...)."""
     far = a + 40.0 * np.sqrt(a) + 60.0  # beyond it nothing is left
     inside = np.minimum(x, far)
     term, total = np.ones_like(x), np.ones_like(x)
@@ -377,7 +377,7 @@ def _summed(x: FloatArray, a: FloatArray) -> FloatArray:
 
 
 def _temme(x: FloatArray, a: FloatArray) -> FloatArray:
-    """By the normal distribution and the first term of its correction."""
+    """Temme's approximation: the normal distribution and the first term of its correction."""
     mu = (x - a) / a
     eta = np.sign(mu) * np.sqrt(2.0 * np.maximum(mu - np.log1p(mu), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -131,7 +131,7 @@ def typical_ratio_tests(
 
 
 def _rows_at_once(n: int, m: int) -> int:
-    """Of how many pairs arrays may be made, of all their ratios where nothing is compiled."""
+    """How many pairs of samples fit into the arrays at once."""
     return max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
 
 
@@ -287,7 +287,7 @@ def _middles(pairs: Pairs) -> FloatArray:
 
 
 def _centre(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Of two in the middle their geometric mean, as for 1 / ratios."""
+    """The geometric mean of the two middle ratios, so that 1 / ratios give its inverse."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
 

@@ -210,7 +210,7 @@ def encode_index(
     link: str,
     tags: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What the overview shows: commits, a line a benchmark, the changes.
+    """The data of the overview: commits, a line for each benchmark, the changes.
 
     ``results`` are those of the metrics that decide and, at a risk of their own, those of the others.
     """
