@@ -86,7 +86,7 @@ def evidence_of(
     above = [np.where(stopped, np.nan, test.pvalue) for test in at]
     below = [np.where(stopped, np.nan, test.pvalue_less) for test in at]
     return {
-        "not_worse": above[0],
+        "not worse": above[0],
         "regression": below[0],
         "improvement": above[1],
         "slowdown": below[1],
@@ -113,7 +113,7 @@ def average_at_edge(
         logs, edge = log_ratio_of_means(x, worse * y), np.log1p(MARGIN)
         centre = np.log(x.mean(axis=-1) / (worse * y.mean(axis=-1))) - logs.bias
         by_mean = t_sf((-edge - centre) / logs.error, logs.df)
-        once = np.where(told["not_worse"] <= ALPHA, by_mean, 3 * by_mean)
+        once = np.where(told["not worse"] <= ALPHA, by_mean, 3 * by_mean)
         only_mean = (told["regression"] > ALPHA) & (once <= ALPHA)
         against = np.where(only_mean, np.minimum(once, told["regression"]), told["regression"])
         fails = np.array([(MULTIPLICITIES["holm"](row) <= ALPHA).any() for row in against])

@@ -49,7 +49,7 @@ def outcomes(
         against = np.where(is_open, found["regression"], 1.0)
         corrected = np.array([correct(row) for row in against])
         failed |= going & (corrected <= alpha).any(axis=1)
-        is_open &= ~((found["not_worse"] <= alpha) & going[:, None])
+        is_open &= ~((found["not worse"] <= alpha) & going[:, None])
     passed = ~is_open.any(axis=1) & ~failed
     return float(passed.mean()), float(failed.mean()), runs
 

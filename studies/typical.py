@@ -26,6 +26,10 @@ SIZES = (3, 5, 8, 10, 20, 30, 100)
 LEVEL = 100.0  # far from 0, so that a ratio of 1 and a difference of 0 are the same hypothesis
 
 
+def _wide(rng: np.random.Generator, size: tuple[int, int]) -> FloatArray:
+    return rng.normal(0.0, 3.0, size)
+
+
 def _bimodal(rng: np.random.Generator, size: tuple[int, int]) -> FloatArray:
     return rng.normal(0.0, 0.3, size) + 2.0 * (rng.random(size) < 0.3)
 
@@ -41,16 +45,15 @@ FAMILIES: dict[str, Draw] = {
 """Both sides draw from one of these."""
 
 UNLIKE: dict[str, tuple[Draw, Draw]] = {
-    "normal, sd 1 and 3": (FAMILIES["normal"], lambda rng, size: rng.normal(0.0, 3.0, size)),
-    "normal, sd 3 and 1": (lambda rng, size: rng.normal(0.0, 3.0, size), FAMILIES["normal"]),
+    "normal, sd 1 and 3": (FAMILIES["normal"], _wide),
+    "normal, sd 3 and 1": (_wide, FAMILIES["normal"]),
     "normal and exponential": (FAMILIES["normal"], FAMILIES["exponential tail"]),
     "exponential and normal": (FAMILIES["exponential tail"], FAMILIES["normal"]),
     "log-normal and normal": (FAMILIES["log-normal"], FAMILIES["normal"]),
     "bimodal and normal": (_bimodal, FAMILIES["normal"]),
-    "normal, sd 3, and exponential": (
-        lambda rng, size: rng.normal(0.0, 3.0, size),
-        FAMILIES["exponential tail"],
-    ),
+    "normal, sd 3, and exponential": (_wide, FAMILIES["exponential tail"]),
+    "normal, sd 3, and log-normal": (_wide, FAMILIES["log-normal"]),
+    "normal, sd 3, and bimodal": (_wide, _bimodal),
 }
 """Distributions of the two sides, shifted so that an X exceeds a Y as often as not."""
 

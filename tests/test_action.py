@@ -44,16 +44,16 @@ class Runner:
         (home / "temp").mkdir()
         self.work.mkdir()
         # Making an environment and installing are faked; that the wheel installs is another test's fact.
-        self._script(
+        self.script(
             home / "bin" / "python3",
             'test "$1 $2" = "-m venv" && mkdir -p "$3/bin" && cp "$TOOLS"/* "$3/bin"',
         )
         (home / "tools").mkdir()
-        self._script(home / "tools" / "python", 'printf "%s\\n" "$@" > "$RUNNER_TEMP/pip"')
-        self._script(home / "tools" / "speedproof", f'exec "{sys.executable}" -m speedproof "$@"')
+        self.script(home / "tools" / "python", 'printf "%s\\n" "$@" > "$RUNNER_TEMP/pip"')
+        self.script(home / "tools" / "speedproof", f'exec "{sys.executable}" -m speedproof "$@"')
 
     @staticmethod
-    def _script(path: Path, text: str) -> None:
+    def script(path: Path, text: str) -> None:
         path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
         path.chmod(0o755)
 
@@ -174,7 +174,7 @@ def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
         ("11\n12", "PATCH", "repos/owner/project/issues/comments/11"),
     ):
         log.unlink(missing_ok=True)
-        runner._script(
+        runner.script(
             runner.home / "bin" / "gh",
             f"echo \"$GH_TOKEN $*\" >> {log}; case $* in *--paginate*) printf '{found}' ;; esac",
         )
@@ -187,7 +187,7 @@ def test_one_comment_is_kept_up_to_date(runner: Runner) -> None:
     for inputs, pull in (({}, "7"), ({"comment": "true"}, "")):
         assert runner.run(baseline=base, candidate=new, pull=pull, **inputs).code == 0
         assert not log.exists()
-    runner._script(runner.home / "bin" / "gh", "exit 1")
+    runner.script(runner.home / "bin" / "gh", "exit 1")
     ran = runner.run(baseline=base, candidate=new, comment="true", pull="7")
     assert (ran.code, ran.verdict) == (0, "pass")
     assert "::warning" in ran.log
@@ -204,7 +204,7 @@ def test_the_example_project_measures_its_pull_requests(runner: Runner) -> None:
     inputs = {k.replace("-", "_"): str(v).replace("True", "true") for k, v in inputs.items()}
     committed(runner.work, *({"count.sh": f"#!/bin/sh\nexec sleep {s}\n"} for s in ("0.001", "0.1")))
     comment = runner.home / "comment"
-    runner._script(
+    runner.script(
         runner.home / "bin" / "gh",
         f'for last; do :; done; case $* in *POST*) cp "${{last#body=@}}" {comment} ;; esac',
     )

@@ -1,10 +1,12 @@
 """What CONTRIBUTING.md promises to those who extend speedproof: its examples, put into the registries it names."""
 
+import ast
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import click
 import pandas as pd
@@ -15,9 +17,14 @@ from speedproof.cli.command import Command
 from speedproof.cli.compare import CompareOptions
 from speedproof.cli.compare import run as compare
 from speedproof.cli.console import Console
+from speedproof.cli.main import every_command
 from speedproof.declaring import Taken
-from speedproof.options import CommandOptions, Judging
+from speedproof.formats.registry import FORMATS
+from speedproof.measuring_options import DRIVERS
+from speedproof.options import CommandOptions, Judging, Policy
 from speedproof.protocols import questions
+from speedproof.protocols.aggregates import LOCATIONS
+from speedproof.protocols.results import Comparison
 from speedproof.reporting import model as formats
 from speedproof.reporting import rows as sheet_rows
 
@@ -122,3 +129,64 @@ def test_an_option_costs_a_field() -> None:
     for words in (["--limit", "x"], ["--margin", "2"], ["--nested", "pool"]):
         with pytest.raises(click.UsageError):
             counted.make_context("count", words)
+
+
+# What more than two files of src name beside its own module, and how many: to be lowered, never raised.
+DEAR = {
+    "column high": 3, "column low": 3, "column undermining": 3, "column unit": 3,
+    "driver go": 3,
+    "format criterion": 4, "format csv": 4, "format raw": 3,
+    "option all": 3, "option build": 3, "option confidence": 6, "option files": 3, "option json": 3,
+    "option metric": 5, "option output": 6, "option quantile": 4, "option reference": 3, "option save": 3,
+    "option seed": 4, "option shell": 3,
+    "policy equivalence": 3, "policy no-regression": 3, "policy proven-improvement": 3,
+    "question mean": 5, "question single run": 5, "question touati2009": 4, "question typical": 4,
+    "report csv": 4, "report html": 7, "report junit": 3, "report markdown": 5,
+}  # fmt: skip
+NAMES, TYPES = 43, 361
+"""Of the package, and the classes of its modules without an underscore."""
+
+
+@pytest.mark.slow
+def test_what_is_added_is_named_in_two_files() -> None:
+    """Beside its own module, and no more of what is older than before; nor are there more public types."""
+    texts, compared, fields = (defaultdict[str, set[str]](set) for _ in range(3))
+    root, public = Path(sp.__file__).parent, 0
+    for path in root.rglob("*.py"):
+        tree, file = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(root).as_posix()
+        public += sum(isinstance(node, ast.ClassDef) and node.name[0] != "_" for node in tree.body)
+        for node in ast.walk(tree):
+            match node:
+                case ast.Constant(value=str(text)) | ast.keyword(arg=str(text)):
+                    texts[text].add(file)
+                case ast.Attribute(attr=text) if text.isupper():
+                    texts[text].add(file)
+                case ast.Compare() if "location" not in ast.unparse(node):
+                    for part in ast.walk(node):
+                        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                            compared[part.value].add(file)
+                case ast.AnnAssign(
+                    target=ast.Name(name), annotation=ast.Subscript(value=ast.Name("Annotated"))
+                ):
+                    fields[name].add(file)
+    options = {str(p.name) for command in every_command().values() for p in command.params}
+    measured = {name: {file for file in texts[name] if file.startswith("measuring")} for name in [*texts]}
+    costs = {f"option {name}": fields[name] for name in options}
+    costs |= {f"policy {policy}": texts[policy] | texts[policy.name] for policy in Policy}
+    costs |= {f"question {q}": compared[q] if q in LOCATIONS else texts[q] for q in questions.QUESTIONS}
+    costs |= {f"report {name}": texts[name] for name in formats.FORMATS}
+    costs |= {f"driver {name}": measured[name] for name in get_args(DRIVERS)}
+    read = {one.name for one in FORMATS} - {"speedproof"}  # which is a word for much else
+    costs |= {f"format {name}": texts[name] - measured[name] for name in read}
+    for name in set(sheet_rows.COLUMNS).difference(Comparison.__struct_fields__):
+        costs[f"column {name}"] = {file for file in texts[name] if file.startswith("reporting/")}
+    assert len(sp.__all__) <= NAMES
+    assert public <= TYPES
+    assert all(costs[what] for what in DEAR)
+    many = {}
+    for what, files in costs.items():
+        module = what.partition(" ")[2].translate({ord(" "): "_", ord("-"): "_"})
+        beside = {file for file in files if Path(file).stem != module}
+        if len(beside) > DEAR.get(what, 2):
+            many[what] = len(beside), sorted(beside)
+    assert not many

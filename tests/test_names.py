@@ -37,6 +37,27 @@ def nodes(*parts: str) -> Iterator[tuple[str, ast.AST]]:
                 yield path.relative_to(root).as_posix(), node
 
 
+def test_tests_bind_public_names() -> None:
+    """None imports, reads or patches what begins with an underscore in the package."""
+    defined = re.compile(r"^ *(?:def |class )?(_[A-Za-z]\w*[A-Za-z0-9])(?:\(|:| =|, _)", re.MULTILINE)
+    private = {n for path in SOURCE.rglob("*.py") for n in defined.findall(path.read_text(encoding="utf-8"))}
+    bound = set()
+    for path in Path(__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.ImportFrom():
+                    bound |= {(path.name, alias.name) for alias in node.names}
+                case ast.Attribute(value=ast.Name(id="self")):
+                    pass
+                case ast.Attribute(attr=name):
+                    bound.add((path.name, name))
+                case ast.Call(func=ast.Attribute(attr="setattr"), args=args):
+                    texts = [arg.value for arg in args if isinstance(arg, ast.Constant)]
+                    bound |= {(path.name, str(text).rpartition(".")[2]) for text in texts}
+    assert private
+    assert not {(path, name) for path, name in bound if name in private}
+
+
 def test_what_the_command_line_uses_can_be_called_from_python() -> None:
     """What its modules import of the face are documented functions, types and constants without underscores."""
     imports = [node for _, node in nodes("cli") if isinstance(node, ast.ImportFrom)]

@@ -4,7 +4,7 @@ import signal
 
 
 def entry() -> None:
-    """Start it; Ctrl-C ends it silently until there is something to say."""
+    """Start the program; Ctrl-C ends it without a traceback until there is a result to report."""
     if heard := signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from speedproof.cli.main import entry

@@ -32,7 +32,7 @@ _REMEMBERED = 1 << 17  # bytes of an array of numbers
 
 
 def extension(name: str) -> ModuleType | None:
-    """A kernel in C of this package; None where it was installed without a compiler."""
+    """A compiled module of this package, or None if it was installed without a compiler."""
     try:
         return import_module(f"speedproof.{name}")
     except ImportError:
@@ -40,14 +40,14 @@ def extension(name: str) -> ModuleType | None:
 
 
 def numbered(values: Sequence[Any]) -> tuple[IntArray, list[Any]]:
-    """Numbers from 0 by first appearance, and what they stand for."""
+    """Codes from 0 in order of first appearance, and the value of each code."""
     names: dict[Any, int] = {}
     codes = np.fromiter((names.setdefault(v, len(names)) for v in values), dtype=np.int64, count=len(values))
     return codes, list(names)
 
 
 def from_zero(numbers: IntArray) -> IntArray:
-    """Numbers of groups, such as of processes, counted up from 0 in their own order."""
+    """Renumber groups, such as processes, from 0 in ascending order."""
     steps = numbers[1:] - numbers[:-1]
     counted = not numbers.size or (numbers[0] in (0, 1) and ((steps == 0) | (steps == 1)).all())
     return numbers if counted else np.unique(numbers, return_inverse=True)[1]
@@ -63,11 +63,11 @@ class Groups(Struct, frozen=True, eq=False):
 
     @property
     def extent(self) -> tuple[int, int]:
-        """How many places the smallest and the largest group have."""
+        """The sizes of the smallest and the largest group."""
         return self.parts[0][1].shape[1], self.parts[-1][1].shape[1]
 
     def between(self, begin: int, end: int) -> IntArray:
-        """The places of each group from one of its own to another, in ascending order."""
+        """The positions of each group's elements from ``begin`` to ``end``, in ascending order."""
         return np.sort(np.concatenate([places[:, begin:end].ravel() for _, places in self.parts]))
 
     def locations(self, values: FloatArray, location: Literal["mean", "median"]) -> FloatArray:
@@ -115,7 +115,7 @@ def _found(numbers: IntArray) -> Groups:
 
 
 def stacked(rows: Sequence[FloatArray]) -> FloatArray:
-    """Rows of one length in a table; a single one, which may be long, is not copied."""
+    """Stack rows of equal length into an array; a single row is not copied."""
     return rows[0][None] if len(rows) == 1 else np.concatenate(rows).reshape(len(rows), -1)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Option(NamedTuple):
-    """How a field is asked for on the command line: ``Annotated[int, "-j, --jobs N", "threads", parser]``.
+    """A command-line option: ``Annotated[int, "-j, --jobs N", "threads", parser]``.
 
     Of the texts the last is the help; one before it has names, where they are not the field's, and what stands for
     the value. The type of the field says the rest: a bool is a flag, a tuple may be repeated, a Literal is a
@@ -35,41 +35,41 @@ class Option(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Its names, where they are not the field's."""
+        """The names of the option, if they are not derived from the field."""
         return [word.rstrip(",") for word in self.usage.split() if word.startswith("-")]
 
     @property
     def metavar(self) -> str:
-        """What stands for the value; several words are several values, none is a flag or a choice."""
+        """The value's placeholder; several words mean several values, none a flag or a choice."""
         return " ".join(word for word in self.usage.split() if not word.startswith("-"))
 
     @property
     def parser(self) -> Callable[[str], object] | None:
-        """What makes a value of a text, or of a number."""
+        """The function that parses the value."""
         return self.parse or KINDS.get(self.metavar)
 
 
 FIRST: Final = True
-"""Marks an option that everybody uses first: it is also in the short help of a command with many options."""
+"""Marks the most common options, which the short help of a large command also shows."""
 
 
 class More(NamedTuple):
-    """What an option also says of itself: one of the fields above."""
+    """A further attribute of an option: one of the fields above."""
 
     field: str
     value: str
 
 
 Title = partial(More, "title")
-"""Opens a group of this title."""
+"""Starts an option group with this title."""
 Needs = partial(More, "needs")
-"""The field of an option that must be given, too."""
+"""The option that must also be given."""
 Excludes = partial(More, "excludes")
-"""The fields of options that must not be given, too."""
+"""The options that must not be given together with this one."""
 
 
 class Argument(NamedTuple):
-    """How a field is given without a dash: a file, or several where it is a tuple."""
+    """A positional argument: one file, or several if the field is a tuple."""
 
     metavar: str
     help: str
@@ -77,7 +77,7 @@ class Argument(NamedTuple):
 
 
 class Formats(NamedTuple):
-    """A mapping from formats of reports to the files that are to hold them: an option for each format."""
+    """Output files by report format, with one option for each format."""
 
     first: str = "html"  # those that everybody uses first
 
@@ -136,11 +136,11 @@ def _option(metadata: Sequence[Any]) -> Option:
 
 
 LATEST = "@last"
-"""What stands for the file of the latest session."""
+"""The placeholder for the latest session's file."""
 
 
 def refuse(given: Mapping[str, str], *names: str, because: str) -> None:
-    """Say which of these options were given though they would change nothing; ``because`` tells why."""
+    """Refuse these options where they would have no effect, for the reason ``because``."""
     if needless := [given[name] for name in names if name in given]:
         raise UsageError(f"{because}; leave out {', '.join(needless)}")
 
@@ -153,7 +153,7 @@ def exclusive(excludes: Mapping[str, Sequence[str]], given: Mapping[str, str]) -
 
 
 def words_of(kind: Any) -> list[str]:
-    """The words that a field is chosen among: of a Literal, or of an enum."""
+    """The allowed words of a field: of a Literal or an enum."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         return [str(member.value) for member in kind]
     if get_origin(kind) is Literal:
@@ -180,7 +180,7 @@ T = TypeVar("T")
 
 
 def read_given(name: str, value: Any, example: str, parse: Callable[[Any], T]) -> T:
-    """What an argument of this name says; UsageError says what is wrong."""
+    """Parse the value of an argument; a UsageError says what is wrong."""
     try:
         return parse(value)
     except (ValueError, TypeError) as error:
@@ -194,7 +194,7 @@ def proportion_given(
     example: str = EXAMPLES["SHARE"],
     kind: Callable[[object], float] = values.proportion,
 ) -> float:
-    """What an argument of this name says as a share."""
+    """Parse an argument as a share."""
     return read_given(name, given, example, kind)
 
 
@@ -203,7 +203,7 @@ _TABLE = "must be a table of names and values"
 
 
 def read_toml(kind: type[S], path: Path) -> S:
-    """What a file says, read strictly by the struct that declares it; errors name file and key."""
+    """Read a file strictly into a struct; errors name the file and the key."""
     import tomllib  # few commands read any
 
     name = str(path)
@@ -217,30 +217,30 @@ def read_toml(kind: type[S], path: Path) -> S:
 
 
 def _table(kind: type[S], file: str, place: str, table: object) -> S:
-    """What a table says, each key by its field; a key that nobody will read is refused."""
+    """Convert a table field by field; an unknown key is refused."""
     if not isinstance(table, dict):
         raise FormatError(file, place, f"{_TABLE}, not {table!r}")
-    known = {field.name: field for field in fields(kind)}
+    by_key = {field.name: field for field in fields(kind)}
     prefix = f"{place}." if place else ""
     for key in table:
-        if key not in known:
+        if key not in by_key:
             from difflib import get_close_matches
 
-            near = get_close_matches(key, known)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            near = get_close_matches(key, by_key)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(by_key)}"
             raise FormatError(file, f"{prefix}{key}", f"no such key; {hint}")
-    for key in (key for key, field in known.items() if field.required and key not in table):
+    for key in (key for key, field in by_key.items() if field.required and key not in table):
         raise FormatError(file, place, f'a {key} is missing, for example {key} = "json_*"')
     values = {}
     for key, value in table.items():
-        asked = known[key].asked
+        asked = by_key[key].asked
         option = asked if isinstance(asked, Option) else None
-        values[key] = read_value(known[key].kind, file, f"{prefix}{key}", value, option)
+        values[key] = read_value(by_key[key].kind, file, f"{prefix}{key}", value, option)
     return kind(**values)
 
 
 def read_value(kind: Any, file: str, place: str, value: object, option: Option | None = None) -> Any:
-    """What stands at a place, as the type of its field; of the numbers of a list their texts."""
+    """Convert a value to the type of its field; numbers in a list of texts become texts."""
     if hasattr(kind, "__struct_fields__"):
         return _table(kind, file, place, value)
     origin, parts = get_origin(kind), get_args(kind)

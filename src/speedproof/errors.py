@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Parameter(NamedTuple):
-    """What may be asked for otherwise: an argument in Python, an option of the same name on the command line."""
+    """A parameter named in a message: a keyword argument in Python, an option on the command line."""
 
     name: str
     value: object = None  # True of a flag; None where every value is meant
@@ -17,7 +17,7 @@ class Parameter(NamedTuple):
 
     @property
     def option(self) -> str:
-        """As it is written on the command line."""
+        """The spelling on the command line."""
         value = "" if self.value is None or self.value is True else f" {self.value}"
         return f"--{self.written or self.name.replace('_', '-') + value}"
 
@@ -68,7 +68,7 @@ class FormatError(SpeedproofError):
 
     @property
     def message(self) -> str:
-        """What is wrong, without the place."""
+        """The message without the place."""
         return "".join(map(str, self.parts))
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[str | Parameter, ...]]:

@@ -1,14 +1,14 @@
 """What can be asked of a measurement, declared as in :mod:`speedproof.options`; few commands measure."""
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta, Struct
 
 from speedproof import values
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import BenchmarkSettings, Output, Policy, Undecided, benchmark_settings
+from speedproof.options import BenchmarkSettings, MeasuredPolicy, Output, Undecided, benchmark_settings
 
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -37,7 +37,7 @@ DRIVERS = Literal["criterion", "go", "google-benchmark", "hyperfine", "jmh", "py
 OF_VERDICTS = ("fail_on", "gate", "margin", "precision", "stop_at_proof")
 """The options that ask for a verdict, or when to stop for one."""
 UNNAMED = "command"
-"""What a benchmark of commands is called that nobody named."""
+"""The default name of a benchmark of commands."""
 
 
 class Measuring(Struct, frozen=True, kw_only=True):
@@ -180,8 +180,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
         Excludes("fail_on precision stop_at_proof"),
     ] = False
     policy: Annotated[
-        Literal["no-regression", "proven-improvement"] | None,
-        "with --gate, what every benchmark must prove: no-regression (default) or proven-improvement",
+        MeasuredPolicy | None,
+        f"with --gate, what every benchmark must prove: {' (default) or '.join(get_args(MeasuredPolicy))}",
         Needs("gate"),
     ] = None
     margin: Annotated[
@@ -237,9 +237,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
 
     @property
     def settings(self) -> tuple[BenchmarkSettings, ...]:
-        """What a gate asks of some benchmarks, which can be proven while one measures."""
+        """The gate's settings for single benchmarks; policies that need files are refused."""
         settings = benchmark_settings(self.margin_of, self.policy_of)
-        if Policy.EQUIVALENCE in (self.policy, *(one.policy for one in settings)):
+        if {self.policy, *(one.policy for one in settings)} - {None, *get_args(MeasuredPolicy)}:
             raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
         return settings
 

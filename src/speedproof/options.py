@@ -38,7 +38,7 @@ def quantile_of(name: str) -> float | None:
 
 
 def deciding(metric: str) -> str:
-    """The option of a measurement that is to decide by a metric."""
+    """The option ``--decide-by`` for a metric; empty for time."""
     return "" if metric == "time" else f" --decide-by {quote(metric)}"
 
 
@@ -53,22 +53,22 @@ HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
 
 WORTH_KNOWING = 0.01
-"""What runs in blocks are also held against where no margin is asked for: two versions this close are the same."""
+"""The default margin within which versions measured in blocks are called the same."""
 
 ASKED: tuple[QuestionName, ...] = ("typical", "mean")
-"""What is asked by default: the headline, and the mean, which is shown where it proves the opposite."""
+"""The default questions: the headline, and the mean, which is shown where it proves the opposite."""
 
 DETAILS: tuple[QuestionName, ...] = ("typical", "mean", "median", "single run")
-"""What is asked when everything is wanted."""
+"""The questions for detailed output."""
 
 Location = Literal["typical", "mean", "median", "p90", "p95", "p99", "p99.9"]
-"""Whose test decides a gate."""
+"""The questions that may decide a gate."""
 
 Multiplicity = Literal["holm", "bh", "none"]
-"""Corrections over the benchmarks of what fails a gate."""
+"""Corrections for multiple benchmarks in the claims that fail a gate."""
 
 Undecided = Literal["report", "fail", "pass"]
-"""What an undecided gate ends with."""
+"""The results to which an undecided gate can be mapped."""
 
 
 class Policy(StrEnum):
@@ -77,6 +77,11 @@ class Policy(StrEnum):
     NO_REGRESSION = "no-regression"
     PROVEN_IMPROVEMENT = "proven-improvement"
     EQUIVALENCE = "equivalence"
+
+
+PolicyName = Literal["no-regression", "proven-improvement", "equivalence"]
+MeasuredPolicy = Literal["no-regression", "proven-improvement"]
+"""The policies that can be proven while measuring."""
 
 
 _VERSION = " (FILE:VERSION for one of a file's versions)"
@@ -198,7 +203,7 @@ class Judging(Struct, frozen=True, kw_only=True):
 
 
 class BenchmarkSettings(Struct, frozen=True):
-    """What is asked of the benchmarks that a pattern matches; also a table ``[[gate.benchmark]]``."""
+    """Settings for benchmarks that match a pattern; also a table ``[[gate.benchmark]]``."""
 
     pattern: str
     margin: Annotated[float | None, "SHARE", "what they may lose", values.proportion] = None
@@ -206,7 +211,7 @@ class BenchmarkSettings(Struct, frozen=True):
     ignore: bool | None = None
 
     def matches(self, name: str) -> bool:
-        """Whether this is said of a benchmark."""
+        """Whether the settings apply to a benchmark."""
         return name == self.pattern or fnmatchcase(name, self.pattern)
 
 
@@ -276,11 +281,11 @@ def benchmark_settings(
 
 
 SESSION_ASKS = "what the session asks"
-"""The field of a session's records that holds the following."""
+"""The field of a session's records that holds a :class:`SessionAsked`."""
 
 
 class SessionAsked(Struct, frozen=True, omit_defaults=True):
-    """What a session was to decide: what its file is asked where nobody asks anything else."""
+    """The question a session was measured for, which is the default question for its file."""
 
     decide_by: str
     margin: float | None = None
@@ -333,6 +338,6 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
 
 def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
-    """What a function takes of options: those that are called as its arguments."""
+    """The option values that a function accepts as arguments of the same names."""
     names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
     return {name: getattr(part, name) for part in parts for name in part.__struct_fields__ if name in names}

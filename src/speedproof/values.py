@@ -111,14 +111,14 @@ def positive_seconds(given: object) -> float:
 
 
 def place(text: str) -> str:
-    """A file or folder that is written beside standard output."""
+    """A path of an output file or folder."""
     if text == "-":
         raise ValueError("- is standard output; name a file or folder")
     return text
 
 
 def filled(text: str) -> str:
-    """A name that says something."""
+    """A name that is not empty."""
     if not text.strip():
         raise ValueError(f"{text!r} is no name")
     return text

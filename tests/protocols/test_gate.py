@@ -27,7 +27,7 @@ REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy
 def judged(required: Sequence[float], contradicted: Sequence[float]) -> Outcome:
     """The whole from the adjusted p-values of all benchmarks, at 5 %."""
     return overall(
-        judge(*(claim(name, 0.02, p, p, 0.05) for name, p in (("not_worse", r), ("regression", c))))
+        judge(*(claim(name, 0.02, p, p, 0.05) for name, p in (("not worse", r), ("regression", c))))
         for r, c in zip(required, contradicted, strict=True)
     )
 

@@ -75,7 +75,7 @@ def same(pairs: list[tuple[int, int]], differences: list[float], positions: list
 
 
 @pytest.mark.parametrize("positions", [[0, 1, 2, 3, 4, 5, 6], [0, 2, 3, 6]])
-def test_against_a_written_out_sum(positions: list[int]) -> None:
+def test_posterior_is_the_sum_over_positions(positions: list[int]) -> None:
     """Also where commits between cannot be looked at, and where two steps are likely."""
     pairs = [(0, 6)] * 4 + [(0, 3), (3, 6), (2, 6), (0, 2), (0, 3), (2, 3)]
     same(pairs, [0.02, 0.031, 0.018, 0.012, 0.004, 0.022, 0.018, -0.009, 0.001, 0.015], positions)

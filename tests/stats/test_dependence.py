@@ -55,7 +55,7 @@ def test_lag1_pvalue_is_of_the_beta_distribution_with_the_moments(n: int) -> Non
 
 @pytest.mark.parametrize("n", [4, 5, 8, 31])
 @pytest.mark.parametrize("high", [2, 3, 50])
-def test_run_order_written_out(n: int, high: int) -> None:
+def test_lag1_and_drift_of_tied_values(n: int, high: int) -> None:
     """Von Neumann's ratio and Spearman's test, with ties and ranks that are given, too."""
     x = np.random.default_rng([n, high]).integers(0, high, (12, n)) / 4 + 1.0
     found = lag1(x), drift(x)

@@ -11,7 +11,6 @@ import pytest
 from scipy import linalg, stats
 
 from speedproof.stats import levels as module
-from speedproof.stats import two_levels as of_two
 from speedproof.stats.change_points import change_pvalues, find_changes, show_changes
 from speedproof.stats.levels import cheap_steps, least_squares, levels, levels_pvalue, places_of_step
 from speedproof.stats.normal_scores import normal_scores
@@ -218,7 +217,7 @@ def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
 
 def test_the_tail_beyond_the_table_is_a_power_law() -> None:
     """Through the last level and the last but two, whatever the distance; between two sizes of the worse."""
-    table = json.loads(Path(of_two.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
+    table = json.loads(Path(module.__file__).with_name("two_levels_null.json").read_text(encoding="utf-8"))
     levels, rows = table["levels"], dict(zip(table["sizes"], table["quantiles"], strict=True))
     noise = np.random.default_rng(4).normal(size=60)
     for n, around in ((50, (50,)), (60, (50, 100))):
@@ -280,11 +279,16 @@ def test_equal_values_against_a_simulated_chain(share: float, n: int, k: int) ->
     above = x > stats.norm.isf(share)
     first = above.argmax(axis=1) * ~above[:, 0] + (~above).argmax(axis=1) * above[:, 0]
     once = ((above[:, 1:] != above[:, :-1]).sum(axis=1) == 1) & (first >= k) & (first <= n - k)
-    expected = of_two._of_chain(n, k)
-    assert once.mean() <= expected + 4 * math.sqrt(expected / runs)
-    at = float(of_two._stays()[np.argmin(np.abs(of_two._SHARES - share))])
-    both = stats.multivariate_normal(cov=[[1, 0.6], [0.6, 1]]).cdf([stats.norm.ppf(share)] * 2)
-    assert at == pytest.approx(both / share, abs=1e-4)
+    [found] = two_levels(np.repeat([[1.0, 2.0]], [k, n - k], axis=1)).pvalue.tolist()
+    assert once.mean() <= found + 4 * math.sqrt(found / runs)
+
+    def chain(s: float) -> float:
+        both = stats.multivariate_normal(cov=[[1, 0.6], [0.6, 1]]).cdf([stats.norm.ppf(s)] * 2)
+        stay, other = both / s, 1 - (s - both) / (1 - s)
+        ways = sum(stay ** (at - 1) * (1 - stay) * other ** (n - at - 1) for at in range(k, n - k + 1))
+        return float(2 * s * ways)
+
+    assert found == pytest.approx(max(map(chain, np.linspace(0.02, 0.5, 49).tolist())), rel=1e-3)
 
 
 def naive_levels(x: list[float]) -> tuple[float, list[int]]:

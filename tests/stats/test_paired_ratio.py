@@ -114,7 +114,7 @@ def naive_ratio(x: list[float], y: list[float], alpha: float, steps: tuple[float
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of the loops: infinite logarithms
 @pytest.mark.parametrize("n", range(1, 8))
-def test_few_sessions_in_loops(n: int) -> None:
+def test_estimate_bounds_and_pvalues_of_few_sessions(n: int) -> None:
     """Of a batch: continuous, tied, equal, opposite, far apart; below zero; read in steps."""
     rng = np.random.default_rng(n)
     x, y = rng.lognormal(0.1, 0.3, (12, n)), rng.lognormal(0.0, 0.3, (12, n))
@@ -146,7 +146,7 @@ def test_few_sessions_in_loops(n: int) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("gamma", [0.5, 0.999, 1.0, 1.25, 1.5, 3.0])
-def test_any_ratio_in_loops(n: int, gamma: float) -> None:
+def test_pvalues_against_any_ratio(n: int, gamma: float) -> None:
     """What equals gamma speaks for neither side; the answer at 1 holds beyond it; values below 0 have no ratio."""
     rng = np.random.default_rng(n)
     x, y = rng.lognormal(0.2, 0.3, (5, n)), rng.lognormal(0.0, 0.3, (5, n))

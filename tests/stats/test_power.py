@@ -90,7 +90,7 @@ def naive_ranks(x: list[float], y: list[float], alpha: float, power: float) -> t
     ("needed", "naive"), [(runs_needed_means, naive_means), (runs_needed_ranks, naive_ranks)]
 )
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (2, 2), (5, 3), (3, 9), (20, 20)])
-def test_runs_needed_written_out(needed: Any, naive: Any, n: int, m: int) -> None:
+def test_runs_needed_of_means_and_ranks(needed: Any, naive: Any, n: int, m: int) -> None:
     """Continuous values, few values, separated ones; several at once, and with the power that is asked."""
     rng = np.random.default_rng([n, m])
     x, y = rng.standard_normal((40, n)), 0.7 * rng.standard_normal((40, m)) - 0.4

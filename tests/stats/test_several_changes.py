@@ -237,7 +237,7 @@ def series_of(kind: int, n: int) -> Series:
 
 @pytest.mark.parametrize("n", [8, 9, 12, 15, 16, 24, 45, 80])
 @pytest.mark.parametrize("kind", range(9))
-def test_all_changes_in_loops(kind: int, n: int) -> None:
+def test_changes_of_steps_lines_and_noise(kind: int, n: int) -> None:
     x = series_of(kind, n)
     for alpha in (0.05, 0.3):
         assert list(find_changes(x, alpha)) == naive_changes(x, alpha)

@@ -137,7 +137,7 @@ def test_bounds_from_other_ranks_hold_the_chance_of_all_signs() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_squares_of_runs_in_a_loop(seed: int) -> None:
+def test_squares_of_runs_against_all_rows(seed: int) -> None:
     """Of groups of neighbours that marks join: all, and those in which some stand apart."""
     marks, apart = np.random.default_rng(seed).random((2, 40, 9)) < [[[0.6]], [[0.3]]]
     for row, (every, some) in enumerate(
@@ -194,7 +194,7 @@ GRID = [
 
 @pytest.mark.parametrize("alpha", [0.5, 0.2, 0.05, 1 / 32, 0.02])
 @pytest.mark.parametrize("d", GRID)
-def test_ties_written_out(d: list[float], alpha: float) -> None:
+def test_pvalues_and_bounds_of_tied_differences(d: list[float], alpha: float) -> None:
     """p-values over all signs, and bounds by walking down the averages; at equality with the risk, too."""
     for sign in (1, -1):
         pairs = FixedPairs(alpha=alpha)

@@ -42,7 +42,7 @@ def naive_error(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (3, 4), (5, 5), (6, 8), (13, 11)])
-def test_against_a_twin_in_loops(sizes: tuple[int, int]) -> None:
+def test_error_degrees_and_bias_of_a_typical_ratio(sizes: tuple[int, int]) -> None:
     rng = np.random.default_rng(sizes[0])
     for noise in (0.01, 0.5):
         x, y = (np.exp(noise * rng.normal(size=n)) for n in sizes)
@@ -230,7 +230,7 @@ def naive_spreads(
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
 @pytest.mark.parametrize("scatter", [0.0, 1.0, 3.0])
-def test_everything_written_out(count: int, scatter: float) -> None:
+def test_session_spreads_pool_series_and_versions(count: int, scatter: float) -> None:
     """Series that miss versions, versions with any number of sessions, a part of the noise common to all."""
     for seed in range(4):
         rng = np.random.default_rng([count, int(scatter), seed])

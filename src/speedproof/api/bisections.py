@@ -29,7 +29,7 @@ from speedproof.protocols.bisection import BisectionFinding as BisectionFinding
 from speedproof.reporting.bisection import BisectResult as BisectResult
 
 INTERRUPTED = "interrupted"
-"""Why a bisection ended that Ctrl-C ended."""
+"""The reason given when Ctrl-C ends a bisection."""
 
 
 @checked()
@@ -149,7 +149,7 @@ def _searched(
 
 
 def _typical(name: str, times: Sequence[float]) -> float:
-    """The median of a side's runs in a pair."""
+    """The median run of one side of a pair; refuse what is not a time."""
     for seconds in times:
         if not isinstance(seconds, Real):
             raise UsageError(

@@ -142,13 +142,13 @@ class Corpus:
         return corpus
 
     def info(self) -> CorpusInfo:
-        """What is in it, in counts."""
+        """Counts of samples, benchmarks, versions and files."""
         from speedproof.corpus.read import info
 
         return info(self.place)
 
     def query(self, sql: str) -> pa.Table:
-        """What SQL says of the tables ``corpus`` and ``rejects``, as an Arrow table."""
+        """Run SQL over the tables ``corpus`` and ``rejects`` and return an Arrow table."""
         return query(self.place, sql)
 
     @checked("protocols")
@@ -299,18 +299,18 @@ class Corpus:
 
 
 def _ready(module: str, how: How) -> How:
-    """Processes begin to start before the rest is imported here."""
+    """Start the worker processes early: what is imported next takes as long as they do."""
     if how.workers > 1 and how.dask is None:
         get_ready(f"speedproof.corpus.{module}")
     return how
 
 
 def _metric(manifest: Manifest, name: str | None) -> str:
-    """The metric asked for; time, or what there is most of."""
-    known = manifest.metrics
-    if name is not None and name not in known:
-        raise UsageError(f"there is no metric {name}; available: {', '.join(known)}")
-    return name or ("time" if "time" in known else max(known, key=known.__getitem__, default="time"))
+    """The metric asked for, or else time, or else the most frequent one."""
+    metrics = manifest.metrics
+    if name is not None and name not in metrics:
+        raise UsageError(f"there is no metric {name}; available: {', '.join(metrics)}")
+    return name or ("time" if "time" in metrics else max(metrics, key=metrics.__getitem__, default="time"))
 
 
 def labelled(
@@ -320,7 +320,7 @@ def labelled(
     by: tuple[str, ...],
     known: Callable[[str], bool],
 ) -> Iterator[tuple[str, FileResults]]:
-    """What each file holds, with the version of records that name none."""
+    """Yield the records of each file, with a version name for those that have none."""
     waiting = iter(files)
     first = list(islice(waiting, 2))
     if not first:
@@ -340,7 +340,7 @@ def labelled(
 
 
 def _whole(files: Iterable[FileResults]) -> Iterator[FileResults]:
-    """All parts of a file together: which field tells its versions apart depends on all of them."""
+    """Join the parts of each file: which field tells its versions apart depends on all of them."""
     parts: list[FileResults] = []
     for part in files:
         parts.append(part)
@@ -354,7 +354,7 @@ def _whole(files: Iterable[FileResults]) -> Iterator[FileResults]:
 
 
 def _label(argument: str, path: str, several: bool) -> str:
-    """A folder is one version among several arguments; of one alone, and of an archive, the files are."""
+    """The version name of a file: the folder if there are several arguments, else the file itself."""
     if several and Path(argument).is_dir():
         return stem_of(argument)
     stem = stem_of(path)
@@ -410,7 +410,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
     asked: Asked
 
     def keys(self) -> Iterator[Key]:
-        """What was compared."""
+        """The benchmarks that were compared."""
         names = query(self.conclusion.answers, "SELECT DISTINCT benchmark FROM answers")["benchmark"]
         yield from (Key(name.as_py(), self.conclusion.metric) for name in names)
 
@@ -441,7 +441,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
         return WhyResult({versions[-1]: explained})
 
     def _few(self) -> tuple[SuiteComparison, Suite] | None:
-        """All of it as of files, where it is no more than a sheet of files shows."""
+        """The same comparison in memory, if it fits on one sheet; otherwise None."""
         from speedproof.corpus.conclude import in_memory
 
         conclusion = self.conclusion
@@ -454,7 +454,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
     def _report(
         self, few: tuple[SuiteComparison, Suite] | None, *, details: bool, everything: bool, **drawn: Any
     ) -> Report:
-        """As the sheet of files where these are ``few``, else the conclusion."""
+        """The sheet for files where the comparison is small (``few``), else the conclusion."""
         from speedproof.reporting.corpus import comparisons, of_few
 
         # How many pairs were asked for; 0 for neighbours, which depend on the benchmark.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def quantile_given(given: object) -> float:
-    """The share of a quantile."""
+    """Parse a quantile."""
     return proportion_given("quantile", given, '0.99 or "99%"', quantile)
 
 
@@ -36,7 +36,7 @@ _SHOWN = 5  # lines of an error
 
 
 def options_of(kind: type[S], **given: object) -> S:
-    """What arguments ask, each read as the option that a struct declares by its name."""
+    """An options struct from keyword arguments, each parsed as its field declares."""
     values = dict(given)
     for field in fields(kind):
         option, value = field.asked, given.get(field.name)
@@ -47,14 +47,14 @@ def options_of(kind: type[S], **given: object) -> S:
 
 
 def confidence_of(risk: Judging | Measuring) -> float:
-    """The confidence that is asked for, by itself or as the risk that it leaves."""
+    """The confidence asked for, given directly or as a risk."""
     if risk.alpha is not None:
         return rest(risk.alpha)
     return 0.95 if risk.confidence is None else risk.confidence
 
 
 def as_measured(judging: Judging, suite: Suite) -> Judging:
-    """With the margin and the confidence that the suite's sessions were measured by, where none is asked for."""
+    """Fill in the margin and confidence of the suite's sessions where none were given."""
     asked = suite.question
     if judging.margin is None:
         judging = replace(judging, margin=asked.margin)
@@ -64,13 +64,13 @@ def as_measured(judging: Judging, suite: Suite) -> Judging:
 
 
 def quantile_measured(suite: Suite) -> QuestionName | None:
-    """The question about the slowest runs that the suite's sessions were measured to decide, if it is one."""
+    """The quantile question that the suite's sessions were measured to decide, or None."""
     _, q = decider_of(suite.question.decide_by)
     return None if q is None else quantile_name(q)
 
 
 def rules_of(judging: Judging) -> Rules:
-    """How two versions are compared."""
+    """The comparison rules that these options specify."""
     from speedproof.protocols.pair import Rules
 
     return Rules(
@@ -84,7 +84,7 @@ def rules_of(judging: Judging) -> Rules:
 
 
 def sharing_risk(rules: Rules, suite: Suite, candidates: Sequence[str]) -> Rules:
-    """How each candidate is compared: those that took turns in a session share its risk."""
+    """The rules for each candidate: candidates measured in the same session share its risk."""
     from speedproof.data.sample import Trait
 
     if len(candidates) < 2 or not all(Trait.RANDOM_ORDER in s.traits for s in suite.samples.values()):
@@ -97,12 +97,12 @@ def sharing_risk(rules: Rules, suite: Suite, candidates: Sequence[str]) -> Rules
 
 
 def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> float:
-    """The risk that a confidence leaves."""
+    """The risk that corresponds to a confidence level."""
     return rest(proportion_given("confidence", confidence, EXAMPLES["LEVEL"], kind))
 
 
 def any_alpha(confidence: object) -> float:
-    """The same of a confidence that may lie below one half."""
+    """The same, for confidence levels that may be below one half."""
     return alpha_of(confidence, any_level)
 
 
@@ -132,11 +132,11 @@ def components_given(**asked: int | None) -> None:
 
 
 def no_step() -> None:
-    """What is called after each step by default: nothing."""
+    """The default callback after each step, which does nothing."""
 
 
 def two_versions(suite: Suite, reference: str | None, candidate: str | None, what: str) -> tuple[str, str]:
-    """The versions of what compares one with one other."""
+    """The reference and the candidate of a command that compares exactly two versions."""
     first, others = suite.sides(reference)
     if candidate is None and len(others) > 1:
         raise UsageError(

@@ -103,14 +103,14 @@ class History:
 
     @property
     def store(self) -> HistoryStore:
-        """What is read; a file that is not there is refused, not made."""
+        """The store, for reading; a missing file is an error."""
         if self._opened is None and not _is_there(self._where):
             how = f"speedproof history add FILE{spelt(store=self._where)}"
             raise UsageError(f"{self._where}: no such store; make one with: {how}")
         return self.made()
 
     def made(self) -> HistoryStore:
-        """What is written to; a file that is not there is made."""
+        """The store, for writing; a missing file is created."""
         if self._opened is None:
             from speedproof.history.store import HistoryStore
 
@@ -267,7 +267,7 @@ class History:
         machine: str | None = None,
         apart: bool = False,
     ) -> HistoryResult:
-        """Changes of metrics that decide; ``apart`` of the others, at a risk of their own."""
+        """Changes in the deciding metrics, or in all others (``apart``) at a risk of their own."""
         from speedproof.history.alarms import beyond_changes
         from speedproof.history.changes import find_history_changes
         from speedproof.history.floor import noise_floor
@@ -305,7 +305,7 @@ class History:
         tracks: Sequence[Track],
         every: float = 1000.0,
     ) -> Followed:
-        """What of the store is on a branch, where git orders it, and the options that ask for the same."""
+        """Which commits of the store are on the branch, and the options that select the same."""
         on_line = {commit.sha for commit in commits}.intersection(line)
         place = spelt(store=self.store.where, repository=self.repository)
         return Followed(
@@ -328,7 +328,7 @@ class History:
         return noise_floor(measured, {number: s.key for number, s in series.items()}, self.store.where)
 
     def benchmark_meant(self, name: str | None) -> str | None:
-        """The stored benchmark that a name, a pattern or a part of a name means."""
+        """The stored benchmark that matches a name, a pattern or part of a name."""
         return benchmark_meant(name, self.store.all_series(), self.store.where)
 
     def metrics(self, benchmark: str | None = None) -> tuple[list[str], list[str]]:
@@ -443,7 +443,7 @@ class History:
     def measurable(
         alarms: Sequence[HistoryAlarm], machine: str = "", facts: Mapping[str, str] | None = None
     ) -> list[HistoryAlarm]:
-        """Those of alarms that can be measured again on a machine: this one, or that of a name or of such facts.
+        """The alarms that can be measured again on a machine: this one, or the one given by name or facts.
 
         A slowdown on one machine may be none on another. Where none is left, whose they are is told.
         """
@@ -463,7 +463,7 @@ class History:
         return kept
 
     def _refuse_another(self, alarm: HistoryAlarm, of: StoredSeries, now: float) -> None:
-        """Refuse what an alarm's good commit takes now if it is far from all that the store has for it."""
+        """Refuse a measurement of an alarm's good commit that is far from all stored ones."""
         good, track = alarm.compared[0].sha, alarm.track
         before = [
             row.median
@@ -480,7 +480,7 @@ class History:
             )
 
     def _measured_again(self, alarm: HistoryAlarm, of: Key, suite: Suite, path: str) -> PairResult | None:
-        """What a session says of both commits of an alarm; None where it lacks the benchmark."""
+        """The comparison of an alarm's two commits in a session, or None if it lacks the benchmark."""
         from speedproof.api.suites import compare_suite
 
         good, bad = (version_named(c.sha, suite, path, self.repository) for c in alarm.compared)
@@ -543,7 +543,7 @@ class History:
     def decide(
         self, commit: str, state: State, *, reason: str = "", who: str = "", benchmark: str = ""
     ) -> None:
-        """Say of a change that it is accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
+        """Mark a change as accepted (``"blessed"``), noise (``"invalid"``) or undone (``"fixed"``).
 
         What was measured of a commit until it is called noise is left out. ``"noted"`` keeps the reason as a
         remark and ``"assigned"`` as the name of who looks after it: neither settles anything. ``"reopened"`` takes
@@ -580,12 +580,12 @@ class History:
 
 
 def _is_there(store: str) -> bool:
-    """Whether a file is a store that can be read: one without content is none yet."""
+    """Whether a readable store exists; an empty file does not count."""
     return Path(store).exists() and Path(store).stat().st_size > 0
 
 
 def _is_of(alarm: HistoryAlarm, machine: str, facts: Mapping[str, str]) -> bool:
-    """Whether a machine is an alarm's: of ratios to an anchor each is."""
+    """Whether an alarm was raised on this machine; alarms on ratios to an anchor fit any machine."""
     basis = alarm.track.basis
     if alarm.track.anchored or machine:
         return alarm.track.anchored or machine == basis

@@ -98,12 +98,12 @@ def command_in(path: str) -> str:
 
 
 def values_of(suite: Suite) -> list[tuple[Key, list[float]]]:
-    """What its digest is made of."""
+    """The values from which a suite's digest is computed."""
     return [(key, sample.values.tolist()) for (key, _), sample in suite.samples.items()]
 
 
 def digest_of(path: str, suite: Suite, *, chosen: bool) -> str:
-    """Of a file's content, or of all files of a folder; of a corpus or chosen columns, of the values read."""
+    """Digest of the files' content, or of the values read if they come from a corpus or chosen columns."""
     if chosen or is_corpus(path):
         return hashlib.sha256(repr((list(suite.samples), values_of(suite))).encode()).hexdigest()
     digest = hashlib.sha256()
@@ -114,7 +114,7 @@ def digest_of(path: str, suite: Suite, *, chosen: bool) -> str:
 
 
 def start_of(suite: Suite) -> str:
-    """The first moment that its samples tell, ISO 8601; empty when none does."""
+    """The earliest time stamp of the samples in ISO 8601, or an empty string."""
     spans = [one.span for one in suite.arrays[1] if one.span is not None]
     return (
         datetime.fromtimestamp(min(s[0] for s in spans), UTC).isoformat(timespec="seconds") if spans else ""
@@ -122,7 +122,7 @@ def start_of(suite: Suite) -> str:
 
 
 def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
-    """The version of that name, or the only one whose commit git knows by it."""
+    """The version with this name, or the only one that git resolves to the same commit."""
     if name in suite.versions:
         return name
     sha = resolve(name, repository).sha
@@ -140,7 +140,7 @@ def version_named(name: str, suite: Suite, path: str, repository: str) -> str:
 def commit_of(
     suite: Suite, version: str, commit: str | None, path: str, repository: str, *, named: bool
 ) -> Commit:
-    """What a version of a file is: what was asked for, its name, what the file says, a hash, else HEAD."""
+    """The commit of a version: as given, by its name, from the file's fields, by a hash, or else HEAD."""
     fields = suite.fields.get(version, {})
     date = next((fields[name][0] for name in _OF_DATE if fields.get(name)), "")
     if commit is not None:
@@ -232,7 +232,7 @@ def add_file(
 
 
 def _as_stored(history: History, commit: Commit) -> Commit:
-    """A commit; of one that git does not know, the only stored one whose name is its own, cut or whole."""
+    """The commit; if git does not know it, the only stored commit with a matching name."""
     near = [] if commit.subject else [c for c in history.made().commits() if alike(c.sha, commit.sha)]
     return near[0] if len(near) == 1 else commit
 
@@ -285,7 +285,7 @@ def add_all(
 
 
 def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
-    """The same, more of some metrics or benchmarks being better."""
+    """A copy in which higher is better for the given metrics or benchmarks."""
     samples = {
         (key, version): replace(sample, direction=Direction.HIGHER)
         if key.metric in higher or key.benchmark in higher
@@ -297,8 +297,8 @@ def _turned(suite: Suite, higher: Sequence[str]) -> Suite:
 
 def _add_part(history: History, path: str, part: Imported, session: str, machine: str) -> Added:
     commit = part.commit
-    known = resolve(commit.sha, history.repository, date=commit.date)
-    commits = {commit.sha: known if known.subject else commit}
+    resolved = resolve(commit.sha, history.repository, date=commit.date)
+    commits = {commit.sha: resolved if resolved.subject else commit}
     if part.anchor is not None:
         commits[part.anchor] = resolve(part.anchor, history.repository)
     # Graphs are dated by their commits, so that two machines differ by name alone.
@@ -354,7 +354,7 @@ def tracks_in(
 
 
 def deciding(series: Iterable[StoredSeries]) -> dict[int, StoredSeries]:
-    """Of every benchmark its time, or else its first metric."""
+    """For each benchmark its time, or else its first metric."""
     first: dict[str, StoredSeries] = {}
     for s in sorted(series, key=lambda s: (s.key.metric != "time", s.id)):
         first.setdefault(s.key.benchmark, s)
@@ -366,7 +366,7 @@ def benchmark_meant(name: str | None, series: Iterable[StoredSeries], where: str
     if name is None:
         return None
     names = list(dict.fromkeys(s.key.benchmark for s in series))
-    matching = [known for known in names if wanted(known, [name], ())] or [n for n in names if name in n]
+    matching = [stored for stored in names if wanted(stored, [name], ())] or [n for n in names if name in n]
     if name in matching or len(matching) == 1:
         return name if name in matching else matching[0]
     meant = (
@@ -429,7 +429,7 @@ def _left_alone(measured: Measurements, out: BoolArray) -> BoolArray:
 
 
 def user() -> str:
-    """Who decides."""
+    """The name of the current user."""
     import getpass
 
     try:

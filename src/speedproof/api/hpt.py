@@ -98,11 +98,11 @@ def hpt(
         )
     levels = tuple(dict.fromkeys(confidences)) or CONFIDENCES
     given = scores == "given"
-    for known in (
+    for pair in (
         p for p in pairs if given and p.reference.unit in _COSTS and not p.reference.higher_is_better
     ):
         raise UsageError(
-            f"{known.key.benchmark}: lower is better for values in {known.reference.unit}, and higher for "
+            f"{pair.key.benchmark}: lower is better for values in {pair.reference.unit}, and higher for "
             "scores that are given; leave ",
             Parameter("scores", "given"),
             " out, and they are made scores",

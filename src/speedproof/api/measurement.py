@@ -145,7 +145,7 @@ class Measurement:
         return f"<Measurement: {names or 'not begun'}>"
 
     def close(self) -> None:
-        """Measure no more."""
+        """Stop measuring."""
         self._states.close()
 
     def result(self) -> RaceResult:
@@ -165,7 +165,7 @@ class Measurement:
     def run(
         self, watch: Callable[[Progress, SequentialComparison], object] = lambda progress, comparison: None
     ) -> RaceResult:
-        """Measure to the end for a watcher who is told of every run, of short ones some ms later."""
+        """Measure to the end; ``watch`` is called after each run, for short runs with a delay of some ms."""
         with self._held:
             steps = self._session.steps(
                 lambda p: watch(p, self.comparisons[p.benchmark.name]), patience=_TOGETHER_SECONDS
@@ -174,7 +174,7 @@ class Measurement:
         return self._ended
 
     def review(self) -> RaceResult:
-        """What the blocks that were taken over prove; nothing is measured."""
+        """What the recalled blocks prove, without measuring anything."""
         result = self._found(self._session.review())
         # Why it ended then, not why it would by the rules of now.
         on_result = self._last_end.on_result if self._last_end else {}
@@ -218,7 +218,7 @@ class Measurement:
             yield Note(Assumption.WHOLE_BLOCKS, because)
 
     def _within_layout(self, finding: CandidateResult) -> bool:
-        """Whether a difference is claimed that the layout of single builds may make."""
+        """Whether a claimed difference is small enough to come from the code layout of single builds."""
         if self._question.rules.fixed or self._question.control:
             return False
         return within_layout(finding.verdict, finding.certified)
@@ -232,7 +232,7 @@ def reviewed(stored: Sequence[StoredSession], question: SessionQuestion) -> Race
 
 
 def _of_runs(tallies: Sequence[Tally], metric: str) -> Iterator[Note]:
-    """Dropping a block for what happened in it may drop the slow ones: nothing is proven of those left."""
+    """Notes on runs that failed, lack the metric, or left processes running."""
     unproven = "and the bounds are not proven"
     failed = f"failed: what is said holds for those that succeed, {unproven}"
     missing = f"had no value of {metric!r} to compare: what is said holds for those that have one, {unproven}"

@@ -76,8 +76,8 @@ class ModelResult(Shown, Struct, frozen=True, dict=True):
         each = zip(self.models, self._answers, self._indices, strict=True)
         for (key, version, sample, analysis), answered, compared in each:
             of = {**asdict(key), "version": version, "unit": sample.unit}
-            known = {"order_known": Trait.ORDER_KNOWN in sample.traits, "model": analysis}
-            records.append({**of, **known, **asdict(answered), "metrics": compared})
+            fitted = {"order_known": Trait.ORDER_KNOWN in sample.traits, "model": analysis}
+            records.append({**of, **fitted, **asdict(answered), "metrics": compared})
         return to_json("model", records)
 
     def __repr__(self) -> str:
@@ -217,7 +217,7 @@ def model(
 
 
 def _in_unit(text: str, samples: Iterable[Sample]) -> tuple[float, str]:
-    """A value in the base unit of the samples; 0 needs none."""
+    """A value converted to the base unit of the samples; 0 needs no unit."""
     value, unit = parse_quantity(text)
     for sample in samples:
         if value and unit != sample.unit:
@@ -233,7 +233,7 @@ def _in_unit(text: str, samples: Iterable[Sample]) -> tuple[float, str]:
 def _shared_out(
     one: Callable[[Sample], Analysis | DataError], samples: list[Sample], jobs: int
 ) -> Iterator[Analysis | DataError]:
-    """In order; threads share out the samples, or the replicates of a single one."""
+    """Apply a function to all samples in order, on threads if there are several."""
     if jobs == 1 or len(samples) == 1:
         yield from map(one, samples)
         return

@@ -102,7 +102,7 @@ class PairResult(Shown, Struct, frozen=True):
 
     @property
     def benchmark(self) -> str:
-        """What was measured."""
+        """The name of the benchmark."""
         return self.headline.benchmark
 
     @property
@@ -160,7 +160,7 @@ class PairResult(Shown, Struct, frozen=True):
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """What the values cannot tell, as the sheet says it, and what was seen against the assumptions."""
+        """What the data cannot show, as on the sheet, and the failed checks."""
         said = [
             replace(caveat, message=text.text)
             for caveat in self.result.caveats
@@ -171,7 +171,7 @@ class PairResult(Shown, Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What was left out of the values."""
+        """The values that were left out, with reasons."""
         sides = (self.headline.reference, self.headline.candidate)
         return tuple(f"{side.label}: {note}" for side in sides for note in side.notes)
 
@@ -202,7 +202,7 @@ class PairResult(Shown, Struct, frozen=True):
 
 
 def warnings_of(comparisons: Iterable[Comparison]) -> tuple[Note, ...]:
-    """Their failed checks; of one kind and side the first."""
+    """The failed checks of the comparisons, the first of each kind and side."""
     notes: dict[tuple[object, ...], Note] = {}
     for check in (check for comparison in comparisons for check in comparison.failed_checks):
         notes.setdefault((check.kind, check.versions), check)

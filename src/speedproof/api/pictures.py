@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KINDS = ("histogram", "density", "cdf", "order", "violins", "qq", "forest")
 _OF_BENCHMARKS = ("histogram", "density", "cdf", "violins")
-"""Of all versions of a benchmark; the others but the forest are of one sample."""
+"""Pictures of all versions of a benchmark; the others, except the forest, show a single sample."""
 
 
 class ResultPlots:
@@ -192,7 +192,7 @@ def _probability_plots(values: FloatArray, axis: str, title: str) -> Any:
 
 
 def _in_one_unit(samples: dict[str, Sample], unit: str) -> tuple[dict[str, FloatArray], str]:
-    """Values in a unit of usual size, which beyond the prefixes is a power of ten of the base unit."""
+    """Convert values to a readable unit; beyond the SI prefixes, to a power of ten of the base unit."""
     largest = max(float(abs(sample.values).max()) for sample in samples.values())
     factor, symbol = scale_of(largest, unit)
     if largest == 0.0 or 1e-9 <= largest / factor < 1e15:

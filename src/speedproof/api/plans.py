@@ -14,7 +14,7 @@ from speedproof.data.names import plural
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
-from speedproof.options import Judging, quantile_name, quantile_of
+from speedproof.options import HEADLINE, Judging, quantile_name, quantile_of
 from speedproof.protocols.planning import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.reporting.model import Report, to_json
@@ -77,7 +77,7 @@ def plan(
     candidate: str | None = None,
     metric: str | None = None,
     confidence: float | str = 0.95,
-    protocol: str = "typical",
+    protocol: str = HEADLINE,
     quantile: float | str | None = None,
     seed: int = 0,
     done: Callable[[], None] = no_step,

@@ -66,7 +66,7 @@ class RankResult(Shown, Struct, frozen=True):
 
     @property
     def versions(self) -> tuple[RankedRun, ...]:
-        """Those of the only benchmark, best first."""
+        """The versions of the only benchmark, best first."""
         if len(self.benchmarks) == 1:
             return self.benchmarks[0].ranking.versions
         raise UsageError(f"there are {len(self.benchmarks)} benchmarks: choose one by its name")
@@ -89,7 +89,7 @@ class RankResult(Shown, Struct, frozen=True):
 
 
 def by_benchmark(suite: Suite, versions: tuple[str, ...]) -> dict[Key, dict[str, Sample]]:
-    """Samples of all versions by benchmark; where each version has one only, whatever its name, they meet."""
+    """Samples by benchmark and version; if each version has a single benchmark, these are matched."""
     by_version = [suite.of(v) for v in versions]
     if not suite.samples:
         raise UsageError("the suite is empty: it holds no sample")
@@ -173,15 +173,15 @@ def rank(
         for other in others
         for metric in suite.metrics
     )
-    known: dict[Key, dict[tuple[str, str], Comparison]] = {}
+    answered: dict[Key, dict[tuple[str, str], Comparison]] = {}
     for r in compared:
         for c in r.comparisons:
-            known.setdefault(Key(c.benchmark, c.metric), {})[first, r.candidate] = c
+            answered.setdefault(Key(c.benchmark, c.metric), {})[first, r.candidate] = c
     rankings: list[BenchmarkRanking] = []
     unranked = []
     for key, rivals in by_benchmark(suite, (first, *others)).items():
         try:
-            many, of = resamples if mixtures else 0, known.get(key, {})
+            many, of = resamples if mixtures else 0, answered.get(key, {})
             ranking = rank_runs(
                 rivals, alpha=alpha, K_max=max_components, resamples=many, seed=seed, jobs=jobs, known=of
             )

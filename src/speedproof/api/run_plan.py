@@ -39,9 +39,9 @@ from speedproof.options import decider_of
 
 Plan = tuple[PlannedBenchmark, ...]
 Absent = dict[str, tuple[str, ...]]
-"""By benchmark, the candidates that lack it."""
+"""For each benchmark the candidates that lack it."""
 Trees = Mapping[str, Sequence[PlannedBuild]]
-"""By version, the folders of its builds."""
+"""For each version the folders of its builds."""
 Tell = Callable[[str], object]
 
 _MOST_VALUES = 10_000
@@ -53,7 +53,7 @@ PLANNED = (
 
 
 class Request(Struct, frozen=True):
-    """What a session is asked for, in Python or on the command line."""
+    """A request for a session, from Python or from the command line."""
 
     measuring: Measuring
     commands: Sequence[str | Sequence[str]] = ()  # texts, or programs with their arguments
@@ -61,7 +61,7 @@ class Request(Struct, frozen=True):
     wants: Callable[[str], bool] = bool  # which benchmarks are measured, by name; none is empty
 
     def refuse(self, *names: str, because: str) -> None:
-        """Say which of these options were given though they would change nothing."""
+        """Refuse these options where they would have no effect."""
         refuse(self.given, *names, because=because)
 
     def chosen(self, plan: Plan) -> Plan:
@@ -73,7 +73,7 @@ class Request(Struct, frozen=True):
 
 
 def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
-    """What is measured, and who lacks what; builds are in use while ``held`` is."""
+    """The plan, and the versions that lack a benchmark; builds stay in use until ``held`` closes."""
     m, given = asked.measuring, asked.given
     absent: Absent = {}
     if m.driver:
@@ -113,7 +113,7 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
 
 
 def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
-    """What a file of benchmarks x versions says; what it has a place for is not said beside it."""
+    """The plan in a suite file; options that the file can set itself are refused."""
     if asked.commands:
         raise UsageError("give commands or --suite, not both")
     if asked.measuring.calibrate:
@@ -191,7 +191,7 @@ def _plan_of_revisions(
 
 
 def _present(benchmark: PlannedBenchmark, build: str, tell: Tell) -> PlannedBenchmark:
-    """Without the revisions that do not have the program yet, or any more."""
+    """Leave out revisions in which the program does not exist."""
     here = []
     for number, version in enumerate(benchmark.versions):
         if missing := not_found([PlannedBenchmark(benchmark.name, (version,))]):
@@ -263,7 +263,7 @@ def _environments(texts: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict
 def _with_environments(
     benchmark: PlannedBenchmark, variables: Mapping[str, Mapping[str, str]]
 ) -> PlannedBenchmark:
-    """A benchmark whose versions have variables of their own."""
+    """A benchmark whose versions have their own environment variables."""
     names = [version.name for version in benchmark.versions]
     if unknown := [name for name in variables if name not in names]:
         raise UsageError(f"--env: there is no version {unknown[0]!r}; available: {', '.join(names)}")
@@ -272,7 +272,7 @@ def _with_environments(
 
 
 def _led_by(reference: str, benchmark: PlannedBenchmark) -> PlannedBenchmark:
-    """A benchmark with its reference first."""
+    """A benchmark with its reference moved to the front."""
     names = [version.name for version in benchmark.versions]
     if reference not in names:
         raise UsageError(f"--reference {reference}: there is no such version; available: {', '.join(names)}")

@@ -129,7 +129,7 @@ def refuse_verdicts(asked: Request) -> None:
 
 
 def question_of(asked: Request, plan: Plan, units: Mapping[str, tuple[str, str]]) -> SessionQuestion:
-    """What is asked of the runs."""
+    """The question that the runs of a session are to answer."""
     m = asked.measuring
     metric, q = decider_of(m.decide_by)
     rules, higher = replace(_rules_of(asked, plan), quantile=q), units.get(metric, ("", ""))[1] == "higher"
@@ -159,7 +159,8 @@ def _rules_of(asked: Request, plan: Plan) -> StopRules:
         most = max(_ALONE_RUNS, least)
     demand, family = None, 1
     if m.one_risk:
-        demand = Demand(Policy(m.policy or Policy.NO_REGRESSION), m.margin or Demand().margin)
+        usual = Demand()
+        demand = Demand(Policy(m.policy or usual.policy), m.margin or usual.margin)
         # How many comparisons it judges: not those of what cannot differ.
         touched = [b for b in plan if not any(fnmatchcase(b.name, p) for p in m.unaffected)]
         family = max(sum(len(benchmark.versions) - (2 if m.control else 1) for benchmark in touched), 1)
@@ -275,7 +276,7 @@ def begun(
 
 
 def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) -> dict[str, str]:
-    """Look at what the commands consist of; blocks of other programs are not gone on with."""
+    """Fingerprint the files that commands use; refuse to continue a session of other programs."""
     if file and stored and (gone := _gone(plan)):
         head = stored[-1].head
         anew = f"is gone, where it ran; measure anew, --seed {head.seed} draws the same layouts"
@@ -283,9 +284,9 @@ def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) ->
     if missing := not_found(plan):
         raise FormatError(missing, "", *NO_PROGRAM)
     files = fingerprints(plan)
-    known = next((session for session in reversed(stored) if session.head.files), None)
-    if file and known and (changed := was_changed(known, files)):
-        head = known.head
+    earlier = next((session for session in reversed(stored) if session.head.files), None)
+    if file and earlier and (changed := was_changed(earlier, files)):
+        head = earlier.head
         where = head.options.get("directory", "")
         elsewhere = f" (it was started in {where})" if where != str(Path.cwd()) else ""
         raise FormatError(
@@ -298,7 +299,7 @@ def same_files(file: str | None, stored: Sequence[StoredSession], plan: Plan) ->
 
 
 def _gone(plan: Plan) -> str:
-    """A folder of a plan that is not there any more, as that of a build; empty for none."""
+    """A folder of the plan that no longer exists, such as a build's; an empty string if all are there."""
     versions = [version for benchmark in plan for version in benchmark.versions]
     folders = [v.cwd for v in versions] + [build.cwd for v in versions for build in v.builds]
     return next((folder for folder in folders if folder and not Path(folder).is_dir()), "")

@@ -148,12 +148,12 @@ def measure(
 
 
 def _asked(max_time: float | str | None, **given: Any) -> Request:
-    """What arguments ask, as options of the command line do."""
+    """The request that keyword arguments make."""
     return Request(replace(options_of(Measuring, **given), max_time=seconds_given(max_time)))
 
 
 def seconds_given(given: object) -> float:
-    """How long may be measured; None is without end."""
+    """The time limit in seconds; None means unlimited."""
     return math.inf if given is None else read_given("max_time", given, "", positive_seconds)
 
 
@@ -227,7 +227,7 @@ def raced(
     names: Sequence[str] | None = None,
     clock: Callable[[], float],
 ) -> RaceResult:
-    """Race functions until what is asked ends it, the reference first."""
+    """Race functions, the reference first, until the stopping rule is met."""
     if len(functions) < 2:
         raise UsageError("a race needs two functions or more: race(old, new)")
     for function in functions:
@@ -254,14 +254,14 @@ def raced(
     began, beside = clock(), time.monotonic()
 
     def spent() -> float:
-        """A clock that goes slower, as that of the processor, must not make the race longer."""
+        """The larger time of two clocks: a slow one, as of the processor, must not prolong the race."""
         return max(clock() - began, time.monotonic() - beside)
 
     return Measurement(head, executor, question, clock=spent, calls=calls).result()
 
 
 def _names(functions: Sequence[Callable[..., object]]) -> list[str]:
-    """Their own names; numbered where two are the same."""
+    """The names of functions, numbered where two are the same."""
     called = [str(getattr(f, "__name__", f"function {i}")) for i, f in enumerate(functions, start=1)]
     return [f"{n} {i}" if called.count(n) > 1 else n for i, n in enumerate(called, start=1)]
 
@@ -280,8 +280,8 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
         name, equals, value = word.partition("=")
         name = name.lstrip("-").replace("-", "_")
         if not equals or name not in _OPTIONS:
-            known = ", ".join(f"{n}=..." for n in _OPTIONS)
-            raise UsageError(f"%%speedproof {word}: the options are {known}")
+            choices = ", ".join(f"{n}=..." for n in _OPTIONS)
+            raise UsageError(f"%%speedproof {word}: the options are {choices}")
         options[name] = value
     first, *rest = _SEPARATOR.split(cell)
     named = [("reference", first), *zip(rest[::2], rest[1::2], strict=True)]
@@ -295,7 +295,7 @@ def race_cell(line: str, cell: str, namespace: dict[str, Any]) -> RaceResult:
 
 
 def _function(name: str, code: str, namespace: dict[str, Any]) -> Callable[[], object]:
-    """The code as a function whose globals are the notebook's."""
+    """Compile code into a function with the notebook's globals."""
     local: dict[str, Any] = {}
     whole = ast.parse("def piece(): pass")
     [function] = whole.body

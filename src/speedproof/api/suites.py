@@ -24,7 +24,7 @@ from speedproof.api.given import (
 from speedproof.data.checked import checked, one_of
 from speedproof.data.suite import Suite
 from speedproof.errors import DataError, UsageError
-from speedproof.options import DETAILS, Judging, QuestionName, quantile_of
+from speedproof.options import DETAILS, HEADLINE, Judging, QuestionName, quantile_of
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.multiplicity import Control, Controlled
@@ -110,7 +110,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
-        """Names, in order."""
+        """The names of the benchmarks, in order."""
         return self.result.benchmarks
 
     def __getitem__(self, benchmark: str) -> PairResult:
@@ -121,8 +121,8 @@ class SuiteResult(Shown, Struct, frozen=True):
         answers = tuple(r.by_benchmark.get(benchmark, ()))
         if not answers:
             raise UsageError(f"no benchmark {benchmark!r} was compared, only: {', '.join(self.benchmarks)}")
-        known = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
-        return PairResult(SuiteComparison(*known, answers, caveats=r.caveats, machine=r.machine))
+        head = (r.reference, r.candidate, r.metric, r.alpha, r.margin, r.nested)
+        return PairResult(SuiteComparison(*head, answers, caveats=r.caveats, machine=r.machine))
 
     def __contains__(self, benchmark: object) -> bool:
         return benchmark in self.benchmarks
@@ -136,7 +136,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     @property
     def geometric_mean(self) -> GeometricMeans | None:
-        """Of the speedups, with intervals; None for a single benchmark."""
+        """The geometric mean speedup with intervals; None for a single benchmark."""
         return self.result.geometric_means
 
     @property
@@ -215,7 +215,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return over(self.suite, self.results, parameter)
 
     def modes(self, done: Callable[[], None] = no_step) -> dict[str, list[ModeComparison]]:
-        """By candidate, what mixtures say of every benchmark that they can be fitted to."""
+        """For each candidate the modes of every benchmark to which mixtures can be fitted."""
         from speedproof.protocols.modes import compare_modes
 
         comparisons: dict[str, list[ModeComparison]] = {}
@@ -230,7 +230,7 @@ class SuiteResult(Shown, Struct, frozen=True):
         return comparisons
 
     def to_json(self, **more: Any) -> str:
-        """What ``speedproof compare --json`` writes; ``more`` goes beside the results."""
+        """The JSON of ``speedproof compare --json``; ``more`` is added beside the results."""
         return to_json("compare", self.results, rankings=dict(self.rankings), **more)
 
     def reports(
@@ -355,8 +355,8 @@ def _rankings(
     for metric in suite.metrics:
         keys = [key for key in suite.keys if key.metric == metric]
         of_metric = [result for result in known if result.metric == metric]
-        question = next((c.protocol for result in of_metric for c in result.headlines), "typical")
-        if question not in ("typical", "mean", "median")[: 1 if len(keys) == 1 else 3]:
+        question = next((c.protocol for result in of_metric for c in result.headlines), HEADLINE)
+        if question not in (HEADLINE, "mean", "median")[: 1 if len(keys) == 1 else 3]:
             continue  # places are of typical runs, or of geometric means
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing
             if len(keys) == 1:
@@ -364,7 +364,7 @@ def _rankings(
                     (result.reference, result.candidate): c
                     for result in of_metric
                     for c in result.comparisons
-                    if c.protocol == "typical" and c.alpha == rules.alpha
+                    if c.protocol == HEADLINE and c.alpha == rules.alpha
                 }
                 rankings[metric] = rank_benchmark(suite, keys[0], versions, rules, made)
             else:

@@ -51,7 +51,7 @@ class WhyResult(Shown, Struct, frozen=True):
         return (one for whys in self.by_candidate.values() for one in whys)
 
     def __getitem__(self, benchmark: str) -> Why:
-        """What was found about one benchmark, of the first candidate."""
+        """The findings about one benchmark, for the first candidate."""
         for one in self:
             if one.benchmark == benchmark:
                 return one
@@ -140,7 +140,7 @@ def why(
 
 
 def alone(metric: str) -> UsageError:
-    """The complaint where nothing beside one metric is known of any run."""
+    """The error where no other metric of the runs is available."""
     return UsageError(
         f"there is no metric beside {metric} that it could go with; 'speedproof run' records some, and more with "
         "--perf, --energy and --metric"
@@ -156,16 +156,16 @@ def of_versions(
     seed: int = 0,
     done: Callable[[], None] = no_step,
 ) -> tuple[Why, ...]:
-    """What goes with a metric of one version, or of two, in each benchmark; none without anything that could."""
+    """Associations with a metric of one or two versions, benchmark by benchmark; may be empty."""
     others = [name for name in suite.metrics if name != metric]
     if not others and machine is None:
         return ()
     chosen = suite.select(metric=metric)
-    known: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
+    explained: dict[Key, tuple[Sample, ...]] = {key: (sample,) for (key, _), sample in chosen.samples.items()}
     if len(versions) == 2:
-        known = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
+        explained = {pair.key: (pair.reference, pair.candidate) for pair in chosen.pair(*versions).pairs}
     whys = []
-    for key, samples in known.items():
+    for key, samples in explained.items():
         of = {name: [suite.samples.get((Key(key.benchmark, name), v)) for v in versions] for name in others}
         beside = {name: both for name, both in of.items() if any(one is not None for one in both)}
         whys.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
@@ -226,7 +226,7 @@ class OverResult(Shown, Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[OverInputs]:
-        """The benchmarks."""
+        """Iterate over the benchmarks."""
         return iter(self.found)
 
     def __getitem__(self, benchmark: str) -> OverInputs:
@@ -250,9 +250,9 @@ class OverResult(Shown, Struct, frozen=True):
 
 
 def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> OverResult:
-    """Of comparisons of a suite's versions, those that differ in a parameter alone together."""
+    """Group comparisons of benchmarks that differ only in one parameter."""
     families: dict[tuple[int, str], list[Input]] = {}
-    known: dict[str, set[str]] = {}
+    values_by_name: dict[str, set[str]] = {}
     problems: list[str] = []
     without_it: dict[str, None] = {}
     sessions = {}
@@ -263,7 +263,7 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
             ]
             parts, there = (dimensions(c.benchmark, side.fields) for side in sides)
             for name in parts.keys() - {"benchmark", "name"}:
-                known.setdefault(name, set()).add(parts[name])
+                values_by_name.setdefault(name, set()).add(parts[name])
             value = parts.get(parameter)
             if value != there.get(parameter):
                 problems.append(f"{c.benchmark}: {parameter} is not the same in both versions")
@@ -285,7 +285,7 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
         else:
             problems.append(f"{name}: one input only ({parameter} = {inputs[0].value})")
     if not lines:
-        varied = sorted(name for name, values in known.items() if len(values) > 1)
+        varied = sorted(name for name, values in values_by_name.items() if len(values) > 1)
         there_is = enumerate_names(varied, 12) or "none"
         why = problems[0] if problems else f"the parameters of these benchmarks are {there_is}"
         raise UsageError(f"no two inputs that differ in {parameter}: {why}")
@@ -308,7 +308,7 @@ def _size(value: str) -> float | None:
 
 
 def _sessions(c: Comparison, old: int, new: int) -> tuple[float, float]:
-    """What sessions add to the error of a logarithm, where that was counted in."""
+    """The standard error that sessions add to a logarithm, where it was included."""
     if c.floor is None:
         return 0.0, math.inf
     return c.floor.deviation * math.sqrt(1 / old + 1 / new), c.floor.degrees

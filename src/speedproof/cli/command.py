@@ -80,7 +80,7 @@ def _complete_format(*incomplete: Any) -> Any:
 
 
 def _file(text: str) -> str:
-    """A file that is read; ``@last`` is the latest session, also as ``NAME=@last`` or ``@last:VERSION``."""
+    """An input file; ``@last`` is the latest session, also in ``NAME=@last`` and ``@last:VERSION``."""
     before, latest, after = text.partition(declaring.LATEST)
     if latest and before[-1:] in ("", "=") and after[:1] in ("", ":"):
         from speedproof.api.run_plan import latest_session
@@ -91,12 +91,12 @@ def _file(text: str) -> str:
 
 
 _PLACE: dict[str, Any] = {"type": click.STRING, "shell_complete": click.Path().shell_complete}
-"""Of the file system; what reads or writes there says what is wrong with it."""
+"""A path; whoever reads or writes it reports what is wrong with it."""
 _READ = {**_PLACE, "type": _Parsed(_file)}
 
 
 class ClickArgument(click.Argument):
-    """What stands without a dash."""
+    """A positional argument."""
 
     group = "arguments"
 
@@ -114,12 +114,12 @@ class ClickArgument(click.Argument):
         self.explained = asked.help
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        """As it is shown among the options."""
+        """The line in the list of options."""
         return self.make_metavar(ctx), self.explained
 
 
 class ClickOption(click.Option):
-    """An option, with the title of the group that it stands in."""
+    """An option with the title of its group."""
 
     def __init__(
         self,
@@ -160,14 +160,14 @@ class ClickOption(click.Option):
 
     @property
     def long(self) -> str:
-        """How it is called in messages."""
+        """The name of the option in messages."""
         return next((o for o in self.opts if o.startswith("--")), self.opts[0])
 
 
 def _params(
     kind: type[Struct], group: declaring.Taken = _WHOLE, title: str = "options"
 ) -> Iterator[ClickArgument | ClickOption]:
-    """What a command takes of a struct, under the titles of its parts; what it inherits comes last."""
+    """The parameters that a command takes from a struct, grouped by title; inherited ones come last."""
     bases = [get_annotations(base) for base in kind.__mro__]
     for field in sorted(fields(kind), key=lambda f: [f.name in names for names in bases].index(True)):
         asked = field.asked
@@ -179,9 +179,9 @@ def _params(
         elif isinstance(asked, declaring.Argument):
             yield ClickArgument(field, asked)
         elif isinstance(asked, Formats):
-            for name, known in _formats().items():
+            for name, report_format in _formats().items():
                 if group.takes(name):
-                    text = f"write {group.help.get(name, known.help)}; - is standard output"
+                    text = f"write {group.help.get(name, report_format.help)}; - is standard output"
                     option = declaring.Option(text, f"--{name} FILE", first=name in asked.first.split())
                     yield ClickOption(name, option, group=title)
         elif isinstance(asked, declaring.Option) and group.takes(field.name):
@@ -205,7 +205,7 @@ S = TypeVar("S", bound="Struct")
 
 
 def _made(kind: type[S], given: Mapping[str, Any], group: declaring.Taken = _WHOLE) -> S:
-    """A struct of what click parsed; what a command does not take has its default."""
+    """Build a struct from parsed values; fields that the command does not take keep their defaults."""
     made: dict[str, Any] = {}
     for field in fields(kind):
         if field.struct is not None:
@@ -235,7 +235,7 @@ def _set_colour(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def common() -> list[ClickOption]:
-    """What every command and the program itself have."""
+    """The options of every command and of the program itself."""
     colour = declaring.Option("colour: auto (default: on a terminal), always or never")
     return [
         eager("color", colour, _set_colour, Literal["auto", "always", "never"], None),
@@ -246,7 +246,7 @@ def common() -> list[ClickOption]:
 def eager(
     name: str, asked: declaring.Option, heed: Callable[..., None], kind: Any = bool, default: Any = False
 ) -> ClickOption:
-    """An option that is heeded before all others, and is no value of the command."""
+    """An option that is handled before all others and has no value."""
     return ClickOption(name, asked, kind, default, expose_value=False, is_eager=True, callback=heed)
 
 
@@ -276,7 +276,7 @@ class Command(click.Command, Generic[A]):
         self._kind, self._run, self._respelt = kind, run, respelt
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """What click does, with an error that knows which command it is of; ``words`` are those after ``--``."""
+        """Parse as click does, but name the command in errors; ``words`` are those after ``--``."""
         args = self._respelt(ctx, args)
         words: tuple[str, ...] = ()
         if "words" in self._kind.__struct_fields__ and "--" in args:
@@ -291,7 +291,7 @@ class Command(click.Command, Generic[A]):
         return left
 
     def asked_of(self, ctx: click.Context) -> A:
-        """What the command's function is given."""
+        """The struct that is passed to the command's function."""
         options = [p for p in self.params if isinstance(p, ClickOption) and p.name]
         source = ctx.get_parameter_source
         given = {
@@ -337,7 +337,7 @@ class Group(click.Group):
     def __init__(
         self, description: str, examples: str, actions: Mapping[str, Command[Any]], usual: str = ""
     ) -> None:
-        """``usual`` is the action that is meant where none is named."""
+        """``usual`` is the default action."""
         super().__init__(
             commands=dict(actions),
             help=description,
@@ -356,7 +356,7 @@ class Group(click.Group):
         return list(self.actions)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Name the usual action where options alone are given."""
+        """Insert the default action where only options are given."""
         if (
             not ctx.resilient_parsing
             and (not args or args[0].startswith("-"))
@@ -393,11 +393,11 @@ class Group(click.Group):
 
 
 def said(error: click.UsageError) -> str:
-    """An error of the command line in one line, with a suggestion where one is near."""
+    """A command-line error in one line, with a suggestion if a name is close."""
     if isinstance(error, click.NoSuchOption):
         params = error.ctx.command.params if error.ctx else []
-        known = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
-        text = f"unknown option {error.option_name}{_near(error.option_name, known)}"
+        options = [o for p in params if isinstance(p, ClickOption) for o in p.opts]
+        text = f"unknown option {error.option_name}{_near(error.option_name, options)}"
     else:
         text = " ".join(error.format_message().split()).rstrip(".")
         text = text[:1].lower() + text[1:]
@@ -412,7 +412,7 @@ def said(error: click.UsageError) -> str:
 
 
 def _near(word: str, known: Sequence[str]) -> str:
-    """The nearest name, else one that begins alike; none where all are far, as from a single letter."""
+    """The closest name, or one with the same beginning; empty if none is close."""
     import difflib  # not for the help alone
 
     bare = {name.lstrip("-"): name for name in known}
@@ -423,7 +423,7 @@ def _near(word: str, known: Sequence[str]) -> str:
 
 
 def unknown_command(name: str, known: Sequence[str], ctx: click.Context) -> click.UsageError:
-    """The error of a command that there is not."""
+    """The error for an unknown command."""
     from pathlib import Path
 
     meant = f"; did you mean compare {name}?" if Path(name).exists() else _near(name, known)

@@ -22,7 +22,7 @@ QUIET = 10.0
 
 
 def _columns(stream: TextIO) -> int:
-    """What COLUMNS says, where that is a number, else what a terminal has, else 80 (shutil takes long to load)."""
+    """The terminal width from COLUMNS, the terminal itself, or 80 (shutil is slow to import)."""
     said = os.environ.get("COLUMNS", "")
     if said.isascii() and said.isdigit() and int(said):
         return int(said)
@@ -33,23 +33,23 @@ def _columns(stream: TextIO) -> int:
 
 
 def give_up(stream: TextIO) -> None:
-    """Let nothing more be written: Python would complain again while it flushes at exit."""
+    """Discard further output, so that Python does not complain again while flushing at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Ticker:
-    """Progress that is shown: by whatever is told how much is done, and of how much."""
+    """A progress display that is told the amount done and the total."""
 
     def __init__(self, show: Callable[[float, float | None], None], total: float | None) -> None:
         self._show, self._total, self._done = show, total, 0.0
 
     def of(self, total: float, done: float = 0) -> None:
-        """Say how many steps there are, of which some were made before."""
+        """Set the total number of steps and how many were done before."""
         self._total, self._done = total, done
         self.advance(0)
 
     def advance(self, steps: float = 1) -> None:
-        """Say how many more are done."""
+        """Add completed steps."""
         self._done += steps
         self._show(self._done, self._total)
 
@@ -110,7 +110,7 @@ class Console:
         self._write(self.out, text)
 
     def remark(self, *texts: str) -> None:
-        """Write a line each for the person, not for the pipe."""
+        """Write messages for the user to ``err``, one a line."""
         for text in texts:
             lines = f"speedproof: {text}".expandtabs().split("\n")
             if self.err.isatty():
@@ -160,7 +160,7 @@ _ASCII = str.maketrans({"±": "+-", "µ": "u", "²": "^2", "×": "x", "–": "-"
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that a stream's encoding lacks."""
+    """Replace characters that the stream's encoding lacks."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(_ASCII)

@@ -147,7 +147,7 @@ class CorpusChangesOptions(WorkOptions, frozen=True, kw_only=True):
 
 @contextmanager
 def _kept(console: Console) -> Iterator[None]:
-    """Say that what is done stays when work on a corpus is interrupted."""
+    """Report that finished work is kept when a corpus command is interrupted."""
     try:
         yield
     except KeyboardInterrupt:

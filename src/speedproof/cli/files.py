@@ -62,7 +62,7 @@ def joint_of(
 
 
 def columns_of(reading: Reading) -> dict[str, str]:
-    """What ``--column`` and its kin say: from roles to columns."""
+    """The CSV columns by role, as given by ``--column`` and similar options."""
     columns: dict[str, str] = {}
     for item in reading.column:
         role, equals, name = item.partition("=")
@@ -91,7 +91,7 @@ def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:
 
 
 def report_leftovers(suite: sp.Suite, console: Console) -> None:
-    """Write what is to be known of a suite; of many things left out the first ones, and how many others."""
+    """Write the remarks on a suite; of many omissions the first, and the number of the others."""
     lines = sp.remarks(suite)
     left_out = sum(line.startswith("left out: ") for line in lines)
     shown = left_out if left_out <= _LEFT_OUT + 1 else _LEFT_OUT
@@ -101,7 +101,7 @@ def report_leftovers(suite: sp.Suite, console: Console) -> None:
 
 
 def report_no_floor(store: str | None, keys: Iterable[Any], console: Console, *, counted: bool) -> None:
-    """Say that a store knows nothing of these benchmarks' sessions, unless it was counted in."""
+    """Report that the store has no sessions of these benchmarks, unless a floor was applied."""
     floor = None if store is None or counted else sp.History(store).floor()
     if floor is not None and all(floor.of(key) is None for key in keys):
         console.remark(
@@ -241,7 +241,7 @@ def write_outputs(
 
 
 def outputs_wanted(output: Output) -> bool:
-    """Whether a report is to be written beside the terminal's."""
+    """Whether reports beside the terminal's are to be written."""
     return bool(output.github_summary or output.reports)
 
 

@@ -239,7 +239,7 @@ def _watch(asked: WatchOptions, console: Console) -> int:
 
 
 def _confirm(asked: ConfirmOptions, console: Console) -> int:
-    """What 'run --revisions' does, whose result is filed."""
+    """Measure as 'run --revisions' does, and file the result."""
     from speedproof.api.history import UNKNOWN
     from speedproof.api.run_plan import new_session
     from speedproof.cli.run import RunOptions, run
@@ -249,16 +249,16 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     history = asked.history
     chosen = handed(sp.History.alarms, asked.shared) | {"metric": asked.measuring.decide_by}
     chosen |= {} if asked.commit is None else {"last": sys.maxsize}
-    known, alarms = _asked_for(asked, chosen)
+    result, alarms = _asked_for(asked, chosen)
     if not alarms:
         what = "unconfirmed alarm" if asked.commit is None else f"alarm at {asked.commit}"
         of = "" if asked.shared.benchmark is None else f" of {asked.shared.benchmark}"
-        raise UsageError(f"there is no {what}{of}: see 'speedproof history watch{known.followed.options}'")
+        raise UsageError(f"there is no {what}{of}: see 'speedproof history watch{result.followed.options}'")
     here = history.measurable(alarms, asked.machine or "")
     here = [alarm for alarm in here if alarm.bad == here[0].bad]
     alarm, *others = [alarm for alarm in here if not alarm.confirmed] or here
     if others:
-        names = enumerate_names(sorted(known.known[one.track.series].key.benchmark for one in here), 3)
+        names = enumerate_names(sorted(result.known[one.track.series].key.benchmark for one in here), 3)
         raise UsageError(
             "alarms of several benchmarks; name that of the command with ",
             Parameter("benchmark"),
@@ -269,7 +269,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
             "the store does not know on which machine the alarm was measured; if not here, do it there"
         )
     file = str(new_session("confirm", datetime.now()))
-    key = known.known[alarm.track.series].key
+    key = result.known[alarm.track.series].key
     measuring = replace(
         asked.measuring,
         benchmark=key.benchmark,
@@ -294,7 +294,7 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
     if code or not Path(file).exists():
         return code
     shown = history.confirm(alarm, file, machine=asked.machine or "")
-    outcome = f"{'confirmed' if shown else 'refuted'}; filed in {known.store}"
+    outcome = f"{'confirmed' if shown else 'refuted'}; filed in {result.store}"
     if shown is None:
         outcome = "undecided, so nothing was filed; measure longer with --max-time"
     console.write(Report("", (Text(f"{key.benchmark}: {outcome}"),)))
@@ -303,18 +303,18 @@ def _confirm(asked: ConfirmOptions, console: Console) -> int:
 
 
 def _asked_for(asked: ConfirmOptions, chosen: dict[str, Any]) -> "tuple[sp.AlarmResult, list[HistoryAlarm]]":
-    """Every alarm, and those at the commit that was named, or else the unconfirmed ones."""
-    known = asked.history.alarms(**chosen)
+    """All alarms, and those to confirm: at the named commit, or else the unconfirmed ones."""
+    result = asked.history.alarms(**chosen)
     if asked.commit is None:
-        new = [a for a in known.alarms if not a.confirmed and a.decision is None and a.undone is None]
-        return known, [alarm for alarm in new if known.slower(alarm)] or new
+        new = [a for a in result.alarms if not a.confirmed and a.decision is None and a.undone is None]
+        return result, [alarm for alarm in new if result.slower(alarm)] or new
     at = asked.history.find(asked.commit)
-    near = [alarm for alarm in known.alarms if at in alarm.track.near(*alarm.places)]
-    return known, [alarm for alarm in near if alarm.bad.sha == at] or near
+    near = [alarm for alarm in result.alarms if at in alarm.track.near(*alarm.places)]
+    return result, [alarm for alarm in near if alarm.bad.sha == at] or near
 
 
 def _carry_out(command: str, body: str) -> None:
-    """A command of the user's, with a body on standard input; what it says is not part of the answer."""
+    """Run a user's command with a text on standard input; its output goes to standard error."""
     said = sys.__stderr__ or subprocess.DEVNULL
     code = subprocess.run(["sh", "-c", command], input=body, stdout=said, text=True, check=False).returncode
     if code:
@@ -405,7 +405,7 @@ def _add(asked: AddOptions, console: Console) -> int:
 
 
 def _remark_branch(followed: "Followed", console: Console) -> None:
-    """What of the measurements is not followed, and what of the branch is not measured."""
+    """Report measured commits that are off the branch, and a branch head that is not measured."""
     out, branch = followed.outside, followed.branch
     said = [f"{plural(out, 'measured commit')} {'is' if out == 1 else 'are'} not on {branch}"] if out else []
     said += [f"{branch} itself is not measured"] if followed.ahead else []
@@ -428,7 +428,7 @@ def _remark_chosen(
 
 
 def _tell(asked: ChangesOptions, console: Console) -> int:
-    """The commits with changes, or those of one commit or benchmark."""
+    """Show the commits with changes, or those of one commit or benchmark."""
     from speedproof.reporting.history import overview
 
     history, shared = asked.history, asked.shared
@@ -468,7 +468,7 @@ def _answer(
     report: Callable[["sp.HistoryResult"], Report],
     console: Console,
 ) -> int:
-    """What changed, after which branch and metrics were followed where there are others."""
+    """Show the changes, after a remark on the branch and metrics used where there are others."""
     history, shared = asked.history, asked.shared
     followed = {commit.branch for commit in result.commits} - {""}
     others = sorted({commit.branch for commit in history.store.commits()} - followed - {""})

@@ -170,7 +170,7 @@ def main(argv: Sequence[str] | None = None, console: Console | None = None) -> i
 
 
 def _is_full(out: TextIO) -> bool:
-    """Whether a stream takes not even an empty line; what waits in it is given up then."""
+    """Whether a stream refuses even an empty line; pending output is then discarded."""
     try:
         out.flush()
         os.write(out.fileno(), b"\n")
@@ -277,7 +277,7 @@ def entry() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process with all that is left of it, which would take a while to be taken apart.
+    """End the process without the interpreter's clean-up, which would take a while.
 
     Not before its threads have ended, nor where a profiler or a debugger looks on.
     """

@@ -26,7 +26,7 @@ _SHELL = "--shell"
 _RESULTS = (".json", ".jsonl", ".csv")
 _REVISIONS = "--revisions"
 MEASURES_ON = {"Linux": "Linux", "Darwin": "macOS"}
-"""Where processes are started and measured."""
+"""The platforms on which processes can be started and measured."""
 
 _SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
 
@@ -104,7 +104,7 @@ def measuring_words(ctx: click.Context, args: list[str]) -> list[str]:
 
 
 def refuse_files(words: tuple[str, ...], *, json: bool) -> None:
-    """Say that files stand where commands belong: ``compare`` reads results, and ``--json`` takes no file."""
+    """Refuse result files in the place of commands: ``compare`` reads results."""
     for word in words:
         if word.endswith(_RESULTS) and " " not in word and not os.access(word, os.X_OK):
             meant = f"JSON goes to standard output (--json > {word})" if json else "files: speedproof compare"

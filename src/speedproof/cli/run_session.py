@@ -122,7 +122,7 @@ def _measure(options: RunOptions, asked: Request, console: Console, held: ExitSt
 
 
 def _called(named: str | None) -> str:
-    """A session's file in a command."""
+    """The session file as it is written in a suggested command."""
     return LATEST if named is None else shlex.quote(named)
 
 
@@ -310,7 +310,7 @@ _TERMINAL_SECONDS = 0.25
 
 
 class Watcher:
-    """Told after each run; shows what is due."""
+    """Shows progress after each run, when an update is due."""
 
     def __init__(
         self,
@@ -344,7 +344,7 @@ class Watcher:
             self._live.stop()
 
     def __call__(self, progress: Progress, comparison: SequentialComparison) -> None:
-        """Take note of a run."""
+        """Record a run."""
         name = progress.benchmark.name
         if name not in self._recent:
             self._recent[name] = {v.name: deque(maxlen=_SHOWN) for v in progress.benchmark.versions}
@@ -359,16 +359,16 @@ class Watcher:
         others = f" ({progress.together} benchmarks are open)" if progress.together > 1 else ""
         from speedproof.reporting.session import bars, standing
 
-        known = standing(comparison.findings(), comparison.left)
+        states = standing(comparison.findings(), comparison.left)
         head = f"{'' if name == UNNAMED else f'{name}: '}{progress.elapsed:.0f} s, {doing}{others}"
         if self._live is not None:
             from rich.text import Text
 
             drawn = bars(self._recent[name], seconds=self._metric == "time")
-            self._live.update(Text(visible_lines("\n".join([head, *known, *drawn]))), refresh=True)
+            self._live.update(Text(visible_lines("\n".join([head, *states, *drawn]))), refresh=True)
             # Long sessions have costly bounds: looking at them takes a twentieth of the time at most.
             self._due = self._clock() + max(_TERMINAL_SECONDS, 20 * (self._clock() - now))
         else:
             # Of several candidates each has a line.
-            self._console.remark(("; " if len(known) < 2 else "\n  ").join([head, *known]))
+            self._console.remark(("; " if len(states) < 2 else "\n  ").join([head, *states]))
             self._due = now + QUIET

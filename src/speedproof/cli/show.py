@@ -86,8 +86,8 @@ def _report(asked: ReportOptions, console: Console) -> int:
     text = sys.stdin.buffer.read() if stdin else Path(asked.results).read_bytes()
     document, suite = read_document(text, "stdin" if stdin else asked.results)
     made = partial(reports, document.results, document.rankings)
-    known: dict[str, Any] = {"suite": suite, "context": document.context, "results": document.results}
-    write_answer(asked, asked.output, console, made, str, **known)
+    behind: dict[str, Any] = {"suite": suite, "context": document.context, "results": document.results}
+    write_answer(asked, asked.output, console, made, str, **behind)
     return 0
 
 

@@ -74,7 +74,7 @@ def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @cache
 def _hints(function: Callable[..., object]) -> tuple[inspect.Signature, dict[str, Any]]:
-    """What each parameter is annotated with, where that is known without importing more."""
+    """The annotations of each parameter, as far as they resolve without further imports."""
     import inspect
 
     signature = inspect.signature(function)
@@ -136,7 +136,7 @@ def _refuse(name: str, value: object, hint: Any) -> None:
 
 
 def _in_words(hint: Any) -> str:
-    """What is expected, in words."""
+    """The expected type, in words."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if kind in _WORDS:
         return _WORDS[kind]

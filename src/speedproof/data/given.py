@@ -86,7 +86,7 @@ def samples_given(
 def _sample(
     values: Any, unit: str | None, higher_is_better: bool | None, name: str | None
 ) -> tuple[Sample, bool]:
-    """A sample, and whether its unit was said."""
+    """A sample, and whether it came with a unit."""
     if isinstance(values, Sample):
         _not_contradicted(values, unit, higher_is_better)
         return values if name is None else replace(values, label=name), True
@@ -146,12 +146,12 @@ def _not_contradicted(given: Sample, unit: str | None, higher_is_better: bool | 
 
 
 def metric_given(s: Sample) -> str:
-    """What a sample measures, where nobody says it: plain numbers of which higher ones are better are no times."""
+    """The default metric of a sample: a score if higher plain numbers are better, else by its unit."""
     return "score" if not s.unit and s.direction is Direction.HIGHER else metric_of(s.unit)
 
 
 def direction_given(higher_is_better: bool) -> Direction:
-    """Which values are good."""
+    """Which values are better: higher or lower ones."""
     return Direction.HIGHER if higher_is_better else Direction.LOWER
 
 
@@ -196,7 +196,7 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
 
 
 def unit_given(text: Any, higher_is_better: bool | None = None) -> tuple[Unit, Direction | None]:
-    """A unit that somebody typed, and which values are good; of a unit of one's own that has to be said."""
+    """A unit given by a user, and its direction, which must be stated for unknown units."""
     if not isinstance(text, str):
         raise DataError(f"unit={text!r}: expected the name of a unit, such as 'ms'")
     if wrong := misspelt(text):

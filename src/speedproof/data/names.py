@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 
 
 def visible(text: str) -> str:
-    r"""A text whose control characters can be seen instead of obeyed: names come from files."""
+    r"""Escape control characters: names come from files."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def visible_lines(text: str) -> str:
-    """The same of a text whose lines stay lines."""
+    """The same, keeping line breaks."""
     return "\n".join(map(visible, text.split("\n")))
 
 
@@ -51,7 +51,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def begin_alike(names: Sequence[str]) -> int:
-    """How many characters all names begin with."""
+    """Length of the common prefix of all names."""
     first, last = min(names), max(names)
     return next(
         (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
@@ -59,7 +59,7 @@ def begin_alike(names: Sequence[str]) -> int:
 
 
 def nearest_of(name: str, names: Sequence[str]) -> str:
-    """What may be meant by a name that there is not, for a message."""
+    """Suggest the names closest to an unknown one, for a message."""
     from difflib import get_close_matches  # not for names that there are
 
     near = get_close_matches(name, names, 1)
@@ -93,7 +93,7 @@ def version_of(name: str, versions: Sequence[str]) -> str:
 
 
 def wanted(name: str, only: Sequence[str], skip: Sequence[str]) -> bool:
-    """Whether patterns, or names themselves, let a name through."""
+    """Whether a name is selected by ``only`` and not excluded by ``skip``."""
 
     def matches(pattern: str) -> bool:
         return name == pattern or fnmatch.fnmatchcase(name, pattern)
@@ -120,9 +120,9 @@ def natural(name: str) -> tuple[tuple[bool, int, str], ...]:
 
 
 MANIFEST = "corpus.json"
-"""What a folder holds that is a corpus."""
+"""The file by which a folder is recognised as a corpus."""
 
 
 def is_url(path: str) -> bool:
-    """Whether a text names a place by its protocol."""
+    """Whether a text begins with a protocol."""
     return "://" in path

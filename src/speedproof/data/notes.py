@@ -42,7 +42,7 @@ class Assumption(Enum):
     def __new__(
         cls, value: str, question: str, remedy: str, undermines: Undermines, violated: str
     ) -> Assumption:
-        """A value with attributes."""
+        """An enum member with attributes."""
         self = object.__new__(cls)
         self._value_ = value
         self.violated, self.question, self.remedy, self.undermines = violated, question, remedy, undermines
@@ -172,7 +172,7 @@ class Note(Struct, frozen=True):
 
     @property
     def advice(self) -> str:
-        """What was seen and, where the assumption does not hold, what to do."""
+        """The observation and, where the assumption fails, the remedy."""
         return self.message if self.held or not self.kind.remedy else f"{self.message}; {self.kind.remedy}"
 
     @property
@@ -183,5 +183,5 @@ class Note(Struct, frozen=True):
 
     @property
     def alike(self) -> tuple[object, ...]:
-        """What two notes have in common that say the same, wherever they say it."""
+        """The key by which equal notes of several comparisons are recognised."""
         return self.kind, self.versions, self.message, f"{self.statistic:g}"

@@ -28,7 +28,7 @@ _SORTED_FROM = 8  # values; so many are in order by chance in 2 of 8! orders
 
 
 def order_traits(values: FloatArray) -> frozenset[Trait]:
-    """What values themselves say of their order.
+    """What the values themselves reveal about their order.
 
     Files and arrays hold values in run order by convention; many that only rise or only fall have been sorted.
     """
@@ -72,7 +72,7 @@ def order_of_measuring(x: Sample, y: Sample) -> Order:
 
 
 class Key(Struct, frozen=True, order=True, gc=False):
-    """What is compared: one metric of one benchmark."""
+    """The subject of a comparison: one metric of one benchmark."""
 
     benchmark: str
     metric: str = "time"
@@ -154,11 +154,11 @@ class Record(Struct, frozen=True, eq=False):
     named: bool = True  # false where the benchmark is called after its file because nothing in it names one
 
     def left_out(self, reason: str, *, expected: bool = False) -> Skipped:
-        """Something at this place that is not among the values."""
+        """A note that something at this record's place was left out."""
         return Skipped(self.path, self.where, self.benchmark, reason, expected)
 
     def holding(self, values: FloatArray, unit: Unit, **others: Any) -> Record:
-        """The same with values of a unit, and whatever else is another."""
+        """A copy with these values, converted from a unit, and other changed fields."""
         if small := written_in(unit):
             others["traits"] = others.get("traits", self.traits) | small
         return replace(self, values=unit.to_base(values), unit=unit.base, **others)
@@ -196,7 +196,7 @@ def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> I
 
 
 def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
-    """What a user need look at, a line for each reason in each file, with the first names."""
+    """The omissions worth a user's attention, one line for each reason in each file."""
     groups: dict[tuple[str, str], list[Skipped]] = {}
     for one in dict.fromkeys(skipped):
         if not one.expected:
@@ -212,7 +212,7 @@ def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
 
 
 class FileResults(Struct, frozen=True, eq=False):
-    """What one file holds, or why it holds nothing that can be read; of a large file a part of it.
+    """The contents of one file, or the reason why it cannot be read; part of a large file.
 
     Parts of a file follow each other. Whatever the last one rejects, those before count for nothing.
     """
@@ -237,7 +237,7 @@ class Residue(Struct, frozen=True):
 
 
 def misfit(group: list[Record], record: Record) -> str:
-    """Why a record cannot join its group; empty when it can."""
+    """The reason why a record cannot join its group; empty if it can."""
     if not group:
         return ""
     first = group[0]
@@ -249,12 +249,12 @@ def misfit(group: list[Record], record: Record) -> str:
 
 
 def _better(record: Record) -> Direction:
-    """Which of its values are better, said or not."""
+    """The direction of the record's values, stated or by default."""
     return record.direction or direction_of(record.unit, record.metric)
 
 
 def negative_time(record: Record) -> str:
-    """Why a record of plain numbers is no record of times; empty when it may be one."""
+    """The reason why plain numbers cannot be times; empty if they may be."""
     values = record.values
     if record.metric != "time" or not values.size or not (least := values[values.argmin()]) < 0:
         return ""
@@ -287,7 +287,7 @@ def source_of(path: str, where: str) -> str:
 
 
 def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample:
-    """Join records to one sample; processes of different records stay apart, and so do sessions.
+    """Join records into one sample; their processes and sessions stay distinct.
 
     Records that come from one process each, from several files, are the processes of the sample. Of records that
     :func:`all_fit` knows ``fit`` keeps samples that others are like.
@@ -302,10 +302,10 @@ def pool(group: list[Record], version: str, fit: Alikes | None = None) -> Sample
     elif fit is not None and one.blocks is None and one.values.size < LARGE:
         nesting = None if one.processes is None else (one.values.size, one.processes.tobytes())
         kind = (version, one.unit, one.metric, one.direction, one.traits, one.notes, one.tool, nesting)
-        if (known := fit.get(kind)) is not None:
+        if (pattern := fit.get(kind)) is not None:
             values = one.values.copy() if one.values.flags.writeable else one.values
             others = {"span": one.span, "position": one.position, "fields": one.fields}
-            return like(known, values, source=source, session_names=sittings, **others)
+            return like(pattern, values, source=source, session_names=sittings, **others)
     sample = Sample(
         one.values,
         one.unit,
@@ -367,15 +367,15 @@ def _joined(group: list[Record]) -> tuple[Record, tuple[str, ...], IntArray | No
 
 
 def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ...]:
-    """What differed among records that were pooled."""
+    """The fields in which pooled records differed."""
     seen: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     pooled = ((key, group) for (key, _), group in groups.items() if len(group) > 1)
     for key, group in pooled:
         for name, values in _different(record.fields for record in group).items():
             # A session is the level of nesting above the process, not something overlooked.
             if len(values) > 1 and name != "session":
-                known, benchmarks = seen.setdefault(name, ({}, {}))
-                known.update(values)
+                different, benchmarks = seen.setdefault(name, ({}, {}))
+                different.update(values)
                 benchmarks.setdefault(key.benchmark)
     return tuple(
         Residue(name, tuple(values), tuple(benchmarks)) for name, (values, benchmarks) in seen.items()
@@ -383,7 +383,7 @@ def residue(groups: Mapping[tuple[Key, str], list[Record]]) -> tuple[Residue, ..
 
 
 def fields(records: Iterable[tuple[str, Record]]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """By version, the values of every field of its records."""
+    """For each version, all values of each field of its records."""
     of: dict[str, dict[int, _Fields]] = {}  # by identity: those of a file are mostly one tuple
     for version, record in records:
         of.setdefault(version, {})[id(record.fields)] = record.fields
@@ -406,7 +406,7 @@ Row = tuple[Key, Sequence[float], Record]  # with one value or more
 
 
 class RecordTable(Struct, frozen=True, eq=False):
-    """Records of one file, a row each; rows that differ in name and values only share what else is known."""
+    """Records of one file as rows; rows that differ only in name and values share one description."""
 
     keys: list[Key]
     values: list[FloatArray]  # of each row, in base units, read-only
@@ -419,11 +419,11 @@ class RecordTable(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, rows: Sequence[Row]) -> RecordTable:
         """A table of rows, one or more."""
-        keys, values, known = map(list, zip(*rows, strict=True))
+        keys, values, described = map(list, zip(*rows, strict=True))
         flat = np.fromiter(chain.from_iterable(values), np.float64)
         flat.flags.writeable = False  # so that nobody need copy a part
         cuts = pairwise(accumulate(map(len, values), initial=0))
-        return cls(keys, [flat[begin:end] for begin, end in cuts], known)
+        return cls(keys, [flat[begin:end] for begin, end in cuts], described)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -434,19 +434,19 @@ class RecordTable(Struct, frozen=True, eq=False):
 
     def record(self, row: int) -> Record:
         """A row as a record."""
-        known, values, position = self.known[row], self.values[row], self.first + row
+        record, values, position = self.known[row], self.values[row], self.first + row
         where, name = self.where(row), self.keys[row].benchmark
-        return replace(known, benchmark=name, values=values, where=where, tool=self.tool, position=position)
+        return replace(record, benchmark=name, values=values, where=where, tool=self.tool, position=position)
 
     def fits(self) -> bool:
-        """Whether every row has values that a sample may have."""
+        """Whether the values of every row are valid for a sample."""
         values = np.concatenate(self.values)
         if values.min() >= 0.0:  # of NaN it is not
             return bool(values.max() < np.inf)
         return bool(np.isfinite(values).all()) and not any(
             of.min() < 0.0
-            for of, known, key in zip(self.values, self.known, self.keys, strict=True)
-            if known.unit == "s" or key.metric == "time"
+            for of, record, key in zip(self.values, self.known, self.keys, strict=True)
+            if record.unit == "s" or key.metric == "time"
         )
 
 
@@ -454,7 +454,7 @@ Item = Record | Skipped | RecordTable
 
 
 def each_record(items: Iterable[Item]) -> Iterator[Record | Skipped]:
-    """The same without tables."""
+    """The same items with every table split into records."""
     for item in items:
         if isinstance(item, RecordTable):
             yield from map(item.record, range(len(item)))
@@ -463,6 +463,6 @@ def each_record(items: Iterable[Item]) -> Iterator[Record | Skipped]:
 
 
 def fit(tables: Sequence[RecordTable]) -> bool:
-    """Whether every row of what one version holds is a sample of its own, as it is."""
+    """Whether every row can become a sample by itself, because no two rows have the same key."""
     keys = [*chain.from_iterable(table.keys for table in tables)]
     return len(set(keys)) == len(keys) and all(table.fits() for table in tables)

@@ -27,7 +27,7 @@ _LEVELS = {"processes": "process", "sessions": "session", "blocks": "block"}
 
 
 class Alike:
-    """Equal where all that pickling would keep is equal, NaN to NaN."""
+    """Equality by pickled state, with NaN equal to NaN."""
 
     __slots__ = ()
 
@@ -51,7 +51,7 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 class Trait(StrEnum):
-    """What is known about how a sample came to be."""
+    """A property of how a sample was measured."""
 
     __hash__ = str.__hash__  # Enum's own is a function in Python
 
@@ -80,18 +80,18 @@ _NOTHING = frozenset[Trait]()
 
 
 def written_in(unit: Unit) -> frozenset[Trait]:
-    """What a unit says of the values written in it: 100 ms were read to the millisecond, 0.1 s were not."""
+    """The resolution implied by a unit: 100 ms were read to the millisecond, 0.1 s were not."""
     return _WRITTEN_IN.get((unit.numerator, unit.denominator), _NOTHING)
 
 
 def clock_of(metric: str) -> frozenset[Trait]:
-    """What a metric that the system counts for a process says of its values, whatever their last decimal place."""
+    """The resolution of a metric that the operating system counts, whatever decimals are written."""
     step = {"time": Trait.NANO, **dict.fromkeys(PROCESSOR_TIMES, Trait.MICRO)}.get(metric)
     return frozenset() if step is None else frozenset({step})
 
 
 def above_zero(value: float, unit: float) -> float:
-    """A value with a ratio: 0 of a clock is less than the unit that it is written in, and counts as half of it."""
+    """A positive value for ratios: a clock's 0 counts as half of the unit it was written in."""
     return value or (0.5 * unit if unit < 1.0 else 0.0)
 
 
@@ -349,13 +349,13 @@ def _array(given: object) -> NDArray[Any]:
 
 
 def levels_at(sample: Sample, kept: NDArray[Any]) -> dict[str, IntArray]:
-    """What is known of the processes, sessions and blocks of the values at some places."""
+    """The processes, sessions and blocks of the values at the given positions."""
     levels = {level: getattr(sample, level) for level in _LEVELS}
     return {level: numbers[kept] for level, numbers in levels.items() if numbers is not None}
 
 
 def like(sample: Sample, values: FloatArray, **others: object) -> Sample:
-    """One that differs in values that are known to be fit, and in what cannot be wrong; nothing is checked.
+    """A copy with other values and fields, without validation.
 
     The arrays are its own from now on.
     """

@@ -27,7 +27,7 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class PlannedBuild(msgspec.Struct, frozen=True, array_like=True):
-    """One of several builds of a version: its folder, the bytes that it adds to the environment, what it took."""
+    """One of several builds of a version: its folder, its environment padding in bytes, its build time."""
 
     cwd: str
     padding: _Count
@@ -84,7 +84,7 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", omit_defaults=True
 
     @property
     def experiment(self) -> str:
-        """What sessions that went on with each other share: the name of the first."""
+        """The name that sessions which continue each other share: that of the first."""
         return self.resumes[0] if self.resumes else self.session
 
 
@@ -107,7 +107,7 @@ class RunLine(msgspec.Struct, frozen=True, tag="run", omit_defaults=True):
 
     @property
     def failed(self) -> bool:
-        """Whether its time means nothing."""
+        """Whether the run failed, so that its time is meaningless."""
         return self.exit != 0 or self.timed_out
 
 
@@ -133,12 +133,12 @@ def options_stored(measuring: Measuring, directory: str = "") -> dict[str, str]:
 
 
 def control_name(reference: str) -> str:
-    """What the second build of a reference is called."""
+    """The name of the reference's second build."""
     return f"{reference} (again)"
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """A field, or a whole line, that cannot be used."""
+    """A field or line that cannot be used."""
 
     line: int  # its number, from 1
     field: str  # the field of a header; empty for a whole line
@@ -159,7 +159,7 @@ class StoredSession(msgspec.Struct, frozen=True):
     options: Measuring = Measuring()  # decoded
 
     def check(self, path: str) -> None:
-        """Refuse to go on with, or to look again at, a session of which something is not known."""
+        """Refuse to resume or review a session that lacks required information."""
         if self.damage:
             first, others = self.damage[0], len(self.damage) - 1
             more = f" (and {others} more)" if others else ""
@@ -180,7 +180,7 @@ _NESTED = "nested too deeply"
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], text: str | bytes) -> Any:
-    """What a text says; ValueError also where nesting would exhaust the stack."""
+    """Decode a text; a ValueError also where nesting would exhaust the stack."""
     try:
         return decoder.decode(text)
     except RecursionError:
@@ -236,7 +236,7 @@ def decode_lines(name: str, lines: Iterable[str | bytes]) -> Iterator[tuple[int,
 
 
 def _mended(line: SessionLine | None, text: str | bytes) -> tuple[SessionLine, list[tuple[str, str]]]:
-    """A header as far as it is sound, and field and message of what is not."""
+    """The valid part of a header, with field and message for each error."""
     faults: list[tuple[str, str]] = []
     if line is None:
         raw, values = _RAW.decode(text), {}
@@ -278,7 +278,7 @@ def _names(raw: object) -> tuple[PlannedBenchmark, ...]:
 
 
 def _faults(head: SessionLine) -> Iterator[tuple[str, str]]:
-    """What types cannot tell."""
+    """Errors that the types of the fields do not exclude."""
     try:
         datetime.fromisoformat(head.started).timestamp()
     except (ValueError, OverflowError):

@@ -58,7 +58,7 @@ _Place = tuple[Key, str]  # of a sample: its key and its version
 
 
 def _of_numbers(item: Record | Skipped) -> Iterable[Record | Skipped]:
-    """What of a record can be used, after what is to be said of the rest."""
+    """The usable values of a record, after a note on the others."""
     if isinstance(item, Skipped) or not item.values.size or item.values.dtype.kind != "f":
         return (item,)
     return finite(item, item.metric, "value")
@@ -85,16 +85,16 @@ class _OfTables(Mapping[_Place, Sample]):
     def __getitem__(self, place: _Place) -> Sample:
         if (sample := self._made.get(place)) is None:
             table, row = self.rows[place]
-            known, values = table.known[row], table.values[row]
-            kind = id(known), place[1], table.tool
+            record, values = table.known[row], table.values[row]
+            kind = id(record), place[1], table.tool
             if (one := self._alike.get(kind)) is not None:
                 sample = copy(one)  # with values that are known to be fit, and read-only
                 force_setattr(sample, "values", values)
-                force_setattr(sample, "source", source_of(known.path, table.where(row)))
+                force_setattr(sample, "source", source_of(record.path, table.where(row)))
                 force_setattr(sample, "position", table.first + row)
             else:
                 sample = pool([table.record(row)], place[1])
-                if known.processes is known.blocks is None:
+                if record.processes is record.blocks is None:
                     self._alike[kind] = sample
             self._made[place] = sample
         return sample
@@ -109,7 +109,7 @@ class _OfTables(Mapping[_Place, Sample]):
         return place in self.rows
 
     def part(self, rows: dict[_Place, tuple[RecordTable, int]]) -> _OfTables:
-        """Some of them."""
+        """The same for some of the rows."""
         return _OfTables(rows, self._made, self._alike)
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
@@ -183,14 +183,14 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
 
     @property
     def main_metric(self) -> str:
-        """What is compared when nobody says: what decided its sessions, or else time, or the first metric."""
+        """The default metric: the one that decided its sessions, or else time, or the first metric."""
         metrics = self.metrics
         usual = (decider_of(self.question.decide_by)[0], "time", *metrics)
         return next((name for name in usual if name in metrics), "time")
 
     @property
     def question(self) -> SessionAsked:
-        """What the sessions of ``run`` it was read from were to decide, where they agree and hold all runs."""
+        """The question of the ``run`` sessions it was read from, if they agree and all runs are present."""
         said = {self.fields.get(version, {}).get(SESSION_ASKS, ()) for version in self.versions}
         alone = all(sample.tool == "speedproof" for sample in self.samples.values())
         if alone and len(said) == 1 and len(asked := said.pop()) == 1:
@@ -200,7 +200,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
 
     @property
     def arrays(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:
-        """The values of every sample, and what else is known of it, which need not be made for that."""
+        """The values of every sample and its description, without creating sample objects."""
         if isinstance(self.samples, _OfTables):
             rows = self.samples.rows.values()
             return [table.values[row] for table, row in rows], [table.known[row] for table, row in rows]
@@ -343,8 +343,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         alone = tables and sum(map(len, tables.values())) + len(left_out) == len(items)
         if alone and all(map(fit, tables.values())):
             different = ((v, {id(of): of for of in t.known}) for v, some in tables.items() for t in some)
-            known = fields((v, record) for v, records in different for record in records.values())
-            return cls(tuple(tables), _OfTables.of(tables), (), left_out, known, commands)
+            fields_of = fields((v, record) for v, records in different for record in records.values())
+            return cls(tuple(tables), _OfTables.of(tables), (), left_out, fields_of, commands)
         given = [(version, record) for version, item in items for record in each_record((item,))]
         all_good = all_fit([record for _, record in given if isinstance(record, Record)])
         if not all_good:
@@ -378,8 +378,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
                 reason = str(error).removeprefix(f"{first.path} {first.where}: ")
                 skipped.append(Skipped(first.path, first.where, first.benchmark, reason))
         names = tuple(version for version, left in versions.items() if left)
-        known = fields((version, record) for (_, version), group in groups.items() for record in group)
-        return cls(names, samples, residue(groups), tuple(skipped), known, commands)
+        fields_of = fields((version, record) for (_, version), group in groups.items() for record in group)
+        return cls(names, samples, residue(groups), tuple(skipped), fields_of, commands)
 
     @classmethod
     @checked("unit")

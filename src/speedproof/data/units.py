@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PROCESSOR_TIMES = ("user", "system", "cpu")
-"""What the system counts of a run, in steps that may be longer than a short one."""
+"""Times that the system counts, in steps that may exceed a short run."""
 
 
 class Direction(StrEnum):
@@ -42,7 +42,7 @@ class Unit(Struct, frozen=True):
 
     @property
     def factor(self) -> float:
-        """How many base units it holds."""
+        """The number of base units in this unit."""
         return self.numerator / self.denominator
 
     def to_base(self, values: FloatArray) -> FloatArray:
@@ -182,18 +182,18 @@ def parse_unit(text: str) -> Unit:
 
 
 def counted(base: str) -> bool:
-    """Whether it says how often an operation does something (``"allocs/op"``): whole numbers of it are exact."""
+    """Whether the unit is a count per operation (``"allocs/op"``), whose whole numbers are exact."""
     return base.endswith("/op") and base != "J/op"
 
 
 def is_known(text: str) -> bool:
-    """Whether this is a unit of ours, or a rate: of any other nobody knows which values are good."""
+    """Whether the unit is known, or a rate; the direction of any other is unknown."""
     base = parse_unit(text).base
     return base.endswith("/s") or base.removesuffix("/op") in ("s", "B", "J", "cycles", "", "1")
 
 
 def misspelt(text: str) -> str:
-    """What to say of a unit that is unknown to us and probably another, typed wrongly; empty of any other."""
+    """A message for an unknown unit that resembles a known one; empty otherwise."""
     name = text.strip()
     if parse_unit(name).base != name or name in _BASES:
         return ""
@@ -206,7 +206,7 @@ def misspelt(text: str) -> str:
 
 
 def _typed(unit: str) -> str:
-    """What is left of a unit whatever the shift key does, and however long the others are held."""
+    """The unit in lower case without repeated letters, to compare spellings."""
     return re.sub(r"(.)\1+", r"\1", unit.lower())
 
 
@@ -240,8 +240,8 @@ def direction_of(base: str, metric: str = "") -> Direction:
 
     They are known by their unit, and where it is none of ours by the name of the metric, too.
     """
-    known = base and is_known(base)
-    rate = base.endswith("/s") if known else any(re.search(_RATE, text) for text in (base, metric))
+    familiar = base and is_known(base)
+    rate = base.endswith("/s") if familiar else any(re.search(_RATE, text) for text in (base, metric))
     return Direction.HIGHER if rate else Direction.LOWER
 
 
@@ -263,7 +263,7 @@ _SI_PREFIXED = r"^(B|J|cycles|[A-Za-z]+|1)(/s)?$"
 
 
 def scale_of(magnitude: float, base: str) -> tuple[float, str]:
-    """Choose a readable scale: divide by the factor and print the symbol; what an axis of a chart needs."""
+    """Choose a readable scale for a magnitude: the divisor and the symbol to print."""
     magnitude = magnitude or 1.0
     if base == "s":
         return next((step for step in _TIME_STEPS if magnitude >= step[0]), _TIME_STEPS[-1])

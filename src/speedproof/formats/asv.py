@@ -140,14 +140,14 @@ def _row(columns: tuple[str, ...]) -> type[_Entry]:
     last = {column: i for i, column in enumerate(columns)}
     members: list[Any] = []
     for i, column in enumerate([*columns, *(name for name in kinds if name not in last)]):
-        known = column in kinds and last.get(column, i) == i
-        member = (column, kinds[column]) if known else (f"column_{i}", msgspec.Raw)
+        typed = column in kinds and last.get(column, i) == i
+        member = (column, kinds[column]) if typed else (f"column_{i}", msgspec.Raw)
         members.append(member if i <= last["result"] else (*member, None))
     return cast(type[_Entry], msgspec.defstruct("Row", members, array_like=True))
 
 
 def _list_beside(source: Source) -> dict[str, _Listed]:
-    """What ``benchmarks.json`` beside the machine's folder says; empty when it is not there."""
+    """The content of ``benchmarks.json`` beside the machine's folder; empty if it is missing."""
     for name in ("benchmarks.json", "../benchmarks.json"):
         if (path := source.beside(name)) and path.is_file() and path != source.path:
             return _listed(path, path.stat().st_mtime_ns)
@@ -198,13 +198,13 @@ def _read_into(
                 continue
             if lost := len(taken) - len(usable):
                 yield source.skip(where, shown, f"{lost} of {len(taken)} samples are no numbers")
-            known, usable = _of_rounds(len(usable), rounds, repeat, not lost), _in_base(unit, usable)
+            rounds_of, usable = _of_rounds(len(usable), rounds, repeat, not lost), _in_base(unit, usable)
         elif math.isfinite(value):
-            known, usable = single, [value]
+            rounds_of, usable = single, [value]
         else:
             continue
-        if known is not last:
-            last, (processes, traits, notes) = known, known
+        if rounds_of is not last:
+            last, (processes, traits, notes) = rounds_of, rounds_of
             like = replace(
                 frame, unit=unit.base, metric=metric, direction=direction, processes=processes,
                 traits=traits | small, notes=notes,
@@ -269,5 +269,5 @@ def _unit(
     named = unit or _OF_PREFIX.get(prefix, "")
     of = parse_unit("" if named == "unit" else named)
     metric = _METRICS.get(of.base, "value")
-    known = _MEDIAN if (kind or prefix) in ("time", "timeraw") else _PLAIN
-    return of, metric, direction_of(of.base, metric), written_in(of), known
+    single = _MEDIAN if (kind or prefix) in ("time", "timeraw") else _PLAIN
+    return of, metric, direction_of(of.base, metric), written_in(of), single

@@ -160,13 +160,13 @@ def _times(frame: Record, entry: _Benchmark) -> Record | Skipped:
             notes=(f"{removed} {verb} among the values",) if removed else (),
         )
     statistics = entry.statistics or _Statistics()
-    for values, place, known, note in (
+    for values, place, kept_traits, note in (
         (numbers(statistics.original_values or []), "OriginalValues", _KEPT, _TRIMMED),
         (numbers([statistics.mean]), "Mean", frozenset({Trait.SUMMARY_ONLY}), _SUMMARY),
     ):
         if (finite := values[np.isfinite(values)]).size:
             where = f"{frame.where}.Statistics.{place}"
-            return frame.holding(finite, _NANOSECONDS, where=where, traits=known, notes=(note,))
+            return frame.holding(finite, _NANOSECONDS, where=where, traits=kept_traits, notes=(note,))
     return frame.left_out("it has no result; BenchmarkDotNet's log says why it failed")
 
 

@@ -137,7 +137,7 @@ def _roles(header: list[str], options: ReadOptions, source: Source) -> dict[str,
 
 
 def _value_names(header: list[str]) -> list[str]:
-    """What the columns are called without the unit that a column of values may end with (``time_ms``)."""
+    """Column names without the unit that a column of values may end with (``time_ms``)."""
     names = []
     for name in _plain(header):
         rest, unit = split_unit(name)

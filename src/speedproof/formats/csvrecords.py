@@ -203,7 +203,7 @@ def _ordered(
 
 
 def _numbers_of(cells: list[str]) -> list[float] | list[float | None]:
-    """The numbers that cells are; None for what is none."""
+    """Parse cells as numbers; None for a cell that is none."""
     return reading.decimals(cells) or [float(cell) if reading.is_number(cell) else None for cell in cells]
 
 
@@ -216,7 +216,7 @@ def _unit_of(cell: str, column: str, table: CsvTable) -> tuple[Unit, tuple[str, 
 
 
 def _why_no_value(cell: str, where: str, table: CsvTable) -> str:
-    """Why a cell holds no measurement. Decimal commas condemn the whole file."""
+    """The reason why a cell holds no measurement. A decimal comma makes the whole file an error."""
     if reading.looks_decimal_comma(cell):
         raise table.source.error(where, f"{cell!r} has a decimal comma; write {cell.replace(',', '.')}")
     if cell.lower() == "nan":

@@ -57,7 +57,7 @@ _NONE = np.empty(0)
 
 
 class _Content(Struct):
-    """What a file holds, and what the lines so far say of the next ones."""
+    """The records of a file, and the settings that earlier lines made for later ones."""
 
     source: Source
     # Values in base units, each with its invocation; by name, unit and configuration as they are written
@@ -74,14 +74,14 @@ class _Content(Struct):
     measured: bool = False
 
     def take(self, before: int, names: list[str], units: list[str], columns: bytes, values: bytes) -> None:
-        """Take the values of columns, as the kernel gives them."""
+        """Add columns of values from the kernel."""
         self.flush()
         _, _, first, sizes = np.frombuffer(columns, np.intp).reshape(-1, 4).T
         keys = zip(names, units, repeat(self.number), strict=False)
         self._extend(self.rows.numbers(keys, first + before + 1), np.frombuffer(values), units, sizes)
 
     def flush(self) -> None:
-        """Take the values that wait."""
+        """Store the pending values."""
         groups, values, units = self.waiting
         if values:
             self._extend(np.array(groups, np.int32), np.array(values), units, 1)
@@ -99,7 +99,7 @@ class _Content(Struct):
         self.measured = True
 
     def skip(self, line: int, benchmark: str, reason: str) -> None:
-        """Leave a line out."""
+        """Record a line that was left out."""
         self.skipped.append(self.source.skip(f"line {line}", benchmark, reason))
 
 
@@ -146,18 +146,18 @@ def read(source: Source, options: ReadOptions) -> Iterator[RecordTable | Skipped
         )
 
     keys: list[Key] = []
-    known: list[Record] = []
+    given: list[Record] = []
     starts: Iterable[Column] = rows.each(1) if content.invocation else repeat(np.empty(0))
     for one, (_, written, number), started in zip(packaged, rows.keys, starts, strict=False):
         name, procs = names[one]
         several = content.invocation > 0 and bool(started[0] != started[-1])
         metric, record = known_of(written, number, procs, several)
         keys.append(Key(name, metric))
-        known.append(replace(record, processes=from_zero(started.astype(np.int64))) if several else record)
+        given.append(replace(record, processes=from_zero(started.astype(np.int64))) if several else record)
     values = [*rows.each(0)]
     for at in range(0, len(keys), _TOGETHER):
         some = slice(at, at + _TOGETHER)
-        yield RecordTable(keys[some], values[some], known[some], rows.places[some])
+        yield RecordTable(keys[some], values[some], given[some], rows.places[some])
 
 
 def _scan(piece: bytes, before: int, content: _Content) -> int:
@@ -182,7 +182,7 @@ def _scan(piece: bytes, before: int, content: _Content) -> int:
 
 
 def _line(content: _Content, number: int, line: str) -> None:
-    """Take a line."""
+    """Parse a line."""
     if not line.startswith("Benchmark"):
         _note(content, number, line)
     elif _RESULT.match(line):
@@ -253,13 +253,13 @@ def _unit_line(content: _Content, number: int, unit: str, properties: list[str])
 
 
 def _parts(full: str) -> tuple[str, str]:
-    """A name and its suffix."""
+    """The name and its -N suffix."""
     bare, _, procs = full.rpartition("-")
     return (bare, procs) if bare and procs.isdecimal() else (full, "")
 
 
 def _names(given: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Of package and full name the benchmark's name and, where it is taken off, the suffix -N."""
+    """For each package and full name the benchmark's name, and the suffix -N if it is taken off."""
     parts = {one: _parts(one[1]) for one in given}
     if len({bare for bare, _ in parts.values()}) == len(parts):
         return parts

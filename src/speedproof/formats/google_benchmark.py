@@ -47,7 +47,7 @@ class _File(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    """What tells the kind of an entry."""
+    """The members that determine the kind of an entry."""
 
     name: str
     run_name: str | None = None

@@ -71,7 +71,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 
 def _failures(result: _Result) -> tuple[str, ...]:
-    """What is to be said of runs that did not exit with code 0."""
+    """A remark on runs with an exit code other than 0."""
     codes = result.exit_codes or []
     failed = sum(code != 0 for code in codes)
     if not failed:

@@ -79,7 +79,7 @@ def decode(data: Any, kind: type[T], source: Source, where: str = "") -> T:
 
 
 def _as_json(text: bytes) -> bytes:
-    """The same without halves of surrogate pairs, and with numbers that are none as texts."""
+    """The text without unpaired surrogates, and with invalid numbers as strings."""
     if rb"\u" in text:
         text = re.sub(_SURROGATE, lambda escape: b"\\ufffd" if escape["half"] else escape[0], text)
     # Bytes that are in no UTF-8 stand for escapes, so that quotes part texts from all else, and for new quotes.
@@ -150,7 +150,7 @@ def each(
     of: Any = LIST,
     benchmark: Callable[[str], str] = str,
 ) -> Iterator[T | Skipped]:
-    """What a reader makes of each part of a list or an object, and of its place; a bad one is left out."""
+    """Yield what a reader makes of each part; a faulty part is left out."""
     for place, name, part in parts(source, text, where, of, kind):
         try:
             entry = decode(part, kind, source, place) if type(part) is Raw and kind is not Raw else part
@@ -160,7 +160,7 @@ def each(
 
 
 class Results(msgspec.Struct):
-    """A file whose results are one list."""
+    """A file that holds a single list of results."""
 
     results: Raw
 
@@ -195,7 +195,7 @@ def _segments(text: memoryview) -> Iterator[memoryview | bytes]:
 
 
 def _last_comma(text: bytes) -> int:
-    """From the begin of a part: the last comma that ends a part; -1 where none does."""
+    """The last comma that ends a part of the list, or -1."""
     if b"\\" in text:
         text = re.sub(rb"\\.", b"__", text, flags=re.DOTALL)
     places = np.flatnonzero(_STRUCTURE[np.frombuffer(text, np.uint8)])
@@ -209,7 +209,7 @@ def _last_comma(text: bytes) -> int:
 
 
 def absent(part: Raw) -> bool:
-    """Whether a member is not there, or null."""
+    """Whether a member is missing or null."""
     return bytes(memoryview(part)[:5]) in (b"", b"null")
 
 

@@ -110,7 +110,7 @@ def _joined(frame: Record, executions: Sequence[Sequence[Number]]) -> Iterator[R
 
 
 def _host(audit: object) -> tuple[tuple[str, str], ...]:
-    """What of krun's audit, which holds whole listings, tells one machine from another."""
+    """The facts in krun's audit that distinguish machines."""
     if not isinstance(audit, dict):
         return ()
     model = re.search(r"^model name\s*:(.*\S)", str(audit.get("cpuinfo", "")), re.MULTILINE)

@@ -157,7 +157,7 @@ def _fields(metadata: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
 
 
 def _span(runs: list[_Run], metadata: Mapping[str, object]) -> tuple[float, float] | None:
-    """From the begin of the first run to the end of the last; all of one moment share its date."""
+    """From the start of the first run to the end of the last."""
     if isinstance(common := metadata.get("date"), str):
         return span_of([epoch(common)])
     moments = [run.metadata for run in runs if run.metadata is not None]

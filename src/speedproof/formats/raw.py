@@ -32,7 +32,7 @@ _BULK = 1 << 14  # bytes; for less, the decoder is not worth its import
 
 
 class _Content(Struct):
-    """What a raw text file holds."""
+    """The content of a raw text file."""
 
     values: array[float] = field(default_factory=lambda: array("d"))  # as written
     missing: int = 0  # how many values are missing
@@ -57,7 +57,7 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
 
 
 def sample(source: Source, options: ReadOptions, frame: Record) -> Iterator[Record | Skipped]:
-    """What raw text holds of one sample."""
+    """Read raw text as one sample."""
     content = _parse(source)
     if content.missing:
         reason = f"{plural(content.missing, 'missing value')} (NA) left out; {len(content.values)} remain"

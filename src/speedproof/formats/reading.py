@@ -28,12 +28,12 @@ Column = np.ndarray[tuple[int], np.dtype[Any]]
 
 
 def records_of(items: Iterable[Record | Skipped]) -> list[Record]:
-    """What was measured, without what was left out."""
+    """The records alone, without what was left out."""
     return [item for item in items if isinstance(item, Record)]
 
 
 def changed(items: Iterable[Record | Skipped], change: Callable[[Record], Record]) -> list[Record | Skipped]:
-    """The same with other records."""
+    """The same items with every record changed by a function."""
     return [change(item) if isinstance(item, Record) else item for item in items]
 
 
@@ -64,7 +64,7 @@ def span_of(moments: Iterable[float | None]) -> tuple[float, float] | None:
 
 
 def _kept(columns: list[Column]) -> list[Column]:
-    """The same, read-only, so that nobody need copy a part."""
+    """Make columns read-only, so that parts can be shared without copying."""
     for column in columns:
         column.flags.writeable = False
     return columns
@@ -103,18 +103,18 @@ class Gathered:
     def numbers(self, keys: Iterable[Hashable], places: IntArray) -> NDArray[np.int32]:
         """The same of many."""
         numbers = np.fromiter(map(self.keys.__getitem__, keys), np.int32)
-        if len(self.keys) > (known := len(self.places)):
-            new = np.flatnonzero(numbers >= known)
+        if len(self.keys) > (before := len(self.places)):
+            new = np.flatnonzero(numbers >= before)
             self.places.extend(places[new[np.unique(numbers[new], return_index=True)[1]]].tolist())
         return numbers
 
     def extend(self, groups: int | Column, *columns: Column) -> None:
-        """Take rows, of one group or each of its own."""
+        """Add rows, all of one group or each of its own."""
         self._blocks.append((np.broadcast_to(groups, columns[0].shape), *columns))
         self._in_blocks += columns[0].size
 
     def make_room(self) -> None:
-        """Keep memory bounded."""
+        """Limit memory use."""
         if len(self.groups) + self._in_blocks >= IN_MEMORY:
             self._write()
 

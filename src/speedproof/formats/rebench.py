@@ -55,7 +55,7 @@ class _RunId(Struct):
 
 
 class _Content(Struct):
-    """What a file holds, and what its comments said so far."""
+    """The records of a file, and what its comments stated so far."""
 
     # Values, each with its invocation and when its run began; by benchmark, criterion, unit and all other cells
     rows: Gathered = field(default_factory=lambda: Gathered("d", "q", "d"))

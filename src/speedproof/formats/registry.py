@@ -149,15 +149,15 @@ _KEY = r'"((?:[^"\\]|\\.){1,80}+)"\s*+:'
 
 
 def _remedy(begin: bytes) -> str:
-    r"""What to do with the output of a tool that is known, but not read; empty for any other."""
+    r"""Advice for the output of a known tool that is not read; empty for any other."""
     names, content = set[str](), ""
     if reading.is_json(begin):
         names = set(re.findall(_KEY, begin.decode(errors="replace")))
     else:
         content = begin[: 4 * _LONG_ENOUGH].decode(errors="replace")[:_LONG_ENOUGH]
     for one in _refused():
-        known = one.get("members")
-        if names.issuperset(known) if known else re.search(one["lines"], content, re.MULTILINE):
+        members = one.get("members")
+        if names.issuperset(members) if members else re.search(one["lines"], content, re.MULTILINE):
             return str(one["remedy"])
     return ""
 

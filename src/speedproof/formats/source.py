@@ -72,7 +72,7 @@ class Source(Struct, frozen=True):
             start += len(piece)
 
     def texts(self, size: int = 0) -> Iterator[str]:
-        """The same as text; LF, CRLF and CR all end a line, and come out as LF between lines."""
+        """The pieces as text, with LF, CRLF and CR normalised to LF."""
         for piece in self.pieces(size):
             yield as_text(piece).removesuffix("\n")
 
@@ -83,7 +83,7 @@ class Source(Struct, frozen=True):
 
     @property
     def stem(self) -> str:
-        """The file's name without folder, compression and last suffix."""
+        """The file name without folder, compression suffix and last suffix."""
         if str(self.path) == STDIN:
             return "standard input"
         return Path(self.path.name.removesuffix(".gz").removesuffix(".bz2")).stem
@@ -199,7 +199,7 @@ def source_of(name: str, take: Take) -> Source:
 
 @contextmanager
 def room_on_disk() -> Iterator[Callable[[], IO[bytes]]]:
-    """What makes a temporary file; says what helps where one cannot be written."""
+    """A factory of temporary files; a full disk raises an error with advice."""
     import tempfile  # not for a small file
 
     try:
@@ -212,7 +212,7 @@ def room_on_disk() -> Iterator[Callable[[], IO[bytes]]]:
 
 
 def _unpacked(name: str, head: bytes, rest: Take) -> Take | None:
-    """What gives the content of a compressed file."""
+    """A reader of the decompressed content, or None if the file is not compressed."""
     for magic, what, remedy in _ARCHIVES:
         if head.startswith(magic):
             raise FormatError(name, "", f"the file is {what}; {remedy}")
@@ -263,7 +263,7 @@ def _transcoded(name: str, pieces: Iterable[bytes], encoding: str) -> Iterator[b
 
 
 def _refuse_binary(source: Source, is_ascii: bool) -> None:
-    """Refuse what is no UTF-8."""
+    """Refuse a file that is not UTF-8."""
     if source.content.find(b"\0") >= 0:
         raise source.error(
             "", "the file is binary, or UTF-16 without a byte-order mark (then: iconv -f UTF-16 -t UTF-8)"

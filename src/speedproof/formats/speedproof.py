@@ -40,7 +40,7 @@ UNITS = {"time": "s", "user": "s", "system": "s", "cpu": "s", "memory": "B", "en
 KERNEL_METRICS = frozenset(
     [*UNITS, "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches"]
 )
-"""What the runner measures itself: its units need no header."""
+"""Metrics measured by the runner itself, whose units are fixed."""
 
 _WARMUP = "warm-up"
 _NO_BUILD = -1
@@ -234,7 +234,7 @@ def _fields(head: SessionLine, benchmark: str) -> tuple[tuple[str, str], ...]:
 
 
 def _asked(head: SessionLine) -> str:
-    """What the session was measured to decide, as far as its header is sound."""
+    """The question of the session, as far as its header is valid."""
     from speedproof.data.session_file import options_read
 
     options, _ = options_read(head.options)

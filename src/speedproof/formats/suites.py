@@ -167,28 +167,28 @@ def _chosen(
 
 
 def _one_is_csv(paths: Sequence[str]) -> None:
-    """Refuse what says how to read CSV where it cannot matter: all are files, and none is CSV."""
+    """Refuse CSV options when all paths are files and none of them is CSV."""
     if all(Path(path).is_file() and detect(path).name != "csv" for path in paths):
         both = Parameter("columns", None, "column"), " and ", Parameter("wide")
         raise UsageError(*both, " say how to read CSV, and no file named is CSV; leave them out")
 
 
 def all_there(metrics: Sequence[str], present: Iterable[str]) -> None:
-    """Refuse metrics, of which more is said to be better, that were not measured."""
-    known = list(dict.fromkeys(present))
+    """Refuse ``higher_is_better`` for metrics that were not measured."""
+    measured = list(dict.fromkeys(present))
     for metric in metrics:
-        if metric not in known:
+        if metric not in measured:
             asked = Parameter("higher_is_better", metric)
-            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, known)}")
+            raise UsageError(asked, f": there is no such metric; {nearest_of(metric, measured)}")
 
 
 def turned(record: Record, metrics: Sequence[str]) -> Record:
-    """The same, more of some metrics being better."""
+    """The record, with higher values better if its metric is one of these."""
     return replace(record, direction=Direction.HIGHER) if record.metric in metrics else record
 
 
 def names_given(given: str | Sequence[str]) -> list[str]:
-    """Names, one by one or joined by commas."""
+    """Split names that are given singly or joined by commas."""
     return given.split(",") if isinstance(given, str) else list(given)
 
 
@@ -205,7 +205,7 @@ def _measured(path: str, format: str | None, options: ReadOptions) -> list[Item]
 
 
 def _in_tables(items: Sequence[Item]) -> bool:
-    """Whether all of it, and something, was measured by a tool that names benchmarks, and no versions."""
+    """Whether all items are tables of records, and there is at least one."""
     return any(isinstance(item, RecordTable) for item in items) and not any(
         isinstance(item, Record) for item in items
     )

@@ -35,7 +35,7 @@ def _names(items: Iterable[Record | Skipped]) -> list[str]:
 
 
 class Named(Struct, frozen=True):
-    """What one argument names."""
+    """The name, paths and version of one argument."""
 
     name: str  # the name given to it; empty when none is
     paths: tuple[str, ...]  # one path, or those of several sessions
@@ -135,7 +135,7 @@ def labels_of(arguments: Sequence[Named]) -> list[str]:
 
 
 def counted_once(read_all: Sequence[Sequence[Record | Skipped]]) -> list[Record | Skipped]:
-    """What the paths of one version hold, less the files that hold what another one does: they are no sessions.
+    """The records of one version without files that repeat another file's measurements.
 
     The same benchmarks with the same three or more different values at the same moments are one measurement.
     """
@@ -285,7 +285,7 @@ _STYLES = (
 
 
 def _taken_apart(text: str) -> tuple[str, list[tuple[str, str, str]], str, str, str]:
-    """A benchmark's base, its parts (dimension, value, how they are written), and what stands around these."""
+    """Split a benchmark's name into its base, its parameters and the text around them."""
     for pattern, delimiter in _STYLES:
         if match := re.fullmatch(pattern, text):
             base, opening, inner = match["base"], match["opening"], match["inner"]
@@ -395,7 +395,7 @@ def _filled_in(text: str, value: str, name: str) -> Iterator[str]:
 
 
 def _known(records: Iterable[Record | Skipped], wanted: Sequence[Parameter]) -> None:
-    """Refuse a dimension that no record has."""
+    """Refuse a dimension that occurs in no record."""
     names = dict.fromkeys(
         name for record in records_of(records) for name in dimensions(record.benchmark, record.fields)
     )

@@ -54,7 +54,7 @@ class HistoryAlarm(Struct, frozen=True):
 
     @property
     def drift(self) -> bool:
-        """As of a change."""
+        """Whether the level changed gradually."""
         return self.ends is not None
 
     @property
@@ -78,37 +78,37 @@ class HistoryAlarm(Struct, frozen=True):
         return self.ends or (self.good, self.bad)
 
     def concerned(self, by: Triage) -> bool:
-        """Whether it is what was said something of."""
+        """Whether a decision refers to this alarm."""
         return self.track.concerned(by, *self.places)
 
     @property
     def announced(self) -> Announced:
-        """What is kept of it when a command was handed it."""
+        """The record of this alarm that is stored once a command was notified."""
         return Announced(self.confirmed, self.track.series, self.track.basis, self.bad.sha, self.factor)
 
     def announced_by(self, old: Announced) -> bool:
-        """Whether that was announced of its track, at a place where it may be."""
+        """Whether this is an earlier announcement of the same alarm."""
         of = self.track.series, self.track.basis
         return (old.series, old.basis) == of and old.commit in self.track.near(*self.places)
 
     def exceeds(self, old: Announced) -> bool:
-        """Whether it is surer, of another direction, or twice as large."""
+        """Whether it is more certain than announced, has the opposite direction, or is twice as large."""
         now, then = math.log(self.factor), math.log(old.factor)
         return self.confirmed > old.confirmed or now * then < 0.0 or abs(now) >= 2.0 * abs(then)
 
     def slower(self, series: StoredSeries) -> bool:
-        """Whether it is for the worse, of its series."""
+        """Whether it is a change for the worse."""
         return (self.factor > 1.0) != series.higher_is_better
 
     def again(self, series: StoredSeries, followed: Followed, digits: int = 40, *, named: bool = True) -> str:
-        """The command that measures it again and files that, but for ``-- COMMAND``."""
+        """The command that measures both commits again, without ``-- COMMAND``."""
         key = series.key
         benchmark = f" --benchmark {quote(key.benchmark)}" if named else ""
         commit = quote(short_name(self.bad.sha, digits))
         return f"speedproof history confirm {commit}{benchmark}{deciding(key.metric)}{followed.options}"
 
     def exported(self, series: StoredSeries, followed: Followed) -> ExportedAlarm:
-        """What other programs read of it, of its series."""
+        """The alarm in the form for other programs."""
         key = series.key
         return ExportedAlarm(
             key.benchmark, key.metric, self.track.basis, self.good.sha, self.bad.sha, self.raised.sha,
@@ -288,7 +288,7 @@ def value_of_return(level: FloatArray, before: float) -> int | None:
 
 
 def _same(alarm: Alarm, alarms: Sequence[Alarm], k: int, low: int, high: int, up: bool) -> bool:
-    """Whether an alarm is of a change at a point, or from one to another: of its direction, as all between."""
+    """Whether an alarm has the direction and, within a range, the place of a change."""
     first, last = sorted((k, alarm.since))
     between = (other for other in alarms if first <= other.since <= last)
     return low <= alarm.since <= high and all(other.up == up for other in (alarm, *between))
@@ -335,7 +335,7 @@ class _Stretch:
             self.by_start[since] = (max(alarm.raised, since), True)  # it accuses no commit to come
 
     def keep(self, decisions: Sequence[Triage], series: StoredSeries) -> None:
-        """What was confirmed by measuring again, whatever its values show by themselves."""
+        """Keep alarms confirmed by measuring again, whatever the values show by themselves."""
         name, again = series.key.benchmark, remeasured(series.key.metric, self.track.basis)
         for sha in {d.commit for d in decisions if d.state == "confirmed" and d.benchmark == name}:
             said = standing([d for d in decisions if d.commit == sha], name, bool, measured=again)
@@ -369,8 +369,8 @@ class _Stretch:
     def news(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
         """Of what only the history shows and is news: where, the values without all others, and without alarms."""
         splits, levelled = self.borders(), Levelled(self.level)
-        known = {*self.by_start, *self.no_news}
-        news = [k for k, since in enumerate(splits) if since not in known]
+        old = {*self.by_start, *self.no_news}
+        news = [k for k, since in enumerate(splits) if since not in old]
         if not news:
             return
         beside_alarms = self.level.copy()
@@ -381,11 +381,11 @@ class _Stretch:
 
     @property
     def going_on(self) -> set[int]:
-        """Where drifts began that the newest points belong to."""
+        """The starts of drifts that include the newest points."""
         return {since for since, _, high, change in self.shown if change.drift and high >= self.before}
 
     def borders(self) -> list[int]:
-        """Where new levels begin, by alarms and by the history."""
+        """The starts of new levels, by alarms and by the history."""
         return sorted({*self.by_start, *(since for since, *_ in self.shown)})
 
     def raised(self, mean: float) -> list[int]:
@@ -401,7 +401,7 @@ class _Stretch:
 
 
 def _leave_no_news(stretches: Sequence[_Stretch]) -> None:
-    """What the history showed when it had the points before the newest is no news."""
+    """Remove what the history already showed before the newest points."""
     old = [(each, *of) for each in stretches for of in zip(*each.before_the_newest(), strict=True)]
     for (stretch, since, _), pvalue in zip(old, _pvalues([row for *_, row in old], RISK), strict=True):
         if pvalue <= RISK:
@@ -440,7 +440,7 @@ def _date_news(stretches: Sequence[_Stretch], mean: float) -> None:
 
 
 def _pvalues(series: Sequence[FloatArray], enough: float) -> list[float]:
-    """Those of changes in series of any lengths."""
+    """The p-values of changes in series of any lengths."""
     pvalues = np.ones(len(series))
     for size in {row.size for row in series}:
         alike = [i for i, row in enumerate(series) if row.size == size]

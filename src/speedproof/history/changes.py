@@ -30,9 +30,9 @@ from speedproof.stats.special import t_ppf, t_sf
 from speedproof.stats.two_levels import LEAST
 
 RISK = 0.05
-"""That a history without a change shows one."""
+"""The probability that a change is shown in a history without any."""
 LEFT = 0.25
-"""Of a step, what an undoing may leave."""
+"""The share of a step that may remain when it counts as undone."""
 _NEAR = 30  # points on each side of a joint that tell the levels there
 _SEARCHED = 4.0  # times the risk, the p-value of what may show a change when it is searched
 _DIGITS = 1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0
@@ -64,12 +64,12 @@ class Change(Struct, frozen=True):
 
     @property
     def drift(self) -> bool:
-        """Whether it happened little by little, from the earliest to the latest commit."""
+        """Whether the level changed gradually, between the earliest and the latest commit."""
         return self.rise is not None
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Of the factor, each at risk alpha; NaN where too few sessions lie on a side."""
+        """Bounds of the factor, each at risk alpha; NaN where a side has too few sessions."""
         if self.rise is not None:
             return math.exp(self.rise.low), math.exp(self.rise.high)
         start, split, end = self.points
@@ -81,7 +81,7 @@ class Change(Struct, frozen=True):
         return float(interval.low) / self.widened, float(interval.high) * self.widened
 
     def concerned(self, by: Triage) -> bool:
-        """Whether it is what was said something of."""
+        """Whether a decision refers to this change."""
         return self.track.concerned(by, self.points[1], self.possible)
 
     @property
@@ -141,9 +141,9 @@ def find_history_changes(
                 (start + one.split, start + one.low, start + one.high, one.pvalue, one.drift)
                 for one in several
             )
-    for (track, _, (split, _)), known in zip(joints, adjusted[len(series) :], strict=True):
-        if known <= alpha:
-            places.setdefault(id(track), []).append((split, split, split, float(known), False))
+    for (track, _, (split, _)), pvalue in zip(joints, adjusted[len(series) :], strict=True):
+        if pvalue <= alpha:
+            places.setdefault(id(track), []).append((split, split, split, float(pvalue), False))
     return tuple(
         change
         for track in tracks

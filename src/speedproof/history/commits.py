@@ -32,7 +32,7 @@ class Commit(Struct, frozen=True):
 
 
 class Followed(Struct, frozen=True):
-    """What of a store an answer is of."""
+    """The part of a store that an answer covers."""
 
     branch: str = "HEAD"
     outside: int = 0  # measured commits that are not on it
@@ -49,22 +49,22 @@ _USUAL = {"every": "1000", "branch": "HEAD", "store": "speedproof.db", "reposito
 
 
 def spelt(**asked: str) -> str:
-    """As options of the command line, but for the usual ones."""
+    """Write options as on the command line, without those at their defaults."""
     return "".join(f" --{name} {quote(value)}" for name, value in asked.items() if value != _USUAL.get(name))
 
 
 def in_utc(moment: str) -> str:
-    """An ISO date in UTC, so that text sorts like time; empty for what is no date."""
+    """Convert an ISO date to UTC, so that text sorts by time; empty if it is not a date."""
     try:
         parsed = datetime.fromisoformat(moment)
     except ValueError:
         return ""
-    known = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-    return known.astimezone(UTC).isoformat(timespec="seconds")
+    aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _git(folder: str, *arguments: str, given: str = "") -> str | None:
-    """What git prints, or None when there is no git, no repository or no such thing."""
+    """The output of git, or None if git, the repository or the object is missing."""
     try:
         done = subprocess.run(
             ["git", "-C", folder, *arguments],
@@ -117,12 +117,12 @@ def commit_named(label: str, folder: str = ".", *, date: str = "") -> Commit | N
     first = label.partition(" ")[0]
     if not _PART.fullmatch(first):
         return None
-    known = resolve(first, folder, date=date)
-    return known if known.subject or len(first) == 40 else None
+    commit = resolve(first, folder, date=date)
+    return commit if commit.subject or len(first) == 40 else None
 
 
 def alike(name: str, other: str) -> bool:
-    """Whether two names are of one commit, one of them cut after seven digits or more."""
+    """Whether two names refer to one commit, where one may be cut to seven digits or more."""
     return bool(_PART.fullmatch(name) and _PART.fullmatch(other)) and name.startswith(other[: len(name)])
 
 
@@ -194,7 +194,7 @@ def current_branch(folder: str = ".") -> str:
 
 
 def tags(folder: str = ".") -> dict[str, str]:
-    """From commits to the tags that stand on them."""
+    """The tags of each commit."""
     listed = _git(
         folder, "for-each-ref", "--format=%(objectname) %(*objectname) %(refname:short)", "refs/tags"
     )
@@ -207,7 +207,7 @@ def tags(folder: str = ".") -> dict[str, str]:
 
 
 def commit_address(folder: str = ".") -> str:
-    """What stands before a commit's name in its web address, from git's remote; empty where there is none.
+    """The web address of commits, up to the name, from git's remote; may be empty.
 
     Names and passwords in the remote's address are left out.
     """

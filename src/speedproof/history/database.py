@@ -26,12 +26,12 @@ class Connection:
         self._driver, self.sqlite = driver, sqlite
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """Carry a statement out; the rows that it gives."""
+        """Execute a statement and return its rows."""
         cursor = self._driver.execute(self._written(statement), values)
         return cursor.fetchall() if cursor.description else []
 
     def many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Carry a statement out with the values of each row."""
+        """Execute a statement once for the values of each row."""
         self._driver.cursor().executemany(self._written(statement), rows)
 
     def insert(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -54,7 +54,7 @@ def inserting(table: str, columns: Iterable[str]) -> str:
 
 
 def places(count: int) -> str:
-    """Where so many values stand."""
+    """Placeholders for a number of values."""
     return ", ".join("?" * count) or "NULL"
 
 
@@ -75,7 +75,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """All or nothing."""
+        """A transaction: committed as a whole or rolled back."""
         if not self.one_writer:
             import psycopg
 
@@ -173,13 +173,13 @@ _INDEXED = ("series", "commit", "source")  # columns of samples
 
 
 def _kinds(connection: Connection) -> dict[str, str]:
-    """What the database calls numbers that it counts itself, and bytes."""
+    """The database's types for automatic ids and for bytes."""
     kinds = ("INTEGER", "BLOB") if connection.sqlite else ("SERIAL", "BYTEA")
     return dict(zip(("number", "binary"), kinds, strict=True))
 
 
 MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
-"""From a schema version to the function that makes the next one of it; no release wrote 1 to 3."""
+"""For each schema version the function that upgrades it; no release wrote versions 1 to 3."""
 
 
 def prepare(connection: Connection, where: str) -> None:

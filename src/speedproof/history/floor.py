@@ -42,7 +42,7 @@ def noise_floor(measured: Measurements, keys: Mapping[int, Key], store: str) -> 
 
 
 def _of_several(measured: Measurements) -> BoolArray:
-    """By the numbers of sessions, whether one measured several commits that are no anchors."""
+    """For each session number whether it measured several commits other than anchors."""
     of, commit = (column[~measured.anchor] for column in (measured.session, measured.commit))
     first = np.full(int(measured.session.max(initial=0)) + 1, len(measured.commits))
     last = np.zeros_like(first)
@@ -52,7 +52,7 @@ def _of_several(measured: Measurements) -> BoolArray:
 
 
 def _groups(measured: Measurements) -> IntArray:
-    """A number for each commit on each machine."""
+    """A group number for each pair of commit and machine."""
     return measured.commit.astype(np.int64) * (int(measured.machine.max(initial=0)) + 1) + measured.machine
 
 
@@ -68,13 +68,13 @@ def _alone(measured: Measurements) -> Measurements:
 
 
 def _cells(measured: Measurements) -> IntArray:
-    """A number for each series of each commit on each machine."""
+    """A group number for each triple of series, commit and machine."""
     groups = _groups(measured)
     return measured.series.astype(np.int64) * (int(groups.max(initial=0)) + 1) + groups
 
 
 def _repeated(numbers: IntArray) -> BoolArray:
-    """Whether a number occurs again."""
+    """Which numbers occur more than once."""
     order = np.argsort(numbers)
     same = np.flatnonzero(numbers[order[1:]] == numbers[order[:-1]])
     repeated = np.zeros(numbers.size, dtype=np.bool_)

@@ -124,8 +124,8 @@ def _of_run(run: dict[str, Any], prefix: str) -> Imported:
         name, unit = f"{prefix}{bench['name']}", str(bench.get("unit", ""))
         record = _value(name, float(bench["value"]), unit, direction, "github-action-benchmark")
         records.append((str(commit["id"]), record))
-    known = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
-    return Imported(Suite.from_records(records), known, started)
+    revision = Commit(str(commit["id"]), subject, in_utc(str(commit.get("timestamp", ""))))
+    return Imported(Suite.from_records(records), revision, started)
 
 
 def _value(name: str, value: float, unit: str, direction: Direction | None, tool: str) -> Record:
@@ -142,7 +142,7 @@ _Sitting = tuple[Commit, str]
 
 
 def _sittings(path: Path, what: str, points: Iterable[tuple[_Sitting, Record]]) -> Iterator[Imported]:
-    """A session each of the values of one sitting; of several values of one benchmark each has its own."""
+    """Make a session of the values of one sitting; repeated values of a benchmark start another one."""
     sessions: dict[tuple[_Sitting, int], list[Record]] = {}
     many: Counter[tuple[_Sitting, str, str]] = Counter()
     with _told(path, what):
@@ -157,7 +157,7 @@ def _sittings(path: Path, what: str, points: Iterable[tuple[_Sitting, Record]]) 
 
 @contextmanager
 def _told(path: Path, what: str) -> Iterator[None]:
-    """A file that is not as its tool writes it is told."""
+    """Report a file that differs from its tool's format."""
     try:
         yield
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -194,7 +194,7 @@ def _treeherder(path: Path) -> Iterator[tuple[_Sitting, Record]]:
 def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
     """Every point of the graphs that asv published; what tells graphs apart beside the branch is the machine."""
     index = _json(path / "index.json")
-    known = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
+    by_file = {_sanitized(name): (name, entry) for name, entry in index["benchmarks"].items()}
     graphs: list[dict[str, str | None]] = index["graph_param_list"]
     taken = set[tuple[object, ...]]()
     vary = [
@@ -205,7 +205,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
         words = [graph.get("machine") or "", *(f"{k} {graph.get(k)}" for k in vary)]
         branch, machine = graph.get("branch") or "", ", ".join(filter(None, words))
         for file in sorted(path.joinpath("graphs", *parts).glob("*.json")):
-            name, entry = known[file.stem]
+            name, entry = by_file[file.stem]
             unit = entry.get("unit", "").replace("unit", "")
             sets = itertools.product(*entry["params"]) if entry.get("params") else ()
             several = [f"{name}({', '.join(one)})" for one in sets]
@@ -221,7 +221,7 @@ def _published(path: Path) -> Iterator[tuple[_Sitting, Record]]:
 
 
 def _sanitized(name: str) -> str:
-    """As asv names files."""
+    """Spell a name as asv does in file names."""
     return re.sub(r'[<>:"/\\^|?*\x00-\x1f]', "_", name)
 
 

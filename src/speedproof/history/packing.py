@@ -23,48 +23,48 @@ _IDENTITY = (
     ("arch", "machine", "goarch", "Architecture"),
     ("goos", "os", "system", "OsVersion"),
 )
-"""What identifies a machine, as the tools name it: never readings that change from run to run."""
+"""The fields that identify a machine, by the names tools use; never readings that vary from run to run."""
 UNKNOWN = "unknown machine"
-"""Where files say nothing of it."""
+"""The label of an unknown machine."""
 FIGURES = np.dtype(
     [*((name, "<i4") for name in ("series", "session", "commit", "sample")), ("anchor", "?"),
      *((name, "<f8") for name in ("location", "low", "high"))]
 )  # fmt: skip
-"""What a block holds of a sample."""
+"""The figures of a sample that a block stores."""
 _HOSTS = ("hostname", "host_name")
 _CONFIGURATIONS = ("python_config_args",)
 _ARCHITECTURES = re.compile(r"x86_64|amd64|aarch64|arm64|armv\d\w*|i[3-6]86|ppc64\w*|riscv64|s390x", re.I)
 
 
 def identity_of(suite: Suite, machine: str = "") -> str:
-    """What the files say of the machine and of how the program was built, stable facts only.
+    """Stable facts about the machine and the build, from the files' fields.
 
     A machine that the user names is known by that name, or is the one of that label; one of no CPU model by its
     host's name as well, which is fresh for every job on rented ones. Two builds of one commit are two versions:
     they are kept apart.
     """
-    known = facts_of(suite)
+    stated = facts_of(suite)
     machine = re.sub(r"(?:(?<=, )|^)(\d{1,4}) CPUs(?=,|;|$)", r"\1", machine, count=1)
     if not machine:
-        host = "" if any(known.get(name) for name in _IDENTITY[0]) else _first(known, _HOSTS)
-        facts = [_first(known, names) for names in _IDENTITY]
-        platform = known.get("platform", "")  # the rest of it changes with every update
+        host = "" if any(stated.get(name) for name in _IDENTITY[0]) else _first(stated, _HOSTS)
+        facts = [_first(stated, names) for names in _IDENTITY]
+        platform = stated.get("platform", "")  # the rest of it changes with every update
         architecture = _ARCHITECTURES.search(platform)
         facts[3] = facts[3] or (architecture[0] if architecture else "")
         facts[4] = facts[4] or platform.partition("-")[0]
         machine = ", ".join(part for part in (host, *facts) if part) or UNKNOWN
-    words = _first(known, _CONFIGURATIONS).replace("'", "").split()
+    words = _first(stated, _CONFIGURATIONS).replace("'", "").split()
     built = [word.removeprefix("--enable-").removeprefix("--with-") for word in words if "/" not in word]
     return "; ".join(filter(None, [machine, " ".join(sorted(built))]))
 
 
 def facts_of(suite: Suite) -> dict[str, str]:
-    """What the files say of the machine, and of other things."""
-    known: dict[str, str] = {}
+    """The first value of each field in the files: facts about the machine, and others."""
+    facts: dict[str, str] = {}
     for fields in suite.fields.values():
         for name, values in fields.items():
-            known.setdefault(name, values[0])
-    return known
+            facts.setdefault(name, values[0])
+    return facts
 
 
 def same_machine(label: str, facts: Mapping[str, str]) -> bool:
@@ -102,7 +102,7 @@ def locations_and_bounds(
 
 
 def _distinct(processes: Sequence[IntArray | None]) -> dict[int, IntArray]:
-    """Those of many samples of a file are one array."""
+    """The distinct arrays: many samples of a file share one."""
     return {id(of): of for of in processes if of is not None}
 
 
@@ -111,8 +111,8 @@ def packed(
 ) -> tuple[list[bytes], list[bytes | None]]:
     """The values of samples, and their processes, compressed."""
     distinct = _distinct(processes)
-    known = dict(zip(distinct, _compressed([*distinct.values()], "<i8"), strict=True))
-    return _compressed(values, "<f8"), [known.get(id(of)) for of in processes]
+    compressed = dict(zip(distinct, _compressed([*distinct.values()], "<i8"), strict=True))
+    return _compressed(values, "<f8"), [compressed.get(id(of)) for of in processes]
 
 
 def _compressed(arrays: Sequence[NDArray[Any]], kind: str) -> list[bytes]:
@@ -130,7 +130,7 @@ def block_of(columns: Mapping[str, Sequence[Any]]) -> bytes:
 def unpacked(
     observations: bytes, processes: bytes | None, unit: str, higher_is_better: bool, label: str
 ) -> Sample:
-    """A sample from what the store holds of it."""
+    """Restore a sample from its stored form."""
     try:
         of = None if processes is None else np.frombuffer(zlib.decompress(processes), "<i8")
         values = np.frombuffer(zlib.decompress(observations), "<f8")

@@ -14,11 +14,11 @@ from speedproof.history.commits import Commit
 
 State = Literal["blessed", "invalid", "fixed", "confirmed", "refuted", "noted", "assigned", "reopened"]
 DECIDED: frozenset[State] = frozenset({"blessed", "fixed", "refuted"})
-"""What settles a change."""
+"""The states that settle a change."""
 
 
 class Added(Struct, frozen=True):
-    """What became of a file."""
+    """The outcome of adding a file."""
 
     path: str  # the file
     samples: int  # samples that are new in the store; 0 for a file that was there already
@@ -30,7 +30,7 @@ class Added(Struct, frozen=True):
 
 
 class StoredSeries(Struct, frozen=True):
-    """A benchmark's metric as the store knows it."""
+    """One metric of one benchmark in the store."""
 
     id: int
     key: Key
@@ -39,7 +39,7 @@ class StoredSeries(Struct, frozen=True):
 
 
 class Triage(Struct, frozen=True):
-    """What somebody decided about a change at a commit."""
+    """A decision on a change at a commit."""
 
     commit: str  # the first commit after the change
     benchmark: str  # empty for every benchmark
@@ -52,7 +52,7 @@ class Triage(Struct, frozen=True):
 
 
 class Announced(Struct, frozen=True):
-    """An alarm that was handed to a command: how sure, of which track, since which commit, how large."""
+    """An alarm that a command was notified of."""
 
     confirmed: bool
     series: int
@@ -67,7 +67,7 @@ def remeasured(metric: str, basis: str) -> str:
 
 
 REMEASURED = frozenset({"confirmed", "refuted"})
-"""What measuring again decides."""
+"""The states that a new measurement decides."""
 
 
 def standing(
@@ -78,7 +78,7 @@ def standing(
     measured: str = "",
     drift: bool = False,
 ) -> list[Triage]:
-    """Of what was said, oldest first, what is of a thing of a benchmark, and nobody took back.
+    """The decisions on a change or alarm of a benchmark, oldest first, that were not taken back.
 
     What was ``measured`` again (:func:`remeasured`; of older stores nobody knows) is said anew each time, and
     falls with what was measured of its commit, not with a decision.
@@ -110,7 +110,7 @@ def standing(
 
 
 def confirmed(said: Iterable[Triage]) -> bool:
-    """Whether that was measured again, and shown."""
+    """Whether a new measurement confirmed it."""
     return any(d.state == "confirmed" for d in said)
 
 
@@ -135,7 +135,7 @@ class Measurements(Struct, frozen=True, eq=False):
         return int(self.series.size)
 
     def where(self, chosen: BoolArray | IntArray | slice) -> Measurements:
-        """Some of them."""
+        """A selection of rows."""
         columns = [name for name in self.__struct_fields__ if name != "commits"]
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 

@@ -64,7 +64,7 @@ class HistoryStore:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """All or nothing; what the database says is told in words."""
+        """A transaction in which database errors are reported in plain words."""
         try:
             with self._database.transaction() as connection:
                 try:
@@ -74,7 +74,7 @@ class HistoryStore:
                     raise
         except self._database.errors as error:
             cause = str(error).strip().splitlines()[0]
-            remedy = next((told for sign, told in _REMEDIES.items() if sign in cause.lower()), "")
+            remedy = next((advice for sign, advice in _REMEDIES.items() if sign in cause.lower()), "")
             raise SpeedproofError(f"{self.where}: {cause}{remedy}") from error
         except UnicodeDecodeError as error:
             raise self._damaged(f"it holds text that is none ({error})") from error
@@ -119,11 +119,11 @@ class HistoryStore:
             host, _ = numbered("machine", {"key": identity}, label=label_of(identity))
             began = started or _now()
             sitting, first = numbered("session", {"key": session or digest}, machine=host, started=began)
-            ids, known = {}, []
+            ids, stored = {}, []
             for version, c in commits.items():
                 more = {"subject": c.subject, "date": c.date or _now(), "branch": branch}
                 ids[version], new = numbered("commit", {"sha": c.sha}, **more)
-                known += [] if new else [ids[version]]
+                stored += [] if new else [ids[version]]
             values, about = suite.arrays
             keys = [key for key, _ in suite.samples]
             processes = [one.processes for one in about]
@@ -142,7 +142,7 @@ class HistoryStore:
                 **dict(zip(("observations", "processes"), packed(values, processes), strict=True)),
             }
             in_file = None if session and unread else sitting
-            if again := self._again(connection, columns, values, known, in_file):
+            if again := self._again(connection, columns, values, stored, in_file):
                 keys = [key for i, key in enumerate(keys) if i not in again]
                 columns = {
                     name: [cell for i, cell in enumerate(column) if i not in again]
@@ -157,7 +157,7 @@ class HistoryStore:
 
     @staticmethod
     def _stale(connection: Connection, columns: Mapping[str, Sequence[Any]], path: str) -> tuple[str, ...]:
-        """A word where the same file, which is a session, gave another commit all the same values."""
+        """A warning where the same session file gave all the same values to another commit."""
         new = {*zip(columns["series"], columns["observations"], strict=True)}
         commits, stored = {*columns["commit"]}, dict[str, set[tuple[int, bytes]]]()
         if new:
@@ -180,7 +180,7 @@ class HistoryStore:
         known: Sequence[int],
         file: int | None,
     ) -> set[int]:
-        """Which samples the commits that were known have already, say from the folder of a file.
+        """Which samples are stored already for known commits, for example from another file of a folder.
 
         Several values that differ come by no chance again; one value, or equal ones, may, but for those of the
         same file, which is a session.
@@ -200,7 +200,7 @@ class HistoryStore:
 
     def insert(self, connection: Connection, columns: Mapping[str, Sequence[Any]]) -> None:
         """Samples with their values, one or more, from columns of both tables."""
-        known, values = (
+        shared, values = (
             {name: column for name, column in columns.items() if name in database.TABLES[table]}
             for table in ("sample", "observation")
         )
@@ -212,14 +212,14 @@ class HistoryStore:
         else:
             next_ones = "SELECT nextval(pg_get_serial_sequence('sample', 'id')) FROM generate_series(1, ?)"
             numbers = [number for (number,) in connection.rows(next_ones, count)]
-        connection.insert("sample", {"id": numbers, **known})
-        connection.insert("block", {"figures": [block_of({"sample": numbers, **known})]})
+        connection.insert("sample", {"id": numbers, **shared})
+        connection.insert("block", {"figures": [block_of({"sample": numbers, **shared})]})
         connection.insert("observation", {"sample": numbers, **values})
 
     def numbered(
         self, connection: Connection, table: str, key: dict[str, Any], **more: Any
     ) -> tuple[int, bool]:
-        """The number of the row with such a key, and whether it had to be made; a writer of it is waited for."""
+        """The id of the row with this key, and whether it was inserted; waits for concurrent writers."""
         made = f"{inserting(table, (*key, *more))} ON CONFLICT DO NOTHING RETURNING id"
         if rows := connection.rows(made, *key.values(), *more.values()):
             return int(rows[0][0]), True
@@ -273,7 +273,7 @@ class HistoryStore:
         return tuple(Commit(sha, subject, date, branch=branch) for sha, subject, date, branch in rows)
 
     def branches(self) -> tuple[str, ...]:
-        """Where git's commits were added."""
+        """The branches on which commits were added."""
         query = (
             """SELECT DISTINCT branch FROM "commit" WHERE branch != '' AND subject != '' ORDER BY branch"""
         )
@@ -301,7 +301,7 @@ class HistoryStore:
         """Every sample's location, of some series or all, series by series in the order of adding."""
         wanted = None if series is None else sorted(set(series))
         with self.transaction() as connection:
-            known = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
+            commits = connection.rows('SELECT id, sha, subject, date FROM "commit" ORDER BY id')
             sittings = dict(connection.rows("SELECT id, machine FROM session"))
             named = {number: number for (number,) in connection.rows("SELECT id FROM series")}
             names = FIGURES.names or ()
@@ -320,8 +320,8 @@ class HistoryStore:
         columns = {name: column.take(order) for name, column in columns.items()}
         columns["series"] = self._found(columns["series"], named)
         columns["machine"] = self._found(columns["session"], sittings)
-        columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(known)})
-        return Measurements(**columns, commits=tuple(Commit(*row[1:]) for row in known))
+        columns["commit"] = self._found(columns["commit"], {row[0]: i for i, row in enumerate(commits)})
+        return Measurements(**columns, commits=tuple(Commit(*row[1:]) for row in commits))
 
     def _blocks(self, connection: Connection, wanted: Sequence[int] | None) -> Iterator[NDArray[np.void]]:
         """The figures of some series or all, as they were added."""
@@ -335,15 +335,15 @@ class HistoryStore:
         return np.frombuffer(figures, FIGURES)
 
     def _found(self, numbers: NDArray[np.int32], values: Mapping[int, int]) -> NDArray[np.int32]:
-        """Values by their numbers in the store."""
-        known = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
-        known[list(values)] = list(values.values())
+        """Look up values by their ids in the store."""
+        table = np.full(max(values, default=0) + 1, -1, dtype=np.int32)
+        table[list(values)] = list(values.values())
         if not numbers.size:
             return numbers
-        there = numbers.min() >= 0 and numbers.max() < known.size
-        if not there or (found := known.take(numbers)).min() < 0:
+        there = numbers.min() >= 0 and numbers.max() < table.size
+        if not there or (looked_up := table.take(numbers)).min() < 0:
             raise self._damaged("figures are of a commit, session or benchmark that it does not hold")
-        return found
+        return looked_up
 
     def _damaged(self, what: str) -> SpeedproofError:
         return SpeedproofError(
@@ -425,7 +425,7 @@ class HistoryStore:
         return tuple(Triage(sha, name or "", cast(State, state), *said) for sha, name, state, *said in rows)
 
     def announced(self, command: str) -> tuple[Announced, ...]:
-        """The alarms that a command was handed, in that order."""
+        """The alarms that a command was notified of, in order."""
         query = """SELECT t.confirmed, t.series, t.basis, c.sha, t.factor FROM announced t
             JOIN "commit" c ON c.id = t."commit" WHERE t.command = ? ORDER BY t.id"""
         with self.transaction() as connection:
@@ -433,7 +433,7 @@ class HistoryStore:
         return tuple(Announced(bool(sure), *row) for sure, *row in rows)
 
     def announce(self, command: str, alarms: Iterable[Announced]) -> None:
-        """Keep that a command was handed them."""
+        """Record that a command was notified of these alarms."""
         with self.transaction() as connection:
             for alarm in alarms:
                 row = asdict(alarm) | {"commit": self._commit(connection, alarm.commit)}
@@ -441,7 +441,7 @@ class HistoryStore:
 
 
 def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) -> Iterator[str]:
-    """A word where a median has no logarithm."""
+    """A warning for medians that have no logarithm."""
     names = dict.fromkeys(key.benchmark for key, at in zip(keys, locations, strict=True) if not at > 0.0)
     if names:
         of = f"{path}: {enumerate_names(names, 3)}"
@@ -449,7 +449,7 @@ def _not_followed(keys: Sequence[Key], locations: Sequence[float], path: str) ->
 
 
 def _digest(command: str) -> str:
-    """What a command is known by: it may hold a secret."""
+    """A hash that identifies a command, which may contain a secret."""
     return hashlib.sha256(command.encode()).hexdigest()
 
 

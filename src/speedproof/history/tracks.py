@@ -84,17 +84,17 @@ class Track(Struct, frozen=True, eq=False):
         return int(self.starts.size)
 
     def rows(self, start: int, end: int) -> slice:
-        """The rows of the points from one to before another."""
+        """The rows that belong to a range of points."""
         return slice(
             int(self.starts[start]), int(self.starts[end]) if end < self.starts.size else self.at.size
         )
 
     def commit(self, k: int) -> Commit:
-        """Of a point."""
+        """The commit of a point."""
         return self.order[int(self.at[self.starts[k]])]
 
     def concerned(self, by: Triage, split: int, possible: tuple[int, int]) -> bool:
-        """Whether a change at a point is what was said something of, at its commit or a few from it.
+        """Whether a decision refers to a change at this point: to its commit or one close to it.
 
         As more is measured, a change may be found at one of them. What was said of its benchmark alone is of it
         wherever it may be: of a drift at any of its commits.
@@ -102,7 +102,7 @@ class Track(Struct, frozen=True, eq=False):
         return by.commit in self.near(split, possible if by.benchmark else (split, split))
 
     def near(self, split: int, possible: tuple[int, int]) -> set[str]:
-        """The commits at which a change at a point may be found as more is measured."""
+        """The commits at which the change may be located once more is measured."""
         low, at, high = (int(self.at[self.starts[k]]) for k in (possible[0], split, possible[1]))
         near = slice(max(min(low, at - NEAR), 0), max(high, at + NEAR) + 1)
         return {commit.sha for commit in self.order[near]}
@@ -122,7 +122,7 @@ class Track(Struct, frozen=True, eq=False):
         return [np.array([value[of].mean() for of in each]), *(value[of] for of in several)]
 
     def joint_error(self, split: int) -> float:
-        """Of the joint between two neighbouring points."""
+        """The standard error of the joint between two neighbouring points."""
         return max(float(self.errors[self.beside[self.starts[k]]]) for k in (split - 1, split))
 
     def stretches(self) -> tuple[tuple[int, int], ...]:
@@ -134,7 +134,7 @@ class Track(Struct, frozen=True, eq=False):
         return tuple(zip([0, *joints], [*joints, len(self)], strict=True))
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """Of every point, see :class:`Point`."""
+        """The bounds of every point, see :class:`Point`."""
         if self.starts.size == self.at.size:
             return self.low, self.high
         return np.fmin.reduceat(self.low, self.starts), np.fmax.reduceat(self.high, self.starts)
@@ -265,7 +265,7 @@ def _on_machine(
 
 
 def _of_several(at: IntArray, session: IntArray) -> IntArray:
-    """Of every row the session, where that measured several commits; empty where none did."""
+    """The session of each row if it measured several commits; empty if no session did."""
     if (session[1:] > session[:-1]).all():  # as most are: each another
         return np.zeros(0, np.int64)
     of = np.unique(session, return_inverse=True)[1]
@@ -304,7 +304,7 @@ def levels_of_sessions(
 
 
 def measured_commits(tracks: Sequence[Track]) -> int:
-    """How many commits have a value on one of the tracks, which follow the same."""
+    """How many commits have a value on any of these tracks."""
     seen = np.zeros(len(tracks[0].order) if tracks else 0, dtype=np.bool_)
     for track in tracks:
         seen[track.at] = True
@@ -313,7 +313,7 @@ def measured_commits(tracks: Sequence[Track]) -> int:
 
 @lru_cache(maxsize=64)
 def _arange(n: int) -> IntArray:
-    """0 to before n, shared by many tracks."""
+    """The integers below n, read-only, to be shared by many tracks."""
     numbers = np.arange(n)
     numbers.flags.writeable = False
     return numbers
@@ -321,7 +321,7 @@ def _arange(n: int) -> IntArray:
 
 @lru_cache(maxsize=64)
 def _zeros(n: int) -> IntArray:
-    """Shared."""
+    """Zeros that share the memory of one."""
     return np.broadcast_to(np.zeros(1, dtype=np.int64), n)
 
 
@@ -332,7 +332,7 @@ def _log(values: FloatArray) -> FloatArray:
 
 
 class _Levels(Struct, frozen=True):
-    """Of each anchor the root of its group, its logarithm relative to that, and the standard error of it."""
+    """For each anchor the root of its group, its logarithm relative to the root, and the standard error."""
 
     names: tuple[str, ...]
     root: IntArray
@@ -342,7 +342,7 @@ class _Levels(Struct, frozen=True):
 
 
 def _levels(measured: Measurements) -> _Levels:
-    """How the anchors differ.
+    """Estimate the levels of the anchors relative to each other.
 
     Every session that measured two of the anchors says how they differ; the levels are the least squares over
     all of them, the first anchor of each connected group being its root.

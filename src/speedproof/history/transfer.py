@@ -72,7 +72,7 @@ def _written(store: HistoryStore, raw: IO[bytes]) -> int:
 
 
 def _page(connection: Connection, table: str, last: int) -> list[dict[str, Any]]:
-    """Rows of a table after one of them, in the order of their numbers."""
+    """The next rows of a table in order of their ids."""
     names = [*TABLES[table], *(_VALUES if table == "sample" else ())]
     columns = ", ".join(f'"{name}"' for name in names)
     joined = "JOIN observation ON observation.sample = sample.id " if table == "sample" else ""
@@ -110,10 +110,10 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
                 if new:
                     numbers[name][old] = number
             elif name == "sample" and row["source"] != -1:
-                known = {column: _storable(row[column]) for column in _COLUMNS}
-                block_of({k: [v] for k, v in known.items()} | {"sample": [0]})  # refuses what is no number
+                sample = {column: _storable(row[column]) for column in _COLUMNS}
+                block_of({k: [v] for k, v in sample.items()} | {"sample": [0]})  # refuses what is no number
                 given = [k for k in _VALUES if k == "observations" or row[k] is not None]
-                samples.append(known | dict.fromkeys(_VALUES) | {k: _bytes(row[k]) for k in given})
+                samples.append(sample | dict.fromkeys(_VALUES) | {k: _bytes(row[k]) for k in given})
             elif name == "triage":
                 _decide(connection, row)
 
@@ -178,7 +178,7 @@ def _decide(connection: Connection, row: dict[str, Any]) -> None:
 
 
 def exported_rows(path: Path) -> Iterator[tuple[int, str, Any]]:
-    """What an exported history holds: the number of each line, its table and its row; - is standard input."""
+    """The rows of an export: line number, table and row; - is standard input."""
     if str(path) != STDIO and not path.is_file():
         raise FormatError(str(path), "", "there is no such file; 'speedproof history export' writes one")
     rows = _rows(path)

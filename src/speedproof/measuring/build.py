@@ -57,7 +57,7 @@ BuildRevision = Callable[[Revision, contextlib.ExitStack | None], Build]
 
 
 def tools(variables: Sequence[str] = ()) -> dict[str, str]:
-    """What a build is made with: the first line of ``--version`` of every tool that is there, and variables."""
+    """Facts that identify the build tools: first lines of their ``--version``, and variables."""
     versions = {name: os.environ[name] for name in (*VARIABLES, *variables) if name in os.environ}
     for tool in _TOOLS:
         if (program := shutil.which(tool)) is not None:
@@ -80,7 +80,7 @@ class BuildCache:
         self._limit = limit
 
     def builds(self) -> list[CachedBuild]:
-        """What is there, the longest unused first."""
+        """The cached builds, least recently used first."""
         builds = []
         for stamp in self._folder.glob("*/built.json"):
             with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -92,13 +92,13 @@ class BuildCache:
 
     def trim(self, limit: int | None = None) -> list[CachedBuild]:
         """Remove what is unfinished, and the longest unused above the limit; not what is in use."""
-        known = self.builds()
+        builds = self.builds()
         for folder in self._folder.glob("?" * _KEY):
             if not (folder / "built.json").exists():
                 self._remove(folder)
         most = self._limit if limit is None else limit
-        total, gone = sum(build.size for build in known), []
-        for build in known:
+        total, gone = sum(build.size for build in builds), []
+        for build in builds:
             if total <= most:
                 break
             if self._remove(build.folder):
@@ -135,7 +135,7 @@ class BuildCache:
         variables: Sequence[str] = (),
         tell: Callable[[str], object] = print,
     ) -> Iterator[BuildRevision]:
-        """What builds revisions of a repository; what is built is in use until the end."""
+        """A function that builds revisions of a repository; builds stay in use until the end."""
         made_with = tools(variables)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -200,13 +200,13 @@ class BuildCache:
                     _carry_out(command, inside, folder / "build.log", revision)
                     took = round(time.monotonic() - begun, 3)
                     (folder / "files.json").write_text(json.dumps(_states(tree)), encoding="utf-8")
-                    known = {"name": revision.name, "seconds": took, **json.loads(whole)}
-                    stamp.write_text(json.dumps(known), encoding="utf-8")
+                    record = {"name": revision.name, "seconds": took, **json.loads(whole)}
+                    stamp.write_text(json.dumps(record), encoding="utf-8")
         return Build(revision, inside, cached=False, seconds=_seconds(stamp))
 
     @contextlib.contextmanager
     def _roomy(self) -> Iterator[None]:
-        """A full disk is no fault of the revision."""
+        """Report a full disk as such, and not as a failed build."""
         try:
             yield
         except (RunError, UsageError, OSError):
@@ -242,7 +242,7 @@ def build_all(
 
 
 def _states(tree: Path) -> dict[str, str]:
-    """Size and time of every file."""
+    """Size and modification time of every file."""
     states = {}
     for folder, folders, names in os.walk(tree):
         if ".git" in folders:
@@ -256,7 +256,7 @@ def _states(tree: Path) -> dict[str, str]:
 
 
 def _seconds(stamp: Path) -> float:
-    """How long a build took; 0 for one of an older program, which did not say."""
+    """The build time in seconds; 0 for builds of older releases, which did not record it."""
     return float(json.loads(stamp.read_text(encoding="utf-8")).get("seconds", 0.0))
 
 

@@ -32,7 +32,7 @@ _TRIM_EVERY = 16
 
 
 class BisectRequest(msgspec.Struct, frozen=True):
-    """What is bisected, and how; a session's file keeps it, so that it can be gone on with."""
+    """The arguments of a bisection, stored in the session's file so that it can be resumed."""
 
     repository: str  # the repository, and the folder in it where commands run
     inside: str
@@ -62,7 +62,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
 
     @property
     def higher(self) -> bool:
-        """Whether more of what decides is better."""
+        """Whether higher values of the deciding metric are better."""
         return any(m.name == self.decide_by and m.direction is Direction.HIGHER for m in self.output)
 
     @property
@@ -109,7 +109,7 @@ class BisectRequest(msgspec.Struct, frozen=True):
 
     @classmethod
     def stored(cls, path: Path) -> BisectRequest:
-        """What a session's file keeps."""
+        """The form stored in a session's file."""
         return _request_of(path, read_sessions(path)[-1].head)
 
 
@@ -135,7 +135,7 @@ def head_of(request: BisectRequest, names: Sequence[str], before: Sequence[Sessi
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """What earlier sessions measured."""
+    """The measurements of earlier sessions."""
 
     heads: tuple[SessionLine, ...] = ()
     # In order: of a pair two positions, the older first, and their times; of a commit that failed its position.
@@ -186,7 +186,7 @@ def recalled(file: Path, request: BisectRequest, names: Sequence[str]) -> Recall
 
 
 class FailedRunError(RunError):
-    """A run that failed or has no value: another one of the commit may not."""
+    """A run that failed or has no value; another run of the commit may succeed."""
 
 
 class CommitRunner:

@@ -50,7 +50,7 @@ _ESCAPED = r"\\\g<0>"
 
 
 def _any_of(names: Collection[str]) -> str:
-    """An expression in every dialect."""
+    """A regular expression for any of these names, valid in every dialect."""
     return f"^({'|'.join(_SPECIAL.sub(_ESCAPED, name) for name in names)})$"
 
 
@@ -120,7 +120,7 @@ DRIVERS = {
     "pyperf": Driver(_ask_pyperf, lambda words, wanted, others: words),
     "pytest-benchmark": Driver(lambda words, place: [*words, f"--benchmark-json={place}"], _deselect),
 }
-"""By the name of the format that reads what they write."""
+"""Drivers by the name of the format they write."""
 
 
 _NO_PLUGIN = re.compile(rb"unrecognized arguments:.* --benchmark-")
@@ -149,7 +149,7 @@ class ToolExecutor(Executor, Struct):
         self.executor.finish(version)
 
     def explain(self, run: Run, metric: str) -> str:
-        """Say why a benchmark has no value."""
+        """Why a benchmark has no value."""
         return "the tool measured it in another run, and not in this one"
 
     def discover(self, version: PlannedVersion) -> dict[str, float]:
@@ -174,8 +174,8 @@ class ToolExecutor(Executor, Struct):
     ) -> dict[str, Run]:
         """Run the tool once for what is asked for; all of it from then on where its filter loses some."""
         aliases = self.aliases.get(version.name, {})
-        known = set(self._seen.get(version.name, ()))
-        names = [called for name in asked if (called := aliases.get(name, name)) in known]
+        seen = set(self._seen.get(version.name, ()))
+        names = [called for name in asked if (called := aliases.get(name, name)) in seen]
         run, times = self._invoke(version, () if self._whole else names)
         if not (run.failed or self._whole or times.keys() >= set(names)):
             self._whole = True
@@ -190,8 +190,8 @@ class ToolExecutor(Executor, Struct):
         place = self.folder / "results"
         tool = DRIVERS[self.driver]
         # A tool that is asked for what it would measure anyway is better not asked: its own choice may say more.
-        known = self._seen.get(version.name, [])
-        others = [name for name in known if name not in wanted]
+        seen = self._seen.get(version.name, [])
+        others = [name for name in seen if name not in wanted]
         words = tool.ask(list(version.command), str(place))
         if wanted and others:
             words = tool.narrow(words, wanted, others)
@@ -253,7 +253,7 @@ def planned(
 
 
 def absent_from(benchmark: str, versions: Sequence[str], reference: str) -> str:
-    """That these versions have no such benchmark."""
+    """A message that these versions lack a benchmark."""
     return f"{benchmark}: not in {', '.join(versions)}{', the reference' if reference in versions else ''}"
 
 

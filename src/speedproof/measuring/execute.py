@@ -49,7 +49,7 @@ class RunError(SpeedproofError):
 
 
 class Job(Struct, frozen=True):
-    """What to execute."""
+    """A command to execute."""
 
     command: tuple[str, ...]  # program, found on the PATH that it will itself see, and arguments
     env: Mapping[str, str] = field(default_factory=dict)  # variables added to those of this process
@@ -67,7 +67,7 @@ class Job(Struct, frozen=True):
     packed: tuple[bytes | int, ...] = ()
 
     def prepared(self) -> Job:
-        """With all of these, for all runs of a version."""
+        """A copy with program, environment and signals resolved, for all runs of a version."""
         environment = environment_of(self.env) if self.environment is None else self.environment
         path = {"PATH": os.fsdecode(environment.get(b"PATH", os.defpath))}
         program = self.program or find_program(self.command[0], path)
@@ -87,7 +87,7 @@ class Job(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """What one run was like."""
+    """The outcome of one run."""
 
     # ``time``: wall seconds from just before the process was made to just after it ended. From its own
     # accounting, children that it waited for included: ``user``, ``system`` and their sum ``cpu`` (s),
@@ -109,7 +109,7 @@ class Run(Struct, frozen=True):
         return self.exit != 0 or self.timed_out
 
     def describe_failure(self) -> str:
-        """Say how it failed, with the end of its output."""
+        """How the run failed, with the end of its output."""
         if self.timed_out:
             how = "took longer than its time-out and was ended"
         elif self.exit < 0:
@@ -119,13 +119,13 @@ class Run(Struct, frozen=True):
         return f"{how}; {self.describe_output()}"
 
     def describe_output(self) -> str:
-        """The end of what it wrote and was kept."""
+        """The end of the captured output."""
         output = (self.stdout + self.stderr)[-_SHOWN_OUTPUT:].decode(errors="replace").rstrip()
         return f"its output:\n{output}" if output else "it wrote nothing to standard error"
 
 
 def signal_name(number: int) -> str:
-    """As ``kill -l`` names it; most real-time signals have no name of their own."""
+    """The name of a signal as in ``kill -l``; most real-time signals have none."""
     if number in set(signal.Signals):
         return signal.Signals(number).name
     first = getattr(signal, "SIGRTMIN", number)
@@ -133,12 +133,12 @@ def signal_name(number: int) -> str:
 
 
 def environment_of(env: Mapping[str, str]) -> dict[bytes, bytes]:
-    """The variables of this process, and those that are added to them."""
+    """The variables of this process together with the given ones."""
     return {**os.environb, **{os.fsencode(name): os.fsencode(value) for name, value in env.items()}}
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str | None:
-    """Where a program is, by the PATH that it will itself see."""
+    """Locate a program by the PATH that it will see itself."""
     if os.sep in name:
         return name
     return shutil.which(name, path=env.get("PATH", os.defpath))
@@ -190,7 +190,7 @@ def execute_some(jobs: Sequence[Job], seconds: float, ends: list[Ended]) -> tupl
 
 
 def run_of(ended: Ended, *more: Any) -> Run:
-    r"""What a run was like that ended so.
+    r"""The run with its metrics, computed from how the process ended.
 
     A new process starts in the memory of its parent, and Linux counts that in its peak (``ru_maxrss``
     survives ``execve``). A peak that is not above the runner's own therefore says nothing, and is left out.
@@ -217,19 +217,19 @@ _unwritten: list[int] = []  # files in memory for standard error, from runs that
 
 @functools.cache
 def _null() -> int:
-    """Where nothing is read and written, opened once."""
+    """A descriptor of the null device, opened once."""
     return os.open(os.devnull, os.O_RDWR)
 
 
 class _End:
-    """The end of what is written to a file in memory."""
+    """The end of the output that is written to a file in memory."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._before = b""
 
     def shorten(self) -> None:
-        """Keep the end alone; who writes goes on at the beginning, as both share one place in the file."""
+        """Keep only the end; the writer shares the file position and continues at the beginning."""
         if os.lseek(self._descriptor, 0, os.SEEK_CUR) > _KEPT_ERRORS:
             self._before = self.kept()
             os.lseek(self._descriptor, 0, os.SEEK_SET)
@@ -248,7 +248,7 @@ _to_protect = [0]  # runs, where one was interrupted not long ago: others want t
 def _spawn_and_wait(
     jobs: Sequence[Job], seconds: float, ends: list[Ended], streams: tuple[int, int, int]
 ) -> tuple[Ended, bool, int, bytes]:
-    """What is known of the last, whether it was ended for its time, how many it left, the end of its errors."""
+    """How the last process ended: its record, timed out or not, processes left, end of its errors."""
     ended: Ended = ()
     before: set[int] = set()
     adopted = timed_out = False
@@ -292,7 +292,7 @@ def _spawn_and_wait(
 
 
 def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int]:
-    """Start it; its number, and when it was made."""
+    """Start the process; its id and start time."""
     copies = [(os.POSIX_SPAWN_DUP2, stream, to) for to, stream in enumerate(streams)]
     options: dict[str, Any] = {"file_actions": copies, "setpgroup": 0, "setsigdef": job.signals}
     if rest:
@@ -306,7 +306,7 @@ def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int
 
 
 def _awaited(job: Job, begun: Ended, before: set[int], errors: _End) -> tuple[Ended, bool]:
-    """All that is known of one that was started, and whether it was ended for its time."""
+    """Wait for a process: its complete record, and whether it was ended for exceeding its time."""
     pid, start = begun
     seconds = math.inf if job.timeout is None else job.timeout - (time.perf_counter_ns() - start) / 1e9
     finish = ended_within(pid, seconds, errors.shorten)
@@ -340,7 +340,7 @@ def _content(descriptor: int) -> bytes:
 
 
 def shell_command(text: str, shell: str = "sh") -> tuple[str, ...]:
-    """The command that lets a shell carry out a text.
+    """The command by which a shell executes a text.
 
     The shell is the runner's: a version's own PATH need not have one.
     """

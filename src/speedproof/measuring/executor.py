@@ -30,7 +30,7 @@ from speedproof.measuring.runs import Executor, Outcome, Wanted
 ACCOUNTED = (
     *PROCESSOR_TIMES, "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
 )  # fmt: skip
-"""What the kernel accounts to the child of each run, beside its time."""
+"""The metrics beside time that the kernel accounts to a child process."""
 # The wall time of the program alone, in nanoseconds: a count that perf keeps itself, on every machine.
 _DURATION = "duration_time"
 CPU_CLOCK = "task-clock"
@@ -57,7 +57,7 @@ class OutputMetric(Struct, frozen=True):
         return None if number is None else self.unit.convert(number)
 
     def explain(self, run: Run) -> str:
-        """Say why a run has no value; empty when it has one."""
+        """Why a run has no value; empty if it has one."""
         match = self._last_match(run)
         where = f"--metric {self.name}"
         if match is None:
@@ -283,7 +283,7 @@ class CommandExecutor(Executor, Struct, frozen=True):
         outcomes.append((*times, dict.fromkeys(wanted[len(outcomes)].names, run)))
 
     def _prepared(self, version: PlannedVersion) -> Job:
-        """What is executed of a version, with all that is the same for its runs."""
+        """The prepared job of a version, shared by its runs."""
         place = version.command, version.cwd, *version.env.items()
         if (job := self.jobs.get(place)) is None:
             job = self._job(version.command, version, self.stdin, capture=self.capture)
@@ -310,7 +310,7 @@ class CommandExecutor(Executor, Struct, frozen=True):
     def _carry_out(
         self, hook: Literal["setup", "prepare", "conclude", "cleanup"], version: PlannedVersion
     ) -> None:
-        """A command of the user's that is not measured."""
+        """Run a command of the user's without measuring it."""
         if text := getattr(version, hook):
             run = execute(self._job(shell_command(text), version, os.devnull, capture=True))
             if run.failed:
@@ -320,7 +320,7 @@ class CommandExecutor(Executor, Struct, frozen=True):
         return Job(command, version.env, version.cwd, stdin, capture, self.timeout)
 
     def explain(self, run: Run, metric: str) -> str:
-        """Say why a run has no value of a metric; empty when nothing is known."""
+        """Why a run has no value of a metric; empty if unknown."""
         if metric == "memory":
             return "it needs less memory than the runner itself, which hides its peak"
         return next((output.explain(run) for output in self.output_metrics if output.name == metric), "")

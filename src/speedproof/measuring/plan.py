@@ -31,7 +31,7 @@ _AROUND = ("setup", "prepare", "conclude", "cleanup")
 
 
 class Hooks(Struct, frozen=True):
-    """What goes with every command."""
+    """Commands and settings that accompany every benchmark command."""
 
     shell: str = ""  # a shell that carries commands out; empty: they are started directly
     cwd: str = ""  # working directory; empty for the runner's
@@ -48,7 +48,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
-    """What still looks like a placeholder in the commands of a plan."""
+    """Text in the commands of a plan that still looks like a placeholder."""
     leftovers: dict[str, str] = {}
     for benchmark in plan:
         for version in benchmark.versions:
@@ -58,7 +58,7 @@ def leftover_placeholders(plan: Sequence[PlannedBenchmark]) -> dict[str, str]:
 
 
 def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, None]]:
-    """The parameters that leave some version as it is: its benchmarks measure one thing several times."""
+    """The parameters that do not change a version, so that its benchmarks measure the same thing."""
     groups: dict[tuple[str, str, str], list[PlannedVersion]] = {}
     for benchmark in plan:
         for name in benchmark.parameters:
@@ -74,7 +74,7 @@ def idle_parameters(plan: Sequence[PlannedBenchmark]) -> dict[str, dict[str, Non
 
 
 def _suffix(values: Mapping[str, str]) -> str:
-    """What the values of the parameters add to the name of a benchmark."""
+    """The part of a benchmark's name that states its parameters."""
     return " ".join(f"{key}={value}" for key, value in values.items())
 
 
@@ -216,7 +216,7 @@ def _in_tree(version: PlannedVersion, hooks: Hooks, builds: Sequence[PlannedBuil
 
 
 def as_built(version: PlannedVersion, build: PlannedBuild) -> PlannedVersion:
-    """A version as one of its builds: in its folder, with an environment of its size."""
+    """A version bound to one of its builds, with its folder and environment size."""
     env = {**version.env, _PADDING: "x" * build.padding}
     return replace(version, cwd=build.cwd, env=env)
 
@@ -241,7 +241,7 @@ class _Benchmark(Struct, frozen=True):
     cleanup: str = ""
 
     def hooks(self, shell: str, cwd: str, env: Mapping[str, str]) -> Hooks:
-        """What goes with the command of a version."""
+        """The hooks of a version."""
         return Hooks(shell, cwd, env, *(getattr(self, hook) for hook in _AROUND))
 
 
@@ -309,8 +309,8 @@ def _planned(
         cwd = words.get("cwd", benchmark.cwd)
         inside = str(folder / cwd) if cwd else str(folder) if str(folder) != "." else ""
         command = benchmark.commands.get(label, benchmark.command)
-        known = {"version": label, **words, **values}
-        return _version(label, command, benchmark.hooks(shell, inside, env), known, _SHELL_MEMBER)
+        values_by_name = {"version": label, **words, **values}
+        return _version(label, command, benchmark.hooks(shell, inside, env), values_by_name, _SHELL_MEMBER)
 
     return _combined(title, benchmark.parameters, lambda values: (version(label, values) for label in labels))
 

@@ -40,7 +40,7 @@ def fingerprints(plan: Iterable[PlannedBenchmark]) -> dict[str, str]:
 def other_executables(
     plan: Iterable[PlannedBenchmark], files: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """By benchmark, the candidates that start another native executable than the reference does.
+    """For each benchmark the candidates with another native executable than the reference.
 
     Scripts differ in what they say and not in where a linker put it; a name for the same content is no other one.
     """
@@ -51,7 +51,7 @@ def other_executables(
             for version in benchmark.versions
         )
         sides = zip(benchmark.versions[1:], candidates, strict=True)
-        if others := tuple(v.name for v, own in sides if reference and own and own != reference):
+        if others := tuple(v.name for v, program in sides if reference and program and program != reference):
             others_of[benchmark.name] = others
     return others_of
 
@@ -87,7 +87,7 @@ def refuse_one_file(plan: Iterable[PlannedBenchmark], repository: Path, folder: 
 
 
 def lacks(name: str, missing: str, build: str) -> str:
-    """That a revision has not got its program, and what may be done."""
+    """A message that a revision lacks its program, with advice."""
     if "/" not in missing:
         return f"{name}: PATH has no {missing}; a file of the tree is named as ./{missing}"
     if build:
@@ -98,7 +98,7 @@ def lacks(name: str, missing: str, build: str) -> str:
 def replaced(
     plan: Iterable[PlannedBenchmark], before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    """The programs (not the other files) that are not what they were."""
+    """The programs (not other files) whose content has changed."""
     return [
         (benchmark.name, version.name, path)
         for benchmark in plan
@@ -110,7 +110,7 @@ def replaced(
 
 
 def was_changed(session: StoredSession, now: Mapping[str, str]) -> list[str]:
-    """What is not what it was in a session, so that its blocks may not be continued.
+    """What has changed since a session, so that its blocks may not be continued.
 
     A command's own output may be among its words and changes with every run. Of the files that are not programs
     only those count, therefore, that changed after the last run.
@@ -164,7 +164,7 @@ def _is_native(path: Path) -> bool:
 
 
 def _words_of(version: PlannedVersion) -> tuple[list[str], list[str]]:
-    """The words of a command, and those of them that are programs."""
+    """The words of a command, and the programs among them."""
     if version.command[-2:] != ("-c", version.text):
         return list(version.command), [version.command[0]]
     inner, programs = shell_words(version.text)

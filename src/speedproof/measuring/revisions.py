@@ -23,7 +23,7 @@ from speedproof.errors import UsageError
 from speedproof.measuring.execute import RunError
 
 WORKTREE = "WORKTREE"
-"""The files as they are now, committed or not."""
+"""The name of the working tree, with uncommitted changes."""
 
 _SUBJECT = 40
 _MOST_PADDING = 4096
@@ -54,19 +54,19 @@ class Revision(Struct, frozen=True):
 
     @property
     def seed(self) -> int:
-        """For the layout of the build: another one for every build of every revision, and the same tomorrow."""
+        """A seed for the layout of this build, reproducible and different for every build and revision."""
         text = f"{self.commit} {self.content} {self.again} {self.number}"
         text += "" if self.drawn is None else f" {self.drawn}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     @property
     def padding(self) -> int:
-        """Bytes that a build of it adds to the environment, which move the stack."""
+        """Bytes added to the environment of a build, which shift the stack."""
         return 1 + self.seed % _MOST_PADDING
 
 
 def control_of(reference: Revision) -> Revision:
-    """The reference once more, for a build of its own."""
+    """A second build of the reference."""
     return replace(reference, name=control_name(reference.name), again=True)
 
 
@@ -136,9 +136,9 @@ def _commit(top: Path, name: str) -> str:
 
 
 def _near(top: Path, name: str) -> str:
-    """A branch or tag of nearly that name, or where revisions are listed."""
-    known = _text(top, "for-each-ref", "--format=%(refname:short)").splitlines()
-    if near := difflib.get_close_matches(name, known):
+    """A hint at a similar branch or tag, or at how to list revisions."""
+    branches = _text(top, "for-each-ref", "--format=%(refname:short)").splitlines()
+    if near := difflib.get_close_matches(name, branches):
         return f"; did you mean {near[0]}?"
     return "; 'git log --oneline --all' lists them"
 
@@ -150,7 +150,7 @@ def _named(top: Path, commit: str) -> Revision:
 
 
 def _typed(top: Path, name: str) -> Revision:
-    """A commit by what it was asked for as; what moves on, as branches do, keeps its hash beside that."""
+    """A revision under the name given by the user; a moving name, as of a branch, also keeps its hash."""
     commit = _commit(top, name)
     named = _named(top, commit)
     if commit.startswith(name.lower()):
@@ -222,7 +222,7 @@ def check_out(top: Path, revision: Revision, tree: Path) -> None:
 
 
 def _large_files(top: Path, tree: Path, revision: Revision) -> None:
-    """What Git LFS keeps beside the repository, from the user's own copy."""
+    """Fetch Git LFS objects from the user's own copy."""
     names = _git(tree, "ls-files", "-z", "--", ":(attr:filter=lfs)").stdout.split(b"\0")
     common = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir"))
     storage = _git(top, "config", "--get", "lfs.storage", check=False).stdout.decode().strip()
@@ -244,7 +244,7 @@ def _large_files(top: Path, tree: Path, revision: Revision) -> None:
 
 
 def _submodules(top: Path, tree: Path) -> None:
-    """From the user's own copies where they are, so that nothing is fetched that is here."""
+    """Check out submodules from the user's own copies where possible, without fetching."""
     if not (tree / ".gitmodules").is_file():
         return
     modules = Path(_text(top, "rev-parse", "--path-format=absolute", "--git-common-dir")) / "modules"

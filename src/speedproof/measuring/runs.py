@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def seed_or_new(seed: int | None) -> int:
-    """The seed that was given; else one of 32 bits that nobody foresees."""
+    """The given seed, or a random 32-bit one."""
     return int.from_bytes(os.urandom(4)) if seed is None else seed
 
 
@@ -92,32 +92,32 @@ class BuildOrder:
 
 
 class Decider(Protocol):
-    """Who says when a benchmark has been measured enough; measuring itself decides nothing."""
+    """Decides when a benchmark has been measured enough; measuring itself decides nothing."""
 
     @property
     def blocks(self) -> int:
-        """How many blocks it was given."""
+        """The number of blocks added so far."""
 
     @property
     def runners(self) -> tuple[str, ...]:
-        """The versions of the next block: the reference, and the candidates that are still there."""
+        """The versions of the next block: the reference and the remaining candidates."""
 
     @property
     def certain(self) -> float:
-        """How many blocks follow in any case, whatever they show; one is asked for at a time."""
+        """How many further blocks are needed whatever they show; blocks are requested singly."""
 
     def add(self, block: Mapping[str, float]) -> None:
         """Take the values of a block, by version."""
 
     def drop(self, candidate: str, reason: str) -> None:
-        """Let a candidate leave for a reason that is none of its values."""
+        """Drop a candidate for a reason other than its values."""
 
     def stopped(self) -> tuple[str, ...]:
-        """The candidates that left because of their values."""
+        """The candidates that were stopped because of their values."""
 
 
 class Progress(Struct, frozen=True):
-    """What a watcher is told after each run."""
+    """The report to a watcher after each run."""
 
     benchmark: PlannedBenchmark  # what is measured
     version: str  # what ran
@@ -128,7 +128,7 @@ class Progress(Struct, frozen=True):
 
 
 class Tally(Struct):
-    """What became of the runs of one version of one benchmark, warm-up not counted."""
+    """Counts of the runs of one version of one benchmark, without warm-up."""
 
     # Whose
     benchmark: str
@@ -142,22 +142,22 @@ class Tally(Struct):
     absent: dict[str, str] = field(default_factory=dict)
 
     def count(self, run: Run | RunLine, *, deciding: bool) -> None:
-        """Take note of a run."""
+        """Count a run."""
         self.runs += 1
         self.failed += run.failed
         self.lacking += not run.failed and not deciding
         self.left_behind += run.left_behind > 0
-        if self.metrics != (found := tuple(run.metrics)):
-            self.metrics = tuple(dict.fromkeys(self.metrics + found))
+        if self.metrics != (metrics := tuple(run.metrics)):
+            self.metrics = tuple(dict.fromkeys(self.metrics + metrics))
 
     @property
     def useless(self) -> bool:
-        """Whether there were runs and not one of them counts."""
+        """Whether there were runs, all of them unusable."""
         return 0 < self.runs == self.failed + self.lacking
 
 
 class Measured(Struct, frozen=True):
-    """How a session went."""
+    """The outcome of a session."""
 
     reasons: tuple[tuple[str, str], ...]  # benchmark, and why it ended
     interrupted: bool  # whether Ctrl-C ended the session
@@ -176,7 +176,7 @@ class Measured(Struct, frozen=True):
 
     @property
     def fruitless(self) -> tuple[Tally, ...]:
-        """The versions of which not one run counts."""
+        """The versions without a usable run."""
         return tuple(tally for tally in self.tallies if tally.useless)
 
 
@@ -185,14 +185,14 @@ Block = dict[str, dict[str, list[RunLine]]]
 
 
 class Executor:
-    """What executes; a fake one makes order, stopping and resuming testable without time."""
+    """Executes runs; a fake one makes order, stopping and resuming testable without time."""
 
     __slots__ = ()
     together = False  # whether a run measures several benchmarks, as one of another tool does
 
     @property
     def printed(self) -> tuple[str, ...]:
-        """Metrics that the program is to print."""
+        """Metrics that are read from the program's output."""
         return ()
 
     def begin(self, version: PlannedVersion) -> None:
@@ -202,7 +202,7 @@ class Executor:
         """Called once after the runs of a version, also after an interrupt or an error."""
 
     def explain(self, run: Run, metric: str) -> str:
-        """Why a run has no value of a metric; empty when nothing is known."""
+        """Why a run lacks a metric; empty if unknown."""
         return ""
 
     def measure(self, version: PlannedVersion) -> Run:
@@ -225,7 +225,7 @@ class Executor:
 
 
 class Wanted(Struct, frozen=True):
-    """What is wanted of a version in the blocks to come."""
+    """A request for runs of a version in the next blocks."""
 
     version: PlannedVersion
     build: int | None  # which of the version's builds, where there are several
@@ -242,18 +242,18 @@ class Wanted(Struct, frozen=True):
         benchmarks: Sequence[PlannedBenchmark],
         asked: Sequence[PlannedBenchmark],
     ) -> Wanted:
-        """With the names."""
+        """A request with the benchmarks' names filled in."""
         return cls(*built, benchmarks, [b.name for b in benchmarks], [b.name for b in asked])
 
 
 Place = tuple[Wanted, int, int]
-"""What a run is for, its block, and its place therein."""
+"""The request a run fulfils, its block and its position there."""
 Outcome = tuple[Any, ...]
 """When a run began and ended, by the clock (ns), and what it was like by benchmark, or that is made of."""
 
 
 class TakenRun(Struct):
-    """A run of a session."""
+    """A run that was executed in a session."""
 
     place: Place
     warmup: bool
@@ -261,12 +261,12 @@ class TakenRun(Struct):
 
     @property
     def wanted(self) -> Wanted:
-        """What it was for."""
+        """The request that it fulfils."""
         return self.place[0]
 
     @property
     def runs(self) -> Mapping[str, Run]:
-        """By benchmark."""
+        """The outcome for each benchmark."""
         *times, runs = self.outcome[:3]
         if not isinstance(runs, dict):
             runs = dict.fromkeys(self.wanted.names, run_of(self.outcome))
@@ -275,12 +275,12 @@ class TakenRun(Struct):
 
     @property
     def began(self) -> float:
-        """When, by the clock."""
+        """Start of the run on the session's clock."""
         return float(self.outcome[0] / 1e9)
 
     @property
     def ended(self) -> float:
-        """When, by the clock."""
+        """End of the run on the session's clock."""
         return float(self.outcome[1] / 1e9)
 
 
@@ -307,7 +307,7 @@ class RunLoop:
         self._urgent = False  # whether some run did not count: what becomes of a version hangs on the next
 
     def now(self) -> float:
-        """Seconds since the start, as a run's line has them."""
+        """Seconds since the start, as stored with each run."""
         return round(self.clock() - self.started, 6)
 
     def execute(
@@ -346,7 +346,7 @@ class RunLoop:
             raise self._fault(last.wanted, last.runs)
 
     def _complete(self, taken: TakenRun) -> bool:
-        """Whether a run has what it is to print; a version's first runs tell, a later one may go without."""
+        """Whether a run has all printed metrics; only the first runs of a version must have them."""
         version = taken.wanted.version.name
         return all(
             metric in run.metrics or self.tallies[name, version].runs
@@ -355,7 +355,7 @@ class RunLoop:
         )
 
     def due(self, patience: float) -> bool:
-        """Whether a run has waited for so many seconds to be kept."""
+        """Whether the oldest unsaved run has waited this long."""
         return self._urgent or self._taken[-1].ended - self._taken[0].began >= patience
 
     def keep(self) -> list[TakenRun]:
@@ -404,7 +404,7 @@ class RunLoop:
             yield number, whole
 
     def counts(self, run: Run | RunLine) -> bool:
-        """Whether a run did not fail, and decides."""
+        """Whether a run succeeded and has the deciding metric."""
         return not run.failed and self.deciding(run)
 
     def deciding(self, run: Run | RunLine) -> bool:
@@ -412,7 +412,7 @@ class RunLoop:
         return self._least < run.metrics.get(self.metric, math.nan) < math.inf
 
     def _fault(self, wanted: Wanted, runs: Mapping[str, Run]) -> RunError:
-        """A run that failed, or does not decide, ends the session, unless that is ignored."""
+        """The error for a run that failed or lacks the deciding metric."""
         name = next((name for name in wanted.names if not self.counts(runs[name])), wanted.names[0])
         run, without = runs[name], "leaves such runs out"
         of = f" ({name})" if self.executor.together and not run.failed else ""

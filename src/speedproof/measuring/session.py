@@ -42,7 +42,7 @@ _Built = tuple[PlannedVersion, int | None]
 
 
 class _Turn(NamedTuple):
-    """A group's turn to be measured: from when, for so many seconds, up to so many blocks in this session."""
+    """A time slice for a group: its start, seconds and maximum number of blocks."""
 
     number: int
     group: Sequence[PlannedBenchmark]
@@ -188,7 +188,7 @@ class Session:
             self._runs.append(end)
 
     def _reasons(self, begun: Collection[str]) -> list[tuple[str, str]]:
-        """By benchmark, why it ended, now or in an earlier session: what was proven then is part of the answer."""
+        """Why each benchmark ended, in this or an earlier session."""
         return [
             (name, self._why.get(name) or self._ended(name) or "interrupted")
             for name in self._names
@@ -308,7 +308,7 @@ class Session:
                 self._blocks[turn.number] += 1
 
     def _wanted(self, built: Mapping[str, _Built], wanting: Sequence[PlannedBenchmark]) -> dict[str, Wanted]:
-        """What is wanted of each version that a benchmark wants."""
+        """The requests for runs, by version."""
         runners = {benchmark.name: self._deciders[benchmark.name].runners for benchmark in wanting}
         of = {name: [b for b in wanting if name in runners[b.name]] for name in built}
         return {name: Wanted.of(built[name], of[name], wanting) for name in built if of[name]}
@@ -324,7 +324,7 @@ class Session:
         return int(max(most, 1))
 
     def _judge(self, wanting: Sequence[PlannedBenchmark], block: Sequence[TakenRun]) -> None:
-        """Give a block's values to those who decide."""
+        """Pass a block's values to the deciders."""
         for benchmark in wanting:
             values: dict[str, list[float]] = {}
             for taken in block:
@@ -337,14 +337,14 @@ class Session:
     def _run(
         self, turn: _Turn, wanted: Wanted, place: tuple[int, int]
     ) -> Generator[Progress, None, Mapping[str, Run]]:
-        """Run a version to warm up; what its benchmarks found."""
+        """Run a version once to warm it up; the outcome for each benchmark."""
         taken: list[TakenRun] = []
         self._runs.take([(wanted, *place)], taken, warmup=True)
         yield from self._told(turn)
         return taken[0].runs
 
     def _told(self, turn: _Turn) -> Iterator[Progress]:
-        """Keep the runs, and tell of them."""
+        """Save the pending runs and report progress."""
         for taken in self._runs.keep():
             wanted, elapsed = taken.wanted, taken.ended - turn.start
             for benchmark in wanted.benchmarks:
@@ -353,7 +353,7 @@ class Session:
                 yield progress
 
     def _finish(self, begun: Sequence[PlannedVersion]) -> list[str]:
-        """Clean up after every version, whatever becomes of the others; what went wrong."""
+        """Clean up after every version, even if one fails; return the errors."""
         problems = []
         for version in begun:
             try:
@@ -367,7 +367,7 @@ class Session:
         return problems
 
     def _orders(self, turn: _Turn, versions: Iterable[str], block: int) -> Sequence[Sequence[str]]:
-        """The orders of a group's block: one of each repeat; drawn once, however often it is asked for."""
+        """The random orders of a block, one for each repeat; drawn once and remembered."""
         drawn = self._drawn[turn.number]
         if block not in drawn:
             # A seed given again must not draw the orders of the earlier blocks again.
@@ -378,7 +378,7 @@ class Session:
         return drawn[block]
 
     def _ended(self, benchmark: str) -> str:
-        """Why a benchmark is measured no longer; empty while it is."""
+        """Why a benchmark has ended; empty while it is still measured."""
         decider, names = self._deciders[benchmark], self._names[benchmark]
         runners = decider.runners
         if len(runners) == 1 < len(names):
@@ -421,7 +421,7 @@ class Session:
 
 
 def _steady(times: Sequence[Sequence[float]]) -> bool:
-    """Whether the rounds of a warm-up are steady, or so many that they never will be."""
+    """Whether the warm-up times have settled, or too many rounds have passed."""
     if len(times) < 2 * _STEADY_ROUNDS:
         return False
     recent = map(median, zip(*times[-_STEADY_ROUNDS:], strict=True))

@@ -33,7 +33,7 @@ _SYNC_SECONDS = 1.0
 def new_head(
     benchmarks: Iterable[PlannedBenchmark], *, seed: int | None, started: datetime | None = None, **kept: Any
 ) -> SessionLine:
-    """The first line of a session that begins now, under a name that no other has."""
+    """The first line of a new session, with a unique name."""
     started = started or datetime.now().astimezone()
     return SessionLine(
         schema=session_file.SCHEMA,
@@ -96,7 +96,7 @@ class ResultsFile:
 
 
 def _refuse_stranger(path: Path) -> None:
-    """Refuse to append to a file that is something else: its first line tells."""
+    """Refuse to append to a file whose first line is not that of a session."""
     stranger = ""
     if path.exists() and not path.is_file():
         stranger = "is not a file that can be read again, so no results are written to it"
@@ -126,12 +126,12 @@ _KEPT_SESSIONS = 100
 
 
 def cache_folder() -> Path:
-    """Where it is: ``$XDG_CACHE_HOME/speedproof``, by default ``~/.cache/speedproof``."""
+    """The cache folder: ``$XDG_CACHE_HOME/speedproof``, by default ``~/.cache/speedproof``."""
     return _of_user("XDG_CACHE_HOME", ".cache")
 
 
 def sessions_folder() -> Path:
-    """Where sessions are: ``$XDG_STATE_HOME/speedproof/sessions``, by default in ``~/.local/state``."""
+    """The folder of sessions: ``$XDG_STATE_HOME/speedproof/sessions``, by default in ``~/.local/state``."""
     return _of_user("XDG_STATE_HOME", ".local/state") / "sessions"
 
 
@@ -141,7 +141,7 @@ def _of_user(variable: str, usual: str) -> Path:
 
 
 def new_session(what: str, started: datetime) -> Path:
-    """A file that is not there yet, though another session may have begun in the same second.
+    """The path of a new session file, unique even within one second.
 
     Of those that are there the latest are kept.
     """
@@ -174,7 +174,7 @@ def _changed(path: Path) -> tuple[float, str]:
 
 
 def untold(notes: Sequence[str], *, today: date | None = None) -> tuple[str, ...]:
-    """Those of the notes that were not told today yet; they count as told from now on."""
+    """The notes not yet shown today, which are marked as shown."""
     day = (today or date.today()).isoformat()
     path = cache_folder() / "told.json"
     shown: dict[str, str] = {}

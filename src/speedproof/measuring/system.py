@@ -24,7 +24,7 @@ from speedproof import __version__
 
 
 def memory_file(name: str) -> int:
-    """A file without a name of its own: in memory, or in the folder for temporary files."""
+    """An anonymous file in memory, or a deleted temporary file."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create(name)
     descriptor, path = tempfile.mkstemp(prefix=f"speedproof-{name}-")
@@ -38,7 +38,7 @@ def bytes_of_peak(platform: str = sys.platform) -> float:
 
 
 def usable_cpus() -> list[int]:
-    """The CPUs that this process may run on; none where a system does not say."""
+    """The CPUs that this process may use; empty if the system does not tell."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
@@ -60,7 +60,7 @@ def ended_within(pid: int, seconds: float, meanwhile: Callable[[], object]) -> i
 
 
 def _end_of(pid: int) -> tuple[Callable[[float], object], Callable[[], object]]:
-    """What waits some ms for the end of a child and says whether it came; what is called at last."""
+    """A function that waits some ms for the end of a child, and one that releases it."""
     if hasattr(os, "pidfd_open"):
         descriptor, poll = os.pidfd_open(pid), select.poll()
         poll.register(descriptor, select.POLLIN)
@@ -183,7 +183,7 @@ def disturbances(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def busy(*loads: float) -> str:
-    """What is to be said of the load before a session, and of that at its end, which holds the session's own."""
+    """A remark on the load before a session, and at its end, which includes its own."""
     most = max(*loads, os.getloadavg()[0] - 1)
     return "".join(disturbances({"load": f"{most:.1f}", "cpus": str(os.cpu_count() or 1)}))
 
@@ -229,17 +229,17 @@ def _number(group: int) -> bytes:
 
 
 def watch(group: int) -> None:
-    """End this process group when the runner is killed; 0 for none."""
+    """Have this process group ended if the runner is killed; 0 cancels it."""
     guard_of(os.getpid())[:] = _number(group)
 
 
 def watched() -> int:
-    """Which one that is."""
+    """The process group that is watched."""
     return int(guard_of(os.getpid())[:])
 
 
 def adopt() -> set[int]:
-    """Be the parent of whatever the commands leave behind, whichever session it is in; who is there already."""
+    """Become the parent of orphaned descendants of commands; return the current children."""
     guard_of(os.getpid())  # which is no child
     before = children()
     _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -247,13 +247,13 @@ def adopt() -> set[int]:
 
 
 def release() -> None:
-    """Be it no longer."""
+    """Stop adopting orphaned descendants."""
     _prctl(sys.platform)(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 @functools.cache
 def _prctl(platform: str) -> Callable[..., object]:
-    """What Linux alone has; elsewhere nothing."""
+    """Call Linux's ``prctl``; elsewhere do nothing."""
     if platform != "linux":
         return lambda *_: None
     import ctypes
@@ -284,7 +284,7 @@ def left_behind(before: set[int]) -> list[int]:
 
 
 def end(group: int, before: set[int]) -> None:
-    """End a command and all that it started."""
+    """Kill a command and all processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
     if hasattr(os, "waitid"):

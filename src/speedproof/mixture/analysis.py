@@ -201,7 +201,7 @@ _LEAST = 1e-12  # a spread of logarithms below which values are the same
 
 
 class _Kind(Struct, frozen=True):
-    """What is known of a family; rows are samples with a mean of about 1, parameters two columns."""
+    """A family of distributions; samples are rows with a mean of about 1, with two parameters each."""
 
     names: tuple[str, str]
     sized: tuple[bool, bool]  # which parameters are in the unit of the values
@@ -324,7 +324,7 @@ def _pvalue(kind: _Kind, row: FloatArray, N: int, rng: np.random.Generator) -> f
 
 
 def _distances(kind: _Kind, rows: FloatArray) -> FloatArray:
-    """Kolmogorov and Smirnov's, of each row to its own fit."""
+    """The Kolmogorov-Smirnov distance of each row to its own fit."""
     rows = np.sort(rows, axis=1)
     n = rows.shape[1]
     F = kind.cdf(rows, *kind.fit(rows))

@@ -79,7 +79,7 @@ class Fits(Struct, frozen=True, eq=False):
 
     @classmethod
     def empty(cls, rows: int, K_max: int) -> Fits:
-        """Nothing fitted yet."""
+        """Arrays without any fit."""
         return cls(
             np.full((rows, K_max, 2), np.nan),
             np.zeros((rows, 3, K_max)),
@@ -205,8 +205,8 @@ def compiled(kernel: str | None = None) -> tuple[ModuleType, int] | None:
         return None
     names = kernel_names()
     if COMPILED is None or (kernel is not None and kernel not in names):
-        known = ", ".join(name for name in (*names, "numpy") if name)
-        raise UsageError(f"there is no kernel {kernel!r} here; available: {known}")
+        available = ", ".join(name for name in (*names, "numpy") if name)
+        raise UsageError(f"there is no kernel {kernel!r} here; available: {available}")
     return COMPILED, names.index(kernel) if kernel else next(i for i, name in enumerate(names) if name)
 
 
@@ -302,12 +302,12 @@ class Cells(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int:
-        """How many cells."""
+        """The number of cells."""
         return int(self.table.shape[1])
 
     @property
     def n(self) -> int:
-        """How many values."""
+        """The number of values."""
         return int(self.table[1].sum())
 
 
@@ -426,8 +426,8 @@ def crowds(cells: Cells, mixture: FloatArray, K: int) -> FloatArray:
     for size in (2, 8, 32, 128):
         if size >= n:
             break
-        held, known = sums[:, size:] - sums[:, :-size]
-        more = np.where(held > known, held * np.log(held / np.maximum(known, 1e-9)) - held + known, 0.0)
+        held, model = sums[:, size:] - sums[:, :-size]
+        more = np.where(held > model, held * np.log(held / np.maximum(model, 1e-9)) - held + model, 0.0)
         if more.max() > 0.0:
             windows.append((int(more.argmax()), size))
     windows = [(at, size) for at, size in windows if size < n]
@@ -443,7 +443,7 @@ def crowds(cells: Cells, mixture: FloatArray, K: int) -> FloatArray:
 
 
 def merges(mixture: FloatArray, K: int) -> FloatArray:
-    """Mixtures with one component fewer: each two of K made one of their moments."""
+    """Mixtures with one component fewer: each pair replaced by one with the same moments."""
     w, mu, v = mixture[:, :K]
     first, second = np.nonzero(np.arange(K) > np.arange(K)[:, None])
     weight = w[first] + w[second]

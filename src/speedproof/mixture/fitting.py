@@ -340,11 +340,11 @@ def ranked_candidates(loglik: FloatArray, n: int) -> tuple[Candidate, ...]:
     """What could be estimated, in order of BIC; of equals the one with fewer components, E before V."""
     penalty = log(n)
     candidates = []
-    for K, (common, own) in enumerate(loglik.tolist(), start=1):
+    for K, (common, separate) in enumerate(loglik.tolist(), start=1):
         if isfinite(common):
             kind: Kind = "X" if K == 1 else "E"
             candidates.append(Candidate(kind, K, common, 2.0 * common - 2 * K * penalty))
-        if isfinite(own):
-            candidates.append(Candidate("V", K, own, 2.0 * own - (3 * K - 1) * penalty))
+        if isfinite(separate):
+            candidates.append(Candidate("V", K, separate, 2.0 * separate - (3 * K - 1) * penalty))
     candidates.sort(key=attrgetter("bic"), reverse=True)  # stable: equals stay in order
     return tuple(candidates)

@@ -54,7 +54,7 @@ def clear_modes(fitted: MixtureFit) -> Modes:
         return modes
     x = condensed(without_ties(ascending(fitted.values), fitted.resolution), MANY_RUNS)
     joined: Modes | None = modes
-    known: tuple[float, float] | None = None  # where one mode is
+    interval: tuple[float, float] | None = None  # where one mode is
     while joined is not None:
         modes = joined
         held = np.flatnonzero(runs_in(modes, x) >= FEW_RUNS).tolist()
@@ -63,16 +63,16 @@ def clear_modes(fitted: MixtureFit) -> Modes:
         for first, last in sorted(pairwise(held), key=lambda pair: modes.dips[pair[0] : pair[1]].max()):
             low, high = edges[first], edges[last + 1]
             if not several(x[(x > low) & (x <= high)], fitted, low, high):
-                joined, known = modes.joined(first, last), (low, high)
+                joined, interval = modes.joined(first, last), (low, high)
                 break
-    if len(held) != 1 or known == (low := edges[held[0]], high := edges[held[0] + 1]):
+    if len(held) != 1 or interval == (low := edges[held[0]], high := edges[held[0] + 1]):
         return modes
     two = of_one_width(x[(x > low) & (x <= high)])
     return modes if two is None else modes.parted(held[0], two)
 
 
 def runs_in(modes: Modes, values: FloatArray) -> IntArray:
-    """How many values each mode holds."""
+    """The number of values in each mode."""
     return np.bincount(np.searchsorted(modes.valleys, values), minlength=modes.count)
 
 
@@ -124,7 +124,7 @@ def stretches_sd(counts: IntArray) -> float:
 
 
 def count_stretches(label: IntArray) -> IntArray:
-    """How many runs of equal labels follow each other."""
+    """The number of stretches of equal labels."""
     return 1 + np.asarray((label[..., 1:] != label[..., :-1]).sum(axis=-1))
 
 

@@ -18,7 +18,7 @@ FEW_RUNS = 5
 
 
 def too_few(n: int, components: int) -> bool:
-    """Whether the components of so many values may be chance."""
+    """Whether there are so few values that components may be due to chance."""
     return components > 1 and n < FEW_RUNS * components
 
 

@@ -165,7 +165,7 @@ class _Search(Struct):
 
 
 def _values(x: FloatArray | em.Cells) -> int:
-    """How many values a log-likelihood on x is of."""
+    """The number of values on which a log-likelihood is based."""
     return x.n if isinstance(x, em.Cells) else x.size
 
 
@@ -322,9 +322,9 @@ def distinct(x: FloatArray, K: int, among: BestMixtures, floor: float, most: int
     fine = _steps(smallest, FINE)
     for model in (em.E, em.V):
         best, below = (K - 1, model), (K - 2, model if K > 2 else em.E)
-        known, fewer = (among.mixtures[p] if among.loglik[p] > -np.inf else None for p in (best, below))
+        base, fewer = (among.mixtures[p] if among.loglik[p] > -np.inf else None for p in (best, below))
         loglik[best] = np.nan
-        first = [] if known is None else [known[np.newaxis]]
+        first = [] if base is None else [base[np.newaxis]]
         around = on if isinstance(on, em.Cells) else few
         for group in (*first, _starts_of(few, around, K, mixtures.shape[3], fewer)):
             if not len(group):

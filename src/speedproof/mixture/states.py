@@ -47,9 +47,9 @@ def states_of(values: ArrayLike) -> IntArray:
     """
     x = np.asarray(values, dtype=np.float64)
     best, labels = -np.inf, np.zeros(x.size, dtype=np.int64)
-    for icl, found in _of_one(x, min(MOST_STATES, x.size // FEW_RUNS), step_of(x)):
-        if icl > best and np.bincount(found).min() >= FEW_RUNS:
-            best, labels = icl, found
+    for icl, states in _of_one(x, min(MOST_STATES, x.size // FEW_RUNS), step_of(x)):
+        if icl > best and np.bincount(states).min() >= FEW_RUNS:
+            best, labels = icl, states
     return labels
 
 
@@ -169,9 +169,9 @@ class _Joint:
         seen = set()
         for column, floor in zip(apart.T, self.floors, strict=True):
             alone = sorted(_of_one(column, K_max, sqrt(2.0 * pi * floor)), key=lambda labels: -labels[0])
-            alone = list({int(found.max()): (icl, found) for icl, found in reversed(alone)}.values())[::-1]
+            alone = list({int(states.max()): (icl, states) for icl, states in reversed(alone)}.values())[::-1]
             crossed = crossed * MOST_STATES + (alone[0][1] if alone else 0)
-            for labels in (*(found for _, found in alone), crossed):
+            for labels in (*(states for _, states in alone), crossed):
                 _, numbers, sizes = np.unique(labels, return_inverse=True, return_counts=True)
                 if 1 < sizes.size <= K_max and numbers.tobytes() not in seen:
                     seen.add(numbers.tobytes())
@@ -228,7 +228,7 @@ class _Joint:
 
 
 def _shares(logs: FloatArray) -> tuple[FloatArray, float]:
-    """How much each run is of each state, and the log-likelihood."""
+    """The responsibilities of the states for each run, and the log-likelihood."""
     top = logs.max(axis=1, keepdims=True)
     shares = np.exp(logs - top)
     total = shares.sum(axis=1, keepdims=True)

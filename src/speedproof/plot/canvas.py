@@ -91,7 +91,7 @@ def lay_grid(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
 
 
 def of_runs(count: int) -> str:
-    """How many they are, in a legend."""
+    """The number of runs, for a legend."""
     return f"{count} {'run' if count == 1 else 'runs'}"
 
 
@@ -234,7 +234,7 @@ def on_one_axis(
 
 
 def beyond(x: FloatArray, seen: Window) -> list[str]:
-    """What lies outside a window, in words."""
+    """The values outside a window, in words."""
     ends = ((x[x < seen[0]], np.min, "down to"), (x[x > seen[1]], np.max, "up to"))
     return [
         f"{values.size} of {x.size} values, {words} {farthest(values):.4g}, "

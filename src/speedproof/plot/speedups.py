@@ -127,7 +127,7 @@ def _proven(row: Comparison) -> tuple[int, float, float]:
 
 
 def _log(value: float) -> float:
-    """Also of no time at all on one side."""
+    """Logarithm that also accepts a time of zero on one side."""
     return math.log(value) if value > 0.0 else -math.inf
 
 
@@ -136,7 +136,7 @@ def _only_shown(row: Comparison) -> bool:
 
 
 def _look(row: Comparison) -> dict[str, Any]:
-    """Of a row's marker: filled and coloured where its verdict is proven."""
+    """Fill and colour of a row's marker, by whether its verdict is proven."""
     colour, marker = _LOOKS[row.proven_verdict][0], _LOOKS[row.verdict][1]
     return {"color": colour, "marker": marker, "markerfacecolor": colour if row.proven else "white"}
 

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.suite import Pair
 from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
-from speedproof.protocols.results import Comparison, LogSpeedup
+from speedproof.protocols.results import Comparison, LogSpeedup, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
 from speedproof.stats.scaling import exponent, mean, median, usual
@@ -75,7 +75,7 @@ class MeanLogRatio(Struct, frozen=True):
         return Estimate(_exp(self.value), _exp(self.centre - reach), _exp(self.centre + reach), 1 - 2 * alpha)
 
     def apart(self, alpha: float) -> bool:
-        """Whether either sign may be proven at a risk."""
+        """Whether the mean may be proven different from zero at a risk."""
         return _may_be(alpha, abs(self.centre) / self.error if self.error else math.inf)
 
     def estimate(self, alpha: float) -> Estimate:
@@ -135,7 +135,7 @@ class LogRatios(Struct):
     def of(
         cls, speedup: float, log: LogSpeedup, sessions: tuple[float, float] = (0.0, math.inf)
     ) -> LogRatios:
-        """One benchmark, with what sessions add."""
+        """One benchmark, with the error that sessions add."""
         value = math.log(speedup)
         if not log.error < _NO_ERROR:
             return cls(1, value, log.centre, 0.0, 0.0, 0.0, *sessions, single=1)
@@ -143,7 +143,7 @@ class LogRatios(Struct):
         return cls(1, value, log.centre, 0.0, variance, variance**2 / log.df, *sessions)
 
     def add(self, other: LogRatios) -> None:
-        """Take in others."""
+        """Add other benchmarks."""
         n = self.count + other.count
         if not other.count:
             return
@@ -194,7 +194,7 @@ def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanL
 def log_ratios(
     comparisons: Iterable[Comparison], pairs: Iterable[Pair], floor: NoiseFloor | None = None
 ) -> LogRatios:
-    """Of the comparisons, one a pair, that have a ratio."""
+    """The logarithms of all comparisons that have a ratio."""
     ratios = LogRatios()
     for c, pair in zip(comparisons, pairs, strict=True):
         if c.log is not None:
@@ -362,3 +362,21 @@ def gain_2009(before: Sequence[float], after: Sequence[float], confidences: Sequ
     total = float(w @ t)  # 0 where the times after are so large that those before vanish beside them
     gain = float((w * (t - u)).sum()) / total if total > 0 else -math.inf
     return Gain2009(tuple(w.tolist()), tuple(gains.tolist()), gain, float(min(confidences)))
+
+
+def gains_2009(comparisons: Iterable[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
+    """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
+    answered = [c for c in comparisons if c.protocol == "touati2009"]
+    usable = [c for c in answered if c.reference.median > 0 and c.candidate.median > 0]
+    chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
+    return tuple(
+        (
+            name,
+            gain_2009(
+                [c.reference.median for c in some],
+                [c.candidate.median for c in some],
+                [1 - c.alpha for c in some],
+            ),
+        )
+        for name, some in (chosen.items() if answered else ())
+    )

@@ -48,7 +48,7 @@ _PER_HALVING = 0.4
 
 
 class Stage(enum.Enum):
-    """What the next pair is for."""
+    """The purpose of the next pair."""
 
     ENDS = "the ends"
     SEARCH = "the search"
@@ -101,7 +101,7 @@ class BisectionFinding(Struct, frozen=True):
 
     @property
     def open(self) -> bool:
-        """Whether more runs could tell more."""
+        """Whether further runs could resolve more."""
         return self.outcome in (BisectionOutcome.OPEN, BisectionOutcome.UNPROVEN)
 
     @property
@@ -167,7 +167,7 @@ class Bisection:
         return min([self._resolution.seen, *map(last_place, self._exact.values())])
 
     def skip(self, position: int) -> None:
-        """Leave a position out that cannot be built or run; not an end."""
+        """Exclude a position that cannot be built or run; the ends cannot be excluded."""
         self._skipped.add(position)
         self._masses = self._measurable = None
 
@@ -205,7 +205,7 @@ class Bisection:
         return (low, middle) if len(self._rows) % 2 else (middle, high)
 
     def _positions(self) -> IntArray:
-        """What can be measured."""
+        """The positions that can be measured."""
         if self._measurable is None:
             kept = [i for i in range(self._last + 1) if i not in self._skipped]
             self._measurable = np.array(kept, dtype=np.int64)
@@ -239,7 +239,7 @@ class Bisection:
         return self._none < _EQUAL or self._differ()
 
     def _sign(self) -> int:
-        """1 where the newest end seems slower, else -1."""
+        """1 if the newest end seems slower, else -1."""
         ends = self._ends()
         return 1 if ends is None or ends.middle() < 1.0 else -1
 
@@ -264,7 +264,7 @@ class Bisection:
         return result.slower if self._sign() > 0 else result.faster
 
     def finding(self) -> BisectionFinding:
-        """What is found so far."""
+        """The findings so far."""
         ends = self._ends()
         outcome = BisectionOutcome.NOTHING if self._nothing() else BisectionOutcome.UNPROVEN
         step: tuple[int, int] | None = None
@@ -320,7 +320,7 @@ def _bounds(sequence: PairedSequence | None) -> tuple[float, float, float]:
 
 
 class BisectionOutlook(Struct, frozen=True):
-    """What a bisection would need."""
+    """A forecast of what the bisection needs."""
 
     noise: float
     """Standard deviation of a run, relative; robust. NaN before the second pair."""
@@ -338,7 +338,7 @@ def residuals_of(groups: Iterable[FloatArray]) -> FloatArray:
 
 
 def noise_of(residuals: FloatArray) -> float:
-    """Of one run; a pair has two."""
+    """The noise of one run; a pair has twice its variance."""
     return scale_of(np.sort(residuals)) / math.sqrt(2) if residuals.size > 1 else math.nan
 
 

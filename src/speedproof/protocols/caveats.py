@@ -126,15 +126,13 @@ def given_twice(samples: Mapping[str, Mapping[Key, Sample]]) -> dict[tuple[str, 
     copies: dict[tuple[str, str], dict[str, list[str]]] = {}
     for version, of in samples.items():
         for key, sample in of.items():
-            known = first.setdefault((key, sample.values.tobytes()), version)
-            if known != version and same_values(samples[known][key], sample):
-                copies.setdefault((version, key.metric), {}).setdefault(known, []).append(key.benchmark)
+            old = first.setdefault((key, sample.values.tobytes()), version)
+            if old != version and same_values(samples[old][key], sample):
+                copies.setdefault((version, key.metric), {}).setdefault(old, []).append(key.benchmark)
     return {
         (version, metric): tuple(
-            Note(
-                Assumption.TWO_MEASUREMENTS, "", (known, version), tuple(names) if len(names) < whole else ()
-            )
-            for known, names in twins.items()
+            Note(Assumption.TWO_MEASUREMENTS, "", (old, version), tuple(names) if len(names) < whole else ())
+            for old, names in twins.items()
         )
         for (version, metric), twins in copies.items()
         for whole in [sum(key.metric == metric for key in samples[version])]
@@ -212,13 +210,13 @@ def few_runs(decided: Iterable[Comparison], versions: tuple[str, str], of: int) 
 
 
 def _sessions_apart(x: Sample, y: Sample) -> bool:
-    """Whether both are of sessions of ``speedproof run``, of which none measured both."""
+    """Whether the sides come from sessions of ``speedproof run`` of which none measured both."""
     return x.tool == y.tool == "speedproof" and not {*x.session_names} & {*y.session_names}
 
 
 def _one_process(sample: Sample) -> bool:
-    known = sample.processes is not None or _ALONE in sample.traits
-    return known and sample.n > 1 and (_ALONE in sample.traits or sample.process_count == 1)
+    single = sample.processes is not None or _ALONE in sample.traits
+    return single and sample.n > 1 and (_ALONE in sample.traits or sample.process_count == 1)
 
 
 def _spread_of_sessions(sample: Sample) -> float:
@@ -268,10 +266,10 @@ def common_speeds(ratios: FloatArray, of: int, alpha: float = 0.05) -> MachineSp
     """The two speeds that rows of :func:`two_speeds_of` have in common; ``of`` counts those without, too."""
     for sides, columns, least in _PLACES:
         factors = ratios[:, columns]
-        known = factors[~np.isnan(factors).any(axis=1)]
-        if not known.size:
+        defined = factors[~np.isnan(factors).any(axis=1)]
+        if not defined.size:
             continue
-        common = float(middle(known.ravel()))
+        common = float(middle(defined.ravel()))
         alike = np.abs(factors - common).max(axis=1) <= _ALIKE * common
         count = int(alike.sum())
         if count >= least and 2 * count > of:
@@ -283,7 +281,7 @@ def common_speeds(ratios: FloatArray, of: int, alpha: float = 0.05) -> MachineSp
 
 
 def slower_processes(sides: Sequence[Sample], machine: MachineSpeeds) -> tuple[IntArray, IntArray] | None:
-    """Of each process of both versions 1 where it ran at the slower speed, else 0.
+    """For each process, 1 if it ran at the slower speed, else 0.
 
     None of other speeds, and where fewer than five processes of a version ran at one of them.
     """

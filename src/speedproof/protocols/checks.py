@@ -81,7 +81,7 @@ def undermining(measured: Sample, used: Sample, side: str, others: Sequence[Samp
 def of_runs(
     measured: Sample, used: Sample, side: str, *, other_nested: bool, least: float | None = None
 ) -> list[Note]:
-    """Those that do not depend on the order of the runs: number, history, nesting, zeros, tampering.
+    """Failed checks that do not depend on run order: number, history, nesting, zeros, tampering.
 
     The least value that was measured may be known.
     """
@@ -238,7 +238,7 @@ def steadiness(measured: Sequence[Sample]) -> list[Tested | None]:
 
 
 def of_order(side: str, neighbours: tuple[Tested, Tested] | None, within: Tested | None) -> list[Note]:
-    """What :func:`order_tests` and :func:`steadiness` found, said."""
+    """The results of :func:`order_tests` and :func:`steadiness` as notes."""
     tests = zip(_OF_ORDER, (*(neighbours or (None, None)), within), strict=True)
     return [
         Note(kind, _OF_ORDER[kind][held], (side,), (), test[0], test[1], held)

@@ -31,7 +31,7 @@ MULTIPLICITIES: dict[Multiplicity, Callable[[ArrayLike], FloatArray]] = {
 
 
 class Outcome(StrEnum):
-    """What a policy says of one benchmark, and of all together."""
+    """The decision of a policy on one benchmark, or on all."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -39,12 +39,12 @@ class Outcome(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """What a command ends with."""
+        """The exit code of a command with this outcome."""
         return {"pass": 0, "fail": 1, "undecided": 3}[self]
 
 
 class Demand(Struct, frozen=True, dict=True):
-    """What one benchmark must prove."""
+    """The policy and margin of one benchmark."""
 
     policy: Policy = Policy.NO_REGRESSION  # the kind of proof
     # Positive: the speedup may fall to c = 1 / (1 + margin), or lie between c and 1 / c. A proven improvement
@@ -56,7 +56,7 @@ class Demand(Struct, frozen=True, dict=True):
             raise ValueError(f"the margin must be positive, not {self.margin:g}")
 
     def of(self, benchmark: str, settings: Iterable[BenchmarkSettings]) -> Demand | None:
-        """What a benchmark must prove: all settings of it are applied, a later one over an earlier."""
+        """The demand on a benchmark after all matching settings, later ones first."""
         policy, margin, ignored = self.policy, self.margin, False
         for one in settings:
             if one.matches(benchmark):
@@ -65,44 +65,78 @@ class Demand(Struct, frozen=True, dict=True):
         alike = policy is self.policy and margin == self.margin
         return None if ignored else self if alike else Demand(policy, margin)
 
-    @cached_property
-    def asks(self) -> str:
-        """The claim that meets the policy: a key of :data:`EVIDENCE`."""
-        return ASKS[self.policy][0]
-
-    @cached_property
-    def denies(self) -> str:
-        """The claim that contradicts it."""
-        return ASKS[self.policy][1]
+    @property
+    def terms(self) -> PolicyTerms:
+        """What the policy means."""
+        return POLICIES[self.policy]
 
     @cached_property
     def edges(self) -> tuple[float, ...]:
         """Where the speedups end that it asks for."""
-        if self.policy is Policy.PROVEN_IMPROVEMENT:
-            return (1.0,)
-        low = 1 / (1 + self.margin)
-        return (low,) if self.policy is Policy.NO_REGRESSION else (low, 1 + self.margin)
+        return self.terms.edges(self.margin)
 
 
-_SAYS = {
-    "not_worse": "speedup > {low}",
-    "regression": "speedup < {low}",
-    "improvement": "speedup > 1",
-    "slowdown": "speedup < 1",
-    "equivalence": "{low} < speedup < {high}",
-    "difference": "speedup < {low} or speedup > {high}",
+class Statement(Struct, frozen=True):
+    """What may be claimed of a speedup: between low = 1 / (1 + margin) and high = 1 + margin, or beyond."""
+
+    hypothesis: str
+    text: str  # as a report words it
+    evidence: Callable[[Comparison], float]  # the p-value against its null, of a comparison at the margin
+
+
+STATEMENTS = {
+    "not worse": Statement(
+        "speedup > {low}", "not {worse} by more than {margin}", attrgetter("at_margin.not_worse")
+    ),
+    "regression": Statement(
+        "speedup < {low}", "{worse} by more than {margin}", attrgetter("at_margin.worse")
+    ),
+    "improvement": Statement("speedup > 1", "{better}", attrgetter("pvalue")),
+    "slowdown": Statement("speedup < 1", "{worse}", attrgetter("pvalue_slower")),
+    "equivalence": Statement(
+        "{low} < speedup < {high}", "the same within {margin}", attrgetter("at_margin.equivalent")
+    ),
+    "difference": Statement(
+        "speedup < {low} or speedup > {high}",
+        "different by more than {margin}",
+        attrgetter("at_margin.different"),
+    ),
 }
 
 
-EVIDENCE: dict[str, Callable[[Comparison], float]] = {
-    "not_worse": attrgetter("at_margin.not_worse"),
-    "regression": attrgetter("at_margin.worse"),
-    "improvement": attrgetter("pvalue"),
-    "slowdown": attrgetter("pvalue_slower"),
-    "equivalence": attrgetter("at_margin.equivalent"),
-    "difference": attrgetter("at_margin.different"),
+class PolicyTerms(Struct, frozen=True):
+    """What a policy means."""
+
+    asks: str  # the claim that meets it: a key of :data:`STATEMENTS`
+    denies: str  # the claim that contradicts it
+    edges: Callable[[float], tuple[float, ...]]  # by the margin, where the speedups end that it asks for
+    limit: str  # in a column
+    may: str  # what an undecided benchmark may do, in a sentence
+
+
+POLICIES = {
+    Policy.NO_REGRESSION: PolicyTerms(
+        "not worse",
+        "regression",
+        lambda margin: (1 / (1 + margin),),
+        "+{margin}",
+        "may be over {margin} {worse}",
+    ),
+    Policy.PROVEN_IMPROVEMENT: PolicyTerms(
+        "improvement", "slowdown", lambda margin: (1.0,), "{better}", "may not be {better}"
+    ),
+    Policy.EQUIVALENCE: PolicyTerms(
+        "equivalence",
+        "difference",
+        lambda margin: (1 / (1 + margin), 1 + margin),
+        "±{margin}",
+        "may differ by over {margin}",
+    ),
 }
-"""P-values against the nulls of what may be claimed of a speedup, of a comparison at a margin."""
+LENIENT = POLICIES[Policy.NO_REGRESSION]
+"""What meets any other policy meets this, and what fails it fails any other."""
+ASKS = {policy: (terms.asks, terms.denies) for policy, terms in POLICIES.items()}
+"""For each policy the claim that meets it and the claim that contradicts it."""
 
 
 def evidence_of_mean(pvalue: Callable[..., float], denies: str, margin: float, alpha: float) -> float:
@@ -116,7 +150,7 @@ def evidence_of_mean(pvalue: Callable[..., float], denies: str, margin: float, a
 
 
 def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome:
-    """What a policy says of all together: what a candidate lacks must not look like what passes."""
+    """The outcome over all benchmarks; an incomplete candidate cannot pass."""
     seen = set(outcomes)
     if incomplete or Outcome.FAIL in seen:
         return Outcome.FAIL
@@ -126,7 +160,7 @@ def overall(outcomes: Iterable[Outcome], *, incomplete: bool = False) -> Outcome
 class Claim(Struct, frozen=True):
     """One statement on a benchmark's speedup and whether it is proven."""
 
-    name: str  # a key of :data:`EVIDENCE` in words: ``"not worse"``, ``"regression"``, ...
+    name: str  # a key of :data:`STATEMENTS`
     hypothesis: str  # what it says of the speedup
     pvalue: float  # of the test of its opposite; NaN where the protocol stopped before a test
     # What is compared with alpha: corrected over all benchmarks, or the p-value itself for a requirement
@@ -135,35 +169,26 @@ class Claim(Struct, frozen=True):
 
 
 def judge(required: Claim, contradicted: Claim) -> Outcome:
-    """What a policy says of one benchmark when this much is proven of what it asks, and of its opposite."""
+    """The outcome of one benchmark, from the required and the contradicting claim."""
     if contradicted.proven:
         return Outcome.FAIL
     return Outcome.PASS if required.proven else Outcome.UNDECIDED
 
 
-ASKS = {
-    Policy.NO_REGRESSION: ("not_worse", "regression"),
-    Policy.PROVEN_IMPROVEMENT: ("improvement", "slowdown"),
-    Policy.EQUIVALENCE: ("equivalence", "difference"),
-}
-"""What each policy asks, and what contradicts it: keys of :data:`EVIDENCE`."""
-
-
 def claim(
     name: str, margin: float, pvalue: float, adjusted: float, alpha: float, *, withheld: bool = False
 ) -> Claim:
-    """A claim by its key of :data:`EVIDENCE`."""
-    return Claim(*_named(name, margin), pvalue, adjusted, adjusted <= alpha and not withheld)
+    """A claim by its key of :data:`STATEMENTS`."""
+    return Claim(name, _hypothesis(name, margin), pvalue, adjusted, adjusted <= alpha and not withheld)
 
 
 @lru_cache
-def _named(name: str, margin: float) -> tuple[str, str]:
-    text = _SAYS[name].format(low=f"{1 / (1 + margin):.4g}", high=f"{1 + margin:.4g}")
-    return name.replace("_", " "), text
+def _hypothesis(name: str, margin: float) -> str:
+    return STATEMENTS[name].hypothesis.format(low=f"{1 / (1 + margin):.4g}", high=f"{1 + margin:.4g}")
 
 
 class StopRules(Struct, frozen=True):
-    """When a benchmark has been measured enough."""
+    """The rules by which a benchmark stops."""
 
     alpha: float  # of each side, for all candidates together
     # What was asked for: the speedup is proven to lie within ``[1/(1 + margin), 1 + margin]``; see ``within``
@@ -203,7 +228,7 @@ class StopRules(Struct, frozen=True):
 
 
 class SessionQuestion(Struct, frozen=True):
-    """What is asked of the runs of a session."""
+    """The question that the runs of a session answer."""
 
     rules: StopRules
     metric: str = "time"  # which decides, and whether more of it is better
@@ -214,7 +239,7 @@ class SessionQuestion(Struct, frozen=True):
     benchmark: tuple[BenchmarkSettings, ...] = ()  # what a policy asks else of some
 
     def rules_of(self, benchmark: str) -> StopRules:
-        """When a benchmark ends."""
+        """The stopping rules of a benchmark."""
         demand = self.rules.demand
         return (
             self.rules if demand is None else replace(self.rules, demand=demand.of(benchmark, self.benchmark))

@@ -164,7 +164,7 @@ def _with_power(what: str) -> str:
 
 
 def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[int, Needed]:
-    """By row, the sides that lack the runs without which no test decides."""
+    """By row, the sides with too few runs for any test to decide."""
     reason = "fewer runs can never decide at this risk, even if all of them are won"
     needed = {}
     for i in wanted:
@@ -249,7 +249,7 @@ def conclusions(
             state_of(min(p, less), rules.alpha, few, together=together)
             for p, less, few in zip(*pvalues, lacking, strict=True)
         ],
-        test=[test if known else "" for test, known in zip(tests, tested.tolist(), strict=True)],
+        test=[test if was_tested else "" for test, was_tested in zip(tests, tested.tolist(), strict=True)],
         checks=[(*seen, *side.checks) for seen, side in zip(checks, sides, strict=True)],
         log=log_speedups(observed, errors) if errors else [None] * len(sides),
     )
@@ -265,5 +265,5 @@ def log_speedups(speedups: Sequence[float], errors: LogErrors) -> list[LogSpeedu
 
 
 def lists(*arrays: Any) -> list[list[Any]]:
-    """Arrays of shape (k,) as lists of Python numbers."""
+    """Arrays of shape (k,) converted to lists."""
     return [np.asarray(array).tolist() for array in arrays]

@@ -47,7 +47,7 @@ from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
-from speedproof.options import Multiplicity, Policy, quantile_of
+from speedproof.options import HEADLINE, Multiplicity, quantile_of
 from speedproof.protocols.aggregates import LogRatios, MeanLogRatio
 from speedproof.protocols.caveats import (
     MachineSpeeds,
@@ -58,9 +58,9 @@ from speedproof.protocols.caveats import (
     one_layout,
 )
 from speedproof.protocols.claims import (
-    ASKS,
-    EVIDENCE,
+    LENIENT,
     MULTIPLICITIES,
+    STATEMENTS,
     Claim,
     Demand,
     Outcome,
@@ -91,7 +91,7 @@ class GateRules(Struct, frozen=True):
     # :class:`speedproof.protocols.pair.Rules` allows; of one look, where there are several
     alpha: float = 0.05
     multiplicity: Multiplicity = "holm"  # how p-values are corrected where one claim among many is enough
-    protocol: str = "typical"  # whose test decides; by default that of the headline of ``compare``
+    protocol: str = HEADLINE  # whose test decides
     # How many benchmarks there are, where some were decided at an earlier look and are not among those here
     family: int = 0
     # Which look this is, and how many there will be
@@ -126,7 +126,7 @@ class GateRow(Struct, frozen=True):
 
 
 class Absent(Struct, frozen=True):
-    """A benchmark of the reference that nothing can be said of."""
+    """A benchmark of the reference that cannot be judged."""
 
     benchmark: str
     metric: str
@@ -159,7 +159,7 @@ class GateDecision(Struct, frozen=True):
 
     @property
     def demands(self) -> dict[str, Demand]:
-        """What each benchmark was asked."""
+        """The demand on each benchmark."""
         return {row.comparison.benchmark: row.demand for row in self.rows}
 
 
@@ -222,7 +222,7 @@ def gate(
 def _absences(
     suite: Suite, pairing: Pairing, versions: tuple[str, str], keys: Sequence[Key]
 ) -> dict[Key, str]:
-    """Every key of the reference without a comparable partner, and why."""
+    """Each key of the reference without a comparable partner, with the reason."""
     paired = {pair.key for pair in pairing.pairs}
     if not (lost := [key for key in keys if key not in paired]):
         return {}
@@ -246,7 +246,7 @@ def _absences(
 
 
 class _Case(Struct, eq=False):
-    """One pair with its demand, before the family is known."""
+    """A pair with its demand, before multiplicity is corrected for."""
 
     demand: Demand
     comparison: Comparison
@@ -258,12 +258,12 @@ class _Case(Struct, eq=False):
     in_mean: Comparison | None = None  # where one of the two before says something
 
     def p(self, claim: str) -> float:
-        """Its evidence against the null of what may be claimed."""
-        return EVIDENCE[claim](self.comparison)
+        """The p-value for a claim."""
+        return STATEMENTS[claim].evidence(self.comparison)
 
     @property
     def within(self) -> bool:
-        """Whether what was observed meets the demand."""
+        """Whether the observed speedup meets the demand."""
         speedup, edges = self.comparison.speedup.value, self.demand.edges
         return speedup > edges[0] and (len(edges) == 1 or speedup < edges[1])
 
@@ -273,13 +273,13 @@ class _Case(Struct, eq=False):
         return self.blocks is not None or bool(self.in_mean and self.in_mean.undermining)
 
     def against(self, alpha: float, *, proven: bool = False) -> float:
-        """The p-value of the mean against what typical runs do not contradict; 1 if over alpha.
+        """The p-value of the mean against the demand, where typical runs do not contradict it; else 1.
 
         Three times that of its test where they do not meet it either: policy, or no regression. The logarithm of a
         ratio of means takes one far run for proof. That withholds a pass; a fail needs one of the ratio, too.
         """
         average = self.average
-        if average is None or not average.error or self.p(self.demand.denies) <= alpha:
+        if average is None or not average.error or self.p(self.demand.terms.denies) <= alpha:
             return 1.0
 
         pvalue = average.pvalue_of_means if proven else average.pvalue
@@ -287,9 +287,9 @@ class _Case(Struct, eq=False):
         def of_mean(denies: str) -> float:
             return evidence_of_mean(pvalue, denies, self.demand.margin, alpha)
 
-        met = {ASKS[self.demand.policy], ASKS[Policy.NO_REGRESSION]}
-        pvalues = (of_mean(denies) for asks, denies in met if self.p(asks) <= alpha)
-        least = min(3.0 * of_mean(self.demand.denies), *pvalues, 1.0)
+        met = {terms.denies for terms in (self.demand.terms, LENIENT) if self.p(terms.asks) <= alpha}
+        pvalues = map(of_mean, met)
+        least = min(3.0 * of_mean(self.demand.terms.denies), *pvalues, 1.0)
         return least if least <= alpha else 1.0
 
     def opposite(self, alpha: float) -> Estimate | None:
@@ -316,7 +316,7 @@ def _cases(
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
         prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
         asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
-        ratios = apart(prepared) if rules.protocol == "typical" else [None] * len(alike)
+        ratios = apart(prepared) if rules.protocol == HEADLINE else [None] * len(alike)
         some = []
         for pair, comparison, side, ratio in zip(alike, *asked, ratios, strict=True):
             average = None
@@ -339,7 +339,7 @@ def _cases(
 
 
 def _faults(comparison: Comparison) -> str:
-    """The assumptions that fail, without which its risk is unknown, each with its remedy."""
+    """The failed assumptions without which the risk is unknown, with remedies."""
     kinds = dict.fromkeys(note.kind for note in comparison.undermining)
     return ", ".join(f"{kind.violated} ({kind.remedy})" for kind in kinds)
 
@@ -348,7 +348,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     """Correct over the benchmarks, then decide each of them."""
     correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
-    against = [case.p(case.demand.denies) for case in cases]
+    against = [case.p(case.demand.terms.denies) for case in cases]
     fails_by_mean = [
         p < of_typical and not case.withholds
         for case, p, of_typical in zip(cases, proven, against, strict=True)
@@ -364,10 +364,12 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
         demand, nothing = case.demand, bool(why) or case.comparison.by_few_runs
-        p = case.p(asks := demand.asks)
+        p = case.p(asks := demand.terms.asks)
         withheld = case.by_mean <= alpha and p <= alpha and (case.withholds or proven[i] > alpha)
         required = claim(asks, demand.margin, p, p, alpha, withheld=nothing or withheld)
-        contradicted = claim(demand.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing)
+        contradicted = claim(
+            demand.terms.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing
+        )
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
             once = case.comparison.needed == TWO_FILES
@@ -402,7 +404,7 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
 
 
 def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) -> str:
-    """That so few runs prove nothing of what they show, and how many might; empty where they may."""
+    """The reason if the runs are too few to prove anything, with the number that may do; else empty."""
     c = case.comparison
     family = 1 if case.within or rules.multiplicity != "holm" else family
     tests = family * (1 + (contradicted.name == "difference"))
@@ -417,7 +419,7 @@ def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) ->
 
 
 def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: GateRules) -> str:
-    """Why more runs of the same kind would not simply decide; empty when they would."""
+    """The reason why more runs alone would not decide; empty if they would."""
     c = case.comparison
     if math.isnan(contradicted.pvalue):
         if c.test:
@@ -478,7 +480,7 @@ def _as_needed(case: _Case, slow: float, fast: float) -> Needed:
 def next_of(
     before: GateDecision, alpha: float | None, multiplicity: Multiplicity | None, protocol: str | None
 ) -> GateRules:
-    """The rules of the look after; what is asked for must be what the first was asked."""
+    """The rules for the next look, which must be those of the first."""
     rules = before.rules
     asked = replace(
         rules,
@@ -492,7 +494,7 @@ def next_of(
 
 
 def together(before: GateDecision, now: GateDecision) -> GateDecision:
-    """What a look and those before it say of all benchmarks."""
+    """Combine the decision of a look with those before it."""
     fresh = {_key(row): row for row in now.rows}
     for row in before.rows:
         if (again := fresh.get(_key(row))) is not None and again.demand != row.demand:

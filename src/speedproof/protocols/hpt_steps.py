@@ -81,8 +81,8 @@ def level1_steps(duels: Sequence[Duel], rule: HptRule) -> list[Steps]:
             owners, windows, listed = [], [], 0
     # Without a window the test has decided before 1, for B.
     return [
-        _joined(duel, FREE if duel.level is None else own[0].start if own else -1, own)
-        for duel, own in zip(duels, parts, strict=True)
+        _joined(duel, FREE if duel.level is None else steps[0].start if steps else -1, steps)
+        for duel, steps in zip(duels, parts, strict=True)
     ]
 
 

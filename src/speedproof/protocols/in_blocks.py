@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption
-from speedproof.options import WORTH_KNOWING, quantile_name
+from speedproof.options import HEADLINE, WORTH_KNOWING, quantile_name
 from speedproof.protocols.figures import log_speedups
 from speedproof.protocols.pair import Rules, Sides
 from speedproof.protocols.quantile import quantiles_of, slowest_begin
@@ -50,7 +50,7 @@ def in_blocks(
     verdict = verdict_on(result, rules.margin, within)
     needed = needed_of(sequence, within) if verdict is Verdict.UNDECIDED else None
     return side.answer(
-        "typical" if q is None else quantile_name(q),
+        HEADLINE if q is None else quantile_name(q),
         "is the value of a typical run of the candidate {better}?" if q is None else slowest_begin(q),
         rules,
         state=State.SIGNIFICANT if verdict in CHANGED else State.NOT_SIGNIFICANT,
@@ -74,7 +74,7 @@ def in_blocks(
 def sequence_of(
     side: Sides, blocks: tuple[FloatArray, FloatArray], alpha: float, q: float | None
 ) -> tuple[PairedSequence, FloatArray, FloatArray]:
-    """The test that has seen all blocks, and what it was given: of the slow side, of the fast side."""
+    """The sequential test fed with all blocks, and the values of the slow and of the fast side."""
     slow, fast = blocks[::-1] if side.turned else blocks
     sequence = PairedSequence(alpha=alpha)
     if q is not None:  # of rates, of the time that one takes

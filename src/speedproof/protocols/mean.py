@@ -125,7 +125,7 @@ def _apart(sides: SameSizes) -> list[tuple[float, LogSpeedup] | None]:
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
-    """Of pairs of equal sizes."""
+    """Compare pairs of equal sizes."""
     (slow, fast), ordered = sides.values, sides.ordered
     moments = common_moments(slow, fast)
     tests = mean_tests(*ordered, moments)

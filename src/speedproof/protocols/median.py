@@ -64,7 +64,7 @@ def medians(prepared: PreparedPairs) -> list[Comparison]:
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
-    """Of pairs of equal sizes."""
+    """Compare pairs of equal sizes."""
     slow, fast = sides.ordered
     tests = median_tests(slow, fast, rules.ks_rule, sides.pooled)
     decision = decide_median(tests, rules.alpha)

@@ -395,7 +395,7 @@ def joint_models(
 
 
 def _costs(sample: Sample) -> FloatArray:
-    """Values of which lower ones are better."""
+    """Values oriented so that lower is better."""
     return -sample.values if sample.higher_is_better else sample.values
 
 

@@ -77,7 +77,7 @@ class Controlled(Struct, frozen=True):
         return f"{counts or 'no benchmarks'} at a joint risk of {100 * self.alpha:g} % ({how})"
 
     def count(self, verdict: Verdict) -> int:
-        """How many benchmarks got a verdict."""
+        """The number of benchmarks with a verdict."""
         return sum(row.verdict is verdict for row in self.verdicts)
 
 
@@ -128,9 +128,9 @@ def _decided(
     places = np.array([place_of.get(verdict, -1) for verdict in alone], dtype=np.int64)
     nearest = np.where(np.isnan(adjusted), np.inf, adjusted).argmin(axis=0)
     which = np.where(places < 0, nearest, places)[None]
-    p, own = (np.take_along_axis(table, which, axis=0)[0] for table in (adjusted, plain))
+    p, uncorrected = (np.take_along_axis(table, which, axis=0)[0] for table in (adjusted, plain))
     kept = ((places >= 0) & (p <= alpha)).tolist()
     verdicts = [one if keep else Verdict.UNDECIDED for one, keep in zip(alone, kept, strict=True)]
     names, shown = [c.benchmark for c in comparisons], [c.verdict for c in comparisons]
-    columns = p.tolist(), (1 - p).tolist(), (1 - own).tolist()
+    columns = p.tolist(), (1 - p).tolist(), (1 - uncorrected).tolist()
     return tuple(map(ControlledVerdict, names, verdicts, shown, *columns))

@@ -39,7 +39,7 @@ class NoiseFloor(Struct, frozen=True, eq=False):
     others: Mapping[str, SessionSpread] = field(default_factory=dict)
 
     def of(self, key: Key) -> SessionSpread | None:
-        """What is known for a benchmark; None when nothing is."""
+        """The spread for a benchmark, or None if it is unknown."""
         return self.spreads.get(key) or self.others.get(key.metric)
 
 
@@ -78,7 +78,7 @@ def over_the_floor(
 
 
 def hides(floor: SessionFloor, speedup: float, edge: float = 1.0) -> bool:
-    """Whether sessions of identical code differ by more than a speedup from an edge, so that runs cannot help."""
+    """Whether the speedup is within the noise floor of an edge, so that more runs cannot help."""
     return speedup > 0.0 and abs(math.log(speedup / edge)) <= math.log1p(floor.reach)
 
 
@@ -141,7 +141,7 @@ def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Compariso
 
 
 def _at_margin(claim: AtMargin | None, at: float, down: Widened, up: Widened) -> AtMargin | None:
-    """P-values at the edges of a margin, none smaller than the floor leaves it."""
+    """The p-values at the edges of a margin, raised to what the noise floor allows."""
     if claim is None:
         return None
     edge = math.log1p(claim.margin)

@@ -131,7 +131,7 @@ def comparisons(
 
 
 class SameSizes(list[Sides]):
-    """Sides of equal sizes, with their values and what several protocols ask of these: it is found once."""
+    """Sides of equal sizes with their values; statistics that several protocols use are computed once."""
 
     def __init__(self, sides: Sequence[Sides]) -> None:
         super().__init__(sides)
@@ -139,13 +139,13 @@ class SameSizes(list[Sides]):
 
     @cached_property
     def ordered(self) -> tuple[FloatArray, FloatArray]:
-        """The values in ascending order, a row each; large samples know them."""
+        """The values in ascending order, a row each."""
         ordered = []
         for values, are_fast in zip(self.values, (False, True), strict=True):
             if values.shape[1] >= LARGE:
                 samples = [side.y if are_fast is not side.turned else side.x for side in self]
                 of_sides = [side.fast if are_fast else side.slow for side in self]
-                if all(sample.values is own for sample, own in zip(samples, of_sides, strict=True)):
+                if all(sample.values is of for sample, of in zip(samples, of_sides, strict=True)):
                     ordered.append(all_ascending(samples))
                     continue
             ordered.append(ascending(values))
@@ -158,11 +158,11 @@ class SameSizes(list[Sides]):
 
 
 class AllSides(tuple[Sides, ...]):
-    """The sides of pairs, in order; they know which are alike."""
+    """The sides of pairs in order, grouped by size."""
 
     @cached_property
     def batches(self) -> list[tuple[list[int], SameSizes]]:
-        """The places of those of equal sizes, and these."""
+        """For each size, the positions of its sides, and these."""
         shapes = ((s.slow.size + s.fast.size, s.slow.size, s.paired) for s in self)
         return [(rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes)]
 
@@ -218,7 +218,7 @@ class PreparedPairs:
 
     @cached_property
     def _lasting(self) -> tuple[list[list[Note]], list[Tested | None]]:
-        """What does not depend on what stands for a process: whether values are coarse, and processes steady."""
+        """Checks that hold for every location: coarse values and steadiness of processes."""
         return coarse_values(self.pairs), steadiness(self._measured)
 
     def _prepare(self, location: StandsForAProcess) -> AllSides:
@@ -268,8 +268,8 @@ class PreparedPairs:
                 slow, fast = with_headroom(slow, fast)
             of_slow, of_fast = ranks[at_slow], ranks[at_fast]
             both = None if of_slow is None or of_fast is None else (of_slow, of_fast)
-            known, x, y = tuple(chain.from_iterable(parts[i])), used[at_x], used[at_y]
-            sides.append(Sides(pair.key, x, y, slow, fast, turned, both_sides, known, checks, i, both))
+            notes, x, y = tuple(chain.from_iterable(parts[i])), used[at_x], used[at_y]
+            sides.append(Sides(pair.key, x, y, slow, fast, turned, both_sides, notes, checks, i, both))
         return AllSides(sides)
 
 

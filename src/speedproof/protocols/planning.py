@@ -28,7 +28,7 @@ from speedproof.data.sample import Sample
 from speedproof.data.suite import Pair
 from speedproof.data.units import Direction
 from speedproof.errors import DataError
-from speedproof.options import quantile_of
+from speedproof.options import HEADLINE, quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
 from speedproof.protocols.results import Verdict, few_separate
@@ -194,7 +194,7 @@ class PowerPlan(Struct, frozen=True):
 
 
 def plan_power(
-    pair: Pair, effect: float, protocol: str = "typical", rules: Rules = DEFAULT, seed: int = 0
+    pair: Pair, effect: float, protocol: str = HEADLINE, rules: Rules = DEFAULT, seed: int = 0
 ) -> PowerPlan:
     """Find the runs of each version that show a speedup of 1 + effect.
 
@@ -336,7 +336,7 @@ class _Trial:
         self.scale = comparison.speedup.value / (1.0 + effect)
 
     def needed(self, power: float, guess: int, fewest: int) -> int | None:
-        """A number that has this power, where a tenth less has not; of several one near the guess."""
+        """The smallest number of runs, to a tenth, with this power; None beyond the limit."""
         high = min(max(guess, fewest), MOST_RUNS)
         while self.share(high) < power:
             if high == MOST_RUNS:

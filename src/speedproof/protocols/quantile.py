@@ -37,7 +37,7 @@ def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
 
 
 def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
-    """Of pairs of equal sizes."""
+    """Compare pairs of equal sizes."""
     slow, fast = sides.ordered
     quantiles = Quantiles.of(slow, fast, q)
     at_one, bounds = quantiles.test(), quantiles.bounds(rules.alpha)
@@ -80,7 +80,7 @@ def quantiles_of(side: Sides, slow: FloatArray, fast: FloatArray, q: float) -> t
 
 
 def _as_measured(side: Sides, slow: float, fast: float) -> tuple[float, float]:
-    """Of reference and candidate, rates as rates."""
+    """Convert the quantiles of both sides back to rates, if rates were measured."""
     if side.x.higher_is_better:
         return 1.0 / slow if slow else np.inf, 1.0 / fast if fast else np.inf
     return slow, fast

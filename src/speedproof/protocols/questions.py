@@ -30,7 +30,7 @@ from speedproof.stats.scaling import in_common_unit
 
 
 def _later(module: str, function: str) -> Callable[..., Any]:
-    """Say what answers a question: it is imported when it is called."""
+    """A function that imports its implementation when it is first called."""
 
     def called(*args: Any, **more: Any) -> Any:
         return getattr(import_module(f"speedproof.{module}"), function)(*args, **more)
@@ -56,11 +56,11 @@ class Question(Struct, frozen=True):
     own_sides: Callable[[PreparedPairs], Sequence[Sides]] | None = None
 
     def sides(self, prepared: PreparedPairs) -> Sequence[Sides]:
-        """What is tested of every pair, in order."""
+        """The sides of every pair that the test compares, in order."""
         return self.own_sides(prepared) if self.own_sides else prepared.sides(self.location)
 
     def runs_needed(self, asked: Sequence[tuple[Sides, float, float]]) -> list[tuple[float, float]]:
-        """Of either side the units that would find the observed difference.
+        """The units of each side needed to show the observed difference.
 
         Asked of sides, the fast one taken so many times as long, at a risk.
         """
@@ -90,12 +90,12 @@ def _allowing_for_looks(
         return ask(prepared)
     from speedproof.protocols.in_blocks import in_blocks
 
-    planned = [pair for pair, own in zip(prepared.pairs, blocks, strict=True) if own is None]
+    planned = [pair for pair, taken in zip(prepared.pairs, blocks, strict=True) if taken is None]
     others = iter(ask(PreparedPairs(planned, prepared.rules)))
     sides = prepared.sides("median")
     return [
-        next(others) if own is None else in_blocks(side, own, prepared.rules, q)
-        for side, own in zip(sides, blocks, strict=True)
+        next(others) if taken is None else in_blocks(side, taken, prepared.rules, q)
+        for side, taken in zip(sides, blocks, strict=True)
     ]
 
 
@@ -173,7 +173,7 @@ QUESTIONS: dict[str, Question] = _Questions(
 
 
 def headline_of(protocols: Iterable[str]) -> str:
-    """The one whose answers are the rows: the headline, or the first of those that were asked."""
+    """The question whose answers make the rows: the headline, or the first that was asked."""
     asked = list(protocols)
     return HEADLINE if HEADLINE in asked else next(iter(asked), HEADLINE)
 

@@ -83,7 +83,7 @@ def places(versions: Sequence[str], pairs: Sequence[PairVerdict]) -> dict[str, t
 def all_answers(
     question: str, pairs: Mapping[K, Pair], known: Mapping[K, Comparison], rules: Rules
 ) -> dict[K, Comparison]:
-    """What a question says of every pair, by its key: some answers are known, the others are made."""
+    """The answers to a question for every pair: the given ones, and new ones for the others."""
     missing = [key for key in pairs if key not in known]
     prepared = PreparedPairs([pairs[key] for key in missing], replace(rules, margin=None))
     return {**known, **dict(zip(missing, answers(question, prepared) if missing else (), strict=True))}
@@ -95,7 +95,7 @@ def rank_suite(
     versions: Sequence[str],
     rules: Rules,
     known: Mapping[tuple[str, str, str], Comparison] = MappingProxyType({}),
-    question: str = "typical",
+    question: str = HEADLINE,
 ) -> SuiteRanking:
     """Rank versions by the geometric means of their speedups over the benchmarks that all of them have.
 
@@ -180,7 +180,7 @@ def _in_order(
 
 
 def _comparable(samples: Sequence[Sample | None]) -> bool:
-    """Whether every version has one, all in one unit."""
+    """Whether every version has a sample, all in one unit."""
     return None not in samples and len({(s.unit, s.direction) for s in samples if s}) == 1
 
 
@@ -335,12 +335,12 @@ def _of_mixtures(
     """I3 of the mixtures and the bound of its numerical error; None everywhere when one mixture is missing."""
     from speedproof.mixture.metrics import least_of_mixtures, mixture_intervals
 
-    known = [f for f in fits if f is not None]
-    if len(known) < len(fits):
+    fitted = [f for f in fits if f is not None]
+    if len(fitted) < len(fits):
         return [None] * len(fits), 0.0
-    chances, error = least_of_mixtures([f.model for f in known])
+    chances, error = least_of_mixtures([f.model for f in fitted])
     intervals = mixture_intervals(
-        known, chances.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
+        fitted, chances.tolist(), resamples=resamples, seed=seed, alpha=alpha, jobs=jobs
     )
     return intervals, error
 

@@ -39,7 +39,7 @@ class Verdict(StrEnum):
 
 
 CHANGED = (Verdict.FASTER, Verdict.SLOWER)
-"""The verdicts of a difference."""
+"""The verdicts that state a difference."""
 
 
 class State(StrEnum):
@@ -289,7 +289,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def inflation(self) -> float:
-        """How many of its runs tell as much as one independent run."""
+        """The number of its runs that carry the information of one independent run."""
         alike = next((c.statistic for c in self.checks if c.kind is Assumption.EFFECTIVE_RUNS), 0.0)
         return (1.0 + alike) / (1.0 - alike)
 
@@ -306,7 +306,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def repeated(self) -> str:
-        """What was repeated independently: ``"run"``, ``"process"`` or ``"session"``."""
+        """The unit of repetition: ``"run"``, ``"process"`` or ``"session"``."""
         return outermost((self.reference.repeated, self.candidate.repeated))
 
 
@@ -385,7 +385,7 @@ class Hpt(Struct, frozen=True):
 
 
 class PairVerdict(Struct, frozen=True):
-    """Two versions."""
+    """The verdict on two versions of a ranking."""
 
     # The versions
     reference: str
@@ -399,7 +399,7 @@ class PairVerdict(Struct, frozen=True):
 
 
 class Placed:
-    """What has a range of ranks."""
+    """A mixin for results with a range of ranks."""
 
     __slots__ = ()
     best_rank: int
@@ -427,7 +427,7 @@ class InOrder:
 
 
 class RankedVersion(Placed, Struct, frozen=True):
-    """One version's place."""
+    """The place of one version."""
 
     version: str  # its name
     # Geometric mean of its speedups over the reference, with the two-sided interval by itself

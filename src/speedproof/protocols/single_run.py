@@ -24,7 +24,7 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
-    """Of pairs of equal sizes."""
+    """Compare pairs of equal sizes."""
     slow, fast = sides.ordered
     chance = probability_greater(slow, fast, rules.alpha, order=sides.pooled)
     pvalues, ends = lists(chance.pvalue, chance.pvalue_less), lists(chance.estimate, chance.low, chance.high)

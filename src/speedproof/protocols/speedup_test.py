@@ -68,7 +68,7 @@ class Entry(Struct, frozen=True, eq=False):
 
 
 class RowFinding(Struct, frozen=True):
-    """What a row of the tool's output says of one location."""
+    """The finding of a report's row about one location."""
 
     significant: bool  # whether the speedup is; False also when the protocol could not conclude
     confidence: float  # its confidence level; NaN when the protocol could not conclude and none was given

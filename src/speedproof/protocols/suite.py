@@ -24,7 +24,7 @@ from speedproof.protocols.aggregates import (
     Location,
     OverallGain,
     accelerated_by,
-    gain_2009,
+    gains_2009,
     geometric_means,
     overall_gain,
 )
@@ -40,7 +40,7 @@ from speedproof.protocols.caveats import (
 from speedproof.protocols.checks import same_values
 from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
-from speedproof.protocols.questions import answers, headline_of
+from speedproof.protocols.questions import QUESTIONS, answers, headline_of
 from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
 
 LEAST_FOR_HPT = 5
@@ -90,12 +90,12 @@ class SuiteComparison(Struct, frozen=True, dict=True):
 
     @property
     def benchmarks(self) -> tuple[str, ...]:
-        """Those that were compared, in order."""
+        """The compared benchmarks, in order."""
         return tuple(dict.fromkeys(c.benchmark for c in self.comparisons))
 
     @property
     def by_benchmark(self) -> dict[str, list[Comparison]]:
-        """All answers about each of them."""
+        """The answers of each benchmark."""
         answers: dict[str, list[Comparison]] = {}
         for comparison in self.comparisons:
             answers.setdefault(comparison.benchmark, []).append(comparison)
@@ -103,7 +103,7 @@ class SuiteComparison(Struct, frozen=True, dict=True):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Those that were asked, in order."""
+        """The protocols of the comparisons, in order."""
         return tuple(dict.fromkeys(c.protocol for c in self.comparisons))
 
 
@@ -127,9 +127,9 @@ def compare_suite(
     asked = {
         protocol: [c for c in comparisons if c.protocol == protocol]
         for protocol in (protocols if pairs else ())
-        if protocol != "single run"
+        if QUESTIONS[protocol].quantity == "speedup"
     }
-    faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in found)) for name, found in asked.items()]
+    faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in each)) for name, each in asked.items()]
     return SuiteComparison(
         *versions,
         metric=metric,
@@ -149,12 +149,12 @@ def compare_suite(
         if several and not all(same_values(pair.reference, pair.candidate) for pair in pairs)
         else None,
         controlled=tuple(
-            control_verdicts(found, alpha, method=method, margin=rules.margin)
-            for found in (asked.values() if several else ())
+            control_verdicts(each, alpha, method=method, margin=rules.margin)
+            for each in (asked.values() if several else ())
             for method in ADJUSTMENTS
         ),
         hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
-        gain_2009=_gains_2009(comparisons) if "touati2009" in protocols else (),
+        gain_2009=gains_2009(comparisons),
     )
 
 
@@ -177,7 +177,7 @@ def all_caveats(
 def _answers(
     prepared: Sequence[PreparedPairs], protocols: Sequence[QuestionName], done: Callable[[], None]
 ) -> Iterator[Comparison]:
-    """By pair, then by protocol."""
+    """Yield the answers by pair, then by protocol."""
     for some in prepared:
         for columns in zip(*(answers(protocol, some) for protocol in protocols), strict=True):
             yield from columns
@@ -185,7 +185,7 @@ def _answers(
 
 
 def located(prepared: PreparedPairs) -> dict[Location, list[float]]:
-    """Of reference and candidate of every pair in turn, as in their rows: of units; the minimum of all values."""
+    """Minimum, mean and median of reference and candidate, pair by pair, as their rows show them."""
     return {
         "min": prepared.least,
         "mean": [side.mean for side in prepared.summaries("mean")],
@@ -212,21 +212,3 @@ def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
         return hpt(entries_of_pairs(pairs), [1 - alpha])
     except DataError:  # scores are ratios: zeros have none, nor have values 1e100 times as large as others
         return None
-
-
-def _gains_2009(comparisons: Sequence[Comparison]) -> tuple[tuple[str, Gain2009], ...]:
-    """Sections 3 and 4: over all programs that have positive medians, and over the accelerated ones."""
-    by_it = [c for c in comparisons if c.protocol == "touati2009"]
-    usable = [c for c in by_it if c.reference.median > 0 and c.candidate.median > 0]
-    chosen = {"all": usable, "accelerated": [c for c in usable if c.verdict is Verdict.FASTER]}
-    return tuple(
-        (
-            name,
-            gain_2009(
-                [c.reference.median for c in some],
-                [c.candidate.median for c in some],
-                [1 - c.alpha for c in some],
-            ),
-        )
-        for name, some in chosen.items()
-    )

@@ -179,7 +179,7 @@ def _answer(side: Sides, rules: Rules) -> Comparison:
 
 
 def _scaled(numbers: tuple[float, float, float], exponent: int, alpha: float) -> Estimate:
-    """Times a power of two; infinite where that is beyond the largest double."""
+    """Values times a power of two, infinite on overflow."""
     with np.errstate(over="ignore"):
         value, low, high = np.ldexp(numbers, exponent).tolist()
     return Estimate(value, low, high, 1 - alpha)

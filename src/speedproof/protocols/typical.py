@@ -78,10 +78,10 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
         slow, fast = with_headroom(*((y.values, x.values) if side.turned else (x.values, y.values)))
         if same[i]:
             within = "block" if Trait.BUILDS in x.traits else "session"
-            known = [*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
+            notes = [*side.known, Note(Assumption.NESTING, _WITHIN.format(within), held=True)]
         else:
             several = min(x.n, y.n) > 1
-            known = [
+            notes = [
                 c
                 for c in side.known
                 if not (
@@ -96,7 +96,7 @@ def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
             slow=slow,
             fast=fast,
             summaries=(next(summaries), next(summaries)),
-            known=tuple(known),
+            known=tuple(notes),
             ranks=None,
             paired=bool(same[i]),
         )
@@ -115,9 +115,9 @@ def _inflation(sides: Sequence[Sides], slow: FloatArray, fast: FloatArray) -> tu
     serial = np.array([_in_sequence(side.x.traits) and _in_sequence(side.y.traits) for side in sides])
     factors, walks = np.ones(len(sides)), np.ones(len(sides))
     if serial.any():
-        known = [side.ranks for side, counts in zip(sides, serial, strict=True) if counts and side.ranks]
-        all_known = len(known) == serial.sum()
-        ranks = (stacked([r[0] for r in known]), stacked([r[1] for r in known])) if all_known else None
+        ranked = [side.ranks for side, counts in zip(sides, serial, strict=True) if counts and side.ranks]
+        all_known = len(ranked) == serial.sum()
+        ranks = (stacked([r[0] for r in ranked]), stacked([r[1] for r in ranked])) if all_known else None
         factors[serial] = variance_inflation(slow[serial], fast[serial], ranks)
         walks[serial] = walk_inflation(slow[serial], fast[serial], ranks)
         doubted = np.flatnonzero(walks > 1.0).tolist()
@@ -131,7 +131,7 @@ def _in_sequence(traits: frozenset[Trait]) -> bool:
 
 
 def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
-    """Of pairs of equal sizes, all of them of the same sessions or none."""
+    """Compare pairs of equal sizes, all paired by session or none."""
     (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
     # Where one typical value is 0 a step names no factor.
@@ -175,8 +175,8 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
                 k for k in count(2) if one_order(k, k) <= rules.alpha and not few_separate(k, rules.alpha)
             )
             return fewest(sides, undecided, next(counts))
-        known = (sides, slow, fast, rules, undecided, runs_needed, ratios[0], factors)
-        runs = forecasts(*known) if rules.forecast else {}
+        arguments = (sides, slow, fast, rules, undecided, runs_needed, ratios[0], factors)
+        runs = forecasts(*arguments) if rules.forecast else {}
         # Of runs that drift more tell no more, nor of one that takes no time.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()

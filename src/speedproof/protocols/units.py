@@ -51,7 +51,7 @@ def matched(samples: Sequence[Sample]) -> Sequence[Sample]:
 
 
 def _last_of_all(samples: Sequence[Sample]) -> tuple[int, int] | None:
-    """From which place to which :func:`matched` takes values; None where it takes all."""
+    """The range of positions that :func:`matched` keeps; None if it keeps all."""
     if not any(sample.nested and sample.process_count > 1 for sample in samples):
         return None
     extents = [sample.groups.extent for sample in samples if sample.groups is not None]
@@ -62,7 +62,7 @@ def _last_of_all(samples: Sequence[Sample]) -> tuple[int, int] | None:
 
 
 def compared(pair: Pair) -> str:
-    """Which values of each process are compared, in a clause; empty where all are."""
+    """A clause on which values of each process are compared; empty if all are."""
     places = _last_of_all((pair.reference, pair.candidate))
     if places is None:
         return ""
@@ -86,7 +86,7 @@ def independent_units(samples: Sequence[Sample], location: Literal["mean", "medi
 
 
 def units_of(samples: Sequence[Sample], location: Literal["mean", "median"]) -> list[Sample]:
-    """The same of samples that are :func:`matched`."""
+    """The same for samples that are :func:`matched`."""
     if sessions_are_units(samples):
         return [sample.per_session(location) for sample in samples]
     return [sample.per_process(location) for sample in samples]
@@ -144,7 +144,7 @@ def _by_block(sample: Sample) -> dict[tuple[str, int], float]:
 
 
 def _different_parts(names: Sequence[str]) -> tuple[str, ...]:
-    """What is left of the names without what they begin and end with together."""
+    """The names without their common beginning and end."""
     rest = [name[begin_alike(names) :] for name in names]
     end = begin_alike([part[::-1] for part in rest])
     return tuple(part[: len(part) - end] for part in rest)
@@ -242,7 +242,7 @@ def summarise_all(samples: Sequence[Sample], used: Sequence[Sample]) -> list[Sum
 
 
 def repeated_in(sample: Sample, units: int) -> str:
-    """What so many independent values of a sample are of: a run, a process, a build or a session."""
+    """The unit that these independent values stand for: run, process, build or session."""
     runs = units == sample.n or units > sample.process_count  # all of them, or some of one process
     if runs or sample.session_count == units > 1:
         return "run" if runs else "session"

@@ -105,7 +105,7 @@ class Why(Struct, frozen=True):
 
     @property
     def named(self) -> tuple[ByStates, ...]:
-        """What a report names: the machine's two speeds before metrics."""
+        """What a report names: the machine's two speeds first, then metrics."""
         return self.goes_with if self.machine is None else (self.machine, *self.goes_with)
 
 
@@ -233,7 +233,7 @@ def _usable(
 
 
 def same_runs(one: Sample, other: Sample) -> bool:
-    """Whether the values of two metrics are of the same runs, in one order."""
+    """Whether two metrics were measured in the same runs, in the same order."""
     for numbers, others in ((one.processes, other.processes), (one.sessions, other.sessions)):
         if numbers is None or others is None:
             if numbers is not others:
@@ -248,7 +248,7 @@ def _sessions(side: Sample) -> IntArray:
 
 
 def _resembling(side: Sample) -> bool:
-    """Whether neighbouring runs are alike, where their order is known."""
+    """Whether neighbouring runs are correlated, if their order is known."""
     if Trait.ORDER_KNOWN not in side.traits or Trait.SORTED in side.traits:
         return False
     alike = lag1(side.values)
@@ -256,7 +256,7 @@ def _resembling(side: Sample) -> bool:
 
 
 def _logs(values: FloatArray) -> FloatArray:
-    """Logarithms of what is positive: states are factors apart."""
+    """Logarithms of positive values: states differ by factors."""
     return np.log(values) if values.min() > 0.0 else values
 
 

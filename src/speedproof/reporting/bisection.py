@@ -85,7 +85,7 @@ class BisectResult(Shown, ExportedBisection, frozen=True):
         return tuple(self.commits[i] for i in self.finding.credible)
 
     def exported(self) -> ExportedBisection:
-        """As in JSON."""
+        """The result in the form of the JSON output."""
         return ExportedBisection(self.finding, self.commits, self.min_change, self.metric)
 
     def reports(self) -> Iterable[Report]:
@@ -166,7 +166,7 @@ def _of_what(answer: BisectResult) -> str:
 
 
 def _runs(answer: BisectResult) -> str:
-    """What was measured: every run of a pair of fresh builds is that of a build of its own."""
+    """The number of runs, or of builds where each run has a build of its own."""
     return plural(2 * answer.finding.pairs, "build" if answer.varied else "run")
 
 
@@ -194,7 +194,7 @@ def _notes(answer: BisectResult) -> Iterator[Text]:
 
 
 def _reasons(answer: BisectResult) -> Iterator[Text]:
-    """Why it is open."""
+    """The reasons why the bisection is still open."""
     finding, outlook = answer.finding, answer.finding.outlook
     if finding.tick > answer.min_change:
         coarse = f"{percent(finding.tick, 2)}, too coarse for a change of {percent(answer.min_change)}"

@@ -25,7 +25,7 @@ _TITLE = 14
 
 
 def sections(result: SuiteComparison, *, details: bool, explain: bool) -> Iterator[Report]:
-    """What was asked for."""
+    """The sections that were asked for."""
     voice = Voice.of(result)
     if details:
         yield from _details(result, voice)
@@ -60,7 +60,8 @@ def _protocol(result: SuiteComparison, protocol: str) -> Report:
     untested = sum(not c.test for c in comparisons)
     rest = f" ({untested} not tested: the protocol asks for more runs)" if untested else ""
     column, named = benchmark_column([c.benchmark for c in comparisons])
-    titles = labels([result.reference, result.candidate], _TITLE) if protocol != "single run" else ()
+    timed = QUESTIONS[protocol].quantity == "speedup"
+    titles = labels([result.reference, result.candidate], _TITLE) if timed else ()
     columns = (
         column,
         *right(*titles),

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
-from speedproof.options import Policy
-from speedproof.protocols.claims import Outcome
+from speedproof.protocols.claims import STATEMENTS, Outcome
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.gate import Absent, GateDecision, GateRow
 from speedproof.protocols.results import Comparison, Verdict
@@ -42,20 +41,6 @@ _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
     Outcome.UNDECIDED: ("?", "warning", "undecided"),
     Outcome.PASS: ("pass", "good", "passed"),
 }
-# What each claim says of a benchmark.
-_SAYS = {
-    "regression": "{worse} by more than {margin}",
-    "slowdown": "{worse}",
-    "difference": "different by more than {margin}",
-    "not worse": "not {worse} by more than {margin}",
-    "improvement": "{better}",
-    "equivalence": "the same within {margin}",
-}
-_MAY = {
-    Policy.NO_REGRESSION: "may be over {margin} {worse}",
-    Policy.PROVEN_IMPROVEMENT: "may not be {better}",
-    Policy.EQUIVALENCE: "may differ by over {margin}",
-}
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
 _NAMED, _ROOM, _SHOWN = 3, 60, 12
 
@@ -76,25 +61,23 @@ class _Line:
 
     def says(self, claim: str, margin: str = "") -> str:
         """A claim in words; of a margin that all rows have, or its own."""
-        return _SAYS[claim].format(**self.words | ({"margin": margin} if margin else {}))
+        return STATEMENTS[claim].text.format(**self.words | ({"margin": margin} if margin else {}))
 
     @cached_property
     def limit(self) -> str:
-        """What the benchmark is held to."""
-        if self.row.demand.policy is Policy.PROVEN_IMPROVEMENT:
-            return self.words["better"]
-        return f"{'±' if self.row.demand.policy is Policy.EQUIVALENCE else '+'}{self.words['margin']}"
+        """The limit of the benchmark."""
+        return self.row.demand.terms.limit.format(**self.words)
 
     @property
     def alone(self) -> Verdict:
-        """What is proven of it by itself; equal within the margin, it may still be faster or slower."""
+        """The verdict on this benchmark by itself; one within the margin may still be faster or slower."""
         c = self.of
         plain = verdict_of(c.pvalue, c.pvalue_slower, None, c.alpha)
         return plain if c.verdict is Verdict.EQUIVALENT else c.verdict
 
     @property
     def seen(self) -> Comparison:
-        """What is seen of it, or proven by itself."""
+        """The comparison with its verdict as far as it is shown."""
         return replace(self.of, verdict=self.alone if self.alone in words.CHANGED else Verdict.UNDECIDED)
 
     @property
@@ -104,25 +87,24 @@ class _Line:
 
     @property
     def range(self) -> str:
-        """Where the speedup lies, and what the mean says against it."""
+        """The interval of the speedup, and a contradiction by the mean."""
         return ", ".join(filter(None, (words.range_of(self.of), self.other_way)))
 
     @property
     def severity(self) -> float:
         """How far the proven loss exceeds the limit, in a logarithm; for what is not proven, the observed one."""
-        c, policy = self.of, self.row.demand.policy
+        c, edges = self.of, self.row.demand.edges
         proven = self.row.outcome is Outcome.FAIL and not math.isnan(c.certified.high)
         s = c.certified.high if proven else c.speedup.value
         if not 0 < s < math.inf:
             return 0.0
-        limit = 1.0 if policy is Policy.PROVEN_IMPROVEMENT else 1 / (1 + self.row.demand.margin)
-        return abs(math.log(s)) if policy is Policy.EQUIVALENCE else math.log(limit) - math.log(s)
+        return abs(math.log(s)) if len(edges) > 1 else math.log(edges[0]) - math.log(s)
 
     @property
     def proof(self) -> Cell | None:
         """The bound that the outcome rests on; of an undecided one the runs it needs."""
         low, high = self.of.certified.low, self.of.certified.high
-        equivalence = self.row.demand.policy is Policy.EQUIVALENCE
+        equivalence = len(self.row.demand.edges) > 1
         if self.row.outcome is Outcome.UNDECIDED:
             runs = words.few(self.of)
             return Cell(f"needs {runs}", "dim", (f"needs {runs.rpartition(' ')[0]}",)) if runs else None
@@ -227,7 +209,7 @@ def _conclusion(result: GateDecision, lines: Sequence[_Line]) -> str:
     if undecided:
         may = "may miss their limits"
         if len({line.limit for line in undecided}) == 1:
-            may = _MAY[undecided[0].row.demand.policy].format(**undecided[0].words)
+            may = undecided[0].row.demand.terms.may.format(**undecided[0].words)
         some = f"{len(undecided)} of {what}" if total > 1 else what
         parts.append(f"{len(undecided)} undecided" if fails else f"{some} {may}")
     metrics = {line.of.metric for line in lines}
@@ -298,7 +280,7 @@ def _risks(result: GateDecision, lines: Sequence[_Line]) -> str:
 
 
 def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, undecided_fails: bool) -> Table:
-    """What stands in the way first, the worst of it at the top.
+    """The rows, failures first, the worst of them at the top.
 
     Without their limit where the headline tells the one that all of them have.
     """

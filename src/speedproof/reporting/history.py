@@ -85,7 +85,7 @@ def _possible(earliest: str, latest: str) -> Cell:
 
 
 def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool) -> Report:
-    """What ``speedproof corpus changes`` shows, the latest changes first."""
+    """The report of ``speedproof corpus changes``, the latest changes first."""
     of = f"{changes.series} series of {plural(changes.versions, 'version')}"
     many = plural(len(changes.changes), "change")
     headline = [
@@ -176,7 +176,7 @@ def alarm_report(result: AlarmResult, *, everything: bool = False) -> Report:
 
 
 def too_few(least: int) -> tuple[Text, Text]:
-    """That more commits are needed, or another question."""
+    """A message that more commits are needed."""
     return (
         Text(f"So few commits of a benchmark on a machine show nothing: measure {least} or more,"),
         Text("or compare two of them: 'speedproof run --revisions GOOD BAD -- COMMAND'."),
@@ -218,12 +218,12 @@ def _row_of_alarm(result: AlarmResult, alarm: HistoryAlarm) -> Row:
 
 
 def machine_of(track: Track) -> str:
-    """What the values of a track are compared on."""
+    """The machine or anchor on whose basis a track's values are compared."""
     return f"relative to {short_name(track.basis)}" if track.anchored else track.basis
 
 
 def _where(track: Track) -> str:
-    """The same in a sentence."""
+    """The basis of a track, in a sentence."""
     return machine_of(track) if track.anchored else f"on {track.basis}"
 
 
@@ -346,7 +346,7 @@ def headline_of(result: HistoryResult, of: int | None = None) -> Iterator[Text]:
 
 
 def _said(result: HistoryResult, group: CommitChanges) -> Iterator[Text]:
-    """Whose commit it is, and what was said of it and its changes."""
+    """The author of a commit, and the decisions on it and its changes."""
     commit = group.commit
     by = f" ({commit.author})" if commit.author else ""
     yield Text(f"{short_name(commit.sha)} {commit.subject}{by}".replace("  ", " "))
@@ -355,13 +355,13 @@ def _said(result: HistoryResult, group: CommitChanges) -> Iterator[Text]:
 
 
 def words_of(said: Triage, commit: Commit, of: str = "") -> str:
-    """What was said, by whom and when, and at which commit if at another one."""
+    """A decision in words: what, by whom, when, and at which other commit."""
     at = f" at {short_name(said.commit)}" if said.commit != commit.sha else ""
     return f"{said.state}{of}{at}{f': {said.reason}' if said.reason else ''} ({said.who}, {said.at[:10]})"
 
 
 def confirmed_alone(result: HistoryResult) -> Iterator[Text]:
-    """What the watch has confirmed, at its own risk, and no change shows."""
+    """Alarms that were confirmed at their own risk and that no change shows."""
     sizes = []
     for alarm in result.alarms[:_ALONE]:
         key = result.series[alarm.track.series].key
@@ -374,7 +374,7 @@ def confirmed_alone(result: HistoryResult) -> Iterator[Text]:
 
 
 def _too_few(result: HistoryResult) -> Iterator[Text]:
-    """That benchmarks have too few commits to show a change, or to show any but a large one."""
+    """A remark on benchmarks with too few commits to show any change, or any but a large one."""
     lengths: dict[int, int] = {}
     for track in result.tracks:
         lengths[track.series] = max(len(track), lengths.get(track.series, 0))
@@ -397,9 +397,9 @@ def _culprit(
 ) -> Iterator[str]:
     """How to find the commit of the newest slowdown that several may have made, or how to see it, if a drift."""
     place = {sha: i for i, sha in enumerate(followed.line)}
-    known = (one for one in open_ones if one.latest.sha in place)
+    on_branch = (one for one in open_ones if one.latest.sha in place)
     for one in sorted(
-        known, key=lambda one: (place[one.latest.sha], abs(math.log(one.factor))), reverse=True
+        on_branch, key=lambda one: (place[one.latest.sha], abs(math.log(one.factor))), reverse=True
     ):
         key = series[one.track.series].key
         name = of_what(key.benchmark, key.metric) if len(series) > 1 else ""
@@ -457,7 +457,7 @@ def _row(result: HistoryResult, group: CommitChanges, *, alone: bool, apart: boo
 
 
 def _states(result: HistoryResult, group: CommitChanges) -> str:
-    """What became of a commit's changes: of several, of how many of them."""
+    """The present state of a commit's changes, counted if they differ."""
     states = list(map(result.state, group.changes))
     most = max(states, key=lambda state: (state == STANDS, states.count(state)))
     if len(states) == 1:
@@ -471,7 +471,7 @@ def _states(result: HistoryResult, group: CommitChanges) -> str:
 
 
 def today_of(result: HistoryResult, change: Change) -> str:
-    """What became of it."""
+    """The present state of a change."""
     if (said := result.decision(change)) is not None:
         return said.state
     if change.undone is not None:

@@ -113,11 +113,11 @@ class HistoryResult(Shown, Struct, frozen=True):
 
     @property
     def measured(self) -> int:
-        """How many commits have a measurement."""
+        """The number of commits with a measurement."""
         return measured_commits(self.tracks)
 
     def said(self, change: Change) -> list[Triage]:
-        """Everything that was said of a change, of its benchmark or of all, and not taken back."""
+        """The standing decisions on a change."""
         key = self.series[change.track.series].key
         again = remeasured(key.metric, change.track.basis)
         return standing(self.decisions, key.benchmark, change.concerned, measured=again, drift=change.drift)
@@ -135,20 +135,20 @@ class HistoryResult(Shown, Struct, frozen=True):
         return least_step(self.tracks, 1.0 - self.confidence)
 
     def told(self, group: CommitChanges) -> list[Triage]:
-        """Everything that was said at a commit, or of its changes at one beside it."""
+        """The decisions at a commit, or on its changes at a neighbouring one."""
         of_changes = {id(said) for change in group.changes for said in self.said(change)}
         return [d for d in self.decisions if d.commit == group.commit.sha or id(d) in of_changes]
 
     def decision(self, change: Change) -> Triage | None:
-        """The last word on a change."""
+        """The latest decision on a change."""
         return next((d for d in reversed(self.said(change)) if d.state in DECIDED), None)
 
     def assigned(self, change: Change) -> str | None:
-        """Who looks after it."""
+        """The person to whom a change is assigned."""
         return next((d.reason for d in reversed(self.said(change)) if d.state == "assigned"), None)
 
     def state(self, change: Change) -> str:
-        """What was decided, else whether it stands or is undone."""
+        """The decision on a change, or else whether it stands or is undone."""
         said = self.decision(change)
         return said.state if said else "undone" if change.undone else STANDS
 
@@ -163,14 +163,14 @@ class HistoryResult(Shown, Struct, frozen=True):
         return [overview(self, everything=everything)]
 
     def to_json(self) -> str:
-        """What ``speedproof history --json`` writes of it."""
+        """The JSON of ``speedproof history --json``."""
         return to_json("history", [self.exported()])
 
     def __repr__(self) -> str:
         return f"<HistoryResult: {len(self.changes)} changes in {self.measured} commits>"
 
     def exported(self) -> ExportedHistory:
-        """What other programs read."""
+        """The result in the form for other programs."""
         benchmarks, changes = len({track.series for track in self.tracks}), map(self._exported, self.changes)
         alarms = (a.exported(self.series[a.track.series], self.followed) for a in self.alarms)
         about = (self.store, self.confidence, self.measured, benchmarks)
@@ -203,8 +203,8 @@ def by_commit(result: HistoryResult) -> tuple[CommitChanges, ...]:
         by_sha.setdefault(change.commit.sha, []).append(change)
     order = {commit.sha: i for i, commit in enumerate(result.commits)}
     groups = [
-        CommitChanges(own[0].commit, tuple(own), any(result.state(change) == STANDS for change in own))
-        for own in by_sha.values()
+        CommitChanges(some[0].commit, tuple(some), any(result.state(c) == STANDS for c in some))
+        for some in by_sha.values()
     ]
     return tuple(sorted(groups, key=lambda group: (group.stands, order[group.commit.sha]), reverse=True))
 
@@ -223,29 +223,29 @@ class AlarmResult(Shown, Struct, frozen=True):
     followed: Followed = Followed()
 
     def slower(self, alarm: HistoryAlarm) -> bool:
-        """Whether it is for the worse."""
+        """Whether an alarm is for the worse."""
         return alarm.slower(self.known[alarm.track.series])
 
     @property
     def undecided(self) -> tuple[HistoryAlarm, ...]:
-        """Slowdowns that stand, and that nobody has decided about."""
+        """Slowdowns that stand and on which nobody has decided."""
         return tuple(a for a in self.alarms if self.slower(a) and a.decision is None and a.undone is None)
 
     @property
     def confirmed(self) -> tuple[HistoryAlarm, ...]:
-        """Those of the undecided that are confirmed."""
+        """The undecided alarms that are confirmed."""
         return tuple(a for a in self.undecided if a.confirmed)
 
     def news(self, announced: Sequence[Announced]) -> tuple[HistoryAlarm, ...]:
-        """The undecided without those that are known by what was announced last of their place."""
+        """The undecided alarms that exceed what was announced before."""
         return tuple(
             alarm
             for alarm in self.undecided
-            if not (known := [*filter(alarm.announced_by, announced)]) or alarm.exceeds(known[-1])
+            if not (earlier := [*filter(alarm.announced_by, announced)]) or alarm.exceeds(earlier[-1])
         )
 
     def exported(self) -> ExportedAlarms:
-        """What other programs read."""
+        """The result in the form for other programs."""
         alarms = tuple(a.exported(self.known[a.track.series], self.followed) for a in self.alarms)
         return ExportedAlarms(self.store, self.every, self.last, alarms)
 
@@ -256,7 +256,7 @@ class AlarmResult(Shown, Struct, frozen=True):
         return [alarm_report(self, everything=everything)]
 
     def to_json(self) -> str:
-        """What ``speedproof history watch --json`` writes of it."""
+        """The JSON of ``speedproof history watch --json``."""
         return to_json("history", [self.exported()])
 
     def __repr__(self) -> str:

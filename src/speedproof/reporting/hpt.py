@@ -114,12 +114,12 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
 
     @cached_property
     def claims(self) -> HptClaims:
-        """What other speedups are worth to it."""
+        """HPT's confidence in other speedups."""
         return self.claimed()
 
     @property
     def confidence(self) -> float:
-        """With which the winner outperforms the other version."""
+        """The confidence with which the winner outperforms the other version."""
         return self.result.confidence
 
     def r_speedup(self, confidence: float | str) -> RSpeedup:
@@ -132,7 +132,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         return speedup
 
     def as_record(self) -> dict[str, object]:
-        """As in JSON."""
+        """The result in the form of the JSON output."""
         sides = {"reference": self.reference, "candidate": self.candidate}
         return {**sides, "hpt": self.result, "claims": self.claims, "machine": self.machine}
 
@@ -283,5 +283,5 @@ def _claim(claim: HptClaim) -> tuple[Cell | str, ...]:
 
 
 def _floored(confidence: float) -> str:
-    """A confidence in percent, cut rather than rounded: never more than was shown, never 100 %."""
+    """A confidence in percent, rounded down: never 100 %."""
     return f"{math.floor(1000 * confidence + 1e-9) / 10:.1f} %"

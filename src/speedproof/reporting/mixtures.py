@@ -131,8 +131,8 @@ def _samples(models: Models, asked: Questions, answers: Sequence[Answered]) -> T
     key = (lambda m: order.index(_kind(m[0][3]))) if len(models) > MANY else (lambda m: 0)
     short = called(versions)
     rows = []
-    for found, answered in sorted(zip(models, answers, strict=True), key=key):
-        benchmark, version, sample, a = names[found[0]], *found[1:]
+    for model, answered in sorted(zip(models, answers, strict=True), key=key):
+        benchmark, version, sample, a = names[model[0]], *model[1:]
         places = _shown([mode.place for mode in a.modes], sample)
         modes = (
             ", ".join(f"{p} {case_share(m.share)}" for p, m in zip(places, a.modes, strict=True)) or "none"
@@ -263,9 +263,9 @@ def _histogram(sample: Sample) -> str:
 
 def _metrics(asked: Questions, models: Models, indices: Sequence[Indices | None]) -> Iterator[Report]:
     """I1 to I4 of every benchmark, counted in the samples and by the mixtures."""
-    compared = [(*model[:3], found) for model, found in zip(models, indices, strict=True) if found]
+    compared = [(*model[:3], of) for model, of in zip(models, indices, strict=True) if of]
     for key in dict.fromkeys(key for key, *_ in compared):
-        group = [(version, sample.unit, found) for k, version, sample, found in compared if k == key]
+        group = [(version, sample.unit, of) for k, version, sample, of in compared if k == key]
         yield _metrics_of(key, group, *asked.delta)
 
 
@@ -278,15 +278,15 @@ def _metrics_of(key: Key, group: Sequence[tuple[str, str, Indices]], delta: floa
             *(format_value(gap, base, 3) for gap in versus.gap),
             *(f"{below:.4f}" for below in versus.below),
         )
-        for name, _, found in group
-        for versus in found.versus
+        for name, _, indices in group
+        for versus in indices.versus
     ]
     ahead = f" + {format_value(delta, unit or base)}" if delta else ""
     titles = right("I1 = E|X-Y|", "mixtures", f"I2 = P[X < Y{ahead}]", "mixtures")
     pairs = Table.of((Column("X", names=True), Column("Y", names=True), *titles), rows)
     alone = (
-        Row.of(Cell(name, "strong"), *(f"{v:.4f}" for v in found.least if others), str(found.peaks))
-        for name, _, found in group
+        Row.of(Cell(name, "strong"), *(f"{v:.4f}" for v in indices.least if others), str(indices.peaks))
+        for name, _, indices in group
     )
     titles = right(*("I3 = P[X < all others]", "mixtures") * others, "I4 = peaks")
     tables = (*((pairs,) if rows else ()), Table.of((Column("version", names=True), *titles), alone))
@@ -343,7 +343,7 @@ def _kind_of_modes(c: ModeComparison) -> str:
 
 
 def _change(c: ModeComparison) -> str:
-    """What became of the modes, in a few words."""
+    """The changes of the modes, in a few words."""
     if c.undermining:
         return f"no claim: {c.undermining[0].violated}"
     counts = (("vanished", len(c.vanished)), ("appeared", len(c.appeared)))
@@ -366,7 +366,7 @@ def _moves(c: ModeComparison) -> Iterator[Text]:
 
 
 def _places(places: Sequence[float], unit: str) -> Cell:
-    """Where the modes lie; how many they are where there is no room."""
+    """The places of the modes, or their number if there is no room."""
     if not places:
         return Cell("-")
     shown = format_values(list(places), unit, 4)

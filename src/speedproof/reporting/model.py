@@ -31,7 +31,7 @@ _Item = TypeVar("_Item")
 Value = str | int | float | None
 Style = Literal["", "good", "bad", "warning", "dim", "strong"]
 Outcome = Literal["", "passed", "failed", "undecided"]
-"""What a row means to a pipeline; empty where it was no test."""
+"""The meaning of a row to a pipeline; empty where it was no test."""
 
 
 class Text(Struct, frozen=True):
@@ -103,7 +103,7 @@ class Row(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """What it says, in a sentence."""
+        """The row in a sentence."""
         return self.message if isinstance(self.message, str) else self.message()
 
     @classmethod
@@ -190,7 +190,7 @@ _SHOWN = 5
 def most_of(counts: Mapping[_Kind, int]) -> dict[_Kind, int]:
     """How many of each kind are shown: more of one where the others have few."""
     total = sum(counts.values())
-    return {kind: max(_SHOWN, 2 * _SHOWN - (total - own)) for kind, own in counts.items()}
+    return {kind: max(_SHOWN, 2 * _SHOWN - (total - count)) for kind, count in counts.items()}
 
 
 def folded(table: Table, *clear: str, everything: bool = False) -> Table:
@@ -227,12 +227,12 @@ class ReportFormat(Struct, frozen=True):
     help: str  # what it is, for the option's help
 
     def write(self, reported: Reported, target: str) -> str:
-        """From what there is to report, and the file that it goes to, to a text."""
+        """Convert the reports for a target file to text."""
         return str(import_module(f"speedproof.reporting.formats.{self.name}").write(reported, target))
 
 
 class Reported(Struct, frozen=True, eq=False):
-    """What there is to report."""
+    """Everything that a report format may write."""
 
     reports: Sequence[Report]  # in order
     suite: Suite | None = None  # the samples behind them, where they are known
@@ -252,11 +252,11 @@ FORMATS = {
         ReportFormat("markdown", (".md",), "Markdown for a pull request: what is proven, the rest folded"),
     )
 }
-"""By the name of the option that writes it; ``sp.report`` knows each by its endings."""
+"""Report formats by option name; ``sp.report`` recognises them by file ending."""
 ENDINGS = frozenset([".json", ".jsonl", ".pdf", ".png", ".svg"]).union(
     *(one.endings for one in FORMATS.values())
 )
-"""Of everything that is written, pictures and results, too: what was measured must not be lost under a report."""
+"""The endings of all output files: a report must not overwrite measurements."""
 
 
 # What a terminal obeys though JSON may have it bare: DEL, C1, and what turns the direction of writing.

@@ -57,7 +57,7 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 
 
 def common_prefix(names: Sequence[str]) -> str:
-    """What all names begin with, up to the last separator; empty where that says nothing."""
+    """The common prefix of all names, up to the last separator; empty if it is meaningless."""
     if len(set(names)) < 2:
         return ""
     first, same = min(names), begin_alike(names)
@@ -122,12 +122,12 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
 
 
 def spoken(names: Sequence[str]) -> list[str]:
-    """Names of versions as sentences and rows tell them: those of commands may be longer."""
+    """Names of versions for sentences and rows; those of commands may be longer."""
     return labels(names, _FILES, _COMMANDS)
 
 
 def called(names: Sequence[str]) -> dict[str, str]:
-    """By name, how sentences and rows tell it."""
+    """The spoken name of each version."""
     return dict(zip(names, spoken(names), strict=True))
 
 
@@ -151,8 +151,8 @@ def short_names(versions: Iterable[str]) -> dict[str, str]:
     for name in parted:
         groups.setdefault(re.split(_BOUNDARY, name, maxsplit=1)[0], []).append(name)
     short: dict[str, str] = {}
-    for own in groups.values():
-        short |= zip(own, labels(own, _NICKNAME), strict=True)
+    for group in groups.values():
+        short |= zip(group, labels(group, _NICKNAME), strict=True)
     if len(set(short.values())) < len(set(parted)):
         short = dict(zip(parted, labels(parted, _NICKNAME), strict=True))
     return {name: short[of] for name, of in zip(names, parted, strict=True)}
@@ -183,28 +183,28 @@ def _without_shared_words(names: list[str]) -> list[str]:
     if len(set(names)) < 2:
         return names
     least = min(map(len, words))
-    start = next((i for i in range(least) if len({found[i] for found in words}) > 1), least)
+    start = next((i for i in range(least) if len({split[i] for split in words}) > 1), least)
     ends = range(1, least - start + 1)
-    end = next((i - 1 for i in ends if len({found[-i] for found in words}) > 1), len(ends))
+    end = next((i - 1 for i in ends if len({split[-i] for split in words}) > 1), len(ends))
     # No name may become empty.
     start -= start == least
     end -= start + end == least
-    return [" ".join(found[start : len(found) - end]) for found in words]
+    return [" ".join(split[start : len(split) - end]) for split in words]
 
 
 def _without_shared(names: list[str], width: int) -> list[str]:
     """Names without the parts that all have, then without those that are not needed to tell them apart."""
     parts = [re.split(_PARTS, name) for name in names]
-    shared = {"", *set.intersection(*({*found[::2]} for found in parts))}
+    shared = {"", *set.intersection(*({*pieces[::2]} for pieces in parts))}
     kept = [
-        [(found[i - 1] if i else "", found[i]) for i in range(0, len(found), 2) if found[i] not in shared]
-        for found in parts
+        [(pieces[i - 1] if i else "", pieces[i]) for i in range(0, len(pieces), 2) if pieces[i] not in shared]
+        for pieces in parts
     ]
     if not all(kept):
         return names
 
     def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
-        return ["".join([found[0][1], *(part for pair in found[1:] for part in pair)]) for found in lists]
+        return ["".join([pieces[0][1], *(part for pair in pieces[1:] for part in pair)]) for pieces in lists]
 
     def tell(short: list[str]) -> bool:
         return all(short) and len(set(short)) == len(set(names))
@@ -237,7 +237,7 @@ def _middles(names: Sequence[str], width: int) -> list[str]:
     """Names by what tells them apart, between as much of both ends as fits."""
     turned = [name[::-1] for name in names]
     # Whole words, or the reader sees "ame" and "pread".
-    start, end = (len(re.sub(_LAST_WORD, "", own[0][: begin_alike(own)])) for own in (names, turned))
+    start, end = (len(re.sub(_LAST_WORD, "", spelt[0][: begin_alike(spelt)])) for spelt in (names, turned))
     short = []
     for name in names:
         apart = name[start : max(start, len(name) - end)]
@@ -279,7 +279,7 @@ def _lacks_a_number(name: str, short: str) -> bool:
 
 
 def _whole_words(text: str, width: int) -> str:
-    """As many of the first and the last words as fit; empty where no two do."""
+    """As many first and last words as fit; empty if no two do."""
     words = [word for word in re.findall(_WORDS, text) if word != "…"]
     best = ""
     head, tail = 1, 0

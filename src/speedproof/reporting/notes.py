@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def caveats(notes: Sequence[Note], versions: Sequence[str] = ()) -> Iterator[Text]:
-    """What the data cannot know, a sentence each, with the command that cures it.
+    """The limits of the data, a sentence each, with the command that cures it.
 
     Versions are named as ``versions``, if given, are told apart; of two the second need not be named.
     """
@@ -47,9 +47,9 @@ _SAID_ONCE = (
     Assumption.SEVERAL_RUNS,
     Assumption.ONE_SPEED,
 )
-"""What a sheet says at its top."""
+"""Notes that are stated once at the top of a sheet."""
 _OF_TYPICAL = (Assumption.SEVERAL_RUNS, Assumption.PLANNED_SIZE)
-"""What it says there of the typical run alone."""
+"""Notes at the top that concern only the typical run."""
 
 _OF_TWO = (
     Assumption.INTERLEAVED,
@@ -62,7 +62,7 @@ _OF_TWO = (
 
 
 def two_speeds(machine: MachineSpeeds | None, reference: str, candidate: str) -> Iterator[Text]:
-    """That the machine has two speeds, and what is left of the change at equal speed."""
+    """A remark on two speeds of the machine, and on the change at equal speed."""
     if machine is None:
         return
     both = f"{reference} and {candidate}"
@@ -104,7 +104,7 @@ def sessions_differ(reaches: Sequence[float], known: int, of: int, confidence: f
 
 
 def up_to(reaches: Sequence[float], confidence: float) -> str:
-    """By how much sessions differ, of the noisiest benchmark."""
+    """The session differences of the noisiest benchmark, in words."""
     most = max(reaches)
     seen = "any factor" if math.isinf(most) else f"up to {percent(most, 2)}"
     return f"{seen} ({level(confidence)})"
@@ -164,7 +164,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """At most two names, and how many others there are."""
+    """At most two names, and the number of the others."""
     *most, last = [*names[:1], f"{len(names) - 1} others"] if len(names) > 2 else names
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -182,7 +182,7 @@ def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assu
 
 
 def undermining(comparisons: Sequence[Comparison]) -> Iterator[Text]:
-    """What undermines verdicts, in one sentence."""
+    """The failed assumptions that undermine verdicts, in one sentence."""
     comparisons = [c for c in comparisons if c.verdict is not Verdict.UNDECIDED]
     counts = failed(comparisons, undermining=True)
     if not counts:

@@ -26,11 +26,11 @@ def report(plan: RunPlan) -> Report:
     columns = (Column("to prove"), *right("builds", "building", "measuring"), Column("options"))
     rows = []
     for size in plan.sizes:
-        known = (
+        cells = (
             str(size.builds), _duration(size.building), _duration(size.measuring),
             f"--builds {size.builds} --runs {plan.runs_per_build}",
         )  # fmt: skip
-        rows.append((f"{size.speedup:g}x", *(known if size.builds else ("too many", "-", "-", ""))))
+        rows.append((f"{size.speedup:g}x", *(cells if size.builds else ("too many", "-", "-", ""))))
     notes = (
         Text(
             f"Pilot ({pilot}): builds vary by {percent(plan.between)}, runs of one build by "
@@ -50,7 +50,7 @@ def _duration(seconds: float) -> str:
 
 
 def calibrated(c: Calibration, finding: CandidateResult) -> Report:
-    """What the runs of one command tell, measured against itself."""
+    """The report of a calibration, where a command was measured against itself."""
     between = span(finding.certified)
     itself = Text(f"Against itself: {finding.verdict}, {between}")
     if finding.verdict in CHANGED:
@@ -89,7 +89,7 @@ def _order(what: str, correlation: float, p: float) -> Text:
 
 
 def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: str = "") -> Report:
-    """What finds an effect (of a candidate, ``whose`` it is) in 8 and in 9 of 10 comparisons."""
+    """The runs that show an effect (for a candidate ``whose`` it is) in 8 and in 9 of 10 comparisons."""
     notes = tuple(Text(problem, "warning") for problem in problems)
     if not plans:
         return Report("power", (Text("No pilot to plan from.", "bad"),), notes=notes)

@@ -59,7 +59,7 @@ class BenchmarkRanking(Struct, frozen=True):
         return bool(self.ranking.winner) and not self.ranking.undermined and self.machine is None
 
     def as_record(self) -> dict[str, object]:
-        """As in JSON."""
+        """The ranking in the form of the JSON output."""
         places = {"unit": self.unit, "ranking": self.ranking, "advice": self.advice}
         modes = {"modes": self.changes, "conclusion": self.changes.conclusion if self.changes else None}
         return {**asdict(self.key), **places, **modes, "caveats": self.caveats, "machine": self.machine}
@@ -209,7 +209,7 @@ def _separation(ranking: RunRanking) -> Iterator[Text]:
 
 
 def _units(ranking: RunRanking) -> str:
-    """What was repeated independently: runs, processes or sessions."""
+    """The unit of repetition: runs, processes or sessions."""
     return several(outermost(v.repeated for v in ranking.versions))
 
 

@@ -44,7 +44,7 @@ _TITLE, _BRIEF = 16, 9
 
 
 class Voice(Struct, frozen=True):
-    """How a sheet speaks of its answers."""
+    """The wording of a sheet."""
 
     better: str  # what gains and losses are called
     worse: str
@@ -53,7 +53,7 @@ class Voice(Struct, frozen=True):
 
     @classmethod
     def of(cls, *results: SuiteComparison) -> Voice:
-        """About results of one metric."""
+        """The wording for results of one metric."""
         first = results[0]
         decided = [c for r in results for c in r.headlines if c.verdict is not Verdict.UNDECIDED]
         shaken = bool(decided) and not any(c.proven for c in decided)
@@ -62,16 +62,16 @@ class Voice(Struct, frozen=True):
 
     @property
     def kinds(self) -> dict[Verdict, str]:
-        """What a row of each verdict is counted as."""
+        """The label of each verdict in counts."""
         return words.verdict_words(self.better, self.worse)
 
     @property
     def shown(self) -> str:
-        """What a verdict is called."""
+        """The word for a decided verdict: "proven", or "shown" if nothing is proven."""
         return "shown" if self.shaken else "proven"
 
     def asked(self, protocol: str, alpha: float) -> str:
-        """Which question was answered at which confidence."""
+        """The question answered and its confidence."""
         return words.asked(protocol, alpha, shaken=self.shaken)
 
     def answer(self, metric: str, of: str, counts: Mapping[Verdict, int], asked: str) -> Text:
@@ -102,7 +102,7 @@ class Voice(Struct, frozen=True):
 
     @staticmethod
     def banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
-        """By verdict, how many bounds lie in each band."""
+        """For each verdict the number of bounds in each band."""
         counts = {}
         for verdict in words.CHANGED[::-1]:
             bounds = [words.effect(c).bound for c in heads if c.verdict is verdict]
@@ -160,7 +160,7 @@ class Voice(Struct, frozen=True):
 
 
 def times(c: Comparison) -> list[Cell]:
-    """What the answer is about, of both sides."""
+    """The values compared, of both sides."""
     located = words.located(c)
     shown = values(located, c.reference.unit)
     return [Cell(text, key=value) for text, value in zip(shown, located, strict=True)]
@@ -183,7 +183,7 @@ def version_columns(*versions: str) -> tuple[Column, ...]:
 
 
 def opposite(comparisons: Sequence[Comparison], head: Comparison) -> list[tuple[str, Comparison]]:
-    """What proves the opposite of the headline, or a mean beyond what it says, each with what it speaks of."""
+    """Answers that prove the opposite of the headline, or a larger effect of the mean, with their subject."""
     other = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}.get(head.verdict)
     return [
         (words.AVERAGE if c.protocol == "mean" else QUESTIONS[c.protocol].where, c)
@@ -211,7 +211,7 @@ def _on_average(c: Comparison, head: Comparison) -> bool:
 
 
 def _said(head: Comparison) -> tuple[float, float]:
-    """Between which ratios a row says that the speedup lies; of the ends that it does not know, any."""
+    """The range in which a row places the speedup; 0 or infinity for an unknown end."""
     if head.verdict is Verdict.EQUIVALENT:
         edge = 1.0 + (head.at_margin.margin if head.at_margin else WORTH_KNOWING)
         return 1.0 / edge, edge
@@ -222,7 +222,7 @@ def _said(head: Comparison) -> tuple[float, float]:
 
 
 def contradicted(where: str, other: Comparison, new: str, old: str) -> str:
-    """What :func:`opposite` found, in a sentence without its full stop."""
+    """A contradicting answer in a sentence without its full stop."""
     return f"{where} {new} is {words.natural(other)} than {old}{words.slow_runs(other)}"
 
 

@@ -102,7 +102,7 @@ def _alike(value: float, row: list[float], unit: str) -> str:
 
 
 def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
-    """What was done to the values, what told pooled ones apart, what was left out; the first few of each."""
+    """Remarks on changed, pooled and omitted values; the first few of each."""
     nested = next((s for s in suite.samples.values() if s.nested and s.process_count > 1), None)
     if nested is not None:
         values_of = f"Of {nested.n} values from {nested.process_count} processes"

@@ -84,7 +84,7 @@ def report(
 def by_build(
     findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]
 ) -> dict[tuple[str, str], Summary]:
-    """Sides of which every block has a build of its own."""
+    """Summaries of sides that have a new build in every block, counted in builds."""
     counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
     return {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
 
@@ -134,7 +134,7 @@ def _with_spent(
 
 
 def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
-    """What cannot differ, which no policy judges."""
+    """A line on versions that cannot differ and are not judged."""
     unjudged = [
         f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} ({span(f.certified)})"
         for f in findings
@@ -145,7 +145,7 @@ def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], 
 
 
 def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -> Iterator[Text]:
-    """What differs that cannot, before everything else: builds of one source, what the change does not touch."""
+    """Lines on differences between versions that cannot differ: two builds of one source, unaffected ones."""
     withheld = "No smaller verdict is given."
     if question.rules.demand:
         withheld = "Nothing nearer than that to the margin is decided."
@@ -161,7 +161,7 @@ def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -
 
 
 def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
-    """What the builds stand for, and whether all were measured."""
+    """A remark on the builds: what they represent, and whether all were measured."""
     measured = min(f.result.blocks for f in findings)
     lost = measured < count
     if lost and any(f.result.untested for f in findings):
@@ -177,7 +177,7 @@ def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) ->
 
 
 def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, once: bool) -> str:
-    """What the risk covers, and what it does not."""
+    """The scope of the stated risk."""
     alpha, benchmarks = question.rules.alpha, len({f.benchmark for f in findings})
     controls = {f.benchmark for f in findings} & {*question.unaffected}
     units = "builds" if question.rules.fixed else "runs"
@@ -199,7 +199,7 @@ def results_of(
     rules: StopRules,
     sheets: Sequence[SuiteComparison],
 ) -> list[SuiteComparison]:
-    """What the runs say of each candidate, with the findings in the place of its verdicts.
+    """The runs of each candidate as a comparison, with the sequential findings in place of its verdicts.
 
     They are the same but where candidates share the risk or a negative control withholds something: then nothing
     is said of all benchmarks together.
@@ -239,7 +239,7 @@ _NAME = 30
 
 
 def standing(findings: Sequence[CandidateResult], left: int | None = None) -> list[str]:
-    """What is known of each candidate, and what it needs in all, as its sheet says it.
+    """The state of each candidate, and the runs it needs in all, as its sheet states them.
 
     Of so many blocks that are `left` to be tested once, nothing is known before.
     """
@@ -257,8 +257,8 @@ def _known(f: CandidateResult, left: int | None) -> str:
     so_far = f"{observed(f.estimate, *words)} so far"
     if left is not None:
         return so_far
-    known = f.result.low > 0 or f.result.high < math.inf
-    shown = span(f.certified, *words) if known else so_far
+    bounded = f.result.low > 0 or f.result.high < math.inf
+    shown = span(f.certified, *words) if bounded else so_far
     return f"{shown}, undecided" if f.verdict is Verdict.UNDECIDED else shown
 
 

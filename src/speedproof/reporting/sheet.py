@@ -99,7 +99,7 @@ def reports(
 
 
 def sections(result: SuiteComparison, *, details: bool, explain: bool) -> tuple[Report, ...]:
-    """What was asked for beyond the sheet."""
+    """The sections requested beyond the sheet."""
     if not (details or explain):
         return ()
     from speedproof.reporting import details as beyond
@@ -243,8 +243,8 @@ def _single_runs(result: SuiteComparison, about: Report, *, everything: bool) ->
     for c in sorted(result.headlines, key=far):
         ratio = words.natural(c)
         said = f"{ratio} as measured, one run a side"
-        known = {"name": c.benchmark, "message": said, "kind": "as measured"}
-        rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **known))
+        row = {"name": c.benchmark, "message": said, "kind": "as measured"}
+        rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **row))
     warning = (
         "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
         "speedproof run OLD_COMMAND NEW_COMMAND"
@@ -283,22 +283,22 @@ def of_metrics(results: Sequence[SuiteComparison]) -> Report:
     """A row a metric: of one benchmark its values and what is proven, of several how many changed."""
     first = results[0]
     old, new = spoken([first.reference, first.candidate])
-    known = [result for result in results if result.headlines]
-    one = len({c.benchmark for result in known for c in result.headlines}) == 1
-    rows = [_of_one(result) if one else _of_several(result) for result in known]
+    answered = [result for result in results if result.headlines]
+    one = len({c.benchmark for result in answered for c in result.headlines}) == 1
+    rows = [_of_one(result) if one else _of_several(result) for result in answered]
     if one:
         columns = (*version_columns(first.reference, first.candidate), *Voice("better", "worse").columns)
     else:
         columns = (Column("benchmarks"), Column("geometric mean", brief="mean"))
-    what = f"{new} against {old}: {plural(len(known), 'metric')}"
-    asked = words.asked(known[0].headlines[0].protocol, first.alpha) if known else ""
+    what = f"{new} against {old}: {plural(len(answered), 'metric')}"
+    asked = words.asked(answered[0].headlines[0].protocol, first.alpha) if answered else ""
     return Report(
         what,
         (Text(what, "strong", asked),),
         (Table.of((Column("metric", names=True), *columns), rows),),
         hints=("--details: a sheet for each metric", "--metric NAME: one of them"),
         records=partial(records, *results),
-        good=all(c.proven_verdict is not Verdict.SLOWER for result in known for c in result.headlines),
+        good=all(c.proven_verdict is not Verdict.SLOWER for result in answered for c in result.headlines),
     )
 
 

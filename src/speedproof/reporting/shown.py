@@ -37,7 +37,7 @@ class Shown(Alike):
 
     @checked()
     def to_frame(self, library: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
-        """What a CSV of it holds, as a data frame: its numbers where it has a table of them, else the cells.
+        """The content of the CSV output as a data frame: all numbers, or else the cells.
 
         Parameters
         ----------
@@ -190,8 +190,8 @@ def remarks(suite: Suite) -> tuple[str, ...]:
         lines.append(f"note: versions measured under different conditions, which count as speedup: {what}")
     samples: dict[str, dict[str, None]] = {}
     several = len(suite.benchmarks) > 1
-    for (key, version), known in zip(suite.samples, suite.arrays[1], strict=True):
-        for note in dict.fromkeys(known.notes):
+    for (key, version), record in zip(suite.samples, suite.arrays[1], strict=True):
+        for note in dict.fromkeys(record.notes):
             where = f"{version} ({key.benchmark})" if several and version else version or key.benchmark
             samples.setdefault(note, {}).setdefault(where)
     lines += [f"note: {enumerate_names(where, 3, 60)}: {note}" for note, where in samples.items()]

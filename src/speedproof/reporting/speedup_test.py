@@ -109,9 +109,9 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
         if suite.confidence is not None:
             at = f"at {level(suite.confidence)}"
         faster = ", ".join(f"{a.accelerated} in {location}" for location, a in suite.accelerated.items())
-        known = {location: a.proportion for location, a in suite.accelerated.items()}
-        shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in known.items())
-        sure = level(next(iter(known.values())).confidence)
+        ratios = {location: a.proportion for location, a in suite.accelerated.items()}
+        shares = ", ".join(f"{percent(c.low, 2)} to {percent(c.high, 2)} in {of}" for of, c in ratios.items())
+        sure = level(next(iter(ratios.values())).confidence)
         gains = ", ".join(
             f"{factor(gain.speedup)} by the {PLURALS[location]}"
             for location, gain in suite.overall.items()
@@ -149,7 +149,7 @@ class SpeedupTestResult(Shown, Struct, frozen=True):
 
 
 def _notes(suite: SuiteReport) -> Iterator[Text]:
-    """What undermines the share of accelerated benchmarks and the overall gain."""
+    """Remarks on what undermines the share of accelerated benchmarks and the overall gain."""
     if any(not (f.significant or f.slower) for row in suite.rows for f in (row.mean, row.median)):
         yield Text("~: no difference shown at the row's level, or not tested.", "dim")
     for remark in suite.remarks:
@@ -208,7 +208,7 @@ def _of(row: SuiteRow, location: Location, finding: RowFinding) -> tuple[Cell, s
 
 
 def _bounds(suite: SuiteReport) -> Report:
-    """What is proven of each ratio."""
+    """A table with the proven bounds of each ratio."""
     columns = (Column("", names=True), Column("mean"), Column("median"))
 
     def cell(bounds: Estimate | None) -> Cell | str:
@@ -236,7 +236,7 @@ def _out(suite: SuiteReport) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
-    """As R writes it."""
+    """Format a number as R does."""
     if not math.isfinite(value):
         return "NA" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
     return f"{value:.15g}"

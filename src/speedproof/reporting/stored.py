@@ -33,7 +33,7 @@ class Context(Struct, frozen=True):
 
     @classmethod
     def of(cls, command: str) -> Context:
-        """Of this process."""
+        """The context of this process."""
         libraries = {"speedproof": __version__, "Python": platform.python_version(), "NumPy": np.__version__}
         return cls(command, libraries)
 
@@ -75,7 +75,7 @@ class StoredSuite(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True):
-    """What ``speedproof compare --json`` writes."""
+    """The document of ``speedproof compare --json``."""
 
     speedproof: str  # the version that wrote it
     schema: int  # the version of the format

@@ -257,9 +257,9 @@ def _laid(
     by_row = [list(row) for row in zip(*columns, strict=True)]
     ends = [sum(widths[:place]) + len(_GAP) * place for place in range(len(kept))]
     reach = [ends[-1] + widths[-1]] if kept else [0]
-    for row, found in zip(rows, by_row, strict=True):
-        place = next((place for place, i in enumerate(kept) if row.cells[i].spans and found[place]), None)
+    for row, written in zip(rows, by_row, strict=True):
+        place = next((place for place, i in enumerate(kept) if row.cells[i].spans and written[place]), None)
         if place is not None:
-            rest = (width_of(text) + len(_GAP) for text in found[place + 1 :] if text)
-            reach.append(ends[place] + width_of(found[place]) + sum(rest))
+            rest = (width_of(text) + len(_GAP) for text in written[place + 1 :] if text)
+            reach.append(ends[place] + width_of(written[place]) + sum(rest))
     return _Layout(kept, titles, by_row, widths, max(reach))

@@ -53,7 +53,7 @@ class _Versions:
         self.voice = Voice.of(*results)
 
     def medians(self, benchmark: str) -> dict[str, str]:
-        """By version, the times of a benchmark that the answers are about."""
+        """The times of a benchmark that the answers compare, by version."""
         answers = self.answers[benchmark]
         first = next(iter(answers.values()))
         sides = {
@@ -130,7 +130,7 @@ def _line(of: _Versions) -> Iterator[Text]:
 
 
 def _contradicted(of: _Versions) -> list[Text]:
-    """What proves the opposite of rows, in a line each; of many the first ones."""
+    """Contradicting answers, a line each; of many the first."""
     several, old, lines = len(of.benchmarks) > 1, of.called[of.names[0]], []
     for r in of.results:
         new, answers = of.called[r.candidate], r.by_benchmark
@@ -143,7 +143,7 @@ def _contradicted(of: _Versions) -> list[Text]:
 
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
-    """What some version lacks, in one line."""
+    """Benchmarks that some version lacks, in one line."""
     names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
     lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
     lines = [lacking] if names else []
@@ -232,11 +232,10 @@ def _of_one(of: _Versions) -> Table:
         else:
             outcome, message = (OUTCOMES[head.proven_verdict], of.voice.sentence(head, beside[name]))
         rows.append(Row.of(*cells, name=name, kind="versions", outcome=outcome, message=message))
-    location = "mean" if of.first.protocol == "mean" else "median"
     columns = (
         *right("place" if places else ""),
         Column(of.first.benchmark, names=True),
-        *right(of.first.protocol.upper() if of.first.quantiles else location),
+        *right(of.first.protocol.upper() if of.first.quantiles else words.location_of(of.first)),
         *of.voice.columns[:2],
         *right("runs", drop=1),
     )
@@ -255,7 +254,7 @@ def _change(head: Comparison) -> tuple[Cell, str]:
 
 
 def _dated(names: Sequence[str]) -> bool:
-    """Whether versions come in the order of a date or a number that each of them has, or as commits were named."""
+    """Whether versions are in the order of dates or numbers in their names, or are named as commits."""
     if all(map(_COMMIT.match, names)):
         return True
     for find in (_DATE.search, _NUMBERED.fullmatch):
@@ -279,7 +278,7 @@ def _cell(c: Comparison | None, median: str) -> Cell:
 
 
 def _said(answers: Mapping[str, Comparison]) -> dict[str, Any]:
-    """What a row says to a pipeline: the worst of its comparisons, and all of them."""
+    """The outcome of a row for a pipeline: the worst of its comparisons, and the text of all."""
     outcomes = [OUTCOMES[c.proven_verdict] for c in answers.values()]
     message = "; ".join(f"{name}: {words.change(c)}" for name, c in answers.items())
     return {"outcome": min(outcomes, key=_WORST_FIRST.index, default=""), "message": message}

@@ -28,7 +28,7 @@ _NEXT = (
     (("switch", "migration"), "--cpu 1"),
     (("cycles", "energy", "freq", "machine"), "--cpu 1, at a fixed frequency"),
 )
-"""By a part of a metric's name, the option of ``run`` that measures more."""
+"""The option of ``run`` that measures more, by part of a metric's name."""
 _BUILDS = "--builds 5, of revisions"
 _NOT_RECORDED = "--perf instructions,branch-misses,dTLB-load-misses"
 
@@ -45,7 +45,7 @@ def headline(why: Why, whose: str = "") -> tuple[Text, ...]:
 
 
 def sentence(why: Why, m: ByStates) -> str:
-    """What one metric, or the machine, goes with, in a sentence."""
+    """A metric, or the machine, and its association, in a sentence."""
     if m.states and m.share is not None and m.within is not None and why.speedup is not None:
         state = m.states[_named_state(m.states)]
         runs = (
@@ -193,7 +193,7 @@ def _ends(share: Estimate) -> str:
 
 
 def _words(why: Why) -> tuple[str, str]:
-    """What less and more of a metric is called."""
+    """The words for less and more of a metric."""
     return ("faster", "slower") if why.unit == "s" else ("better", "worse")
 
 
@@ -215,7 +215,7 @@ def _shares(why: Why, state: StateOfRuns) -> str:
 
 
 def _level(m: ByStates, state: StateOfRuns) -> str:
-    """Where runs in a state are: ``"with about 2,101 minor faults"``."""
+    """The typical value of a state: ``"with about 2,101 minor faults"``."""
     if not isinstance(m, GoesWith):
         return f"at the machine's {'slower' if state.level > 1.0 else 'faster'} speed"
     value = value_of(state.level, m.unit)
@@ -230,8 +230,8 @@ def _name(m: ByStates) -> str:
 
 def _next(why: Why, name: str) -> str:
     """The experiment that would say more."""
-    known = (what for parts, what in _NEXT if any(part in name.lower() for part in parts))
-    return next(known, _NOT_RECORDED if why.nested else _BUILDS)
+    experiments = (what for parts, what in _NEXT if any(part in name.lower() for part in parts))
+    return next(experiments, _NOT_RECORDED if why.nested else _BUILDS)
 
 
 def beside(reports: Sequence[Report], whys: Mapping[str, Sequence[Why]], **shown: Any) -> Iterator[Report]:
@@ -311,7 +311,7 @@ def _change(c: Comparison) -> str:
 
 
 def _trend(of: OverInputs) -> str:
-    """By how much the speedup changes where the parameter is ten times as large."""
+    """The change of the speedup for a tenfold parameter."""
     assert of.slope is not None
     tenfold = _tenfold(of.slope)
     changes = f"{_interval(tenfold)} for each tenfold {of.parameter}"
@@ -368,7 +368,7 @@ def beside_over(sheets: Sequence[Report], over: Report) -> Iterator[Report]:
 
 
 def _names(answers: Sequence[OverInputs]) -> list[str]:
-    """Of benchmarks, of candidates, or of both, as it takes to tell them apart."""
+    """Names of benchmarks, candidates or both, as needed to distinguish them."""
     if len({one.candidate for one in answers}) == 1:
         return [one.benchmark for one in answers]
     one_benchmark = len({one.benchmark for one in answers}) == 1

@@ -34,7 +34,7 @@ STYLES: dict[Verdict, Style] = {
     Verdict.EQUIVALENT: "",
     Verdict.UNDECIDED: "dim",
 }
-"""Of what is proven: what is only shown is as grey as what is undecided."""
+"""Styles of proven verdicts; what is only shown is grey, as what is undecided."""
 
 
 PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "medians"}
@@ -62,7 +62,7 @@ def of_metric(metric: str) -> tuple[str, str]:
 
 @cache
 def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
-    """What a row of each verdict is counted as."""
+    """The label of each verdict in counts."""
     return {
         Verdict.FASTER: better,
         Verdict.SLOWER: worse,
@@ -72,7 +72,7 @@ def verdict_words(better: str, worse: str) -> dict[Verdict, str]:
 
 
 def metric_first(metric: str) -> str:
-    """What a first line is about, where that is not the time."""
+    """The metric at the start of a first line, unless it is time."""
     return "" if metric == "time" else f"{metric}: "
 
 
@@ -90,7 +90,7 @@ def counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
 
 
 def effect(result: Comparison) -> Effect:
-    """By how much, seen from the side of the verdict."""
+    """The size of the effect in the direction of the verdict."""
     faster = result.verdict is Verdict.FASTER
     word = gain_and_loss(result)[0 if faster else 1]
     s, certified = result.speedup, result.certified
@@ -120,7 +120,7 @@ def change(result: Comparison) -> str:
 
 
 def marked(result: Comparison) -> str:
-    """``"!"`` where a verdict is shown, not proven."""
+    """``"!"`` if a verdict is shown but not proven."""
     return "" if result.verdict is result.proven_verdict else "!"
 
 
@@ -154,7 +154,7 @@ def slow_runs(result: Comparison) -> str:
 
 
 def asked_of(protocol: str) -> str:
-    """What a protocol speaks of, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
+    """The subject of a protocol, in brackets behind a count: ``"typical run"``, ``"in mean"``."""
     # A session's test is of typical runs, too, and holds however often one looks.
     if protocol == HEADLINE:
         return _TYPICAL
@@ -169,11 +169,16 @@ def asked(protocol: str, alpha: float, *, shaken: bool = False) -> str:
 
 
 def located(result: Comparison) -> tuple[float, float]:
-    """What the answer is about, of reference and candidate: quantiles, means or medians."""
+    """The compared values of reference and candidate: quantiles, means or medians."""
     if result.quantiles is not None:
         return result.quantiles
-    location = "mean" if result.protocol == "mean" else "median"
+    location = location_of(result)
     return getattr(result.reference, location), getattr(result.candidate, location)
+
+
+def location_of(result: Comparison) -> Location:
+    """The location that an answer compares, if not a quantile."""
+    return "mean" if result.protocol == "mean" else "median"
 
 
 def verdict(result: Comparison, margin: float | None = None) -> str:
@@ -195,7 +200,7 @@ def verdict(result: Comparison, margin: float | None = None) -> str:
 
 
 def proof(result: Comparison) -> str:
-    """What is proven, and at which confidence; for an undecided comparison what would decide it."""
+    """The proven bound and its confidence, or what would decide an undecided comparison."""
     confidence = f"{level(1 - result.alpha)} confidence"
     if result.verdict is Verdict.UNDECIDED:
         return needs(result)
@@ -205,8 +210,8 @@ def proof(result: Comparison) -> str:
     if result.verdict is Verdict.EQUIVALENT:
         return f"{shown}: {range_of(result)} ({confidence})"
     size = effect(result)
-    known = f"at least {factor(size.bound, -1)}" if size.bound > ONE else f"{size.word}, but not by how much"
-    return f"{shown}: {known} ({confidence})"
+    bound = f"at least {factor(size.bound, -1)}" if size.bound > ONE else f"{size.word}, but not by how much"
+    return f"{shown}: {bound} ({confidence})"
 
 
 def range_of(result: Comparison) -> str:
@@ -245,7 +250,7 @@ def natural(result: Comparison) -> str:
 
 
 def _seen(result: Comparison) -> str:
-    """What is seen of what is undecided; nothing where its typical pairs and its medians go different ways."""
+    """The observed change of an undecided comparison; empty if pairs and medians disagree."""
     return "" if _contrary(result) else natural(result)
 
 
@@ -304,8 +309,8 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
         low, high = inverse(high), inverse(low)
     ratio = observed(estimate.value, better, worse)
     most = 12 if low > 1 else 3
-    known = not (math.isnan(low) or math.isinf(high))
-    return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if known else ratio
+    bounded = not (math.isnan(low) or math.isinf(high))
+    return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if bounded else ratio
 
 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
@@ -357,7 +362,7 @@ def several(repeated: str) -> str:
 
 
 def needs(result: Comparison) -> str:
-    """What would decide an undecided comparison, in a clause; empty when nothing is known."""
+    """A clause on what would decide an undecided comparison; empty if unknown."""
     needed = result.needed
     if needed is None:
         return "the samples have no spread" if result.state is State.UNDEFINED else ""
@@ -365,28 +370,28 @@ def needs(result: Comparison) -> str:
 
 
 def about(needed: Needed, reference: str, candidate: str, runs: str = "runs") -> str:
-    """How many runs an undecided comparison needs."""
+    """The number of runs that an undecided comparison needs."""
     sides = (
         (needed.reference, reference or "the reference"),
         (needed.candidate, candidate or "the candidate"),
     )
-    known = [
+    numbers = [
         (str(count) if needed.least else rough(count), name) for count, name in sides if count is not None
     ]
-    if not known:
+    if not numbers:
         return needed.reason
     start = f"needs {'at least' if needed.least else 'about'}"
     if needed.within is not None:
         start = f"the same within {share(needed.within)} {start}"
-    if len(known) == 2 and known[0][0] == known[1][0]:
-        return f"{start} {known[0][0]} {runs}"
-    first = f"{start} {known[0][0]} {runs} of {known[0][1]}"
-    rest = f" and {known[1][0]} of {known[1][1]}" if len(known) > 1 else ""
+    if len(numbers) == 2 and numbers[0][0] == numbers[1][0]:
+        return f"{start} {numbers[0][0]} {runs}"
+    first = f"{start} {numbers[0][0]} {runs} of {numbers[0][1]}"
+    rest = f" and {numbers[1][0]} of {numbers[1][1]}" if len(numbers) > 1 else ""
     return f"{first}{rest}"
 
 
 def few(result: Comparison) -> str:
-    """The same for a narrow cell: the larger number alone."""
+    """The same for a narrow cell: only the larger number."""
     needed = result.needed
     if not needed or needed.reference is needed.candidate is None:
         return ""

@@ -114,35 +114,35 @@ def first_alarms(values: FloatArray, limit: float) -> list[Alarm | None]:
         sums = walk - np.minimum.accumulate(np.minimum(walk, 0.0), axis=1)
         above = sums > limit
         for row in np.flatnonzero(above.any(axis=1)).tolist():
-            at, known = int(above[row].argmax()), alarms[row]
-            if known is None or _FIRST + at < known.raised:
+            at, earlier = int(above[row].argmax()), alarms[row]
+            if earlier is None or _FIRST + at < earlier.raised:
                 zeros = np.flatnonzero(sums[row, :at] == 0.0)
                 alarms[row] = Alarm(_FIRST + at, _FIRST + (int(zeros[-1]) + 1 if zeros.size else 0), up)
     return alarms
 
 
 def _sequential_scores(values: FloatArray) -> FloatArray:
-    """Of every value of a row its normal score among those so far."""
+    """The normal score of every value among the values of its row so far."""
     return ndtri((_places(values) + 1) / (2.0 * np.arange(1, values.shape[1] + 1)))
 
 
 def _places(values: FloatArray) -> IntArray:
-    """Of every value of a row among those before it: how many are less, and how many not larger, added up."""
+    """For each value the numbers of smaller and of not larger values before it in its row, added."""
     places = np.empty(values.shape, dtype=np.int64)
     if COMPILED is not None and values.size:
         COMPILED.places(np.ascontiguousarray(values), values.shape[1], places)
         return places
-    for row, own in enumerate(values.tolist()):
-        known: list[float] = []
-        for n, value in enumerate(own):
-            left = bisect_left(known, value)
-            places[row, n] = left + bisect_right(known, value, left)
-            known.insert(left, value)
+    for row, series in enumerate(values.tolist()):
+        ordered: list[float] = []
+        for n, value in enumerate(series):
+            left = bisect_left(ordered, value)
+            places[row, n] = left + bisect_right(ordered, value, left)
+            ordered.insert(left, value)
     return places
 
 
 def first_jumps(x: FloatArray, mean: float) -> list[Alarm | None]:
-    """Of each of several series of equal length, shape (rows, n), the first jump of values that come in.
+    """The first jump in each of several series of equal length, shape (rows, n).
 
     False ones are as rare as one in so many values. Nothing depends on later values: shorter series may be filled
     up.
@@ -248,7 +248,7 @@ def _left_out(new: int, most: float) -> tuple[int, ...]:
 def _pvalue(
     before: FloatArray, after: FloatArray, left: int, alone: int | None = None, nearer: float = _VISITED
 ) -> float:
-    """That of one row."""
+    """The p-value of one row."""
     x, since, most = np.concatenate([before, after])[None], np.array([before.size]), np.array([left])
     return float(_pvalues(x, np.zeros(1, np.int64), since, after.size, most, alone, nearer)[0])
 
@@ -270,12 +270,12 @@ def _pvalues(
     """
     places = since[:, None] + np.arange(-_BEFORE, 0)
     there = places >= 0
-    known = np.where(there, x[row[:, None], np.maximum(places, 0)], 0.0)
-    known, after = in_common_unit(known, x[row[:, None], since[:, None] + np.arange(new)])
+    earlier = np.where(there, x[row[:, None], np.maximum(places, 0)], 0.0)
+    earlier, after = in_common_unit(earlier, x[row[:, None], since[:, None] + np.arange(new)])
     many, each = there.sum(axis=1), np.arange(row.size)
-    ordered = np.sort(np.where(there, known, np.inf), axis=1)
+    ordered = np.sort(np.where(there, earlier, np.inf), axis=1)
     ends = ordered[each, left, None], ordered[each, many - 1 - left, None]
-    before, count = np.where(there, np.clip(known, *ends), 0.0), many.astype(np.float64)
+    before, count = np.where(there, np.clip(earlier, *ends), 0.0), many.astype(np.float64)
     level = before.sum(axis=1) / count
     rest = np.where(there, before - level[:, None], 0.0)
     power, lagged = (rest * rest).sum(axis=1), (rest[:, 1:] * rest[:, :-1]).sum(axis=1)
@@ -290,7 +290,7 @@ def _pvalues(
     distance = np.divide(np.abs(apart), spread, out=np.full(count.size, np.inf), where=spread > 0.0)
     degrees = np.maximum(count * (1.0 - rho) / (1.0 + rho) - 1.0, 2.0)
     direction = np.sign(apart)[:, None]
-    way, up = ((each - level[:, None]) * direction for each in (known, after))
+    way, up = ((each - level[:, None]) * direction for each in (earlier, after))
     visited = there & (way >= nearer * up.min(axis=1)[:, None]) & (_VISITED * way <= up.max(axis=1)[:, None])
     return np.where(visited.any(axis=1), 1.0, 2.0 * t_sf(distance, degrees))
 
@@ -318,7 +318,7 @@ def alarms(x: ArrayLike, mean: float) -> tuple[Alarm, ...]:
 
 
 def all_alarms(series: Sequence[FloatArray], mean: float) -> list[tuple[Alarm, ...]]:
-    """The same of several series."""
+    """The same for several series."""
     alarms: list[tuple[Alarm, ...]] = [()] * len(series)
     limit, starts = run_limit(2.0 * mean), dict.fromkeys(range(len(series)), 0)
     olds: dict[int, FloatArray] = {}

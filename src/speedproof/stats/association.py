@@ -111,9 +111,9 @@ def associations(
 
     (correlation,), (between,) = statistics(np.arange(n)[None])
     observed = np.maximum(correlation**2, between)
-    known = np.flatnonzero(~np.isnan(correlation))
-    by_strength = known[np.argsort(-observed[known], kind="stable")]
-    exceeded = np.zeros(known.size)
+    defined = np.flatnonzero(~np.isnan(correlation))
+    by_strength = defined[np.argsort(-observed[defined], kind="stable")]
+    exceeded = np.zeros(defined.size)
     rng = np.random.default_rng(seed)
     for order in _orders(places, n, permutations, rng, circular):
         correlations, shares = statistics(order)
@@ -174,7 +174,7 @@ class Trend(Struct, frozen=True):
         return self.slope - half, self.slope + half
 
     def crossing(self, alpha: float) -> tuple[float, float, float] | None:
-        """Where the line is zero, with its two-sided interval (Fieller 1954); None where no slope is shown."""
+        """The zero of the line with its two-sided interval (Fieller 1954); None where no slope is shown."""
         low, high = self.slope_interval(alpha)
         if low <= 0.0 <= high:
             return None
@@ -214,9 +214,9 @@ def trend(x: ArrayLike, y: ArrayLike, errors: ArrayLike) -> Trend:
         fitted = Trend(centre, height, slope, total**-0.5, spread**-0.5, math.sqrt(between), df)
         return fitted, squares
 
-    low, (found, squares) = 0.0, line(0.0)
+    low, (line_at_zero, squares) = 0.0, line(0.0)
     if squares <= df:
-        return found
+        return line_at_zero
     # At the variance about the line without weights the weighted squares are no more than their number.
     residuals = y - np.polyval(np.polyfit(x, y, 1), x)
     high = float(residuals @ residuals) / df

@@ -87,7 +87,7 @@ def ratio_ticks(low: float, high: float) -> tuple[float, ...]:
 
 
 def _multiples(low: float, high: float, most: int) -> tuple[float, ...]:
-    """Of the smallest of 1, 2, 5 times a power of ten that cuts a span into at most so many parts."""
+    """Multiples of 1, 2 or 5 times a power of ten that cut a span into at most so many parts."""
     span = high - low
     power = 10.0 ** math.floor(math.log10(span / most))
     step = next(m * power for m in (1, 2, 5, 10) if m * power * most >= span * (1 - 1e-9))

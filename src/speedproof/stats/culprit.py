@@ -87,7 +87,7 @@ def step_posterior(
 
 
 def _both(logs: FloatArray) -> FloatArray:
-    """What pairs that enclose both steps say more than of each by itself."""
+    """The additional log-likelihood of pairs that span both steps."""
     return np.asarray(logs[:, _FIRST + _SECOND] - logs[:, _FIRST] - logs[:, _SECOND])
 
 

@@ -45,7 +45,7 @@ def lag1(x: ArrayLike, ranks: FloatArray | None = None) -> TestResult:
 
 
 def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
-    """By how much the likeness of neighbouring runs multiplies the variance of what two series tell.
+    """The factor by which correlation of neighbouring runs inflates the variance of two series.
 
     (1 + r) / (1 - r), the long-run variance of a first-order autoregressive series over its variance, at most half
     the smaller size; 1 where r does not stand out, and with fewer than eight runs of a side. r is the
@@ -59,9 +59,9 @@ def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = Non
     if min(n, m) < _FEWEST_IN_ORDER:
         return np.ones(shape)
     shares = []
-    for own in ranks or (midranks(x), midranks(y)):
-        size = own.shape[-1]
-        centred = own - 0.5 * (size + 1)
+    for series in ranks or (midranks(x), midranks(y)):
+        size = series.shape[-1]
+        centred = series - 0.5 * (size + 1)
         squares = (centred * centred).sum(axis=-1)
         lagged = (centred[..., 1:] * centred[..., :-1]).sum(axis=-1) / np.where(
             squares > 0.0, squares, np.inf
@@ -74,7 +74,7 @@ def variance_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = Non
 
 
 def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -> FloatArray:
-    """By how much slow drift multiplies the variance of what two series tell, one measured after the other.
+    """The factor by which slow drift inflates the variance of two series measured one after the other.
 
     Of noise of variance s^2 on a random walk of variance q^2 a step, the j-th cosine coefficient of n values
     (DCT-II) has about the variance s^2 + (n q / pi j)^2, whatever the mean; the means of two adjacent series of n
@@ -98,7 +98,7 @@ def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -
         shares.append(size / other / (np.pi * j) ** 2)
     power, share = np.concatenate(powers, axis=-1), np.concatenate(shares)
     expected = 1.0 + _WALK_VARIANCES[:, None] * share
-    noise = np.stack([(power / own).mean(axis=-1) for own in expected], axis=-1)
+    noise = np.stack([(power / spectrum).mean(axis=-1) for spectrum in expected], axis=-1)
     noise = np.maximum(noise, np.finfo(np.float64).tiny)
     likelihood = -0.5 * (share.size * np.log(noise) + np.log(expected).sum(axis=-1))
     best = likelihood.argmax(axis=-1)
@@ -111,7 +111,7 @@ def walk_inflation(x: ArrayLike, y: ArrayLike, ranks: ArrayPair | None = None) -
 
 
 def _cosine_coefficients(x: FloatArray, j: IntArray) -> FloatArray:
-    """Those of the type-II cosine transform that are asked for, as one matrix product.
+    """The requested coefficients of the type-II cosine transform, as one matrix product.
 
     Of x in lines of `width` the cosine at each place is that of a sum: of the line's begin and of the place in it.
     """

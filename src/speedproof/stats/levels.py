@@ -51,7 +51,7 @@ def cheap_steps(n: int) -> int:
 def least_squares(
     scores: FloatArray, places: IntArray, coefficients: FloatArray, most: int
 ) -> tuple[FloatArray, IntArray]:
-    """Of every row, coefficient and number of steps up to `most` at `places`: the sum of squares, the splits.
+    """Least sums of squares and splits for each row, coefficient and number of steps up to `most`.
 
     Shapes (rows, coefficients, steps) and (rows, coefficients, steps, most). Where they do not fit the sum is
     infinite.
@@ -115,7 +115,7 @@ def _squares(x: FloatArray, rho: float) -> Callable[..., FloatArray]:
 
 
 def step_places(scores: FloatArray, most: int) -> IntArray:
-    """Of every row where steps may be, ascending: everywhere, or where the largest local contrasts are."""
+    """The places of possible steps in each row: all, or those of the largest local contrasts."""
     rows, n = scores.shape
     inside = np.arange(MARGIN, n - MARGIN + 1)
     if inside.size <= most:
@@ -180,7 +180,7 @@ def squares_of_one_level(scores: FloatArray, splits: IntArray, coefficients: Flo
 
 
 def log_likelihoods(scores: FloatArray, sums: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """Of sums of squares, shape (rows, coefficients, steps); noise begins afresh at every step."""
+    """Log-likelihoods from sums of squares, shape (rows, coefficients, steps)."""
     n, steps = scores.shape[-1], np.arange(sums.shape[-1])
     lack = np.maximum(power(n) - np.square(scores).sum(axis=-1), 0.0)[:, None, None]
     rho = coefficients[:, None]
@@ -254,14 +254,14 @@ def _best(scores: FloatArray, sums: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def best_levels(x: FloatArray, upto: int = MOST_SPLITS) -> list[list[list[int]]]:
-    """Of every row and of one step and more the splits that explain it best."""
+    """The splits that explain each row best, for one step and more."""
     scores = normal_scores(x)
     most = max(1, min(upto, x.shape[1] // (2 * MARGIN) - 1))
     sums, splits = least_squares(scores, step_places(scores, 3 * _PLACES // 2), _COEFFICIENTS, most)
     _, at = _best(scores, sums)
     return [
-        [splits[row, g, k, :k].tolist() for k, g in enumerate(own, 1)]
-        for row, own in enumerate(at[:, 1:].tolist())
+        [splits[row, g, k, :k].tolist() for k, g in enumerate(coefficients_of, 1)]
+        for row, coefficients_of in enumerate(at[:, 1:].tolist())
     ]
 
 

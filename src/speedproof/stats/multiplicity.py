@@ -36,16 +36,16 @@ def benjamini_hochberg(pvalues: ArrayLike, family: int | None = None) -> FloatAr
 def _adjusted(
     pvalues: ArrayLike, family: int | None, procedure: Callable[[FloatArray, int], FloatArray]
 ) -> FloatArray:
-    """What a procedure makes of p-values in order, at most 1; NaN where there was none."""
+    """Apply a procedure to sorted p-values, at most 1; NaN stays NaN."""
     p = np.asarray(pvalues, dtype=np.float64)
     tested = ~np.isnan(p)
-    known = p[tested]
-    if ((known < 0) | (known > 1)).any():
+    valid = p[tested]
+    if ((valid < 0) | (valid > 1)).any():
         raise ValueError("a p-value lies between 0 and 1")
-    order = np.argsort(known, kind="stable")
-    known[order] = np.minimum(procedure(known[order], known.size if family is None else family), 1.0)
+    order = np.argsort(valid, kind="stable")
+    valid[order] = np.minimum(procedure(valid[order], valid.size if family is None else family), 1.0)
     adjusted = np.full(p.shape, np.nan)
-    adjusted[tested] = known
+    adjusted[tested] = valid
     return adjusted
 
 

@@ -87,7 +87,7 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
 
 
 def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:
-    """Of the logarithm of the ratio within pairs, in rows: a mean by the efficiency of ranks; NaN of one pair."""
+    """The standard error of the log ratio within pairs, row by row; NaN for a single pair."""
     with np.errstate(divide="ignore", invalid="ignore"):
         _, error = _mean_and_error(np.log(x) - np.log(y))
     n = np.full(len(x), x.shape[1])

@@ -52,12 +52,12 @@ PROVING = 4
 
 @lru_cache
 def one_order(n: int, m: int) -> float:
-    """The probability of one order of n + m values, the least p-value; 0 below the smallest double."""
+    """The probability of one order of n + m values, which is the smallest possible p-value."""
     return 1 / math.comb(n + m, n) if min(n, m) < _MANY else 0.0
 
 
 class Spread(Struct, frozen=True):
-    """What the placements of two samples tell: counts of the pairs with x > y, ties counting half."""
+    """The placement sums of two samples: counts of the pairs with x > y, ties counting half."""
 
     won: FloatArray  # sum over x of the y below it
     square_x: FloatArray  # sum over x of the squared number of y below it
@@ -65,7 +65,7 @@ class Spread(Struct, frozen=True):
 
 
 class Studentised(Struct, frozen=True):
-    """What a pair says of P[X > Y] = 1/2."""
+    """The statistic of P[X > Y] = 1/2 for a pair."""
 
     # Brunner and Munzel's statistic, its standard error and its degrees of freedom. The statistic is infinite
     # where one side won every pair, NaN where all values are equal (both have a standard error of 0; the
@@ -159,10 +159,10 @@ def extremes(
         real &= ends[:, :-1] <= gamma if least else ends[:, 1:] > gamma
         some = np.where(real, scores, np.inf if least else -np.inf)
         return np.asarray(some.min(axis=1) if least else some.max(axis=1))
-    n, m, found = x.shape[1], y.shape[1], np.empty(len(x))
+    n, m, reached = x.shape[1], y.shape[1], np.empty(len(x))
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, found)
-    return found
+    COMPILED.extremes(x, n, y, m, _constants(n, m, *constants), 1.0 + slack, gamma, least, reached)
+    return reached
 
 
 def bounded(
@@ -173,7 +173,7 @@ def bounded(
     Kept is what lies between the first and the last state whose `Null.score` does not reach the critical one, by
     inflation and effective size; ratios are equal that differ by so small a factor.
     """
-    n, m, found = x.shape[1], y.shape[1], np.empty((len(x), 4))
+    n, m, ratios = x.shape[1], y.shape[1], np.empty((len(x), 4))
     if COMPILED is None:
         ends, scores, real = states_between(x, y, constants, slack)
         first = np.argmax(real & ~(scores >= critical[:, None]), axis=1)
@@ -181,12 +181,12 @@ def bounded(
         middle = np.full((len(x), 2), (1 + (n * m - 1) // 2, 1 + n * m // 2))
         return np.take_along_axis(ends, np.column_stack((middle, first, last + 1)), axis=1)
     x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
-    COMPILED.bounded(x, n, y, m, _constants(n, m, *constants), critical, 1.0 + slack, found)
-    return found
+    COMPILED.bounded(x, n, y, m, _constants(n, m, *constants), critical, 1.0 + slack, ratios)
+    return ratios
 
 
 def _constants(n: int, m: int, inflation: FloatArray, effective: FloatArray) -> FloatArray:
-    """What orders the states of each row, as _merging.c has it."""
+    """The constants that define the order of states in each row, as _merging.c takes them."""
     fx, fy = inflation.T
     free, floor = (_free(n, fx), _free(m, fy)), np.sqrt(_FLOOR * _equal(n, m, fx, fy))
     columns = np.broadcast_arrays(n, m, fx, fy, *free, _curvature(effective), _CENTRE, floor)
@@ -223,7 +223,7 @@ def _orders(groups: tuple[int, ...], n: int, tied: float = 0.0) -> tuple[FloatAr
 
 
 def _bits(n: int, m: int) -> tuple[int, int]:
-    """Of the sums of squares."""
+    """Bits needed for the sums of squares."""
     bits_x, bits_y = ((4 * size * other**2).bit_length() for size, other in ((n, m), (m, n)))
     return bits_x, bits_y
 

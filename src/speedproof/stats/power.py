@@ -63,11 +63,11 @@ def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     n, m = mx.n, my.n
     effect = np.abs(mx.mean - my.mean)
     noise = mx.variance * ((n + m) / n) + my.variance * ((n + m) / m)
-    known = (effect > 0.0) & (min(n, m) >= 2)
+    defined = (effect > 0.0) & (min(n, m) >= 2)
     z = normal_quantile(1.0 - alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
         total = (z + normal_quantile(power)) ** 2 * (noise / effect**2) + 0.5 * z * z
-    return _whole(np.where(known, total, np.inf), n, m)
+    return _whole(np.where(defined, total, np.inf), n, m)
 
 
 def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
@@ -83,7 +83,7 @@ def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     n, m, order = x.shape[-1], y.shape[-1], pooled_order(x, y)
     test = brunner_munzel_of(order)
     effect = np.abs(test.estimate - 0.5)
-    known = effect > 0.0
+    defined = effect > 0.0
     size = n + m
     untied = 1.0 - tie_excess(order.ends) / (size**3 - size)
     tested = np.sqrt(untied * (size * size / (12.0 * n * m)))
@@ -91,7 +91,7 @@ def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * spread
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.maximum((noise / effect) ** 2, fewest_that_can_reject(n / size, alpha))
-    return _whole(np.where(known, total, np.inf), n, m)
+    return _whole(np.where(defined, total, np.inf), n, m)
 
 
 def fewest_that_can_reject(share: float, alpha: float) -> float:
@@ -112,7 +112,7 @@ _WIDEST, _OF_ZERO = 1e4, -1e5  # beyond the logarithms of ratios, and of values
 
 
 def typical_error(x: FloatArray, y: FloatArray, inflation: FloatArray, steps: FloatArray) -> LogErrors:
-    """Of the logarithm of the median of X / Y over pairs of runs, in rows.
+    """The standard error of the log of the median ratio X / Y, row by row.
 
     Dependence inflates the variances as in the test; a reading lies anywhere in its step, if that is coarse.
     """
@@ -138,7 +138,7 @@ def _error(
     log_x, log_y = np.maximum(log_x, _OF_ZERO), np.maximum(log_y, _OF_ZERO)
 
     def variances(at: FloatArray) -> tuple[FloatArray, ...]:
-        """Of the share of the ratios above a place: what either side adds."""
+        """The variance that each side adds to the share of ratios above a place."""
         ends = np.clip(at, -_WIDEST, _WIDEST)[:, None]
         upto, below = (
             merged_places(log_x - (ends + side * _SAME), log_y, side > 0.0) for side in (1.0, -1.0)
@@ -192,7 +192,7 @@ def _quantiles(x: FloatArray, y: FloatArray) -> Callable[[FloatArray], FloatArra
 
 
 def _thinned(values: FloatArray) -> FloatArray:
-    """Ascending, so many of them at most."""
+    """Values in ascending order, thinned evenly to a maximum number."""
     n, values = values.shape[1], ascending(values)
     return values if n <= _MOST else values[:, ((np.arange(_MOST) + 0.5) * n / _MOST).astype(np.intp)]
 
@@ -202,7 +202,7 @@ _MOST_UNITS = 1000
 
 
 def variance_components(values: ArrayLike) -> tuple[float, ...]:
-    """What each level adds to the variance of one value, the highest level first."""
+    """The variance that each level adds to one value, the highest level first."""
     means = np.asarray(values, dtype=np.float64)
     components: list[float] = []
     below = 0.0  # the variance that the levels below give to the mean of one unit

@@ -96,14 +96,14 @@ class Quantiles(Struct, frozen=True):
 
     @classmethod
     def of(cls, x: ArrayLike, y: ArrayLike, q: float) -> Quantiles:
-        """Of samples in the last axis, shapes (rows, n) and (rows, m); NaN where a quantile is not positive."""
+        """Quantiles of samples along the last axis; NaN where one is not positive."""
         if not 0.0 < q < 1.0:
             raise ValueError(f"a quantile has a share between 0 and 1, not {q:g}")
         return cls.of_logs(_ascending_logs(x), _ascending_logs(y), q)
 
     @classmethod
     def of_logs(cls, x: FloatArray, y: FloatArray, q: float) -> Quantiles:
-        """Of the logarithms of ascending values."""
+        """Quantiles from the logarithms of ascending values."""
         of_x, of_y = (_limit(side, np.zeros(len(side)), q, clipped=True) for side in (x, y))
         with np.errstate(invalid="ignore"):
             return cls(x, y, q, of_x, of_y, of_x - of_y)
@@ -141,10 +141,10 @@ class Quantiles(Struct, frozen=True):
                 faster, self.log_ratio - self._end(at_z, -1), self._end(at_z, 1) - self.log_ratio
             )
             times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
-        known = np.where(np.isnan(times), np.inf, times)
+        factor = np.where(np.isnan(times), np.inf, times)
         n, m = self.x.shape[-1], self.y.shape[-1]
         least = least_runs(self.q, alpha)
-        return RunsNeeded(*(np.maximum(np.ceil(known * runs), least) for runs in (n, m)))
+        return RunsNeeded(*(np.maximum(np.ceil(factor * runs), least) for runs in (n, m)))
 
     def _ends(self, alpha: float) -> ArrayPair:
         z = np.full(len(self.x), normal_quantile(1.0 - alpha))

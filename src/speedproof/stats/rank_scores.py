@@ -39,11 +39,11 @@ class Pairs(Struct, frozen=True, eq=False):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Of X and of Y."""
+        """The sizes of X and Y."""
         return self.x.shape[1], self.y.shape[1]
 
     def rows(self, which: slice | BoolArray) -> Pairs:
-        """Some of them."""
+        """A selection of rows."""
         return Pairs(self.x[which], self.y[which], self.step[which], self.inflation[which], ())
 
 
@@ -79,7 +79,7 @@ class Score(Struct, frozen=True, eq=False):
         return self.null.score(studentised(spread, n, m, (columns[0], columns[1])), columns[2])
 
     def rows(self, at: IntArray) -> Score:
-        """That of some rows."""
+        """The score of a selection of rows."""
         parts = (self.inflation, self.effective, self.least)
         return Score(self.null, self.independent, *(part[at] for part in parts))
 
@@ -137,8 +137,8 @@ def beyond_drift(pairs: Pairs, stepped: bool = True) -> ArrayPair:
         return low, high
     half = 0.5 * pairs.step[rows] if stepped else np.zeros_like(pairs.step[rows])
     (x_min, x_max), (y_min, y_max) = (
-        (np.maximum(side[:, out] - own, 0.0), side[:, -1 - out] + own)
-        for side, out, own in (
+        (np.maximum(side[:, out] - width, 0.0), side[:, -1 - out] + width)
+        for side, out, width in (
             (ascending(pairs.x[rows]), n // _OUTLYING, half[:, 0]),
             (ascending(pairs.y[rows]), m // _OUTLYING, half[:, 1]),
         )
@@ -147,8 +147,8 @@ def beyond_drift(pairs: Pairs, stepped: bool = True) -> ArrayPair:
         likeness = (factor[rows] - 1.0) / (factor[rows] + 1.0)
         drift = np.maximum(x_max / x_min, y_max / y_min) ** likeness
         ends = x_min / y_max / drift, x_max / y_min * drift
-    known = np.isfinite(drift)
-    low[rows], high[rows] = np.where(known, ends[0], 0.0), np.where(known, ends[1], np.inf)
+    defined = np.isfinite(drift)
+    low[rows], high[rows] = np.where(defined, ends[0], 0.0), np.where(defined, ends[1], np.inf)
     return low, high
 
 
@@ -244,8 +244,8 @@ class Search:
             for share in (0.45, 0.55):
                 x = np.log(self.x.quantile(share))
                 ends.append(x - np.log(self.y.quantile(1.0 - share)))
-        known = np.isfinite(ends[0]) & np.isfinite(ends[1])
-        return np.where(known, ends[0] - 1e-9, 0.0), np.where(known, ends[1] + 1e-9, 1.0)
+        defined = np.isfinite(ends[0]) & np.isfinite(ends[1])
+        return np.where(defined, ends[0] - 1e-9, 0.0), np.where(defined, ends[1] + 1e-9, 1.0)
 
     @cached_property
     def _few(self) -> FloatArray:

@@ -280,7 +280,7 @@ def listed(first: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def steps_of(upto: IntArray) -> IntArray:
-    """How much counts grow along the last axis, from none on."""
+    """Differences of counts along the last axis, starting from 0."""
     steps = upto + 0
     np.subtract(upto[..., 1:], upto[..., :-1], out=steps[..., 1:])
     return steps
@@ -321,20 +321,20 @@ def ranked(x: FloatArray) -> ArrayPair:
 
 
 def sample_ends(x: FloatArray) -> BoolArray:
-    """Where distinct values end in one sample once it is sorted, as `PooledOrder.ends`."""
+    """The ends of distinct values in one sorted sample, as `PooledOrder.ends`."""
     ends, x = np.ones(x.shape, dtype=np.bool_), ascending(x)
     np.greater(x[..., 1:], x[..., :-1], out=ends[..., :-1])
     return ends
 
 
 def ascends(x: FloatArray) -> bool:
-    """Whether values ascend along the last axis, which is seen in a small part of the time that sorting takes."""
+    """Whether values ascend along the last axis; much faster than sorting."""
     some = x[..., : 1 << 7]
     return bool((some[..., 1:] >= some[..., :-1]).all() and (x[..., 1:] >= x[..., :-1]).all())
 
 
 def ascending(x: FloatArray) -> FloatArray:
-    """Sorted along the last axis; what is so already as it is."""
+    """Values sorted along the last axis; sorted input is returned as it is."""
     return x if ascends(x) else np.sort(x, axis=-1)
 
 

@@ -151,7 +151,7 @@ class LogErrors(Struct, frozen=True):
 
 @lru_cache
 def edges(gamma: float) -> tuple[float, float]:
-    """What a ratio has to lie below, and above, to differ from gamma by more than rounding."""
+    """The limits below and above which a ratio differs from gamma by more than rounding."""
     if not 0 < gamma < math.inf:
         raise ValueError(f"a ratio is tested against a positive gamma, not {gamma:g}")
     if gamma == 1.0:

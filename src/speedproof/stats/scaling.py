@@ -52,12 +52,12 @@ def in_common_unit(*samples: ArrayLike) -> tuple[FloatArray, ...]:
 
 
 def usual(x: ArrayLike) -> FloatArray:
-    """A sample of usual size: multiplied by a power of two, if it has to be."""
+    """A sample scaled by a power of two to a usual magnitude, if needed."""
     return in_common_unit(x)[0]
 
 
 def with_headroom(*samples: ArrayLike) -> tuple[FloatArray, ...]:
-    """Samples of which two values can be added or subtracted: divided by 16, if they have to be."""
+    """Samples divided by 16, if sums or differences of two values might overflow."""
     arrays = tuple(np.asarray(sample, dtype=np.float64) for sample in samples)
     if max(float(np.abs(a).max(initial=0.0)) for a in arrays) < 1e307:
         return arrays
@@ -193,7 +193,7 @@ def _coarse_steps(x: FloatArray, y: FloatArray, unit: float) -> tuple[float, flo
 
 
 class Resolution:
-    """Watches values and tells their step, as far as ties betray one.
+    """Estimates the measurement step from tied values.
 
     Values of full precision never tie. Where some do, the smallest difference that was ever seen is taken for the
     step; it may be larger than the true one, never smaller. Before a version has two different values it is their
@@ -209,7 +209,7 @@ class Resolution:
         self._ties = self._varies = False
 
     def add(self, value: float, version: str = "") -> None:
-        """Take note of a value of a version."""
+        """Add a value of a version."""
         self._varies = self._varies or self._first.setdefault(version, value) != value
         at = bisect.bisect_left(self._distinct, value)
         if at < len(self._distinct) and self._distinct[at] == value:

@@ -70,7 +70,7 @@ _LOG_SPEEDUP_MAX = 700.0
 
 
 class SequentialResult(Struct, frozen=True):
-    """What the blocks so far prove, at any moment that one chooses to look.
+    """The state of the proof after the blocks so far, valid at any time one looks.
 
     ``low > high`` has a probability of at most ``2 alpha`` if one speedup holds for all blocks; seen, it says that
     none does.
@@ -91,7 +91,7 @@ class SequentialResult(Struct, frozen=True):
 
     @property
     def untested(self) -> bool:
-        """Whether nothing was tested yet: what is tested once waits for its last block."""
+        """Whether no test was made yet: a fixed number of blocks is tested at its end."""
         return self.pvalue_faster == self.pvalue_slower == 1.0
 
     @property
@@ -217,7 +217,7 @@ class PairedSequence:
         return mix(self._log_wealths(side, math.log(gamma)))
 
     def evidence(self, side: int) -> float:
-        """The same at a speedup of 1, which is at hand."""
+        """The same at a speedup of 1, without another pass."""
         self._ordered()
         return mix(self._at_one[side])
 
@@ -236,7 +236,7 @@ class PairedSequence:
         return blocks_before(wealths, -math.log(risk) - _ROUNDING)
 
     def result(self) -> SequentialResult:
-        """What the blocks so far prove."""
+        """The result after the blocks so far."""
         if self._result is None:
             pvalues = (math.exp(-max(self.evidence(side) - _ROUNDING, 0.0)) for side in (1, -1))
             self._result = SequentialResult(self._n, self._ties, self._alpha, *self._bounds(), *pvalues)
@@ -303,7 +303,7 @@ class PairedSequence:
         return bounds_of(low, -high)
 
     def _beyond(self, mirrored_shifts: FloatArray) -> FloatArray:
-        """By how much the evidence of each side exceeds what a proof takes."""
+        """The evidence of each side beyond what a proof takes."""
         trials = zip((1, -1), mirrored_shifts.tolist(), strict=True)
         return np.array([mix(self._log_wealths(side, side * at)) - self._threshold for side, at in trials])
 
@@ -333,11 +333,11 @@ class FixedPairs(PairedSequence):
         return np.sort(self._rows[0, : self._n])
 
     def close(self) -> None:
-        """All blocks are there: test them, once."""
+        """Test all blocks, once."""
         self._closed = self._tested()
 
     def result(self) -> SequentialResult:
-        """What is proven."""
+        """The result of the test."""
         if self._closed is not None:
             return self._closed
         return SequentialResult(self._n, self._ties, self._alpha, 0.0, math.inf, 1.0, 1.0)
@@ -349,7 +349,7 @@ class FixedPairs(PairedSequence):
         return -math.log(self._pvalue(side * self._sided(side, gamma), side * math.log(gamma)))
 
     def blocks_to_go(self, *, gamma: float = 1.0, side: int) -> float:
-        """By how many more blocks a session had to be larger to prove it, in 8 of 10 such sessions."""
+        """How many more blocks a session would need for a proof in 8 of 10 such sessions."""
         if self._n < FORECAST_FROM or self._closed is None:
             return math.nan
         spread = scale_of(np.sort(self._rows[0, : self._n - 1]))

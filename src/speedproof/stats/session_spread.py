@@ -51,8 +51,8 @@ def session_spreads(
     degrees = np.bincount(at, counts[several] - 1.0, minlength=names.size).astype(np.float64)
     sessions = np.bincount(at, counts[several], minlength=names.size)
     variance = np.bincount(column, rest**2, minlength=names.size) / degrees
-    known = np.where(np.isnan(within[used]), 0.0, within[used])
-    inside = np.bincount(column, known, minlength=names.size) / np.bincount(column, minlength=names.size)
+    parts = np.where(np.isnan(within[used]), 0.0, within[used])
+    inside = np.bincount(column, parts, minlength=names.size) / np.bincount(column, minlength=names.size)
     _, row = np.unique(np.stack([session[used], group[used]], axis=1), axis=0, return_inverse=True)
     total = int(row.max()) + 1 - np.unique(group[used]).size
     most = _degrees_together(rest, row.reshape(-1), column, total)
@@ -103,7 +103,7 @@ def _prior(variance: FloatArray, degrees: FloatArray) -> tuple[float, float]:
 
 
 def _trigamma(x: FloatArray) -> FloatArray:
-    """Of positive numbers: recurrence, then the asymptotic series (Abramowitz and Stegun 6.4.12)."""
+    """Trigamma of positive numbers: recurrence, then the asymptotic series (Abramowitz and Stegun 6.4.12)."""
     shift = sum((1.0 / (x + k) ** 2 for k in range(6)), np.zeros_like(x))
     z = x + 6.0
     square = 1.0 / (z * z)
@@ -112,7 +112,7 @@ def _trigamma(x: FloatArray) -> FloatArray:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """By bisection on the logarithm: trigamma falls from infinity to 0."""
+    """Inverse of trigamma, by bisection on the logarithm."""
     return math.exp(halved(lambda x: float(_trigamma(np.array([math.exp(x)]))[0]) <= value, -20.0, 20.0))
 
 
@@ -124,11 +124,11 @@ class Widened(Struct, frozen=True):
     degrees: float
 
     def reach(self, alpha: float) -> float:
-        """How far it is from its bound of risk alpha."""
+        """The distance from the estimate to its bound at risk alpha."""
         return math.inf if math.isinf(self.error) else float(t_ppf(1.0 - alpha, self.degrees)) * self.error
 
     def pvalue(self, gap: float) -> float:
-        """Of a gap between the logarithm and what it is held to, against H1: it is larger."""
+        """The p-value of a gap between the logarithm and a hypothesis; one-sided."""
         if math.isinf(self.error) or self.error == 0.0:
             return 1.0 if math.isinf(self.error) or gap <= 0.0 else 0.0
         return float(t_sf(gap / self.error, self.degrees))

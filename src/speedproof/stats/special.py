@@ -109,7 +109,7 @@ def _stirling_error(z: Number) -> Number:
 
 
 def _ordered(keep: bool | BoolArray, a: Number, b: Number) -> tuple[Number, Number]:
-    """(a, b) where they are to be kept so, else (b, a)."""
+    """(a, b), or (b, a) where ``keep`` is false."""
     if isinstance(keep, bool):
         return (a, b) if keep else (b, a)
     return np.where(keep, a, b), np.where(keep, b, a)
@@ -299,10 +299,10 @@ def decreasing_roots(
         width = np.where(late, 4.0 * width, width)
         high = np.where(late, high + width, high)
         at_high = np.where(late, function(high), at_high)
-    known = (at_low > 0.0) & ~(at_high > 0.0)
+    crossing = (at_low > 0.0) & ~(at_high > 0.0)
     before, since = high - low, np.zeros(low.shape, dtype=np.int64)
     for _ in range(_MOST_STEPS):
-        wide = known & (high - low > narrow * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))))
+        wide = crossing & (high - low > narrow * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high))))
         if not wide.any():
             break
         share = np.divide(at_low, at_low - at_high, out=np.full(low.shape, 0.5), where=wide)
@@ -362,7 +362,7 @@ def gamma_cdf(x: ArrayLike, shape: ArrayLike) -> FloatArray:
 
 
 def _summed(x: FloatArray, a: FloatArray) -> FloatArray:
-    """By the series e^-x x^a / Gamma(a + 1) (1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...)."""
+    """The series e^-x x^a / Gamma(a + 1) (1 + x / (a + 1) + x^2 / (a + 1)(a + 2) + ...)."""
     far = a + 40.0 * np.sqrt(a) + 60.0  # beyond it nothing is left
     inside = np.minimum(x, far)
     term, total = np.ones_like(x), np.ones_like(x)
@@ -377,7 +377,7 @@ def _summed(x: FloatArray, a: FloatArray) -> FloatArray:
 
 
 def _temme(x: FloatArray, a: FloatArray) -> FloatArray:
-    """By the normal distribution and the first term of its correction."""
+    """Temme's approximation: the normal distribution and the first term of its correction."""
     mu = (x - a) / a
     eta = np.sign(mu) * np.sqrt(2.0 * np.maximum(mu - np.log1p(mu), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):

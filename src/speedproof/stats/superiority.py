@@ -117,12 +117,12 @@ def typical_ratio_tests(
     pairs = pairs_of(x, y, steps, inflation)
     n, m = pairs.sizes
     pvalues = np.full((len(gammas), 2, pairs.x.shape[0]), np.nan)
-    known = None if at_one is None else (at_one.pvalue.reshape(-1), at_one.pvalue_less.reshape(-1))
+    equal = None if at_one is None else (at_one.pvalue.reshape(-1), at_one.pvalue_less.reshape(-1))
     at_once = _rows_at_once(n, m)
     for start in range(0, pairs.x.shape[0], at_once):
         which = slice(start, start + at_once)
         rows = pairs.rows(which)
-        unshifted = _at_one(rows)[0] if known is None else OneSided(known[0][which], known[1][which])
+        unshifted = _at_one(rows)[0] if equal is None else OneSided(equal[0][which], equal[1][which])
         shifted = _shifted(rows, [gamma for gamma in gammas if gamma != 1.0])
         for k, gamma in enumerate(gammas):
             part = unshifted if gamma == 1.0 else monotone(gamma, next(shifted), unshifted, _meant(rows))
@@ -131,7 +131,7 @@ def typical_ratio_tests(
 
 
 def _rows_at_once(n: int, m: int) -> int:
-    """Of how many pairs arrays may be made, of all their ratios where nothing is compiled."""
+    """How many pairs of samples fit into the arrays at once."""
     return max(1, _AT_ONCE // (n * m if n * m <= _MOST_RATIOS and COMPILED is None else n + m))
 
 
@@ -183,7 +183,7 @@ def _known(value: float, otherwise: float) -> float:
 
 
 def _meant(pairs: Pairs) -> BoolArray:
-    """Rows whose ratios mean something: no negative values."""
+    """Rows without negative values, whose ratios are meaningful."""
     return np.asarray((pairs.x >= 0.0).all(axis=1) & (pairs.y >= 0.0).all(axis=1))
 
 
@@ -279,7 +279,7 @@ def _sorted_ends(pairs: Pairs, score: Score, alpha: float) -> tuple[FloatArray, 
 
 
 def _middles(pairs: Pairs) -> FloatArray:
-    """The median of the ratios."""
+    """The medians of the ratios."""
     from speedproof.stats.ratio_medians import extreme_ratios
 
     n, m = pairs.sizes
@@ -287,7 +287,7 @@ def _middles(pairs: Pairs) -> FloatArray:
 
 
 def _centre(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Of two in the middle their geometric mean, as for 1 / ratios."""
+    """The geometric mean of the two middle ratios, so that 1 / ratios give its inverse."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
 
@@ -314,11 +314,11 @@ def chance_bounds(
     all have x > y, which happens with probability at most P[X > Y]^min(n, m). Where the standard error is not
     positive nothing else is known.
     """
-    known = se > 0.0
-    p = np.where(known, chance, 0.5)
+    defined = se > 0.0
+    p = np.where(defined, chance, 0.5)
     odds = np.log(p / (1.0 - p))
     with np.errstate(over="ignore", invalid="ignore"):
-        width = np.where(known, quantile * se / (p * (1.0 - p)), np.inf)  # by the delta method
+        width = np.where(defined, quantile * se / (p * (1.0 - p)), np.inf)  # by the delta method
         low, high = 1.0 / (1.0 + np.exp(width - odds)), 1.0 / (1.0 + np.exp(-width - odds))
     low = np.where(chance == 1.0, separation, np.minimum(low, separation))
     high = np.where(chance == 0.0, 1.0 - separation, np.maximum(high, 1.0 - separation))
@@ -336,11 +336,11 @@ def probability_greater(
     """
     order = pooled_order(x, y) if order is None else order
     r, fewer = brunner_munzel_of(order), min(order.n, order.m)
-    known = r.se > 0.0
-    p, df = np.where(known, r.estimate, 0.5), np.where(known, r.df, 1.0)
-    t = np.log(p / (1.0 - p)) / (np.where(known, r.se, 1.0) / (p * (1.0 - p)))
-    pvalue = np.where(known, np.maximum(t_sf(t, df), 0.5**fewer), r.pvalue)
-    pvalue_less = np.where(known, np.maximum(t_sf(-t, df), 0.5**fewer), r.pvalue_less)
+    defined = r.se > 0.0
+    p, df = np.where(defined, r.estimate, 0.5), np.where(defined, r.df, 1.0)
+    t = np.log(p / (1.0 - p)) / (np.where(defined, r.se, 1.0) / (p * (1.0 - p)))
+    pvalue = np.where(defined, np.maximum(t_sf(t, df), 0.5**fewer), r.pvalue)
+    pvalue_less = np.where(defined, np.maximum(t_sf(-t, df), 0.5**fewer), r.pvalue_less)
     quantile, separation = t_ppf(1.0 - alpha, df), alpha ** (1.0 / fewer)
     bounds = chance_bounds(r.estimate, r.se, quantile, separation, pvalue <= alpha, pvalue_less <= alpha)
     return Bounded(pvalue, pvalue_less, r.estimate, bounds.low, bounds.high)

@@ -49,7 +49,7 @@ class Levels(Struct, frozen=True):
 
 
 def share(n: int) -> float:
-    """Of the risk of n values, what this test has: all of few, then what shows a last three at 1 %, or 15 %."""
+    """The share of the risk that this test gets: all for few values, at least 15 % for many."""
     return min(1.0, max(0.15, 2.0 / math.comb(n, 3) / 0.01)) if n >= LEAST else 1.0
 
 
@@ -172,7 +172,7 @@ def _of_chain(n: int, k: int) -> float:
 
 @lru_cache(maxsize=1)
 def _stays() -> FloatArray:
-    """By the share of the rarer state: the probability that the next value is in it, too."""
+    """For each share of the rarer state the probability that the next value is in it, too."""
     border = -ndtri(_SHARES)
     nodes, weights = np.polynomial.legendre.leggauss(60)
     x = border[:, None] + (nodes + 1.0) / 2.0 * (_FAR - border[:, None])

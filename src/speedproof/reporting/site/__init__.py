@@ -64,11 +64,13 @@ def write_site(
     place = Path(folder)
     if place.exists() and not _ours(place):
         raise UsageError(f"{place}: holds other files; name a new folder for the pages")
-    drawn: dict[int, list[tuple[str, Track]]] = {number: [] for found in results for number in found.series}
-    known = {commit.sha for commit in result.commits}
-    for name, found in [*(("", found) for found in results), *(branches or {}).items()]:
-        for track in found.tracks:
-            if not name or any(track.commit(k).sha not in known for k in range(len(track))):
+    drawn: dict[int, list[tuple[str, Track]]] = {
+        number: [] for history in results for number in history.series
+    }
+    shas = {commit.sha for commit in result.commits}
+    for name, history in [*(("", history) for history in results), *(branches or {}).items()]:
+        for track in history.tracks:
+            if not name or any(track.commit(k).sha not in shas for k in range(len(track))):
                 drawn.setdefault(track.series, []).append((name, track))
     used = [number for number, tracks in drawn.items() if tracks]
     lines, size = {}, 0
@@ -179,8 +181,8 @@ def _sizes(starts: IntArray, end: int) -> list[int]:
 
 
 def _steps(distances: FloatArray, step: float) -> list[int]:
-    known = ~np.isnan(distances)
-    steps: list[int] = np.where(known, np.rint(distances / step), -1.0).astype(int).tolist()
+    defined = ~np.isnan(distances)
+    steps: list[int] = np.where(defined, np.rint(distances / step), -1.0).astype(int).tolist()
     return steps
 
 
@@ -208,23 +210,23 @@ def encode_index(
     link: str,
     tags: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What the overview shows: commits, a line a benchmark, the changes.
+    """The data of the overview: commits, a line for each benchmark, the changes.
 
     ``results`` are those of the metrics that decide and, at a risk of their own, those of the others.
     """
     result = results[0]
-    series = {number: known for found in results for number, known in found.series.items()}
+    series = {number: stored for history in results for number, stored in history.series.items()}
     number = {series: i for i, series in enumerate(used)}
     order = {commit.sha: i for i, commit in enumerate(result.commits)}
     changes = []
-    for apart, found in enumerate(results):
+    for apart, history in enumerate(results):
         seen = Counter[int]()
         which = {}  # the number of every track among those of its series
-        for track in found.tracks:
+        for track in history.tracks:
             which[id(track)] = seen[track.series]
             seen[track.series] += 1
-        for change in found.changes:
-            encoded = _change(found, change)
+        for change in history.changes:
+            encoded = _change(history, change)
             places = {"k": change.commit, "e": change.earliest, "l": change.latest}
             encoded |= {name: order[commit.sha] for name, commit in places.items()}
             encoded |= {"s": number[change.track.series], "t": which[id(change.track)], "apart": apart}
@@ -232,9 +234,9 @@ def encode_index(
     headline, *proof = headline_of(result)
     said = dict.fromkeys(
         (order[group.commit.sha], d.benchmark, words_of(d, group.commit))
-        for found in results
-        for group in by_commit(found)
-        for d in found.told(group)
+        for history in results
+        for group in by_commit(history)
+        for d in history.told(group)
     )
     return {
         "headline": headline.text,

@@ -132,7 +132,7 @@ def _json_for_script(value: object) -> str:
 
 
 def _interned(panels: Iterable[Panel]) -> dict[str, Any]:
-    """The panels with the texts of their checks replaced by places in a list of all: most are alike."""
+    """The panels, with texts of checks replaced by indices into a shared list."""
     places: dict[str, int] = {}
 
     def place(text: str) -> int:
@@ -205,13 +205,13 @@ def _key(cell: Cell) -> str:
 
 def _mark(s: Estimate, axis: RatioAxis) -> dict[str, Any]:
     """A speedup along the axis, in percent of its width; None where there is none."""
-    known = s.low == s.low
+    bounded = s.low == s.low
     return {
         "at": axis.place(s.value) if axis.low <= s.value <= axis.high else None,
-        "low": axis.place(s.low) if known else None,
-        "high": axis.place(s.high) if known else None,
-        "low_beyond": known and s.low < axis.low,
-        "high_beyond": known and s.high > axis.high,
+        "low": axis.place(s.low) if bounded else None,
+        "high": axis.place(s.high) if bounded else None,
+        "low_beyond": bounded and s.low < axis.low,
+        "high_beyond": bounded and s.high > axis.high,
     }
 
 
