@@ -121,6 +121,7 @@ def suite() -> sp.Suite:
             "min_runs=5 and max_runs=3 leave nothing to measure",
         ),
         (lambda s: sp_.read("examples/gcc/O2.json", only="x*"), "no command matches"),
+        (lambda s: sp_.gate("a.json", "b.json"), "expected a suite, not a str"),
         (lambda s: sp_.report(s, "x.json"), "expected a result, of sp.compare"),
         (lambda s: sp_.joint(s, ["time"]), "two metrics or more"),
         (lambda s: sp_.speedup_test(CONFIG, original=True, ks_rule="r422"), "original"),

@@ -71,13 +71,16 @@ FILES = {
     ("compare nowhere.json x.json", "nowhere.json"), (f"compare {PYPERF}", "only one version"),
     (f"compare {O2} {O3} --reference O9", "available: O2, O3"),
     (f"compare {O2} {O3} --metric joules", "available: time"),
-    (f"compare {O2} {O3} --only nothing*", "no benchmark matches"),
+    (f"compare {O2} {O3} --only nothing*", "no benchmark matches 'nothing*' ("),
+    (f"compare {O2} {O3} --skip *", "no benchmark matches '*' and not '*' ("),
+    ("compare old=x old=base.txt", "the files of one version stand together: old=FILE,FILE"),
     (f"compare {O2} {O3} --only colatz", "do you mean collatz?"),
     (f"compare {O2} {O3} --column x=y", "ROLE=NAME"), (f"suite {ROOT}/README.md", "README.md"),
     (f"compare {FORMATS}/go-changes.txt --by nothing", "goos"),
     ("compare kinds.csv", "tell versions apart by a field (--by kind)"),
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),
     ("show nowhere.json", "nowhere.json"), ("help comprae", "unknown command comprae; did you mean compare?"),
+    ("help history ad", "unknown command ad; did you mean add?"), ("help show x", "unknown command x; "),
     ("gate --baseline x", "x is compared with nothing; give --candidate, too"),
     ("gate --candidate x", "x is compared with nothing; give --baseline, too"),
     *((line, "give the results of the baseline and of the candidate: speedproof gate main.json branch.json")
@@ -181,7 +184,7 @@ def test_a_remark_on_a_terminal_is_no_wider(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize(("left_out", "named"), [(11, 11), (12, 10)])
 def test_of_many_that_are_left_out_the_first_are_named(left_out: int, named: int) -> None:
-    skipped = tuple(Skipped(f"{i}.csv", "", "", "no number") for i in range(left_out))
+    skipped = tuple(Skipped(f"{i}.csv", "", "", f"no number {i}") for i in range(left_out))
     remarks = io.StringIO()
     report_leftovers(sp.Suite((), {}, skipped=skipped), Console(io.StringIO(), remarks))
     said = [f"speedproof: left out: {one}" for one in skipped[:named]]

@@ -104,7 +104,7 @@ def test_commands_of_one_file_can_be_chosen(tmp_path: Path) -> None:
     ):
         _, out, err = speedproof("rank", path, *words)
         assert ([name in out for name in times], err.count(": left out: ")) == (shown, 1)
-    told = "no command matches (patterns take * and ?); available: sort -n a, sort b, wc c"
+    told = "no command matches 'h' (patterns take * and ?); available: sort -n a, sort b, wc c"
     assert told in refused("rank", path, "--only", "h")
 
 

@@ -201,7 +201,11 @@ def test_help_of_the_program(capsys: pytest.CaptureFixture[str]) -> None:
         shown.append(capsys.readouterr().out)
     assert shown[0] == shown[1] == shown[2]
     assert max(map(len, shown[0].splitlines())) <= 80
-    for one, other in (("help gate", "gate --help"), ("corpus -h", "corpus --help show")):
+    for one, other in (
+        ("help gate", "gate --help"),
+        ("help history add", "history add -h"),
+        ("corpus -h", "corpus --help show"),
+    ):
         assert main(one.split()) == main(other.split()) == 0
         first, second = capsys.readouterr().out.split("Usage:")[1:]
         assert first == second

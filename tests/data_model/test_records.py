@@ -115,6 +115,10 @@ def naive_suite(
     return samples, lost, {field: (tuple(v), tuple(b)) for field, (v, b) in pooled.items()}
 
 
+def test_a_place_that_names_the_benchmark_does_so_once() -> None:
+    assert str(Skipped("a.json", "results.sort", "sort", "it failed")) == "a.json: results.sort: it failed"
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_records_make_the_samples_of_a_naive_twin(seed: int) -> None:
     """Of files, sessions, processes and blocks; what is unfit is named with its reason, and nothing is lost."""

@@ -471,8 +471,8 @@ def test_speedup_test_configuration_names_the_line_of_everything(tmp_path: Path)
     assert "line 7: 'x' is the name in line 3 too; here it is 'x #2'" in remarks
     assert "line 7: 1 cell beyond the header not used" in remarks
     code, _, err = speedproof("suite", path, "--unit", "ms")
-    assert [line for line in err.splitlines() if line.startswith("left")] == [
-        f"left out: {s}" for s in skipped
+    assert [line for line in err.splitlines() if ": left out: " in line] == [
+        f"speedproof: left out: {s}" for s in skipped
     ]
     assert (code, err.count("names the unit us, so ms, which was asked for, was not used")) == (2, 1)
 

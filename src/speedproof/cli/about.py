@@ -21,21 +21,22 @@ class HelpOptions(CommandOptions, frozen=True, kw_only=True):
 
         speedproof help
         speedproof help compare
+        speedproof help history add
     """
 
-    command: Annotated[str | None, Argument("[COMMAND]", "the command", is_file=False)] = None
+    command: Annotated[tuple[str, ...], Argument("[COMMAND...]", "the command", is_file=False)] = ()
 
 
 def _help(asked: HelpOptions, console: Console) -> int:
-    from speedproof.cli.main import COMMANDS, PROGRAM
+    from speedproof.cli.main import PROGRAM
 
-    program = click.Context(PROGRAM, info_name="speedproof", obj=console)
-    context = program
-    if asked.command is not None:
-        command = PROGRAM.get_command(program, asked.command)
+    context = click.Context(PROGRAM, info_name="speedproof", obj=console)
+    for name in asked.command:
+        group = context.command if isinstance(context.command, click.Group) else click.Group()
+        command = group.get_command(context, name)
         if command is None:
-            raise unknown_command(asked.command, list(COMMANDS), program)
-        context = click.Context(command, info_name=asked.command, parent=program)
+            raise unknown_command(name, group.list_commands(context), context)
+        context = click.Context(command, info_name=name, parent=context)
     console.out.write(context.get_help() + "\n")
     return 0
 

@@ -91,8 +91,12 @@ def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:
 
 
 def report_leftovers(suite: sp.Suite, console: Console) -> None:
-    """Write the remarks on a suite; of many omissions the first, and the number of the others."""
-    lines = sp.remarks(suite)
+    """Write the remarks on a suite."""
+    remark_folded(sp.remarks(suite), console)
+
+
+def remark_folded(lines: Sequence[str], console: Console) -> None:
+    """Write remarks; of many omissions, which come first, the first ones and the number of the others."""
     left_out = sum(line.startswith("left out: ") for line in lines)
     shown = left_out if left_out <= _LEFT_OUT + 1 else _LEFT_OUT
     console.remark(*lines[:shown], *lines[left_out:])

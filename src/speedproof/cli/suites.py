@@ -7,11 +7,17 @@ import speedproof as sp
 from speedproof import options
 from speedproof.cli.command import Command
 from speedproof.cli.console import ERROR, Console
-from speedproof.cli.files import check_outputs, load_chosen, outputs_wanted, report_leftovers, write_answer
+from speedproof.cli.files import (
+    check_outputs,
+    load_chosen,
+    outputs_wanted,
+    remark_folded,
+    report_leftovers,
+    write_answer,
+)
 from speedproof.declaring import Argument, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.reporting.model import to_json
-from speedproof.reporting.names import visible_lines
 from speedproof.values import any_level, place, proportion
 
 
@@ -66,9 +72,8 @@ def _suite(asked: SuiteOptions, console: Console) -> int:
     if prefix is not None:
         console.remark(f"wrote {', '.join(str(path) for path in result.write(prefix))}")
     write_answer(asked, asked.output, console, result.reports, result.to_json)
-    for problem in result.problems:
-        console.err.write(f"left out: {visible_lines(problem)}\n")
-    console.remark(*(f"note: {note}" for note in result.notes))
+    lost = [f"left out: {problem}" for problem in result.problems]
+    remark_folded([*lost, *(f"note: {note}" for note in result.notes)], console)
     return ERROR if result.lost else 0
 
 

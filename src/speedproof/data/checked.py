@@ -51,6 +51,9 @@ def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 if "alpha" in kwargs and "confidence" in signature.parameters:
                     risk = repr(kwargs["alpha"])
                     raise UsageError(f"alpha={risk}: give its complement, confidence=1 - {risk}") from None
+                name = next(iter(hints), "")
+                if args and name not in unchecked and name in hints and not _fits(args[0], hints[name]):
+                    _refuse(name, args[0], hints[name])
                 return function(*args, **kwargs)
             given = bound.arguments
             for name, hint in hints.items():

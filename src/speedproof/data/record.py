@@ -176,7 +176,8 @@ class Skipped(Struct, frozen=True):
 
     def __str__(self) -> str:
         # Names come from files, and a line break in one must not make two remarks of one.
-        return visible(": ".join(filter(None, (self.path, self.where, self.benchmark, self.reason))))
+        name = "" if self.where.endswith(f".{self.benchmark}") else self.benchmark
+        return visible(": ".join(filter(None, (self.path, self.where, name, self.reason))))
 
 
 def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> Iterator[Record | Skipped]:
@@ -196,18 +197,22 @@ def finite(record: Record, name: str, noun: str, *, expected: bool = False) -> I
 
 
 def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
-    """The omissions worth a user's attention, one line for each reason in each file."""
-    groups: dict[tuple[str, str], list[Skipped]] = {}
+    """The omissions worth a user's attention, a line for each reason, with the first file and the first names."""
+    groups: dict[str, list[Skipped]] = {}
     for one in dict.fromkeys(skipped):
         if not one.expected:
-            groups.setdefault((one.path, one.reason), []).append(one)
+            groups.setdefault(one.reason, []).append(one)
     lines = []
-    for first, *others in groups.values():
-        if others:
-            names = [s.benchmark or s.where for s in (first, *others)]
-            where = f"{len(names)} entries ({enumerate_names(names, 3, 60)})"
-            first = Skipped(first.path, where, "", first.reason)
-        lines.append(str(first))
+    for group in groups.values():
+        one = group[0]
+        if len(group) > 1:
+            paths = enumerate_names(dict.fromkeys(s.path for s in group), 1)
+            names = enumerate_names(
+                dict.fromkeys(filter(None, (s.benchmark or s.where for s in group))), 3, 60
+            )
+            where = f"{len(group)} entries ({names})" if names else ""
+            one = Skipped(paths, where, "", one.reason)
+        lines.append(str(one))
     return lines
 
 

@@ -263,9 +263,9 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
                 lambda key, version: (version if self.commands else key.benchmark) in kept
             )
         if not chosen.samples:
-            raise UsageError(
-                f"no {what} matches (patterns take * and ?); {nearest_of(''.join(only[:1]), names)}"
-            )
+            given = [" or ".join(map(repr, patterns)) for patterns in (only or ("*",), skip) if patterns]
+            text = f"no {what} matches {' and not '.join(given)} (patterns take * and ?)"
+            raise UsageError(f"{text}; {nearest_of(''.join(only[:1]), names)}")
         if metric == "all":
             return chosen
         if metric is not None and metric not in chosen.metrics:

@@ -110,6 +110,7 @@ def read(
         arguments.append(versions.named(path))
     if not arguments:
         raise UsageError("name at least one file")
+    versions.each_named_once(arguments)
     paths = [path for argument in arguments for path in argument.paths]
     if where and not any(map(is_corpus, paths)):
         raise UsageError(Parameter("where"), " chooses rows of a corpus, and no file named is one")

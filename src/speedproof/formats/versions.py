@@ -58,6 +58,15 @@ def named(argument: str | os.PathLike[str]) -> Named:
     return Named(name, (path,) if _exists(path) or len(parts) < 2 else parts, version)
 
 
+def each_named_once(arguments: Iterable[Named]) -> None:
+    """Refuse a name that several arguments have."""
+    for name, count in Counter(argument.name for argument in arguments).items():
+        if name and count > 1:
+            raise UsageError(
+                f"{count} versions are named {name}; the files of one version stand together: {name}=FILE,FILE"
+            )
+
+
 def _with_version(text: str) -> tuple[str, str]:
     """``PATH:VERSION`` taken apart: the shortest path that there is, or a URL up to its last colon."""
     if is_url(text):

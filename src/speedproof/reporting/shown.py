@@ -173,10 +173,10 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     >>> import numpy as np
     >>> from speedproof.data.record import Record, Skipped
     >>> sort = Record("sort", np.array([2.0]), notes=("the values are sorted",))
-    >>> lost = [Skipped("a.json", "", name, "it has no times") for name in ("hash", "heap")]
+    >>> lost = [Skipped(f"{name}.json", "", name, "it has no times") for name in ("hash", "heap")]
     >>> for line in remarks(Suite.from_records(("old", item) for item in (sort, *lost))):
     ...     print(line)
-    left out: a.json: 2 entries (hash, heap): it has no times
+    left out: hash.json and 1 more: 2 entries (hash, heap): it has no times
     note: old: the values are sorted
     """
     lines = [f"left out: {line}" for line in why_left_out(suite.skipped)]
