@@ -5,7 +5,8 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from speedproof.cli.command import Group
-from speedproof.cli.console import Console
+from speedproof.cli.console import Console, Ticker
 from speedproof.cli.main import PROGRAM, command, main
 from speedproof.measuring.execute import Job, Run
 from speedproof.measuring.executor import CommandExecutor
@@ -34,7 +35,7 @@ class Terminal(io.StringIO):
 
 def check_numbers(text: str) -> None:
     """Factors agree with their words, estimates lie in their intervals, and every number is one."""
-    wrong = r"(?<![\w…])(nan|inf|None(?! of)|(?<!and )1 (benchmarks|runs|samples))(?![\w…])"
+    wrong = r"(?<![\w…])(nan|inf|None(?! of)|(?<!and )1 (benchmarks|runs|samples|comparisons))(?![\w…])"
     assert not re.search(wrong, text), text
     for shown in re.findall(r"([\d.]+)x (?:faster|slower|better|worse)", text):
         assert float(shown) >= 1
@@ -58,10 +59,20 @@ class Checked(Console):
                 first = re.search(r"\b(faster|better|slower|worse|PASS|FAIL|UNDECIDED)\b", text.text)
                 if first is not None and text.style in ("good", "bad") and "differs. N" not in text.text:
                     assert (first[0] in ("faster", "better", "PASS")) == (text.style == "good"), text
+            for table in part.tables:
+                assert {len(row.cells) for row in table.rows} <= {len(table.columns)}, table.columns
         for report in reports:
             # The interval of a geometric mean is about that without biases, and may leave the observed one out.
             check_numbers(render(report, self.width))
         super().write(*reports)
+
+    @contextmanager
+    def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
+        """No more is done than there was to do; no line tells of it, which would depend on the machine's load."""
+        told = [(0.0, total)]
+        yield Ticker(lambda done, of: told.append((done, of)), total)
+        done, of = told[-1]
+        assert of is None or done <= of, (title, done, of)
 
 
 def speedproof(*argv: str | Path) -> tuple[int, str, str]:

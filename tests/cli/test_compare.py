@@ -35,13 +35,29 @@ def test_fail_on_is_opt_in(pair: tuple[str, str], tmp_path: Path) -> None:
     """Exit code 1 only when a condition was asked for and is met; what the candidate lacks is not faster."""
     times = dict.fromkeys("xy", (1.0, 1.1, 1.2))
     less = [table(tmp_path / "a.csv", times), table(tmp_path / "b.csv", {"x": times["x"]})]
-    for files, conditions, code in (
-        (pair[::-1], [], 0), (pair[::-1], ["slower"], 1), (pair, ["slower"], 0),
-        (pair, ["not-faster", "undecided"], 0),
-        (less, [], 0), (less, ["slower"], 0), (less, ["missing"], 1), (less, ["not-faster"], 1),
+    for files, conditions, why in (
+        (pair[::-1], [], ""), (pair[::-1], ["slower"], "old is slower"), (pair, ["slower"], ""),
+        (pair, ["not-faster", "undecided"], ""),
+        (less, [], ""), (less, ["slower"], ""), (less, ["missing"], "y is missing"),
+        (less, ["not-faster"], "b is undecided, y is missing"),
     ):  # fmt: skip
         asked = [word for condition in conditions for word in ("--fail-on", condition)]
-        assert speedproof("compare", *files, *asked)[0] == code, conditions
+        code, _, err = speedproof("compare", *files, *asked)
+        said = f"exit code 1: {why} (--fail-on {' '.join(conditions)})\n"
+        assert (code, "exit code" in err, said * bool(why) in err) == (bool(why), bool(why), True), err
+
+
+def test_a_comparison_is_printed_before_its_plan(
+    pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan takes long: whoever interrupts it has the comparison."""
+
+    def interrupted(*given: object, **asked: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sp, "plan", interrupted)
+    code, out, _ = speedproof("compare", *pair, "--power", "2%")
+    assert (code, out.startswith("new is ")) == (130, True)
 
 
 FILES = {
@@ -131,14 +147,6 @@ def test_a_stream_without_unicode(environment: dict[str, str]) -> None:
     assert b" +- " in done.stdout
 
 
-def test_no_standard_output_at_all() -> None:
-    """A closed standard output is no crash, and no verdict's exit code."""
-    line = " ".join(f"'{part}'" for part in command("compare", O2, O3))
-    done = subprocess.run(["sh", "-c", f"{line} >&-"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "Traceback" not in done.stderr
-
-
 def command(*argv: str) -> list[str]:
     return [sys.executable, "-m", "speedproof", *argv]
 
@@ -191,40 +199,28 @@ def test_help_is_no_wider_than_can_be_read(
     assert widest - 15 < max(map(len, lines)) <= widest
 
 
-def test_a_process_ends_with_the_code_of_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After Ctrl-C another one, while Python ends, is not heeded; a profiler looks on; a defect is an error."""
-    code = (
-        "import atexit, os, signal, sys; import speedproof.cli.main as program; "
-        "program.main = lambda: int(sys.argv[1]); sys.argv[1] == '3' and sys.setprofile(lambda *_: None); "
-        "number = signal.SIGINT if sys.argv[1] == '130' else 0; "
-        "atexit.register(lambda: [os.kill(os.getpid(), number), sum(range(100))]); program.entry()"
-    )
-    for given, expected in (("1", 1), ("3", 3), ("130", 130), ("defect", 2)):
-        done = subprocess.run([sys.executable, "-c", code, given], capture_output=True, check=False)
-        said = bool(done.stderr), b"please report it" in done.stderr
-        assert (done.returncode, *said) == (expected, *[given == "defect"] * 2)
-    assert speedproof("--version")[1] == f"speedproof {sp.__version__}\n"
-    interrupted = (_ for _ in ()).throw
-    monkeypatch.setattr("speedproof.cli.show.load", lambda *_, **__: interrupted(KeyboardInterrupt))
-    code_, _, err = speedproof("show", O2)
-    assert (code_, "interrupted" in err) == (130, True)
-
-
-def test_whoever_runs_the_program_goes_on_after_it(tmp_path: Path) -> None:
-    """A profiler writes what it saw, and all that was written arrives in a pipe."""
-    profile = tmp_path / "profile"
-    command = [sys.executable, "-m", "cProfile", "-o", str(profile), "-m", "speedproof", "--help"]
-    done = subprocess.run(command, capture_output=True, check=True)
-    # Without any command it is the help.
-    alone = subprocess.run([sys.executable, "-m", "speedproof"], capture_output=True, check=True)
-    assert (done.stdout, done.stderr, profile.stat().st_size > 0) == (alone.stdout, b"", True)
-
-
 def test_pooled_values_have_a_remedy(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("benchmark,note,value\n" + "b,x,1\nb,y,1.1\n" * 5, "utf-8")
     _, _, err = speedproof("compare", tmp_path / "old.csv", tmp_path / "new.csv")
     assert "tell them apart by 'note'" in " ".join(err.split())
+    # Not a field that nearly every benchmark has another value of.
+    many, header = tmp_path / "many.csv", "benchmark,note,value\n"
+    rows = "".join(f"c{i},k{i},1\nc{i},k{i},2\n" for i in range(9))
+    many.write_text(header + "b,x,1\nb,y,1.1\n" * 5 + rows, "utf-8")
+    assert "pooled over note (x, y) in 1 benchmark\n" in speedproof("compare", many, many)[2]
+    many.write_text(header + rows, "utf-8")
+    err = refused("compare", many, "--by", "note")
+    assert ("and 4 more" in err, err.count("\n")) == (True, 8)
+
+
+def test_runs_are_planned_for_whoever_is_compared(tmp_path: Path) -> None:
+    """Not for a candidate without any benchmark of the reference's; by whichever quantile is asked for."""
+    values = np.random.default_rng(1).normal([[10.0], [10.0], [9.0]], 0.1, (3, 12))
+    sides = zip(("old", "apart", "new"), "bcb", values, strict=True)
+    files = [table(tmp_path / f"{version}.csv", {name: of}) for version, name, of in sides]
+    code, out, err = speedproof("compare", *files, "--unit", "ms", "--power", "5%", "--quantile", "0.6")
+    assert (code, out.count("To find 5 % in "), "(at P60, risk 5 %)" in out) == (0, 1, True), (out, err)
 
 
 def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:

@@ -204,11 +204,25 @@ def test_two_versions_of_one_file() -> None:
         (("v.csv", "w.csv"), "hold v:a, v:b, v:c:d, w; write each to a file of its own"),
         (("v.csv:a", "v.csv"), "hold a, v:a, v:b, v:c:d; write each to a file of its own"),
         (("v.csv:a", "v.csv:e"), "there is no version e; available: a, b, c:d"),
-        (("u.csv:a", "u.csv:b"), "u.csv:a"),
+        (("u.csv:a", "u.csv:b"), "u.csv:a: no such file; 'speedproof run --gate' measures commands"),
         # Two commands of one file are two benchmarks, unless somebody says otherwise.
         (("h.json",), "hold p, q; write each to a file of its own"),
     ):  # fmt: skip
         assert message in refused("gate", *words)
+
+
+def test_a_gate_matches_benchmarks_as_compare_does() -> None:
+    """By position, or by a parameter; without them both name what helps."""
+    slow, fast = (level + 5 * np.arange(9) % 9 / 99 for level in (1.0, 0.5))
+    old = hyperfine("old.json", {"./old p": slow, "./old q": slow})
+    new = hyperfine("new.json", {"./new p": fast, "./new q": fast})
+    more = hyperfine("more.json", dict.fromkeys("abc", fast))
+    one = table("one.csv", {"f lib=a": slow, "f lib=b": fast, "g lib=a": slow, "g lib=b": fast})
+    for command in ("compare", "gate"):
+        assert "--match position compares them by their places" in refused(command, old, new)
+        assert "FILE:COMMAND takes one command of a file" in refused(command, old, more)
+        for words in ((old, new, "--match=position"), (one, "--by=lib"), (f"{old}:./old p", f"{more}:c")):
+            assert speedproof(command, *words)[0] == 0
 
 
 def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -> None:
@@ -220,6 +234,10 @@ def test_nothing_to_hold_the_candidate_to(three: dict[str, str], write: Write) -
     Path("speedproof.toml").unlink()
     code, out, _ = gate(write("old.csv", 1, before=1, same=1), write("new.csv", 2, after=1, same=1))
     assert (code, "\nMISSING  before " in out) == (1, True)
+    old = write("old.csv", 1, same=1, **{f"b{i}": 1 for i in range(14)})
+    for more, shown in (((), 12), (("--all",), 14)):  # the usual dozen
+        out = gate(old, "new.csv", *more)[1]
+        assert (out.count("\nMISSING "), "... 2 more missing" in out) == (shown, not more)
     old, new = write("old.csv", 1, before=1), write("new.csv", 2, after=1)
     for command in ("gate", "compare"):
         code, _, err = speedproof(command, old, new)

@@ -131,13 +131,16 @@ def test_quantiles_probabilities_and_metrics(tmp_path: Path) -> None:
     low, high = found["limits"][0]
     assert low == pytest.approx(quantile_limits(np.loadtxt(files[0]), 0.99, 0.05)[0], rel=1e-12)
     assert high is None  # from 299 runs on
-    _, out, _ = speedproof(
-        "model", files[0], "--unit", "s", "--quantile", "0.99", "--bootstrap", "0", "--metrics"
-    )
+    quantiles = [word for q in ("0.99", "0.01", "0.5") for word in ("--quantile", q)]
+    _, out, _ = speedproof("model", files[0], "--unit", "s", *quantiles, "--bootstrap", "0", "--metrics")
     assert "all others" not in out
-    assert re.search(
-        r"99 % quantile: 1\d\.\d\d ms by the mixture; by the runs at least 12\.\d\d ms, upper", out
-    )
+    text, ms = " ".join(out.split()), r"1\d\.\d\d ms"
+    for told in (
+        f"99 % quantile: {ms} by the mixture; by the runs at least {ms}, upper limit from 299 runs on",
+        f" 1 % quantile: {ms} by the mixture; by the runs at most {ms}, lower limit from 299 runs on",
+        f"50 % quantile: {ms} by the mixture; by the runs {ms} to {ms}",
+    ):
+        assert re.search(rf"{told} \(95 % each\)", text)
     assert (p, at) == (0.99, 0.011)
     assert float(model.cdf(value)) == pytest.approx(0.99)
     assert share == pytest.approx(float(model.cdf(0.011)))

@@ -158,13 +158,12 @@ def test_a_metric_that_is_nowhere_is_said() -> None:
 def test_a_file_that_holds_sessions_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """And changes are not called those of blocks where two versions share none."""
     runs_are(monkeypatch, lambda job: Run({"time": 0.01 * float(job.command[1])}))
-    words = ("--save", "s.jsonl", "--max-runs", "8")
+    words = ("--save", "s.jsonl", "--max-runs", "8", "--decide-by", "time:p80")
     assert "already" not in speedproof("run", "sleep 2", "sleep 1", *words)[2]
     _, _, err = speedproof("run", "sleep 3", "sleep 1", *words)
     assert "s.jsonl holds 1 session already; this one is appended" in err
     out = speedproof("compare", "s.jsonl")[1]
-    assert "sleep 3" in out
-    assert "same blocks" not in out
+    assert ("sleep 3" in out, "same blocks" in out, "at P80" in out) == (True, False, True)
 
 
 @pytest.mark.parametrize("saved", [(), ("--save", "my file.jsonl")])
@@ -182,8 +181,8 @@ def test_an_interrupted_session_says_how_to_go_on(
     runs_are(monkeypatch, fake)
     score = ("--metric", "score=none ([0-9]+)", "--ignore-failure")
     code, _, err = speedproof("run", "sleep 2", "sleep 1", "--max-runs", "20", *score, *saved)
-    assert code == 130
     (told,) = re.findall("to go on: (.*)", err)
+    assert (code, "speedproof: interrupted\n" in err) == (130, True)
     program, *words = shlex.split(told)
     code, out, err = speedproof(*words)
     assert (program, code) == ("speedproof", 0)
@@ -198,20 +197,6 @@ def test_processes_left_behind_are_told() -> None:
     assert "3 of 3 runs left processes running" in err
     assert "! 3 of 3 runs of ./leaving left processes running" in out
     assert "3 runs left processes running" in speedproof("compare", "r.jsonl")[2]
-
-
-@pytest.mark.parametrize("threads", [None, "3"])
-def test_programs_see_the_threads_that_the_user_set(
-    threads: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The runner's own NumPy starts with one, which no program that it measures inherits."""
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    if threads:
-        monkeypatch.setenv("OPENBLAS_NUM_THREADS", threads)
-    show = "sh -c 'echo set to $OPENBLAS_NUM_THREADS. >> seen'"
-    command = [sys.executable, "-m", "speedproof", "run", show, show, "--runs", "3"]
-    subprocess.run(command, capture_output=True, check=False)
-    assert set(Path("seen").read_text().splitlines()) == {f"set to {threads or ''}."}
 
 
 def test_resume_goes_on_with_the_same_programs() -> None:
@@ -453,17 +438,6 @@ def test_a_failed_cleanup_is_told_and_the_verdict_given() -> None:
     assert code == 2
     assert re.match(rf"{FAST} is [\d.]+x faster than {SLOW}", out)
     assert "cleanup command 'echo no room; exit 3' exited with code 3" in err
-
-
-def test_a_closed_pipe_does_not_turn_a_failure_into_a_success() -> None:
-    """As ``speedproof ... --fail-on slower | true``: never 0."""
-    speedproof("run", FAST, SLOW, "--save", "r.jsonl")
-    reader, writer = os.pipe()
-    os.close(reader)
-    words = [sys.executable, "-m", "speedproof", "run", "--review", "r.jsonl", "--fail-on", "slower"]
-    ended = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, check=False)
-    os.close(writer)
-    assert (ended.returncode in (1, 141), b"Traceback" in ended.stderr) == (True, False)
 
 
 @pytest.mark.slow

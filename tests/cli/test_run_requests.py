@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -255,6 +254,8 @@ def test_what_review_and_resume_cannot_heed_is_refused() -> None:
         for way in ("--review", "--resume"):
             told = f"{way} takes from the session what it measured, and how; leave out {option[0]}, or"
             assert told in refused(way, "r.jsonl", *option)
+    for way in ("--review", "--resume"):
+        assert f"{way} takes commands, names and file from the session" in refused("true", way, "r.jsonl")
     several = refused("--review", "r.jsonl", "--max-runs", "3", "--energy", "--calibrate")
     assert "leave out --energy, --calibrate" in several
     before = Path("r.jsonl").read_bytes()
@@ -305,28 +306,6 @@ def test_a_shell_completes(words: str, some: set[str]) -> None:
         env={**os.environ, **asked},
     )  # fmt: skip
     assert some <= {line.partition(",")[2] for line in done.stdout.splitlines()}
-
-
-_INTERRUPTED = """
-import os, signal, sys
-class Interrupts:
-    def find_spec(self, name, *rest):
-        if name == "speedproof.cli.main":
-            os.kill(os.getpid(), signal.SIGINT)
-signal.signal(signal.SIGINT, getattr(signal, sys.argv[1]))
-sys.meta_path.insert(0, Interrupts())
-from speedproof.__main__ import entry
-sys.argv[1:] = ["--version"]
-entry()
-"""
-
-
-@pytest.mark.parametrize(("handler", "code"), [("default_int_handler", -signal.SIGINT), ("SIG_IGN", 0)])
-def test_an_early_interruption_leaves_no_traceback(handler: str, code: int) -> None:
-    """Before there is anything to say the process ends; not where a shell has interruptions ignored."""
-    words = [sys.executable, "-c", _INTERRUPTED, handler]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr, bool(done.stdout)) == (code, "", not code)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -91,11 +91,13 @@ def test_builds_that_are_kept_are_listed_and_removed(tmp_path: Path, monkeypatch
         (stamp.parent / "program").write_bytes(b"x" * 1_000_000)
         stamp.write_text(json.dumps({"name": name}))
         os.utime(stamp, (number, number))
-    (first, *lines), sizes = speedproof("cache")[1].splitlines(), r"^(\S+) +1\.0 MB +19(?:69|70)-"
-    assert re.fullmatch(r"4 builds, 4\.\d MB", first)
+    code, out, _ = speedproof("cache")
+    (first, *lines), sizes = out.splitlines(), r"^(\S+) +1\.0 MB +19(?:69|70)-"
+    assert (code, bool(re.fullmatch(r"4 builds, 4\.\d MB", first))) == (0, True)
     shown = re.findall(sizes, "\n".join(lines), re.MULTILINE)
     assert [shown[0], shown[1], shown[2][:3], shown[2][-3:], shown[3]] == ["v1", "v2", "sta", "end", "v4"]
-    assert re.fullmatch(r"4 builds removed, 4\.\d MB\n", speedproof("cache", "--clear")[1])
+    code, out, _ = speedproof("cache", "--clear")
+    assert (code, bool(re.fullmatch(r"4 builds removed, 4\.\d MB\n", out))) == (0, True)
     assert speedproof("cache")[1].startswith("No build is kept")
 
 

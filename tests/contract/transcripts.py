@@ -13,14 +13,11 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from tests.command import Checked
 
-from speedproof.cli.console import Ticker
 from speedproof.cli.main import main
 
 # What is another on every machine or day: moments, versions of libraries, sizes of files.
@@ -29,14 +26,6 @@ _VOLATILE = re.compile(
     r"|[\d.]+ (?:k|M|Ki|Mi)B(?=$|; open)",
     re.MULTILINE,
 )
-
-
-class _Unhurried(Checked):
-    """Tells no progress, which depends on the load of the machine."""
-
-    @contextmanager
-    def progress(self, title: str, total: float | None) -> Iterator[Ticker]:
-        yield Ticker(lambda done, of: None, total)
 
 
 HERE = Path(__file__).parent
@@ -169,7 +158,7 @@ def transcript(name: str, folder: Path) -> str:
 def _run(line: str) -> str:
     """A command as a manual shows it: what it prints, its remarks behind "!", its exit code."""
     out, err = io.StringIO(), io.StringIO()
-    code = main(shlex.split(line), _Unhurried(out, err))
+    code = main(shlex.split(line), Checked(out, err))
     remarks = "".join(f"! {remark}\n" for remark in err.getvalue().splitlines())
     return f"$ speedproof {line}\n{out.getvalue().rstrip()}\n{remarks}[{code}]\n"
 

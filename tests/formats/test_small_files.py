@@ -363,13 +363,15 @@ def test_raw_text_comments_header_and_missing_values(files: Path) -> None:
     assert missing.where == "line 6"
 
 
-def test_files_of_different_commands_say_which_were_compared(tmp_path: Path) -> None:
-    """Of hyperfine, whose commands are names; files of plain numbers have none."""
+def test_files_of_different_commands_are_called_by_them(tmp_path: Path) -> None:
+    """Of hyperfine, whose commands are names; where the versions have names, a note says the commands."""
     texts = [f'{{"results": [{{"command": "{name}", "times": [1.0, 2.0]}}]}}' for name in ("old", "new")]
     paths = [write(tmp_path, text, f"{i}.json") for i, text in enumerate(texts)]
-    assert all(
-        s.notes == ("the commands 'old', 'new' were compared",) for s in sp.read(*paths).samples.values()
-    )
+    suite = sp.read(*paths)
+    assert (suite.versions, [key.benchmark for key in suite.keys]) == (("old", "new"), ["command"])
+    suite = sp.read(f"a={paths[0]}", paths[1])
+    assert suite.versions == ("a", "1")
+    assert all(s.notes == ("the commands 'old', 'new' were compared",) for s in suite.samples.values())
     plain = [write(tmp_path, "1\n2\n", f"{i}.txt") for i in range(2)]
     assert all(s.notes == () for s in sp.read(*plain).samples.values())
 

@@ -528,6 +528,14 @@ def test_a_commit_stands_while_one_of_its_changes_does() -> None:
     found = HistoryResult("s.db", 0.95, tuple(COMMITS), known, tracks, changes, (), None)
     groups = [(group.commit, len(group.changes), group.stands) for group in by_commit(found)]
     assert groups == [(COMMITS[20], 2, True), (COMMITS[50], 1, False)]
+    for undone, each, told in (
+        (None, False, "2 more commits, 2 of them stand"), (None, True, "2 more changes, 2 of them stand"),
+        (COMMITS[70], False, "2 more commits"),
+    ):  # fmt: skip
+        many = tuple(replace(changes[0], commit=commit, undone=undone) for commit in COMMITS[:9])
+        apart = replace(found, changes=many, tracks=(*tracks, replace(tracks[0], basis="bee")))
+        first, *_, last = (text.text for text in overview(apart, each=each).notes)
+        assert (first.split(":")[0], last) == ("2 machines are followed apart", f"... {told}")
 
 
 def test_results_print_themselves(tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def test_a_program_is_there_where_its_version_runs() -> None:
         (["./sub/tool a", "./gone a b"], {}, "./gone"),
     ):  # fmt: skip
         assert not_found(plan(*commands, **more)) == missing
+    assert lacks("a", "x", "make") == "a: PATH has no x; a file of the tree is named as ./x"
     assert lacks("a", "./x", "make") == "a: has no ./x after its build"
     assert lacks("a", "./x", "") == "a: has no ./x; if it has to be built, give --build CMD"
 

@@ -32,6 +32,10 @@ def test_values_that_are_no_ratios_are_counted(values: list[float], count: int, 
         (False, float(count), expected)
     ]
     assert told(Assumption.POSITIVE_VALUES, Sample(np.array(positive, np.float64), unit)) == []
+    # Times of 0 alone are no measurement, so that no gate passes them; counts of 0 are.
+    nothing = told(Assumption.SOME_TIME, Sample(np.array(values, np.float64), unit))
+    assert nothing == []
+    assert len(told(Assumption.SOME_TIME, Sample(np.zeros(3), "s"))) == 1
 
 
 @pytest.mark.parametrize(("n", "kept", "found"), [(1, 1, True), (2, 2, False), (4, 1, True), (4, 2, False)])

@@ -254,6 +254,5 @@ def test_values_that_were_left_out_are_said_of_a_suite() -> None:
         (said,) = caveats([note])
         some = " in 1 benchmark" if where else ""
         assert said.text == (
-            f"Only values 2 to 3 of each process were compared, as some have only 3{some}: "
-            "take as many from every process"
+            f"Only values 2 to 3 of each process were compared{some}: some processes hold no more."
         )

@@ -4,6 +4,7 @@ import math
 import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,14 +18,17 @@ from speedproof.api.gates import report_of_session
 from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
 from speedproof.data.notes import Assumption, Note
+from speedproof.data.record import Skipped
 from speedproof.data.sample import Sample
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Key
 from speedproof.options import DETAILS, Policy
+from speedproof.protocols.bisection import BisectionOutcome
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion, overall
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.inputs import Input, OverInputs
+from speedproof.protocols.modes import MatchedMode, ModeComparison
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
@@ -35,8 +39,11 @@ from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
 from speedproof.reporting.gate import sentence
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded
+from speedproof.reporting.mixtures import modes_report
+from speedproof.reporting.model import FORMATS, Cell, Column, Report, Reported, Row, Table, Text, folded
 from speedproof.reporting.notes import caveats
+from speedproof.reporting.rows import Voice
+from speedproof.reporting.samples import report as read_report
 from speedproof.reporting.session import bars, standing
 from speedproof.reporting.session import report as session_report
 from speedproof.reporting.text import render
@@ -78,7 +85,7 @@ def test_a_plan() -> None:
 
 CALIBRATION = Calibration(
     40, 0.25, 0.012, 0.02, 0.31, 0.05, math.nan, 0.06,
-    ((10.0, 20.4, 1.0502), (60.0, 120.0, 1.02), (90.0, 180.0, math.inf)),
+    ((59.5, 20.4, 1.0502), (60.0, 120.0, 1.02), (90.0, 180.0, math.inf)),
 )  # fmt: skip
 
 
@@ -102,7 +109,7 @@ def test_a_machine_against_itself(verdict: Verdict, low: float, high: float, tol
          " take care of it"],
         ["Drift with the order: rank correlation undefined (p = 0.06)"],
         ["measuring for", "pairs", "proves"],
-        ["10 s", "20", "1.06x"], ["1 min", "120", "1.02x"], ["1.5 min", "180", "none"],
+        ["59.5 s", "20", "1.06x"], ["1 min", "120", "1.02x"], ["1.5 min", "180", "none"],
         ["About half of all sessions of that length prove a speedup of that size."],
     ]  # fmt: skip
 
@@ -115,6 +122,8 @@ def test_runs_that_find_an_effect() -> None:
         ["To find 2 % of new in 8 of 10 comparisons: about 40 processes of each (31 to 66); in 9 of 10: 1,300",
          "(typical run, risk 5 %)"], ["c: one run"],
     ]  # fmt: skip
+    alike = replace(one, sizes=(sizes[0], sizes[0]))
+    assert lines(planning.of_power([alike]))[0][0].endswith("; in 9 of 10: as many")
     few = (RunsForPower(0.8, 9, 8.0, 12.0), RunsForPower(0.9, 12, 9.0, 20.0))
     never = (RunsForPower(0.8, None, 0.0, 0.0), RunsForPower(0.9, None, 0.0, 0.0))
     plans = [
@@ -316,7 +325,9 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     made = lines(details)
     assert made[:5] == rows
     assert made[5][0].startswith("Geometric mean: ")
-    assert made[-2][0].startswith(f"HPT: v1 outperforms v0 with confidence {100 * of.hpt.confidence:.1f} %")
+    assert made[-2][0].startswith(
+        f"Whole suite (HPT): v1 outperforms v0 with confidence {100 * of.hpt.confidence:.1f} %"
+    )
     assert made[-1] == [f"36 benchmarks, {of.hpt.method}"]
     seen = set()
     for width in range(40, 100):
@@ -540,7 +551,11 @@ def test_reasons_that_leave_a_gate_open() -> None:
     assert "Look 2 of 2." in [text.text for text in last.notes]
     titles = [column.title for column in made.tables[0].columns]
     assert titles[5] == "proven"
-    assert [row.cells[5].text for row in made.tables[0].rows if row.name == "e"] == ["needs ~9 runs"]
+    (row,) = (row for row in made.tables[0].rows if row.name == "e")
+    assert [row.cells[5].at(level) for level in (0, 1)] == ["needs ~9 runs", "needs ~9"]
+    row = Voice("faster", "slower").row(replace(known.comparison, verdict=UNDECIDED), ())
+    brief = ["undecided (needs ~9 runs)", "undecided (needs ~9 runs)", "needs ~9 runs"]
+    assert [row.cells[3].at(level) for level in range(3)] == brief
 
 
 def test_what_a_gate_says_of_one_benchmark() -> None:
@@ -688,7 +703,7 @@ def test_what_a_session_says_beside_its_verdict() -> None:
     """The load where something is open, what contradicts one speedup, how to see it again, and the risk."""
     bounds = SequentialResult(20, 0, 0.05, 1.05, 1.2, 0.01, 1.0)
     found = sequential(1.1, FASTER, result=bounds)
-    loaded = "! The load was 3.1: without other programs fewer runs tell."
+    loaded = "! The load was 3.1: on an idle machine fewer runs are enough."
     assert loaded not in ended(found, load="3.1")
     open_yet = replace(found, verdict=UNDECIDED, result=replace(bounds, low=0.9))
     assert loaded in ended(open_yet, load="3.1")
@@ -782,7 +797,7 @@ A = Assumption
     ([Note(A.SEVERAL_PROCESSES, "", ("old", "new"))],
      "Each side is one process: another start may differ more. Repeat whole processes."),
     ([Note(A.STEADINESS, "the first 10 values of a process are used", benchmarks=("a",))],
-     "Only the first 10 values of a process are used in 1 benchmark: take as many from every process"),
+     "Only the first 10 values of a process are used in 1 benchmark: some processes hold no more."),
     ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), statistic=0.125)],
      "! Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike."),
     ([Note(A.SEVERAL_RUNS, "processes", ("old",), statistic=0.25)],
@@ -812,3 +827,76 @@ def test_speedups_of_hpt_with_all_digits() -> None:
         head, *told = lines(part)
         assert head == ["confidence", "speedup", "all pass up to", *["last that passes"] * bool(more)]
         assert told == [[*row, *more[i : i + 1]] for i, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(("varied", "said"), [
+    (None, ""), (True, "Every pair had fresh builds, layouts varied: this is said of the code."),
+    (False, "One build of each commit: this is said of these builds; {seed} in --build varies the layout."),
+])  # fmt: skip
+def test_a_bisection_that_is_open_lists_the_commits(varied: bool | None, said: str) -> None:
+    """The first eight of those that it may be, with what could not be measured; what builds stand for."""
+    levels = {"v1": 1.0, "a": 1.01, "b": 1.3, "c": 1.31, "v2": 1.3}
+    found = replace(sp.bisect(list(levels), levels.__getitem__, seed=1), varied=varied)
+    may = replace(found.finding, outcome=BisectionOutcome.OPEN, credible=(1, 2), skipped=(1,))
+    (report,) = replace(found, finding=may).reports()
+    of = "builds paired at random" if varied else "runs in random pairs"
+    head = "Undecided: the first slow commit is not confirmed."
+    assert [" ".join(line) for line in lines(report)] == [
+        head, "The commits that could be it (95 %):", "a (left out)", "b", "v2 against v1: about 1.30x slower",
+        f"{2 * may.pairs} {of}, 5 commits; 1 left out.", *([said] if said else []),
+    ]  # fmt: skip
+    many = replace(may, credible=(*range(1, 12),), skipped=())
+    (report,) = replace(found, finding=many, commits=tuple(f"c{i}" for i in range(13))).reports()
+    assert [text.text.strip() for text in report.headline[2:-1]] == [
+        *(f"c{i}" for i in range(1, 9)),
+        "... 3 more",
+    ]
+
+
+@pytest.mark.parametrize(("good", "failures"), [(None, 0), (True, 0), (False, 1)])
+def test_an_answer_without_rows_is_one_test(good: bool | None, failures: int) -> None:
+    (case,) = ElementTree.fromstring(
+        FORMATS["junit"].write(Reported([Report("t", (Text("It is so", "", "(95 %)"),), good=good)]), "")
+    ).iter("testcase")
+    assert (case.get("name"), len(case.findall("failure"))) == ("t", failures)
+    assert (case[0].text, {*case[0].attrib.values()}) == (
+        "It is so (95 %).\n", {"It is so (95 %).", "failed"} if failures else set(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("metric", "word"), [("time", "faster"), ("memory", "better")])
+def test_how_far_modes_moved(metric: str, word: str) -> None:
+    """Of several modes, where any is shown to have moved or to have another share."""
+    modes = [
+        MatchedMode(2.5, 0.5, Estimate(5.0, 4.5, 5.5, 0.95), 0.7, 0.4, True, False, 0.01, 0.2),
+        MatchedMode(3.0, 3.0, Estimate(1.0, 0.9, 1.1, 0.95), 0.3, 0.6, False, True, 0.2, 0.01),
+    ]
+    of = ModeComparison("b", metric, "s", 0.05, (20, 20), (), (), (), (), (), 0.01, (), 1, 0.5)
+    moves = [
+        f"b: the mode at 2.5 s is at 0.5 s, 5.00x {word} [4.50x, 5.50x]; from 70 % to 40 % of the runs"
+        " (not shown).",
+        "b: the mode at 3 s is at 3 s, 1.00x [0.90x, 1.10x] (not shown); from 30 % to 60 % of the runs.",
+    ]
+    still = [replace(one, moved=False, reweighted=False) for one in modes]
+    for matched, told in ((modes, moves), (modes[:1], []), (still, [])):
+        compared = replace(of, matched=tuple(matched))
+        made = modes_report([compared], ("old", "new"), everything=False, details=True)
+        assert [text.text.strip() for text in made.notes] == told
+
+
+def test_what_was_left_out_of_what_was_read() -> None:
+    """Of more than three remarks two, and all where everything is asked for; sessions are counted."""
+    sessions = Sample(np.arange(1.0, 5.0), "s", sessions=np.array([0, 0, 1, 1]))
+    for n, usual, whole, told in (
+        (3, 1, False, ["Left out as usual (warm-up, totals, other files): 1 part (--all)",
+                       *(f"Left out: f: {i}" for i in range(3))]),
+        (4, 0, False, ["Left out: f: 0", "Left out: f: 1", "Left out: 2 more (--all)"]),
+        (4, 1, True, [*(f"Left out: f: {i}" for i in range(4)), "Left out as usual: f: warm-up"]),
+    ):  # fmt: skip
+        skipped = [Skipped("f", "", "", str(i)) for i in range(n)] + [
+            Skipped("f", "", "", "warm-up", True)
+        ] * usual
+        suite = sp.Suite(("old",), {(Key("b"), "old"): sessions}, skipped=tuple(skipped))
+        made = read_report(suite, everything=whole)
+        assert [text.text for text in made.notes] == told
+        assert [row.cells[-1].text for row in made.tables[0].rows] == ["2 sessions"]

@@ -193,6 +193,14 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
         assert panel["drawn"]["beyond"] == told
 
 
+def test_rates_are_drawn_as_times_are(make_suite: Callable[..., Made]) -> None:
+    """What the larger is of rates the smaller is of times: the shift of every decile is the same."""
+    x, y = np.random.default_rng(0).normal([[20.0], [10.0]], 1.0, (2, 60))
+    (times,) = panels(*make_suite({"a": (x, y)})).values()
+    (rates,) = panels(*make_suite({"a": (y, x)}, unit="B/s")).values()
+    assert times["shift"] == rates["shift"] is not None
+
+
 def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
     rng = np.random.default_rng(1)
     suite = Suite.of_samples({"a": {"old": rng.normal(10, 1, (6, 4)), "new": rng.normal(10, 1, 9)}}, unit="s")

@@ -1,11 +1,8 @@
 """The options that write reports, as a user meets them."""
 
 import html
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -73,44 +70,6 @@ def test_stored_results_give_the_same_reports(tmp_path: Path) -> None:
     for option in OPTIONS:
         assert (tmp_path / f"a{option}").read_bytes() == (tmp_path / f"b{option}").read_bytes()
     assert out == speedproof("compare", O2, O3, f"third={O3}")[1]
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
-@pytest.mark.parametrize("buffered", ["", "1"])
-@pytest.mark.parametrize("more", [(), ("--json",)])
-def test_a_full_disk_is_told(more: tuple[str, ...], buffered: str) -> None:
-    """Under standard output, or by its name."""
-    words = [sys.executable, "-m", "speedproof", "compare", O2, O3, *more]
-    environment = os.environ | {"PYTHONUNBUFFERED": buffered}
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            words, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
-        )
-    told = "speedproof: error: standard output: No space left on device\n"
-    assert (done.returncode, done.stderr) == (2, told)
-    assert "cannot write /dev/full: No space left on device" in refused(
-        "compare", O2, O3, "--csv", "/dev/full"
-    )
-
-
-@pytest.mark.parametrize(("words", "code"), [(("--metric", "time"), 0), (("--reference", "no"), 2)])
-@pytest.mark.parametrize("closed", [False, True])
-def test_remarks_that_cannot_be_written_change_no_exit_code(
-    words: tuple[str, ...], code: int, closed: bool, tmp_path: Path
-) -> None:
-    """On a full disk, or where the reader has gone: the answer is the same; a stray member makes a remark."""
-    stray = tmp_path / "stray.json"
-    stray.write_text(Path(O2).read_text().replace('"results": [', '"results": [{"command": "no"},', 1))
-    reading, writing = os.pipe()
-    os.close(reading)
-    if not closed and Path("/dev/full").exists():
-        os.dup2(os.open("/dev/full", os.O_WRONLY), writing)
-    done = subprocess.run(
-        [sys.executable, "-m", "speedproof", "compare", str(stray), O3, *words], stdout=subprocess.PIPE,
-        stderr=writing, text=True, check=False,
-    )  # fmt: skip
-    os.close(writing)
-    assert (done.returncode, "against stray" in done.stdout) == (code, code == 0)
 
 
 def test_files_are_whole_or_untouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """The sheet: its width, its length, its names, its times, and nothing in it that contradicts anything else."""
 
 import json
+import math
 import re
 from collections.abc import Callable
 from itertools import groupby
@@ -200,6 +201,38 @@ def test_cells_of_several_versions_hold_what_was_measured(make_suite: Callable[.
     assert cells == {round(c.speedup.value, 2) for c in seen}
     assert not cells & {round(c.certified.low, 2) for c in seen}
     assert "+ faster than the reference, - slower, as measured; ~ undecided." in text
+    narrow = render(sheet.reports(results)[0], 40)  # changes go before a column does
+    assert re.search(r"^one +0\.\d+ s \+ +0\.\d+ s \+$", narrow, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("problems", "more"), [(("c: units",), ""), (("c: units", "d: zeros"), " (and 1 more in the details)")]
+)
+def test_what_was_left_out_is_told_and_listed(
+    problems: tuple[str, ...], more: str, make_suite: Callable[..., Made]
+) -> None:
+    """The first of what cannot be compared, and all of it in the details; of the geometric mean, too."""
+    rng = np.random.default_rng(1)
+    result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "ab"})
+    assert result.geometric_means is not None
+    means = replace(result.geometric_means, left_out=("z", "y"))
+    gains = tuple(
+        (of, replace(gain, speedup=0.0 if of == "mean" else math.inf)) for of, gain in result.overall
+    )
+    made = sheet.report(
+        replace(result, problems=problems, only_candidate=("e",), geometric_means=means, overall=gains),
+        details=True,
+    )
+    assert f"Left out: c: units{more}" in [text.text for text in (*made.notes, *made.headline)]
+    parts = {part.title: [text.text.strip() for text in part.headline] for part in made.sections}
+    assert parts["Left out"] == ["e: only in new", *problems]
+    assert "Without a ratio, left out: z, y." in parts["The whole suite"]
+    assert (len(gains) > 1, any(line.startswith("Total of") for line in parts["The whole suite"])) == (
+        True,
+        False,
+    )
+    (nothing,) = sheet.reports([replace(result, comparisons=(), candidate=name) for name in ("one", "two")])
+    assert [text.text for text in nothing.headline] == ["No benchmark was measured with two of the versions."]
 
 
 def test_what_several_versions_lack_is_said_once() -> None:

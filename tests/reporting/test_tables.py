@@ -139,6 +139,9 @@ def test_bounds_of_a_suite_are_of_each_location(monkeypatch: pytest.MonkeyPatch)
     """Those of the mean and those of the median, in the direction of the ratio, as JSON has them."""
     config = str(Path(__file__).parents[1] / "data" / "speedup_test_tool" / "plain.csv")
     (found,) = json.loads(speedproof("suite", config, "--json")[1])["results"]
+    for level, told in (("0.5", True), ("0.51", False)):
+        half = "At a level of one half or less even a slower benchmark may count as faster."
+        assert (half in " ".join(speedproof("suite", config, "--confidence", level)[1].split())) is told
     monkeypatch.setenv("COLUMNS", "200")
     out = speedproof("suite", config, "--details", "--all")[1]
     below = out[out.index("Bounds, each") :]

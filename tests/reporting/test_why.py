@@ -1,12 +1,14 @@
 """What a difference goes with, in words: on the command line, in Python, as JSON."""
 
 import json
+import re
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.command import speedproof
 
 import speedproof as sp
@@ -126,9 +128,14 @@ def test_several_benchmarks() -> None:
     assert repr(found) == "<WhyResult: 2 of 2 go with another metric>"
     (report,) = found.reports()
     assert [row.name for row in report.tables[0].rows] == ["f", "g"]
+    assert ["no difference of the means" in row.sentence for row in report.tables[0].rows] == [False, True]
     assert "2 of 2 benchmarks" in text.render(report)
     with pytest.raises(sp.SpeedproofError, match="only: f, g"):
         found["h"]
+    for processes, told in ((None, "--builds 5, of revisions"), (np.arange(100), "--perf instructions,")):
+        of = {(Key("f", "work" if key.metric == "faults" else "time"), v): replace(sample, processes=processes)
+              for (key, v), sample in samples.items() if key.benchmark == "f"}  # fmt: skip
+        assert f"Next: run again with {told}" in " ".join(str(sp.why(sp.Suite(("a", "b"), of))).split())
 
 
 def test_the_two_speeds_of_a_machine() -> None:
@@ -161,6 +168,23 @@ def test_the_two_speeds_of_a_machine() -> None:
         for v in "ab"
     }
     assert str(sp.why(sp.Suite(("a", "b"), few))).endswith("it takes 10 runs (processes) of each version.")
+
+
+def test_a_part_of_time_goes_with_it_from_run_to_run() -> None:
+    """It has no states of its own but a correlation; of a benchmark with which nothing goes that is said."""
+    rng = np.random.default_rng(2)
+    samples = {}
+    for name, noise in (("f", 0.05), ("g", 2.0)):
+        for version, level in (("a", 2.2), ("b", 2.0)):
+            user = rng.normal(1.0, 0.1, 60)
+            times = level + user + np.abs(rng.normal(0.0, noise, 60))
+            samples[Key(name, "time"), version] = sp.Sample(times, "s", label=version)
+            samples[Key(name, "user"), version] = sp.Sample(user, "s", label=version)
+    (report,) = sp.why(sp.Suite(("a", "b"), samples)).reports()
+    first, second = report.tables[0].rows
+    told = r"why: user \(a part of time\), from run to run \(correlation 0\.\d\d\); it shows no states"
+    assert re.fullmatch(told, first.sentence)
+    assert (first.name, second.name, second.cells[1].text) == ("f", "g", "nothing shown")
 
 
 @pytest.mark.parametrize(("deviation", "told"), [

@@ -87,7 +87,7 @@ def test_a_chance_is_told_in_whole_percent(share: float) -> None:
     assert (nearest in (0, 100)) == (share in (0, 1))
 
 
-SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
+SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     # A forecast is rounded up to the two digits that it is good for.
     *((about, (needed, "old", "new"), told) for needed, told in (
         (Needed(12, 12, ""), "needs about 12 runs"), (Needed(1234, 1201, ""), "needs about 1,300 runs"),
@@ -115,6 +115,12 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
     (common_prefix, (["abc/x", "abc/y"],), "abc/"), (common_prefix, (["ab/x", "ab/y"],), ""),
     (up_to, ([0.2, 0.1], 0.95), "up to 20 % (95 %)"),
     (common_prefix, (["abc/", "abc/x"],), ""), (common_prefix, (["some/abc/", "some/abc/x"],), "some/"),
+    (common_prefix, (['tool "a b"', 'tool "a c"'],), "tool "),
+    # Whole words, both ends alike; a number where there is room for it; more of the end that tells two apart.
+    (shortened, (["alpha beta gamma delta"], 17), ["alpha … delta"]),
+    (shortened, (["alpha beta gamma delta"], 19), ["alpha … gamma delta"]),
+    (shortened, (["encode 250000 words"], 16), ["enc…250000 words"]),
+    (shortened, (["tool -a of the input", "tool -b of the input"], 14), ["tool -a …input", "tool -b …input"]),
     (direction, (math.inf,), "-"), (direction, (0.0,), "-"), (direction, (1.02,), "1.02x faster"),
     (direction, (0.5, "better", "worse"), "2.00x worse"), (direction, (math.nan,), "-"),
     (observed, (0.0,), "slower"), (observed, (math.inf,), "faster"), (observed, (1 + 1e-12,), "1.00x"),
@@ -131,7 +137,7 @@ SAID: list[tuple[Callable[..., str], tuple[object, ...], str]] = [
 
 
 @pytest.mark.parametrize(("say", "of", "told"), SAID)
-def test_what_is_said(say: Callable[..., str], of: tuple[object, ...], told: str) -> None:
+def test_what_is_said(say: Callable[..., object], of: tuple[object, ...], told: object) -> None:
     assert say(*of) == told
 
 
@@ -188,6 +194,7 @@ def test_no_number_is_cut_where_it_can_be_left_out(one: int, other: int, width: 
 
 def test_names_lose_the_parts_that_all_have() -> None:
     assert labels(["competing.no-sort+summary", "competing.summary"], 16) == ["no-sort+summary", "summary"]
+    assert labels(["competing.no-sort", "competing.no-sort+summary"], 16) == ["no-sort", "no-sort+summary"]
 
 
 @pytest.mark.parametrize("width", [20, 26])
@@ -223,6 +230,13 @@ def test_columns_go_below_where_all_is_shown() -> None:
     assert all(told.count(f"version{i}") == 1 and told.count(f"{i}.00 ms") == 2 for i in range(1, 9))
     assert told.count("sort") == told.count("name") > 1
     assert "no room" not in told
+
+
+def test_what_all_names_begin_with_makes_no_column_wider() -> None:
+    column, cell = benchmark_column(names := [f"a/very/long/beginning/of/{x}" for x in ("one", "two")])
+    rows = [Row.of(cell(name), "1 s") for name in names]
+    head = render(Report("", (), (Table((column, Column("time")), tuple(rows)),))).splitlines()[1]
+    assert re.split("  +", head) == ["a/very/lo…", "time"]
 
 
 def test_what_goes_first_where_there_is_little_room() -> None:
@@ -290,10 +304,17 @@ distinct = st.sampled_from([" ", "/"]).flatmap(
     distinct | st.lists(st.text("ab1/-.A", min_size=1, max_size=30), min_size=1, max_size=5, unique=True),
     st.integers(7, 40),
 )
+@example(["/", "11111111"], 7)
+@example(["gamma-delta/gamma-delta", "alpha/3.12/v1/b", "gamma-delta/main.c/gamma-delta"], 11)
+@example(["main.c", "b-b-a", "b-v1-gamma-delta", "a"], 10)
 def test_short_names_are_distinct_and_no_wider_than_they_may_be(names: list[str], width: int) -> None:
     for short in (shortened(names, width), labels(names, width), file_names(names, width)):
         assert len({*short}) == len(names) == len(short)
         assert all(0 < width_of(name) <= width for name in short)
+    for name, cut in zip(names, shortened(names, width), strict=True):  # what is left out is marked
+        begin, *_, end = [cut, *cut.split("…")][-max(2, cut.count("…") + 1) :]
+        assert name.startswith(begin)
+        assert name.endswith(end) or re.fullmatch(r".*~\d", end)
     assert len({name.casefold() for name in file_names(names, width)}) == len(names)
     assert all(re.fullmatch(r"[\w.-]+", name) for name in file_names(names, width))
     by_name = short_names(names)

@@ -32,6 +32,7 @@ def quantile_given(given: object) -> float:
 
 
 S = TypeVar("S", bound="Struct")
+_SHOWN = 5  # lines of an error
 
 
 def options_of(kind: type[S], **given: object) -> S:
@@ -170,13 +171,12 @@ def floor_of(store: str | os.PathLike[str] | None) -> NoiseFloor | None:
     return floor
 
 
-def something_common(
-    suite: Suite, reference: str, pairings: Mapping[str, Pairing], *, by_place: bool = False
-) -> None:
+def something_common(suite: Suite, reference: str, pairings: Mapping[str, Pairing]) -> None:
     """Refuse candidates none of which has a benchmark to compare, naming what each side has."""
     if any(pairing.pairs for pairing in pairings.values()):
         return
     lines, remedy = [], list[str | Parameter]()
+    tools = {s.tool for s in suite.samples.values()}
     for candidate, pairing in pairings.items():
         lines += [why for _, why in pairing.incomparable]
         lacking = {reference: pairing.only_reference, candidate: pairing.only_candidate}
@@ -185,9 +185,13 @@ def something_common(
             if any(sides.values()):
                 some = {v: enumerate_names(names, 5) or "none" for v, names in sides.items()}
                 lines += [f"{v} has {names} ({metric})" for v, names in some.items()]
-            tools = any(s.tool for s in suite.samples.values())
-            if by_place and tools and len(sides[reference]) == len(sides[candidate]) > 0:
+            if any(tools) and len(sides[reference]) == len(sides[candidate]) > 0:
                 remedy = ["\n  ", Parameter("match", "position"), " compares them by their places, "]
                 remedy += [Parameter("by", "FIELD"), " makes versions of a parameter"]
-    detail = [f"\n  {line}" for line in dict.fromkeys(lines)]
+            elif "hyperfine" in tools:
+                remedy = ["\n  FILE:COMMAND takes one command of a file"]
+    lines = list(dict.fromkeys(lines))
+    if len(lines) > _SHOWN + 1:
+        lines[_SHOWN:] = [f"and {len(lines) - _SHOWN} more"]
+    detail = [f"\n  {line}" for line in lines]
     raise UsageError("no benchmark and metric that all sides have can be compared:", *detail, *remedy)

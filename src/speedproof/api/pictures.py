@@ -1,4 +1,4 @@
-"""Pictures of suites and results: what ``speedproof plot`` draws, and the accessors ``.plot``."""
+"""Pictures of suites and results: what ``speedproof plot`` draws."""
 
 from __future__ import annotations
 
@@ -44,28 +44,6 @@ class ResultPlots:
         return _forest(self._result, ax=ax, title=title, margin=self._result.margin)
 
     __call__ = forest
-
-
-class SuitePlots:
-    """Pictures of samples: ``suite.plot()`` draws the forest; others are of :func:`speedproof.pictures`."""
-
-    def __init__(self, suite: Suite) -> None:
-        self._suite = suite
-
-    def __call__(self) -> Axes:
-        """Every speedup over the first version, with its bounds."""
-        picture: Axes = pictures(self._suite, "forest")[0][1]
-        return picture
-
-    def cdf(self, *, ax: Axes | None = None) -> Axes:
-        """The empirical distribution function of every version of one benchmark."""
-        (key, samples), *others = by_benchmark(self._suite, self._suite.versions).items()
-        if others:
-            raise UsageError(
-                f'there are {1 + len(others)} benchmarks: choose one, suite["{key.benchmark}"].plot'
-            )
-        axis, shown = _shown(key, samples, processes=False)
-        return plot.cdfs(shown, axis=axis, title=key.benchmark, ax=ax)
 
 
 @checked()

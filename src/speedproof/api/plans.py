@@ -14,7 +14,7 @@ from speedproof.data.names import plural
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import DataError, UsageError
-from speedproof.options import HEADLINE, Judging, quantile_name
+from speedproof.options import HEADLINE, Judging, quantile_name, quantile_of
 from speedproof.protocols.planning import PowerPlan, plan_power
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.reporting.model import Report, to_json
@@ -129,8 +129,8 @@ def plan(
     share = proportion_given("effect", effect)
     if quantile is not None:
         protocol = quantile_name(quantile_given(quantile))
-    elif protocol not in QUESTIONS:
-        one_of("protocol", protocol, (*QUESTIONS,))
+    elif quantile_of(protocol) is None:
+        one_of("protocol", protocol, QUESTIONS)
     rules = rules_of(options_of(Judging, confidence=confidence))
     plans, problems = [], []
     for pair in _pairs(pilot, unit, reference, candidate, metric):

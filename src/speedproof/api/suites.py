@@ -331,7 +331,7 @@ def compare_suite(
     each = sharing_risk(rules, suite, candidates)
     results = []
     pairings = {candidate: suite.pair(first, candidate) for candidate in candidates}
-    something_common(suite, first, pairings, by_place=True)
+    something_common(suite, first, pairings)
     twins = given_twice(
         {candidate: suite.of(candidate) for candidate in candidates} if candidates[1:] else {}
     )

@@ -268,7 +268,6 @@ class Command(click.Command, Generic[A]):
             help=" ".join(description.split()),
             epilog=f"examples:\n{examples}" if examples else None,
             params=[*sorted(_params(kind), key=lambda p: isinstance(p, ClickOption)), *common()],
-            add_help_option=False,
         )
         self._short = len(self.params) > _MANY
         if self._short:
@@ -344,8 +343,6 @@ class Group(click.Group):
             help=description,
             epilog=f"examples:\n{examples}",
             params=common(),
-            add_help_option=False,
-            no_args_is_help=False,
             subcommand_metavar="ACTION ...",
         )
         for name, action in actions.items():

@@ -1,6 +1,7 @@
 """``speedproof compare``: is the candidate faster than the reference, and by at least how much."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Literal
 
 from msgspec.structs import replace
@@ -153,21 +154,26 @@ def run(asked: CompareOptions, console: Console) -> int:
     if asked.over:
         inputs = result.over(asked.over)
         more["over"] = inputs.found
-    plans = {}
-    effect = asked.power or 0.0
-    for name in candidates if effect else ():
-        with console.progress("planning", len(suite.keys)) as ticker:
-            plans[name] = sp.plan(
-                suite,
-                effect=effect,
-                reference=reference,
-                candidate=name,
-                metric="all",
-                confidence=1 - rules.alpha,
-                protocol=result.results[0].headlines[0].protocol,
-                done=ticker.advance,
-            )
-        more["power"] = {name: plan.plans for name, plan in plans.items()}
+
+    of_candidate = {of.candidate: c.protocol for of in result.results for c in of.headlines}
+
+    @cache
+    def plans() -> dict[str, sp.PlanResult]:
+        """What takes long, after the comparison is printed."""
+        made = {}
+        for name, protocol in of_candidate.items() if asked.power else ():
+            with console.progress("planning", len(suite.keys)) as ticker:
+                made[name] = sp.plan(
+                    suite,
+                    effect=asked.power or 0.0,
+                    reference=reference,
+                    candidate=name,
+                    metric="all",
+                    confidence=1 - rules.alpha,
+                    protocol=protocol,
+                    done=ticker.advance,
+                )
+        return made
 
     def reports(*, explain: bool = False, **shown: bool) -> Iterator[Report]:
         sheets = result.reports(**shown, explain=explain)
@@ -181,10 +187,10 @@ def run(asked: CompareOptions, console: Console) -> int:
             over = over_report(inputs.found, inputs.problems, **shown)
             sheets = beside_over(tuple(sheets), over)
         yield from sheets
-        for name, plan in plans.items():
+        for name, plan in plans().items():
             from speedproof.reporting import planning
 
-            yield planning.of_power(plan.plans, plan.problems, f" of {name}" if len(plans) > 1 else "")
+            yield planning.of_power(plan.plans, plan.problems, f" of {name}" if len(candidates) > 1 else "")
         if asked.modes:
             from speedproof.reporting.mixtures import modes_report
 
@@ -192,6 +198,8 @@ def run(asked: CompareOptions, console: Console) -> int:
                 yield modes_report(modes.get(name, ()), (reference, name), **shown)
 
     def to_json() -> str:
+        if asked.power:
+            more["power"] = {name: plan.plans for name, plan in plans().items()}
         if asked.with_samples:
             from speedproof.reporting.stored import store
 
@@ -199,7 +207,7 @@ def run(asked: CompareOptions, console: Console) -> int:
         return result.to_json(**more)
 
     write_answer(asked, output, console, reports, to_json, suite=suite, results=result.results)
-    return FAILED if fails(asked.fail_on, result.results) else 0
+    return FAILED if fails(asked.fail_on, result.results, console) else 0
 
 
 COMMAND = Command(CompareOptions, run)

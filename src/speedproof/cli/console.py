@@ -97,11 +97,13 @@ class Console:
     def answer(
         self, to_json: Callable[[], str], reports: Callable[[], Iterable[Report]], *, json: bool
     ) -> None:
-        """Write an answer as JSON where that is asked for, else in words."""
+        """Write an answer as JSON where that is asked for, else in words, each report when it is there."""
         if json:
             self.out.write(to_json())
-        else:
-            self.write(*reports())
+            return
+        for i, report in enumerate(reports()):
+            self.out.write("\n" * bool(i))
+            self.write(report)
 
     def say(self, text: str) -> None:
         """Write a line of the answer."""

@@ -14,6 +14,7 @@ from speedproof.cli.console import Console
 from speedproof.errors import UsageError
 from speedproof.options import Choosing, CommandOptions, Output, Reading, handed
 from speedproof.reporting.model import ENDINGS, FORMATS, Report, Reported
+from speedproof.reporting.names import enumerate_names
 
 if TYPE_CHECKING:  # and where they are used: not for the help alone
     from pathlib import Path
@@ -83,8 +84,6 @@ def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:
         if pattern not in names and not fnmatch.filter(names, pattern):
             console.remark(f"note: the pattern {pattern!r} matches no {what}")
     if choosing.metric is None and (others := [m for m in chosen.metrics if m != chosen.main_metric]):
-        from speedproof.reporting.names import enumerate_names
-
         console.remark(
             f"{chosen.main_metric} is compared; others with --metric: {enumerate_names(others, 2)}, or all"
         )
@@ -117,18 +116,23 @@ _FAILING = {
 }
 
 
-def fails(conditions: Sequence[str], results: Iterable[SuiteComparison]) -> bool:
-    """Whether a condition of ``--fail-on`` is met; a benchmark that vanished is neither faster nor decided.
+def fails(conditions: Sequence[str], results: Iterable[SuiteComparison], console: Console) -> bool:
+    """Whether a condition of ``--fail-on`` is met, and by what; what vanished is neither faster nor decided.
 
     What is shown, not proven counts as undecided.
     """
     failing = set[str]().union(*(_FAILING.get(name, ()) for name in conditions))
     lost = bool({"missing", "not-faster", "undecided"} & {*conditions})
-    return any(
-        (lost and (result.only_reference or result.problems))
-        or any(c.proven_verdict in failing for c in result.headlines)
-        for result in results
-    )
+    met: list[str] = []
+    for result in results:
+        rows = [c for c in result.headlines if c.proven_verdict in failing]
+        several = len(result.headlines) > 1
+        met += [f"{c.benchmark if several else result.candidate} is {c.proven_verdict}" for c in rows]
+        met += [*(f"{name} is missing" for name in result.only_reference), *result.problems] if lost else []
+    if met:
+        asked = f"(--fail-on {' '.join(conditions)})"
+        console.remark(f"exit code 1: {enumerate_names(dict.fromkeys(met), 3)} {asked}")
+    return bool(met)
 
 
 STDOUT = "-"

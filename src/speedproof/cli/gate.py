@@ -23,7 +23,7 @@ from speedproof.cli.files import (
 from speedproof.cli.run import RunOptions, measuring_words
 from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields, read_toml
-from speedproof.errors import UsageError
+from speedproof.errors import FormatError, UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store, handed
 from speedproof.reporting.formats import write_whole
@@ -81,7 +81,8 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         Argument(
             "[FILE...]",
             "results of the baseline, then of the candidate (files or folders, FILE:VERSION for one of "
-            "a file's versions), or one file that holds just two versions; quoted commands where it measures",
+            "a file's versions), or one file that holds just two versions; quoted commands with --revisions or "
+            "--driver ('run --gate' measures commands alone)",
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --
@@ -94,7 +95,7 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         "output: NAME[:UNIT][:DIRECTION]=REGEX",
         Title("choosing"),
     ] = ()
-    choosing: Annotated[Choosing, Taken(take="only skip")]
+    choosing: Annotated[Choosing, Taken(leave="reference metric")]
     gating: Annotated[Gating, Taken("deciding", leave="benchmark")]
     look: Annotated[
         str | None,
@@ -335,7 +336,11 @@ def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
         raise UsageError(
             "give the results of the baseline and of the candidate: speedproof gate main.json branch.json"
         )
-    suite = load(files, asked.reading)
+    try:
+        suite = load(files, asked.reading, asked.choosing)
+    except FormatError as error:
+        measures = "; 'speedproof run --gate' measures commands" * (error.message == "no such file")
+        raise FormatError(error.path, error.where, *error.parts, measures) from None
     if len(suite.versions) == 2 and not suite.commands:
         return suite, (suite.versions[0], suite.versions[1])
     raise UsageError(

@@ -601,8 +601,8 @@ COMMAND = Group(
     "  speedproof history invalid 3f2a9c1 'noisy machine' --benchmark sort\n"
     "  speedproof history reopen 3f2a9c1              takes such decisions back\n"
     "\n"
-    "exit codes: 0 done; 1 a slowdown that nobody has decided about, of watch and\n"
-    "            confirm only a confirmed one; 2 error",
+    "exit codes: 0 done; 1 a confirmed slowdown that nobody has decided about (watch,\n"
+    "            confirm), or one that stands (--fail-on-change); 2 error",
     {
         "add": Command(AddOptions, _add),
         "changes": Command(ChangesOptions, _tell),

@@ -79,7 +79,6 @@ class Program(click.Group):
             "exit codes: 0 done, 1 a --fail-on condition or a failed gate, 2 error,\n"
             "            3 undecided gate or bisection, 130 interrupted, 141 closed pipe",
             params=[eager("version", Option("show the version"), _show_version), *common()],
-            add_help_option=False,
             invoke_without_command=True,
             callback=_no_command,
         )

@@ -177,7 +177,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
             take="metric decide_by ignore_failure",
             decide_by="the metric that decides (default: time), such as cpu (user and system time, of child "
             "processes, too)",
-            ignore_failure="leave a commit out, or end at one of both ends, only after three failed runs in a row",
+            ignore_failure="tolerate failed runs; give a commit up only after three in a row",
         ),
     ]
     min_change: Annotated[

@@ -211,7 +211,7 @@ def _stored(
     return chain, asked
 
 
-def _exit_code(options: RunOptions, session: EndedSession) -> int:
+def _exit_code(options: RunOptions, session: EndedSession, console: Console) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
     outcome = session.outcome
     if outcome.measured.interrupted:
@@ -222,7 +222,7 @@ def _exit_code(options: RunOptions, session: EndedSession) -> int:
         if outcome.outcome == "undecided" and options.undecided in ("pass", "fail"):
             return FAILED if options.undecided == "fail" else 0
         return outcome.outcome.exit_code
-    return FAILED if options.fail_on and fails(options.fail_on, session.judged) else 0
+    return FAILED if options.fail_on and fails(options.fail_on, session.judged, console) else 0
 
 
 def _report(
@@ -238,7 +238,7 @@ def _report(
     from speedproof.reporting.model import Report, Reported, Text
 
     session = EndedSession(path, names, outcome)
-    code = _exit_code(options, session)
+    code = _exit_code(options, session, console)
     _remark(console, session)
     if hyperfine := options.measuring.export_hyperfine:
         write_whole(Path(hyperfine), session.to_hyperfine())

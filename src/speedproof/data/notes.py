@@ -96,6 +96,8 @@ class Assumption(Enum):
         "use more digits or, if they are times, a finer clock or longer runs", "risk", "coarse values")
     POSITIVE_VALUES = ("positive values", "are all values positive, so that ratios mean something?",
         "let a run do more, or measure it more finely", "bounds", "values that are not positive")
+    SOME_TIME = ("some time", "did the runs of each side take any time?",
+        "let a run do more, or measure it more finely", "risk", "all runs of a side are 0")
     USUAL_CONFIDENCE = ("confidence level", "is the confidence above one half?",
         "ask for a confidence of 0.95", "question", "confidence below one half")
     SKEWNESS = ("medians and means agree",

@@ -231,11 +231,6 @@ class Residue(Struct, frozen=True):
     values: tuple[str, ...]  # the different values, in order of appearance
     benchmarks: tuple[str, ...]  # the benchmarks concerned
 
-    @property
-    def remedy(self) -> str:
-        """How to tell the values apart, to follow what the residue says."""
-        return f"; tell them apart by {self.field!r}"
-
     def __str__(self) -> str:
         shown = enumerate_names(self.values, 3, 50)
         return f"pooled over {self.field} ({shown}) in {plural(len(self.benchmarks), 'benchmark')}"

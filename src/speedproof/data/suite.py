@@ -12,7 +12,7 @@ from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -47,9 +47,6 @@ from speedproof.data.record import (
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
-
-if TYPE_CHECKING:
-    from speedproof.api.pictures import SuitePlots
 
 _NAMED = 5
 _FEW = 9  # values of a field that may be versions
@@ -209,13 +206,6 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
             return [table.values[row] for table, row in rows], [table.known[row] for table, row in rows]
         samples = [*self.samples.values()]
         return [sample.values for sample in samples], samples
-
-    @property
-    def plot(self) -> SuitePlots:
-        """Pictures of these samples: ``suite["sort"].plot.cdf()``; needs matplotlib."""
-        from speedproof.api.pictures import SuitePlots  # the one arrow upwards, for users' sake
-
-        return SuitePlots(self)
 
     def __len__(self) -> int:
         return len(self.benchmarks)

@@ -130,7 +130,8 @@ def read(
             at = sum(len(before.paths) for before in arguments[:i])
             arguments[i], read_all[at] = versions.of_version(argument, read_all[at], alone=len(asked) == 1)
     if several := len(paths) > 1:
-        each = iter(versions.one_thing(read_all))
+        arguments, of_one = versions.of_commands(arguments, read_all)
+        each = iter(of_one)
         read_all = [versions.counted_once([next(each) for _ in argument.paths]) for argument in arguments]
     if rows:
         read_all = [versions.onto_benchmarks(records, names_given(rows)) for records in read_all]

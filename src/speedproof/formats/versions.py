@@ -25,6 +25,7 @@ from speedproof.formats.reading import changed, records_of
 
 _Matching = Callable[[Sequence[list[Record | Skipped]]], list[list[Record | Skipped]]]
 _SUFFIXES = (".gz", ".json", ".txt", ".csv", ".tsv", ".bench", ".log", ".dat", ".jsonl")
+_COMMAND = "command"  # the benchmark, where commands are the versions of it
 _TELLING = 3  # different values that two files do not share by chance
 
 
@@ -243,13 +244,29 @@ def one_thing(read_all: Sequence[list[Record | Skipped]]) -> list[list[Record | 
     tools = {r.tool if r.named else "raw" for records in read_all for r in records_of(records)}
     if not tools <= {"raw", "hyperfine"}:
         return list(read_all)
-    common = names[0][0] if tools == {"hyperfine"} else "values"
+    common = _COMMAND if tools == {"hyperfine"} else "values"
     commands = ", ".join(repr(n[0]) for n in names)
     note = (f"the commands {commands} were compared",) if "hyperfine" in tools else ()
     return [
         changed(records, lambda r: replace(r, benchmark=common, notes=(*r.notes, *note)))
         for records in read_all
     ]
+
+
+def of_commands(
+    arguments: Sequence[Named], read_all: Sequence[list[Record | Skipped]]
+) -> tuple[list[Named], list[list[Record | Skipped]]]:
+    """The versions of one thing; hyperfine files of one command each and no name are called by their commands."""
+    names = [_names(records) for records in read_all]
+    tools = {r.tool for records in read_all for r in records_of(records)}
+    commands = {n[0] for n in names if len(n) == 1}
+    named = len(arguments) < len(read_all) or any(argument.name for argument in arguments)
+    if named or tools != {"hyperfine"} or len(commands) < len(read_all):
+        return list(arguments), one_thing(read_all)
+    return (
+        [replace(argument, name=n[0]) for argument, n in zip(arguments, names, strict=True)],
+        [changed(records, lambda r: replace(r, benchmark=_COMMAND)) for records in read_all],
+    )
 
 
 _PAIR = r"(?s)(?P<key>[A-Za-z_][\w.]*) ?[=:] ?(?P<value>.+)"

@@ -88,6 +88,8 @@ def refuse_one_file(plan: Iterable[PlannedBenchmark], repository: Path, folder: 
 
 def lacks(name: str, missing: str, build: str) -> str:
     """A message that a revision lacks its program, with advice."""
+    if "/" not in missing:
+        return f"{name}: PATH has no {missing}; a file of the tree is named as ./{missing}"
     if build:
         return f"{name}: has no {missing} after its build"
     return f"{name}: has no {missing}; if it has to be built, give --build CMD"

@@ -101,6 +101,8 @@ def of_runs(
         count = int(np.sum(measured.values <= 0))
         message = f"{count} of {measured.n} values are not above 0: ratios mean little or nothing"
         notes.append(Note(Assumption.POSITIVE_VALUES, message, (side,), statistic=float(count)))
+        if measured.unit == "s" and least == measured.values.max():
+            notes.append(Note(Assumption.SOME_TIME, "every value is 0", (side,)))
     if seen:
         notes += [
             Note(Assumption.UNTOUCHED, f"the values were {trait}: {why}", (side,))

@@ -68,7 +68,7 @@ def compared(pair: Pair) -> str:
         return ""
     begin, end = places[0] + 1, places[1]
     which = f"values {begin} to {end}" if end > begin else f"value {end}"
-    return f"{which} of each process {'were' if end > begin else 'was'} compared, as some have only {end}"
+    return f"{which} of each process {'were' if end > begin else 'was'} compared"
 
 
 def matched_pair(pair: Pair) -> Pair:

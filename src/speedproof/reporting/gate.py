@@ -107,7 +107,7 @@ class _Line:
         equivalence = len(self.row.demand.edges) > 1
         if self.row.outcome is Outcome.UNDECIDED:
             runs = words.few(self.of)
-            return Cell(f"needs {runs}", "dim", (runs,)) if runs else None
+            return Cell(f"needs {runs}", "dim", (f"needs {runs.rpartition(' ')[0]}",)) if runs else None
         if self.row.outcome is Outcome.FAIL:
             bound = low if equivalence and low > 1 else 1 / high if 0 < high < 1 else math.nan
             return None if math.isnan(bound) else _least(bound)

@@ -45,18 +45,19 @@ _TITLE, _NAME = 14, 24
 _TOGETHER = 2048  # comparisons
 _SURE = 0.95  # the confidence that is usually asked
 _STEADY = ", were the machine steady"
+_ASKED = "Whole suite (HPT): "  # compare asks of each benchmark
 
 
 def conclusion(result: Hpt | OverBenchmarks, reference: str, candidate: str, *, shaken: bool = False) -> str:
     """The answer in one sentence, which is no proof where two speeds of the machine have ``shaken`` the suite."""
     reference, candidate = spoken([reference, candidate])
     if result.winner is Winner.TIE or result.confidence <= 0.5:
-        return f"HPT: neither {candidate} nor {reference} is shown to outperform the other."
+        return f"{_ASKED}neither {candidate} nor {reference} is shown to outperform the other."
     ahead, behind = (candidate, reference) if result.winner is Winner.CANDIDATE else (reference, candidate)
     confidence = _floored(result.confidence)
-    text = f"HPT: {ahead} outperforms {behind} with confidence {confidence}"
+    text = f"{_ASKED}{ahead} outperforms {behind} with confidence {confidence}"
     if result.confidence < _SURE:
-        text = f"HPT: {ahead} looks better than {behind}, with a confidence of only {confidence}"
+        text = f"{_ASKED}{ahead} looks better than {behind}, with a confidence of only {confidence}"
     by_factor: dict[str, list[str]] = {}
     for s in result.speedups:
         by_factor.setdefault(_speedup(s), []).append(percent(s.confidence, 4))
@@ -95,7 +96,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
     >>> suite = sp.read("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
     >>> found = sp.hpt(suite)
     >>> found
-    <HptResult: HPT: O3 looks better than O2, with a confidence of only 81.2 %.>
+    <HptResult: Whole suite (HPT): O3 looks better than O2, with a confidence of only 81.2 %.>
     >>> found.r_speedup("50%").confidence
     0.5
     """
@@ -155,8 +156,8 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
         )
         style: Style = "strong" if shaken or result.confidence < _SURE else _STYLES[result.winner]
         first = Text(conclusion(result, reference, candidate, shaken=shaken), style)
-        tests = f" Tests: {result.method}." if details else ""
-        notes = [Text(f"Scores: {result.scores}.{tests}", "dim")]
+        tests = f" Scores: {result.scores}. Tests: {result.method}." if details else ""
+        notes = [Text(f"Each p is that of a rank test of the benchmark alone, one-sided.{tests}", "dim")]
         notes += [Text(f"{note[:1].upper()}{note[1:]}.", "warning") for note in result.notes]
         if drifting := list(self._drifting()):
             names = enumerate_names(shortened(drifting, _NAME), 3)

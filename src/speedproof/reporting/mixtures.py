@@ -40,7 +40,7 @@ from speedproof.reporting.model import (
 )
 from speedproof.reporting.names import benchmark_column, called, labels
 from speedproof.reporting.numbers import case_share, p_is, percent, plural, value_of
-from speedproof.reporting.words import interval
+from speedproof.reporting.words import interval, of_metric
 from speedproof.stats.quantile_ratio import least_runs
 from speedproof.stats.scaling import usual
 
@@ -359,7 +359,7 @@ def _moves(c: ModeComparison) -> Iterator[Text]:
         return
     for mode in c.matched:
         places = format_values([mode.reference, mode.candidate], c.unit)
-        moved = f"{interval(mode.ratio)}{'' if mode.moved else ' (not shown)'}"
+        moved = f"{interval(mode.ratio, *of_metric(c.metric))}{'' if mode.moved else ' (not shown)'}"
         shares = f"{percent(mode.reference_share, 2)} to {percent(mode.candidate_share, 2)} of the runs"
         line = f"{c.benchmark}: the mode at {places[0]} is at {places[1]}, {moved}"
         yield Text(f"  {line}; from {shares}{'' if mode.reweighted else ' (not shown)'}.", "dim")

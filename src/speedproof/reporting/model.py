@@ -118,7 +118,6 @@ class Table(Struct, frozen=True):
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
-    title: str = ""
     repeats: int = 0  # columns that find no room go below, so many first ones before them; 0: they go
 
     @classmethod

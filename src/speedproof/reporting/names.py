@@ -13,10 +13,10 @@ from speedproof.data.names import visible as visible
 from speedproof.data.names import visible_lines as visible_lines
 from speedproof.reporting.model import Cell, Column
 
-_BOUNDARY = r"\.(?!\d)|[/:=\\_\-\s]"
+_BOUNDARY = r"\.(?!\d)|[/:=\\_\s]|(?<!\bno)-"
 _FIELD = r"(?:^|/)([A-Za-z_][\w.]*)="
 _SPACE = r"\s"
-_PARTS = r"([/\\\s_\-:]+)"
+_PARTS = r"((?:[/\\\s_:]|(?<!\bno)-)+)"
 _WORDS = r"""(?:"[^"]*"|'[^']*'|\S)+"""
 _LAST_WORD = r"(?<![^\W_])[^\W_]*+$"
 _FILES, _COMMANDS, _NICKNAME = 24, 40, 12
@@ -195,7 +195,7 @@ def _without_shared_words(names: list[str]) -> list[str]:
 def _without_shared(names: list[str], width: int) -> list[str]:
     """Names without the parts that all have, then without those that are not needed to tell them apart."""
     parts = [re.split(_PARTS, name) for name in names]
-    shared = set.intersection(*({*pieces[::2]} for pieces in parts))
+    shared = {"", *set.intersection(*({*pieces[::2]} for pieces in parts))}
     kept = [
         [(pieces[i - 1] if i else "", pieces[i]) for i in range(0, len(pieces), 2) if pieces[i] not in shared]
         for pieces in parts
@@ -206,13 +206,16 @@ def _without_shared(names: list[str], width: int) -> list[str]:
     def joined(lists: list[list[tuple[str, str]]]) -> list[str]:
         return ["".join([pieces[0][1], *(part for pair in pieces[1:] for part in pair)]) for pieces in lists]
 
+    def tell(short: list[str]) -> bool:
+        return all(short) and len(set(short)) == len(set(names))
+
     short = joined(kept)
     while max(map(width_of, short)) > width:
         fewer = _fewer_parts(kept)
-        if fewer == kept or len(set(joined(fewer))) < len(set(names)):
+        if fewer == kept or not tell(joined(fewer)):
             break
         kept, short = fewer, joined(fewer)
-    return short if len(set(short)) == len(set(names)) else names
+    return short if tell(short) else names
 
 
 def _fewer_parts(kept: list[list[tuple[str, str]]]) -> list[list[tuple[str, str]]]:
@@ -237,13 +240,16 @@ def _middles(names: Sequence[str], width: int) -> list[str]:
     start, end = (len(re.sub(_LAST_WORD, "", spelt[0][: begin_alike(spelt)])) for spelt in (names, turned))
     short = []
     for name in names:
-        apart = name[start : len(name) - end]
+        apart = name[start : max(start, len(name) - end)]
         room = width - width_of(apart) - 2
-        if room < 2 or not (start and end):
-            short.append(_middle(apart, width, 0.5) if start + end < len(name) else _middle(name, width, 0.5))
-            continue
-        head, tail = cut_right(name[:start], room // 2), cut_left(name[len(name) - end :], room - room // 2)
-        short.append(f"{head}…{apart}…{tail}")
+        if not apart:
+            short.append(_middle(name, width, 0.5))
+        elif room < 2 or not (start and end):
+            before, after = "…" * bool(start), "…" * bool(end)
+            short.append(f"{before}{_middle(apart, width - len(before + after), 0.5)}{after}")
+        else:
+            head, tail = name[:start], name[len(name) - end :]
+            short.append(f"{cut_right(head, room // 2)}…{apart}…{cut_left(tail, room - room // 2)}")
     return short
 
 
@@ -251,7 +257,7 @@ def _middle(text: str, width: int, share: float) -> str:
     if width_of(text) <= width:
         return text
     head = round((width - 1) * share)
-    if share == _SHARES[0] and " " in text:
+    if share == _SHARES[0]:
         whole = _whole_words(text, width)
         if width_of(whole) > 0.5 * width:
             return whole

@@ -152,7 +152,7 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."
     if caveat.kind is Assumption.STEADINESS:
-        return f"Only {caveat.message}{some}: take as many from every process"
+        return f"Only {caveat.message}{some}: some processes hold no more."
     if caveat.kind is Assumption.SEVERAL_RUNS:
         units, risk = caveat.message, f"{100 * most:g} %"
         who = f"of {firsts[0]}" if len(caveat.versions) == 1 else "a side"

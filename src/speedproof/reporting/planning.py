@@ -99,7 +99,8 @@ def of_power(plans: Sequence[PowerPlan], problems: Sequence[str] = (), whose: st
     about = Report(f"power at {share(first.effect)}", (), notes=notes)
     if len(plans) == 1:
         often, oftener = first.sizes
-        sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {_runs(oftener)}"
+        more = "as many" if often.runs == oftener.runs else _runs(oftener)
+        sentence = f"{what}: about {_runs(often)} {runs} of each{_range(often)}; in 9 of 10: {more}"
         return replace(about, headline=(Text(sentence, "strong", asked),))
     column, named = benchmark_column([plan.benchmark for plan in plans])
     table = Table.by(

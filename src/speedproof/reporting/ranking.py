@@ -84,7 +84,7 @@ def report(
             for one in rankings
         ]
     one = len(rankings) == 1
-    made = _benchmark(rankings[0]) if one else _suite(rankings, versions, everything=everything)
+    made = _benchmark(*rankings) if one else _suite(rankings, versions, everything=everything)
     return replace(
         made,
         headline=(*made.headline, *unseen(compared, versions)),
@@ -258,12 +258,13 @@ def advice(ranking: RunRanking, *, shaken: bool = False) -> str:
     agreed = mean == median == rarely
     leading = [names[v] for v in ranking.leading]  # none where they beat each other in a circle
     if leading != [rarely]:
+        text = "On a single run no version is shown to be the best"
         either = ", ".join([*leading[:-2], " or ".join(leading[-2:])])
         among = "" if len(leading) in (0, len(ranking.versions)) else f": {either} may be"
         also = "" if agreed else f" In mean it is {mean}, in median {median}."
         if all(c.value <= v.chance.value for v in ranking.versions[1:]):
-            return f"No version is shown to be the best{among}, and none is ahead.{also}"
-        return f"No version is shown to be the best{among}. {rarely} looks best so far: {beats}.{also}"
+            return f"{text}{among}, and none is ahead.{also}"
+        return f"{text}{among}. {rarely} looks best so far: {beats}.{also}"
     if agreed:
         text = f"Run {mean}: {beats}, and it has the best mean and median."
     else:  # only the order on a single run was tested

@@ -149,7 +149,8 @@ class Voice(Struct, frozen=True):
             same = f"= the same within {share(self.margin or WORTH_KNOWING)}"
             return Cell(same, shorter=(seen,), spans=True, speedup=certified), Cell("")
         full, brief = (f"undecided ({why})" if why else "undecided" for why in words.whys(head))
-        open_yet = Cell(full, "dim", (brief, "undecided"), spans=True)
+        runs = words.few(head)
+        open_yet = Cell(full, "dim", (brief, f"needs {runs}" if runs else "undecided"), spans=True)
         return Cell(seen, "dim", speedup=certified), open_yet
 
     def sentence(self, head: Comparison, answers: Sequence[Comparison] = ()) -> str:

@@ -72,7 +72,7 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     metrics = f", {len(suite.metrics)} metrics" if several else ""
     noted = f"; {plural(many, 'sample')} with something odd" if many else ""
     headline = (Text(f"{of}{metrics}{noted}", "strong"),)
-    notes = [Text(f"Of every sample: {', '.join(alike)}.", "warning")] if alike else []
+    notes = [Text(f"True of every sample: {', '.join(alike)}.", "warning")] if alike else []
     notes += _notes(suite, everything=everything)
     tables = (table,) if rows else ()
     return Report("What was read", headline, tables, tuple(notes), hint_of_all("sample", table))
@@ -117,7 +117,7 @@ def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
         groups.append(("Left out as usual", "dim", expected))
     elif expected:
         count = plural(len(expected), "part")
-        yield Text(f"Left out as usual (warm-up, totals, other files): {count} (--all)", "dim")
+        yield Text(f"Left out, not measurements (warm-up, totals, other files): {count} (--all)", "dim")
     for title, style, lines in groups:
         different = list(dict.fromkeys(lines))
         shown = different if everything or len(different) <= 3 else different[:2]

@@ -70,7 +70,7 @@ def report(
     of_policy = [f for f in findings if f.outcome] if rules.demand else findings
     open_ones = [f for f in of_policy if (f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD]
     if load and open_ones:
-        notes.append(Text(f"! The load was {load}: without other programs fewer runs tell.", "warning"))
+        notes.append(Text(f"! The load was {load}: on an idle machine fewer runs are enough.", "warning"))
     notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
     return replace(
         made,

@@ -180,7 +180,11 @@ def remarks(suite: Suite) -> tuple[str, ...]:
     note: old: the values are sorted
     """
     lines = [f"left out: {line}" for line in why_left_out(suite.skipped)]
-    lines += [f"note: {residue}{residue.remedy}" for residue in suite.residue]
+    for pooled in suite.residue:
+        values = {value for of in suite.fields.values() for value in of.get(pooled.field, ())}
+        # A field that has other values, too, does not name versions.
+        remedy = f"; tell them apart by {pooled.field!r}" if values <= {*pooled.values} else ""
+        lines.append(f"note: {pooled}{remedy}")
     if differences := different_conditions(suite):
         what = enumerate_names(differences, 2)
         lines.append(f"note: versions measured under different conditions, which count as speedup: {what}")

@@ -121,8 +121,6 @@ def _narrow(line: str, width: int) -> Iterator[str]:
 
 
 def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
-    if table.title:
-        yield from _wrapped(Text(table.title, "strong"), width, paint)
     groups = list(grouped(table.rows))
     shown = [row for _, folded, rows in groups if not folded for row in rows]
     laid = _layout(table, shown, width)
@@ -139,7 +137,7 @@ def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
     gone = [i for i, column in enumerate(table.columns) if i not in laid.kept and column.title]
     if gone and 0 < table.repeats < len(laid.kept):
         yield ""
-        below = replace(table.of_columns([*range(table.repeats), *gone]), title="")
+        below = table.of_columns([*range(table.repeats), *gone])
         yield from _table(below, width, paint=paint)
     elif gone and (dropped := ", ".join(table.columns[i].title for i in gone)) != "runs":
         room = f"(no room for: {dropped}; COLUMNS={2 * width} makes room)"
@@ -199,8 +197,8 @@ def _layout(table: Table, rows: Sequence[Row], width: int) -> _Layout:
     # Remarks that find no room go on lines of their own: nothing goes for them that the table is for.
     ends = [visible(row.cells[-1].text) for row in rows]
     every = early if any(ends) and not table.columns[-1].title else len(droppable)
-    steps = [(count, 0, _SHORT) for count in range(early + 1)]
-    steps += [(early, level, _SHORT) for level in range(1, _BREVITY)]
+    steps = [(count, 0, _SHORT) for count in range(early)]
+    steps += [(early, level, _SHORT) for level in range(_BREVITY)]
     # What is dropped last stays beside short names: it is what the table is for.
     steps += [(count, _BREVITY, _SHORTER) for count in range(early, every + 1)]
     steps += [(every, _BREVITY, _SHORTEST)]

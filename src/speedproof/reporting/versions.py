@@ -78,7 +78,7 @@ def report(
         nothing = Text("No benchmark was measured with two of the versions.", "bad")
         return Report("", (nothing,))
     of = _Versions(results, ranking)
-    voice, metric, several = of.voice, results[0].metric, len(of.benchmarks) > 1
+    voice, metric, several = of.voice, of.first.metric, len(of.benchmarks) > 1
     answer = _answer(of)
     if all(sheet.single_runs(r) for r in results):
         warning = "One run of each proves nothing: nobody knows how much runs differ. Repeat them."
@@ -158,7 +158,8 @@ def _answer(of: _Versions) -> Text:
     if of.ranking is None:
         asked = voice.asked(of.first.protocol, of.first.alpha)
         counted = words.counted(words.counts_of(of.heads.values()), voice.kinds)
-        return Text(f"{metric}{counted} comparisons with {reference}", "strong", asked)
+        many = "s" * (len(of.heads) > 1)
+        return Text(f"{metric}{counted} comparison{many} with {reference}", "strong", asked)
     ranking, over = of.ranking, len(of.ranking.benchmarks)
     where = "" if over == 1 else f"geometric mean of {over} benchmarks, "
     what = f"places at a joint risk of {percent(ranking.alpha)}"
@@ -170,6 +171,8 @@ def _answer(of: _Versions) -> Text:
     if not leading:
         nobody = f"{metric}No version is {superlative}: each is proven {voice.worse} than another"
         return Text(nobody, "strong", risk)
+    if 2 < len(leading) == len(of.names):
+        return Text(f"{metric}No order of the {len(of.names)} versions is proven", "strong", risk)
     if len(leading) == 1:
         ((name, best),) = leading.items()
         ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"

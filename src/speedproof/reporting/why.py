@@ -121,7 +121,7 @@ def report(
 
 def _notes(whys: Sequence[Why]) -> Iterator[Text]:
     if any(why.shifted for why in whys):
-        yield Text("Runs resemble their neighbours: held against shifts in run order.", "dim")
+        yield Text("Neighbouring runs are alike; the test allows for that.", "dim")
     reasons: dict[str, dict[str, None]] = {}
     for why in whys:
         for name, reason in why.left_out:

@@ -26,7 +26,7 @@ def write(reported: Reported, target: str) -> str:
         if report.title:
             caption = f"{report.title}. {caption}"
         for table in report.tables:
-            lines += _table(table, caption if table is report.tables[-1] else table.title)
+            lines += _table(table, caption if table is report.tables[-1] else "")
     return "\n".join(lines) + "\n"
 
 

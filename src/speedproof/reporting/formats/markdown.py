@@ -82,9 +82,6 @@ def _folded(table: Table) -> Iterator[str]:
 
 
 def _table(table: Table, rows: Sequence[Row], room: int) -> Iterator[str]:
-    if table.title:
-        yield f"**{escape(table.title)}**"
-        yield ""
     yield f"| {' | '.join(_title(column) for column in table.columns)} |"
     yield f"|{''.join('---:|' if column.right else '---|' for column in table.columns)}"
     shown = 0
