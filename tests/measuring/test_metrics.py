@@ -27,7 +27,7 @@ from speedproof.measuring.executor import (
     units_of,
     whole_ticks,
 )
-from speedproof.measuring.runs import Outcome, Wanted
+from speedproof.measuring.runs import RunEnd, Wanted
 
 
 @pytest.mark.parametrize(("text", "output", "value", "unit", "direction"), [
@@ -254,7 +254,7 @@ def test_what_is_done_between_runs_is_done_for_each(hook: str, tmp_path: Path) -
     versions = [PlannedVersion(v, ("sh", "-c", f"echo {v} >> {log}"), v, **hooks) for v in "ab"]
     done = 0
     while done < 5:
-        outcomes: list[Outcome] = []
+        outcomes: list[RunEnd] = []
         left = [Wanted(versions[k % 2], None, [], ["x"], ["x"]) for k in range(done, 5)]
         CommandExecutor().execute(left, 1e3, time.monotonic, outcomes)
         done += len(outcomes)

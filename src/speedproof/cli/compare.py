@@ -158,7 +158,7 @@ def run(asked: CompareOptions, console: Console) -> int:
     of_candidate = {of.candidate: c.protocol for of in result.results for c in of.headlines}
 
     @cache
-    def plans() -> dict[str, sp.PlanResult]:
+    def plans() -> "dict[str, sp.PlanResult]":
         """What takes long, after the comparison is printed."""
         made = {}
         for name, protocol in of_candidate.items() if asked.power else ():

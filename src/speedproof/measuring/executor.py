@@ -25,7 +25,7 @@ from speedproof.data.session_file import PlannedVersion
 from speedproof.data.units import PROCESSOR_TIMES, Direction, Unit, direction_of, parse_unit
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import Job, Run, RunError, execute, execute_some, shell_command
-from speedproof.measuring.runs import Executor, Outcome, Wanted
+from speedproof.measuring.runs import Executor, RunEnd, Wanted
 
 ACCOUNTED = (
     *PROCESSOR_TIMES, "memory", "minor-faults", "major-faults", "voluntary-switches", "involuntary-switches",
@@ -269,7 +269,7 @@ class CommandExecutor(Executor, Struct, frozen=True):
         self._carry_out("cleanup", version)
 
     def execute(
-        self, wanted: Sequence[Wanted], seconds: float, clock: Callable[[], float], outcomes: list[Outcome]
+        self, wanted: Sequence[Wanted], seconds: float, clock: Callable[[], float], outcomes: list[RunEnd]
     ) -> None:
         """Several, where there is nothing to do between them."""
         versions = {each.version.name: each.version for each in wanted}

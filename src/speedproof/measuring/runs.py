@@ -210,7 +210,7 @@ class Executor:
         raise NotImplementedError
 
     def execute(
-        self, wanted: Sequence[Wanted], seconds: float, clock: Callable[[], float], outcomes: list[Outcome]
+        self, wanted: Sequence[Wanted], seconds: float, clock: Callable[[], float], outcomes: list[RunEnd]
     ) -> None:
         """Execute the first of them, and as many more as it likes to in so many seconds; note each at once."""
         first, began = wanted[0], clock()
@@ -248,7 +248,7 @@ class Wanted(Struct, frozen=True):
 
 Place = tuple[Wanted, int, int]
 """The request a run fulfils, its block and its position there."""
-Outcome = tuple[Any, ...]
+RunEnd = tuple[Any, ...]
 """When a run began and ended, by the clock (ns), and what it was like by benchmark, or that is made of."""
 
 
@@ -257,7 +257,7 @@ class TakenRun(Struct):
 
     place: Place
     warmup: bool
-    outcome: Outcome
+    outcome: RunEnd
 
     @property
     def wanted(self) -> Wanted:
@@ -329,7 +329,7 @@ class RunLoop:
         self, places: Sequence[Place], taken: list[TakenRun], seconds: float = 0.0, *, warmup: bool = False
     ) -> None:
         """Execute the run of the first place, or those of several in so many seconds; :meth:`keep` stores them."""
-        outcomes: list[Outcome] = []
+        outcomes: list[RunEnd] = []
         wanted = [place[0] for place in (places if self._sure else places[:1])]
         try:
             self.executor.execute(wanted, seconds, self.clock, outcomes)

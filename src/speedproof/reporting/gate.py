@@ -21,6 +21,7 @@ from speedproof.reporting.model import (
     Cell,
     Column,
     Later,
+    Meaning,
     Report,
     Row,
     Style,
@@ -29,7 +30,6 @@ from speedproof.reporting.model import (
     hint_of_all,
     right,
 )
-from speedproof.reporting.model import Outcome as Meaning
 from speedproof.reporting.names import benchmark_column, enumerate_names, spoken
 from speedproof.reporting.notes import caveats, held_against, two_speeds
 from speedproof.reporting.numbers import factor, p_is, percent, plural, share

@@ -30,7 +30,7 @@ _Kind = TypeVar("_Kind", bound=str)
 _Item = TypeVar("_Item")
 Value = str | int | float | None
 Style = Literal["", "good", "bad", "warning", "dim", "strong"]
-Outcome = Literal["", "passed", "failed", "undecided"]
+Meaning = Literal["", "passed", "failed", "undecided"]
 """The meaning of a row to a pipeline; empty where it was no test."""
 
 
@@ -95,7 +95,7 @@ class Row(Struct, frozen=True):
 
     cells: Sequence[Cell]  # one a column
     name: str = ""  # its subject, as in the files; the cell may shorten it
-    outcome: Outcome = ""  # what it means to a pipeline
+    outcome: Meaning = ""  # what it means to a pipeline
     message: str | Callable[[], str] = ""  # the whole row in a sentence, or what makes it
     kind: str = ""  # what rows of its sort are counted as ("slower": "... 78 more slower")
     folded: bool = False  # whether it is counted instead of shown where room is dear

@@ -20,7 +20,7 @@ from speedproof.reporting.model import (
     Cell,
     Column,
     Later,
-    Outcome,
+    Meaning,
     Records,
     Row,
     Style,
@@ -33,7 +33,7 @@ from speedproof.reporting.names import labels
 from speedproof.reporting.numbers import percent, plural, share, values
 from speedproof.stats.estimate import Estimate
 
-OUTCOMES: dict[Verdict, Outcome] = {
+OUTCOMES: dict[Verdict, Meaning] = {
     Verdict.FASTER: "passed",
     Verdict.EQUIVALENT: "passed",
     Verdict.SLOWER: "failed",

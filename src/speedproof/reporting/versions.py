@@ -14,7 +14,7 @@ from speedproof.options import WORTH_KNOWING
 from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet, words
-from speedproof.reporting.model import Cell, Column, Outcome, Report, Row, Table, Text, hint_of_all, right
+from speedproof.reporting.model import Cell, Column, Meaning, Report, Row, Table, Text, hint_of_all, right
 from speedproof.reporting.names import (
     benchmark_column,
     called,
@@ -28,7 +28,7 @@ from speedproof.reporting.numbers import factor, percent, plural, share, sparkli
 from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, interval_cell, opposite, records
 
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
-_WORST_FIRST: tuple[Outcome, ...] = ("failed", "undecided", "passed")
+_WORST_FIRST: tuple[Meaning, ...] = ("failed", "undecided", "passed")
 _SHOWN, _TITLE = 10, 16
 _FEW = 3  # least commits for a line of medians, and most contradictions listed
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from speedproof.data.names import visible_lines
-from speedproof.reporting.model import Outcome, Report, Reported, Row
+from speedproof.reporting.model import Meaning, Report, Reported, Row
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -31,7 +31,7 @@ def _suite(root: Element, report: Report) -> list[Row]:
     answer = " ".join(text if text.endswith((".", ":")) else f"{text}." for text in said)
     cases = [row for row in (report.tables[-1].rows if report.tables else ()) if row.outcome]
     if not cases and report.headline:
-        outcome: Outcome = "" if report.good is None else "passed" if report.good else "failed"
+        outcome: Meaning = "" if report.good is None else "passed" if report.good else "failed"
         cases = [Row((), report.title, outcome, answer)]
     suite = SubElement(root, "testsuite", {"name": visible_lines(report.title), **_counts(cases)})
     SubElement(SubElement(suite, "properties"), "property", name="conclusion", value=visible_lines(answer))
