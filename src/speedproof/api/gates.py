@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,7 +24,7 @@ from speedproof.data.record import why_left_out
 from speedproof.data.suite import Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import Location, Multiplicity, Policy, quantile_name
+from speedproof.options import Location, Multiplicity, Policy, PolicyName, quantile_name
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.claims import SessionQuestion, judge, overall
@@ -124,7 +123,7 @@ def gate(
     reference: str | None = None,
     candidate: str | None = None,
     metric: str | None = None,
-    policy: Policy | Literal["no-regression", "proven-improvement", "equivalence"] | None = None,
+    policy: Policy | PolicyName | None = None,
     margin: float | str | None = None,
     confidence: float | str | None = None,
     multiplicity: Multiplicity | None = None,

@@ -20,7 +20,7 @@ from speedproof.protocols.hpt_levels import HptRule
 from speedproof.reporting.hpt import HptResult
 from speedproof.stats.estimate import alpha_at
 
-# Units of what is spent; of others nobody knows that low values are good.
+# Units of costs; for other units it is unknown that low values are good.
 _COSTS = ("s", "B", "J", "cycles")
 
 
@@ -110,7 +110,7 @@ def hpt(
     entries = entries_of_pairs(pairs, alpha_benchmark, given=given)
     kind = AS_GIVEN if given else RELATIVE
     test = partial(tested, entries, rule=rule, literal_signs=literal_signs, scores=kind)
-    answer = test(levels)  # which refuses confidences that no double tells from 0
+    answer = test(levels)  # refuses confidences that a double cannot distinguish from 0
     claimed = partial(claims, entries, answer, speedups=speedups, rule=rule, literal_signs=literal_signs)
     suite, machine = suite.select(metric=metric), machine_speeds(pairing.read_of(metric), alpha_at(levels[0]))
     return HptResult(first, second, answer, claimed, tuple(speedups), pairs, problems, test, machine, suite)

@@ -34,7 +34,7 @@ from speedproof.protocols.sequential import SequentialComparison as SequentialCo
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
 _CUT_SHARE = 0.1
-# So long short runs wait for being stored and told: what is done for many at once costs each of them little.
+# Short runs wait this long to be stored and reported: in batches it costs each little.
 _TOGETHER_SECONDS = 0.03
 
 
@@ -151,7 +151,7 @@ class Measurement:
     def result(self) -> RaceResult:
         """What is proven, after measuring what is left."""
         deque(self._states, maxlen=0)
-        self._held.close()  # which nobody did where it was closed before it began
+        self._held.close()  # not yet done if it was closed before it began
         return self._ended
 
     @cached_property

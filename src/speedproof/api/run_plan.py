@@ -77,7 +77,7 @@ def plan_of(asked: Request, tell: Tell, held: ExitStack) -> tuple[Plan, Absent]:
     m, given = asked.measuring, asked.given
     absent: Absent = {}
     if m.driver:
-        # What another tool does itself, or would not be told of.
+        # Options that another tool handles itself, or has no means to receive.
         refused = ("suite", "calibrate", "shell", "parameter_list", "parameter_scan", "benchmark", "input",
                "metric", "decide_by", "perf", "energy", "warmup")  # fmt: skip
         tool = f"--driver {m.driver} starts the tool itself and takes its benchmarks and times from it"

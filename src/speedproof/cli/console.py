@@ -119,7 +119,7 @@ class Console:
                 lines = [part for line in lines for part in wrapped(line, _columns(self.err))]
             try:
                 self._write(self.err, "\n".join(lines))
-            except OSError:  # nobody reads it, which is no reason to end otherwise
+            except OSError:  # a closed pipe is no reason to fail
                 give_up(self.err)
 
     def _write(self, stream: TextIO, text: str) -> None:

@@ -366,7 +366,7 @@ def _add(asked: AddOptions, console: Console) -> int:
     failed: dict[str, list[str]] = {}
     done = []
     with console.progress("adding", len(files)) as ticker:
-        for path in files:
+        for number, path in enumerate(files, 1):
             try:
                 added = history.add(
                     path,
@@ -386,7 +386,7 @@ def _add(asked: AddOptions, console: Console) -> int:
                     if added.there:
                         samples = f"{plural(added.samples, 'new sample')}, {added.there} there already"
                     console.say(f"{path}: {'was there already' if added.known else samples}")
-            ticker.advance()
+            ticker.of(len(files), number)
     if asked.json:
         console.out.write(to_json("history", done))
     if unknown := [*dict.fromkeys(name for added in done for name in added.unknown)]:

@@ -286,7 +286,7 @@ def _leave(code: int) -> NoReturn:
         watched += map(monitoring.get_tool, range(6))
     if threading.active_count() == 1 and not any(watched):
         atexit._run_exitfuncs()
-        with suppress(OSError):  # else Python says what is wrong with the streams
+        with suppress(OSError):  # else Python complains about the streams
             for stream in filter(None, (sys.stdout, sys.stderr)):
                 stream.flush()
             os._exit(code)

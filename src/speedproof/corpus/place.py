@@ -219,7 +219,7 @@ def arrays(columns: Mapping[str, Sequence[Any]], schema: pa.Schema) -> dict[str,
 
 
 def filled(columns: Mapping[str, pa.Array], schema: pa.Schema) -> pa.Table:
-    """A table of columns, nulls where one is missing; an empty one of none."""
+    """A table with the columns of a schema; a missing column is filled with nulls."""
     pa = arrow()
     rows = max(map(len, columns.values()), default=0)
     there = (columns.get(field.name) for field in schema)

@@ -60,7 +60,7 @@ def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
                 if name in given and name not in unchecked and hint is not Any:
                     if getattr(given[name], "shape", None) == () and hasattr(given[name], "item"):
                         given[name] = given[name].item()  # a scalar of NumPy
-                    if _is_share(hint):  # as a number or as a percentage: whoever reads it says more
+                    if _is_share(hint):  # a number or a percentage, parsed later with a better message
                         if given[name] is None and NoneType not in get_args(hint):
                             raise UsageError(f"{name}=None is not a number")
                     elif not _fits(given[name], hint):

@@ -170,7 +170,7 @@ def numbers_given(values: Any, unit: str | None) -> tuple[FloatArray, str | None
             "a data frame is no sample: give one of its columns, or make a suite of it, "
             "sp.Suite.from_frame(...)"
         )
-    if hasattr(values, "compressed") and np.ma.is_masked(values):  # np.ma is an import of its own
+    if hasattr(values, "compressed") and np.ma.is_masked(values):  # np.ma takes long to import
         raise DataError("some values are masked: give those that count, values.compressed()")
     try:
         array = np.asarray(list(values) if isinstance(values, Iterator) else values)

@@ -20,7 +20,7 @@ from speedproof.data.sample import LARGE, Sample, Trait, like, written_in
 from speedproof.data.units import Direction, Unit, direction_of
 from speedproof.errors import FormatError
 
-# They hold what somebody wrote down; every other tool measures one thing after the other.
+# Hand-written values; every other tool measures one thing after the other.
 NO_TOOL = ("", "csv", "raw", "speedup-test", "parsec")
 _Fields = tuple[tuple[str, str], ...]
 _FEW = 64  # records whose values are looked at together
@@ -95,7 +95,7 @@ class Pairing(Struct, frozen=True, eq=False):
     only_candidate: tuple[Key, ...]
     # Pairs that cannot be compared (units, directions), each with its reason
     incomparable: tuple[tuple[Key, str], ...]
-    not_chosen: tuple[Pair, ...] = ()  # pairs that were read and that nobody asks about
+    not_chosen: tuple[Pair, ...] = ()  # pairs that were read but not chosen
 
     def read_of(self, metric: str) -> list[Pair]:
         """All pairs of a metric that were read, chosen or not."""
@@ -143,12 +143,12 @@ class Record(Struct, frozen=True, eq=False):
     where: str = ""
     # Everything else that the file says of the values (configuration, host, parameters)
     fields: tuple[tuple[str, str], ...] = ()
-    traits: frozenset[Trait] = frozenset()  # what is known of the values
+    traits: frozenset[Trait] = frozenset()  # properties of the values
     notes: tuple[str, ...] = ()  # remarks for the user
     tool: str = ""  # the format that it was read from
     position: int = 0  # the place among all records of its file
     session: str = ""  # the sitting that it was measured in; the file when it says none
-    # The first and the last moment of measuring that the file tells, in seconds since 1970 (UTC)
+    # The first and the last time stamp in the file, in seconds since 1970 (UTC)
     span: tuple[float, float] | None = None
     blocks: IntArray | None = None  # the block of each value, as of a Sample, within its session
     named: bool = True  # false where the benchmark is called after its file because nothing in it names one
@@ -171,7 +171,7 @@ class Skipped(Struct, frozen=True):
     path: str
     where: str
     benchmark: str  # the benchmark concerned; empty when the place belongs to none
-    reason: str  # why it was left out and, where one is known, the remedy
+    reason: str  # why it was left out, and the remedy if there is one
     expected: bool = False  # whether it is always left out (warm-up, aggregates), and no user need look
 
     def __str__(self) -> str:
@@ -426,7 +426,7 @@ class RecordTable(Struct, frozen=True, eq=False):
         """A table of rows, one or more."""
         keys, values, described = map(list, zip(*rows, strict=True))
         flat = np.fromiter(chain.from_iterable(values), np.float64)
-        flat.flags.writeable = False  # so that nobody need copy a part
+        flat.flags.writeable = False  # so that parts need no copy
         cuts = pairwise(accumulate(map(len, values), initial=0))
         return cls(keys, [flat[begin:end] for begin, end in cuts], described)
 

@@ -88,7 +88,7 @@ class _OfTables(Mapping[_Place, Sample]):
             record, values = table.known[row], table.values[row]
             kind = id(record), place[1], table.tool
             if (one := self._alike.get(kind)) is not None:
-                sample = copy(one)  # with values that are known to be fit, and read-only
+                sample = copy(one)  # its values are valid and read-only
                 force_setattr(sample, "values", values)
                 force_setattr(sample, "source", source_of(record.path, table.where(row)))
                 force_setattr(sample, "position", table.first + row)

@@ -32,7 +32,7 @@ DESCRIPTION = "Go benchmark text: every unit a metric"
 _CONFIGURATION = re.compile(r"(?P<key>[^\sA-Z:]+):(?:[ \t]+(?P<value>.*))?")
 _RESULT = re.compile(r"Benchmark(?![a-z])")
 _FAILED = re.compile(r"\s*--- FAIL: Benchmark(?P<name>\S*)")
-# As Go prints what a benchmark reported of its own.
+# Go's format of a benchmark's custom metrics.
 _NOT_FINITE = ("NaN", "+Inf", "-Inf", "Inf")
 # A test binary prints these before its results: it has been started once more.
 _FIRST = ("goos", "pkg")

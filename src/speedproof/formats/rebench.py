@@ -31,7 +31,7 @@ TITLE = "ReBench"
 DESCRIPTION = "data file: every criterion by invocation; warm-up left out"
 
 _NEEDED = ("invocation", "iteration", "value", "unit", "criterion", "benchmark")
-# What tells the runs of one benchmark apart, besides the executor.
+# Fields that distinguish the runs of one benchmark, besides the executor.
 _PARAMETERS = ("suite", "extraArgs", "cores", "inputSize", "varValue", "tag", "machine")
 _HOST = ("hostName", "osType", "cpu", "clockSpeed", "memory")
 # As the adapter of /usr/bin/time writes the largest resident set, which time gives in KiB.
@@ -59,7 +59,7 @@ class _Content(Struct):
 
     # Values, each with its invocation and when its run began; by benchmark, criterion, unit and all other cells
     rows: Gathered = field(default_factory=lambda: Gathered("d", "q", "d"))
-    unsure: set[int] = field(default_factory=set)  # groups of which nobody knows the warm-up
+    unsure: set[int] = field(default_factory=set)  # groups with unknown warm-up
     warm: Counter[str] = field(default_factory=Counter)  # warm-up iterations by benchmark
     host: _Fields = ()
     commit: _Fields = ()

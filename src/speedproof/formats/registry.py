@@ -71,7 +71,7 @@ JSON = [
     "lists",
 ]  # fmt: skip
 TEXT = ["parsec", "go", "criterion", "rebench", "speedup-test", "sightglass"]
-# Tried after the outputs that are known and refused: a tool's summary table would pass for a CSV file.
+# Tried after the refused outputs: a tool's summary table would pass for a CSV file.
 GENERIC = ["csv", "raw"]
 FORMATS = [Format(name) for name in dict.fromkeys([*JSON, *TEXT, *GENERIC])]
 # Enough for every header; what it does not decide is decided by the whole file.
@@ -168,7 +168,7 @@ def _description(begin: bytes, *, whole: bool) -> str:
     if not reading.is_json(begin):
         first = next((line.strip() for line in re.split(r"[\r\n]+", content) if line.strip()), "")
         return f"no known format; the first line is {first[:60]!r}"
-    import json  # which whoever reads text never pays for
+    import json  # not needed to read text
 
     try:
         json.loads(content if whole else "0")

@@ -45,9 +45,9 @@ KERNEL_METRICS = frozenset(
 _WARMUP = "warm-up"
 _NO_BUILD = -1
 _SESSIONS_APART = 32  # bits, for the blocks of sessions that went on with each other
-# Without one of these fields nobody knows which values of the session's own metrics are good.
+# Without one of these fields the direction of a session's custom metrics is unknown.
 _UNIT_FIELDS = ("units", "session")
-# What tells two machines or days apart; the whole snapshot would make every kernel update a difference.
+# Fields that distinguish machines or days; of the whole snapshot every kernel update would be a difference.
 _FACTS = ("host", "cpu", "kernel", "governor", "turbo", "smt", "power")
 
 
@@ -187,7 +187,7 @@ def _traits(
         Trait.RANDOM_ORDER: len(planned) > 1,
         Trait.WARMUP_REMOVED: _WARMUP in left_out,
         Trait.FAILED_LEFT_OUT: bool(set(left_out) - {_WARMUP}),
-        # The reference ran as long as somebody was undecided.
+        # The reference ran as long as some candidate was undecided.
         Trait.STOPPED_ON_RESULT: looked
         and (version in on_result or (bool(last.resumes) and version in planned[1:])),
         Trait.OTHER_EXECUTABLE: looked and version in head.executables.get(benchmark, ()),

@@ -49,7 +49,7 @@ class HistoryStore:
 
     def __init__(self, where: str) -> None:
         self._series_of: dict[Key, StoredSeries] = {}  # what transactions before have made, which stays
-        self.where = re.sub(r"(://[^:@/]*):[^@/]*@", r"\1@", where)  # a password is told nobody
+        self.where = re.sub(r"(://[^:@/]*):[^@/]*@", r"\1@", where)  # never show a password
         try:
             self._database = Database(where)
         except UsageError as error:

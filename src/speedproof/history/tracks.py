@@ -61,7 +61,7 @@ class Track(Struct, frozen=True, eq=False):
     beside: IntArray  # place in `anchors` of the anchor that was measured beside it; 0 without one
     anchors: tuple[str, ...] = ("",)  # names of the anchors; one empty name without any
     # Of every anchor the standard error of its level relative to the basis; infinite where one session alone
-    # joins them, so that nothing tells it
+    # joins them
     errors: FloatArray = field(default_factory=lambda: np.zeros(1))
     degrees: int = 0  # degrees of freedom of these errors
     # Of every row the session, where that measured several commits; empty where none did

@@ -111,7 +111,9 @@ def import_store(store: HistoryStore, path: Path, exported: Iterable[tuple[int, 
                     numbers[name][old] = number
             elif name == "sample" and row["source"] != -1:
                 sample = {column: _storable(row[column]) for column in _COLUMNS}
-                block_of({k: [v] for k, v in sample.items()} | {"sample": [0]})  # refuses what is no number
+                block_of(
+                    {k: [v] for k, v in sample.items()} | {"sample": [0]}
+                )  # refuses what is not a number
                 given = [k for k in _VALUES if k == "observations" or row[k] is not None]
                 samples.append(sample | dict.fromkeys(_VALUES) | {k: _bytes(row[k]) for k in given})
             elif name == "triage":
@@ -182,7 +184,7 @@ def exported_rows(path: Path) -> Iterator[tuple[int, str, Any]]:
     if str(path) != STDIO and not path.is_file():
         raise FormatError(str(path), "", "there is no such file; 'speedproof history export' writes one")
     rows = _rows(path)
-    first = list(islice(rows, 1))  # what is no export is refused at once
+    first = list(islice(rows, 1))  # refuse other files at once
     return chain(first, rows)
 
 

@@ -110,7 +110,7 @@ class BuildCache:
         with contextlib.ExitStack() as stack:
             if not self._lock(stack, folder.name, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 return False
-            # The stamp first: what is half removed is no build.
+            # The stamp first, so that a half-removed folder is no build.
             (folder / "built.json").unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
         return True

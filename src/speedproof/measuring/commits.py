@@ -235,7 +235,7 @@ class CommitRunner:
             try:
                 version, number = self._built(name)
             except RunError:
-                # A build that fails is kept as a run that failed: whoever goes on leaves the commit out again.
+                # A failed build is stored as a failed run, so that a resumed bisection skips the commit again.
                 (planned,) = self._runs.head.benchmarks
                 place = (self._runs.head.session, planned.name, name, block, 0, self._runs.now())
                 self._runs.append(RunLine(*place, {}, exit=1, warmup=True))

@@ -79,7 +79,7 @@ def _ask_go(words: Words, place: str) -> Words:
 def _go_filter(words: Words, wanted: Sequence[str], others: Sequence[str]) -> Words:
     """An expression a level; no deeper than the shallowest name, which a deeper one would leave out."""
     bare = [re.sub(r"^.*\.(?=[A-Z_]\w*(/|$))", "", name) for name in wanted]
-    # Its processors follow a name, unless there is one only; then the number is the name's own.
+    # The processor count follows a name unless it is 1; then a number is part of the name.
     bare += [name for of in bare if (name := re.sub(r"-\d+$", "", of)) != of]
     levels = [f"Benchmark{name}".split("/") for name in bare]
     depth = min(map(len, levels))
@@ -189,7 +189,7 @@ class ToolExecutor(Executor, Struct):
     def _invoke(self, version: PlannedVersion, wanted: Sequence[str]) -> tuple[Run, dict[str, float]]:
         place = self.folder / "results"
         tool = DRIVERS[self.driver]
-        # A tool that is asked for what it would measure anyway is better not asked: its own choice may say more.
+        # A filter for everything is left out: the tool's default selection may be larger.
         seen = self._seen.get(version.name, [])
         others = [name for name in seen if name not in wanted]
         words = tool.ask(list(version.command), str(place))

@@ -177,7 +177,7 @@ def execute_some(jobs: Sequence[Job], seconds: float, ends: list[Ended]) -> tupl
             opened.append(stdout := memory_file("output"))
         ended, timed_out, left, errors = _spawn_and_wait(jobs, seconds, ends, (stdin, stdout, stderr))
         output = _content(stdout) if job.capture else b""
-        written = bool(left or errors)  # whoever is left may write yet
+        written = bool(left or errors)  # remaining processes may still write
         return ended[0], ended[1], run_of(ended, timed_out, output, errors, left)
     except OSError as error:
         if error.filename is None:
@@ -297,7 +297,7 @@ def _spawn(job: Job, streams: tuple[int, int, int], rest: int) -> tuple[int, int
     options: dict[str, Any] = {"file_actions": copies, "setpgroup": 0, "setsigdef": job.signals}
     if rest:
         time.sleep(1e-6 * rest)
-    # Spawning has no directory of its own to offer, so the runner goes there for the moment.
+    # posix_spawn cannot set a working directory, so the runner changes there for the moment.
     with contextlib.chdir(job.cwd) if job.cwd else contextlib.nullcontext():
         start = time.perf_counter_ns()
         pid = os.posix_spawn(job.program, job.command, job.environment or {}, **options)

@@ -138,7 +138,7 @@ class PerfStat(Struct, frozen=True):
 
     events: tuple[str, ...]  # as ``perf list`` names them
     path: Path  # file that perf writes to
-    program: str = "perf"  # where perf is; a version's own PATH need not have it
+    program: str = "perf"  # path of perf, which a version's PATH may lack
 
     def wrap(self, job: Job) -> Job:
         """The job under perf."""

@@ -20,7 +20,7 @@ from speedproof.data.session_file import PlannedBenchmark, PlannedVersion, Store
 from speedproof.errors import UsageError
 from speedproof.measuring.execute import find_program
 
-# Beyond this a file is told by size and time: reading it would cost more than a second, and empty the page cache.
+# Larger files are identified by size and time: reading it would cost more than a second, and empty the page cache.
 HASHED_BYTES = 256 << 20
 _ELF = b"\x7fELF"
 _OPERATORS = frozenset("();<>|&")

@@ -32,7 +32,7 @@ _QUIET = {
     "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_CONFIG_NOSYSTEM": "1",
     "LC_ALL": "C",
 }  # fmt: skip
-# What an outer git command (a hook, a rebase) says of its own repository.
+# Variables by which an outer git command (a hook, a rebase) names its repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
 # Git LFS would fetch over the network what is here already; its pointers are replaced below.
 _NO_LFS = ("-c", "filter.lfs.process=", "-c", "filter.lfs.smudge=", "-c", "filter.lfs.required=false")
@@ -47,7 +47,7 @@ class Revision(Struct, frozen=True):
 
     name: str  # a tag, or the short commit with what it was asked for as, else with its subject
     commit: str  # the whole hash; of :data:`WORKTREE`, the one that it is based on
-    content: str = ""  # tells two states of one commit apart: empty, or a hash of what is not committed
+    content: str = ""  # empty, or a hash of uncommitted changes
     again: bool = False  # whether it is the control: the same source, checked out and built once more
     number: int | None = None  # which of several builds of it
     drawn: int | None = None  # what a session's own builds differ by from those of other sessions

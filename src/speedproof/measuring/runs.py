@@ -232,7 +232,7 @@ class Wanted(Struct, frozen=True):
     benchmarks: Sequence[PlannedBenchmark]  # that want it
     names: Sequence[str]  # of these
     # What a tool measures in one process may disturb what it measures next there: all versions of a block are
-    # asked for the same benchmarks, and what is not wanted of one is discarded
+    # asked for the same benchmarks, and unwanted results are discarded
     asked: Sequence[str]
 
     @classmethod

@@ -200,7 +200,7 @@ class Session:
         on_result: dict[str, tuple[str, ...]] = {}
         for name, reason in reasons:
             decider = self._deciders[name]
-            # Ctrl-C comes from somebody who may have seen the numbers.
+            # Whoever presses Ctrl-C may have seen the numbers.
             watched = decider.runners if interrupted and reason == "interrupted" else ()
             stopped = {*decider.stopped(), *watched}
             if left := tuple(candidate for candidate in self._names[name][1:] if candidate in stopped):
@@ -265,7 +265,7 @@ class Session:
                 raise RunError(*error.args, *(f"\n{problem}" for problem in problems)) from None
             self._unfinished += problems
             raise
-        # What was measured is as good as it was: a failed cleanup is told, and the verdict given.
+        # A failed cleanup leaves the measurements valid: it is reported with the verdict.
         self._unfinished += self._finish(begun)
 
     def _stretch(

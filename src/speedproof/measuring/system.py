@@ -152,7 +152,7 @@ def load_of(facts: Mapping[str, str]) -> str:
     """The load where it keeps more than half of the CPUs busy; else empty."""
     try:
         load, cpus = float(facts.get("load", "0")), int(facts.get("cpus", "1"))
-    except ValueError:  # of a file that somebody edited
+    except ValueError:  # a file edited by hand
         return ""
     return f"{load:g} on {cpus} CPUs" if load > 0.5 * cpus else ""
 

@@ -30,7 +30,7 @@ def detect_resolution(values: ArrayLike) -> float | None:
     least = max(100.0 * noise, span / (1.02 * FINEST))
     if h <= least:
         return None
-    # Euclid's algorithm on real numbers: what is left within the noise is zero.
+    # Euclid's algorithm on real numbers: a remainder within the noise is zero.
     rest = np.unique(steps)
     while h > least:
         rest = np.abs(rest - h * np.round(rest / h))

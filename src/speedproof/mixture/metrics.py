@@ -53,7 +53,7 @@ class Metrics(Struct, frozen=True, eq=False):
     gaps: FloatArray  # shape (r, r): I1 = E|X_i - X_j|
     below: FloatArray  # shape (r, r): I2 = P[X_i < X_j + delta]
     least: FloatArray  # shape (r,): I3 = P[X_i < min of the others]; 1 for a single version
-    modes: tuple[int, ...] | None  # I4; None for samples, whose number of modes only a model tells
+    modes: tuple[int, ...] | None  # I4; None for samples, as only a model has a number of modes
 
 
 @checked()

@@ -55,7 +55,7 @@ def states_of(values: ArrayLike) -> IntArray:
 
 def _of_one(x: FloatArray, K_max: int, step: float) -> Iterator[tuple[float, IntArray]]:
     """ICL and labels of the mixtures of one metric, from one component on; numbered by their means."""
-    from speedproof.mixture import em  # whoever explains nothing need not load how mixtures are fitted
+    from speedproof.mixture import em  # imported only where states are needed
     from speedproof.mixture.em import condensed
     from speedproof.mixture.fitting import standardise
     from speedproof.mixture.search import table

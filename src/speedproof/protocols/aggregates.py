@@ -101,7 +101,7 @@ class GeometricMeans(Struct, frozen=True):
 
     benchmarks: int  # how many went in
     # For these benchmarks, run again: two-sided interval from the noise of the runs, and of the sessions
-    # where a noise floor tells it
+    # where there is a noise floor
     these: Estimate
     like_these: Estimate  # for benchmarks like these: two-sided interval that takes them as a random sample
     left_out: tuple[str, ...]  # benchmarks without a ratio: a time that is zero or negative

@@ -47,7 +47,7 @@ MOST_FORECAST = 100_000
 class Decision(Struct, frozen=True):
     """A figure at one risk or at several; arrays of the common shape of tests and risk."""
 
-    # Samples that are too small for what was seen of them. Figure 1 names X first; both are told here.
+    # Samples that are too small given their tests. Figure 1 names X first; here both are reported.
     lacking_x: BoolArray
     lacking_y: BoolArray
     # Of the test that decides, for "X takes longer than Y" and the reverse; NaN when more runs are needed

@@ -175,7 +175,7 @@ class RunsForPower(Struct, frozen=True):
 
     power: float
     runs: int | None  # of each version; None where there are more than 100,000
-    # Between which numbers the true one lies, as far as the pilot tells, at 95 %
+    # An interval for the true number, from the pilot, at 95 %
     low: float
     high: float
 
@@ -188,7 +188,7 @@ class PowerPlan(Struct, frozen=True):
     protocol: str  # whose test is to find the effect
     effect: float  # as a share: 0.02 is a speedup of 1.02
     alpha: float
-    repeated: str  # what is counted: ``"run"``, ``"process"`` or ``"session"``
+    repeated: str  # the unit counted: ``"run"``, ``"process"`` or ``"session"``
     pilot: tuple[int, int]  # of these how many the pilot has
     sizes: tuple[RunsForPower, ...]
 
@@ -285,7 +285,7 @@ def _uncertainty(
             single + float(_variance(logs[None], q, width)[0]),
         )
     low, high = np.quantile(pilots / single, (0.025, 0.975)).tolist()
-    # A variance is known no better than a normal sample's of this size would tell.
+    # A variance is no more certain than that of a normal sample of this size.
     n = slow.size + fast.size - 2
     normal = _TWO_SIDED * math.sqrt(2.0 / n)
     return min(low, math.exp(-normal)), max(high, math.exp(normal))

@@ -52,7 +52,7 @@ class Question(Struct, frozen=True):
     forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_means
     # From both sizes to the smallest p-value that samples of these sizes can have
     least_pvalue: Callable[[int, int], float] = lambda n, m: 0.0
-    # From pairs to what is tested of each, where that is more than what `location` says
+    # The sides to test, where `location` alone does not determine them
     own_sides: Callable[[PreparedPairs], Sequence[Sides]] | None = None
 
     def sides(self, prepared: PreparedPairs) -> Sequence[Sides]:

@@ -154,7 +154,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         test_name, runs_needed = "signed-rank and t test of session ratios", runs_needed_pairs
     else:
         factors, slowly = _inflation(sides, slow, fast)
-        slow, fast = ordered  # the order of measuring tells no more
+        slow, fast = ordered  # the order of measuring is not needed below
         inflation = np.repeat(factors[:, None], 2, axis=1)
         bounds = typical_ratio(slow, fast, rules.alpha, steps=steps, inflation=inflation, order=sides.pooled)
         errors = typical_error(slow, fast, factors, steps)

@@ -47,7 +47,7 @@ class StateOfRuns(Struct, frozen=True):
     """A state that runs of all versions fall into."""
 
     level: float  # mean of the metric that the states are seen in
-    # Of each version: the share of its runs, and their mean of what is explained (NaN without runs)
+    # For each version its share of runs, and their mean of the explained metric (NaN without runs)
     shares: tuple[float, ...]
     means: tuple[float, ...]
 
@@ -69,9 +69,9 @@ class GoesWith(ByStates, frozen=True):
 
     metric: str
     unit: str
-    part: bool  # whether it is a part of what is explained, as system time is of time
+    part: bool  # whether it is part of the explained metric, as system time is of time
     correlation: float  # Spearman's, within a version
-    between: float  # share of the variance of its ranks between the states of what is explained
+    between: float  # share of its ranks' variance between the states of the explained metric
     pvalue: float  # adjusted over all metrics
 
     @property
@@ -84,12 +84,12 @@ class Why(Struct, frozen=True):
     """What one benchmark's difference, or the states of its runs, go with."""
 
     benchmark: str
-    metric: str  # what is explained
+    metric: str  # the explained metric
     unit: str
     alpha: float  # the risk that a metric is named which has nothing to do with it
     versions: tuple[str, ...]
     sizes: tuple[int, ...]  # runs of each that were used; processes (builds) where values are nested
-    states: tuple[int, ...]  # in how many states what is explained alone falls, of each version
+    states: tuple[int, ...]  # the number of states of the explained metric alone, for each version
     speedup: Estimate | None  # of the means, of two versions
     metrics: tuple[GoesWith, ...]  # what was tested: those that go with it first, the strongest first
     left_out: tuple[tuple[str, str], ...]  # other metrics, and why

@@ -49,7 +49,7 @@ class Cell(Struct, frozen=True):
     style: Style = ""  # its meaning
     shorter: tuple[str, ...] = ()  # what to show where there is less room, the longest first
     spans: bool = False  # whether the text may run on over the empty cells at its right
-    speedup: Estimate | None = None  # what the text tells, for formats that draw
+    speedup: Estimate | None = None  # the value of the text, for formats that draw
     key: float | None = None  # what to sort by, for formats that sort
 
     def at(self, level: int) -> str:
@@ -94,12 +94,12 @@ class Row(Struct, frozen=True):
     """One row of a table."""
 
     cells: Sequence[Cell]  # one a column
-    name: str = ""  # of what it tells; as in the files, which the cell may shorten
+    name: str = ""  # its subject, as in the files; the cell may shorten it
     outcome: Meaning = ""  # what it means to a pipeline
     message: str | Callable[[], str] = ""  # the whole row in a sentence, or what makes it
     kind: str = ""  # what rows of its sort are counted as ("slower": "... 78 more slower")
     folded: bool = False  # whether it is counted instead of shown where room is dear
-    panel: dict[str, Any] | None = None  # what a page shows of it when somebody opens it
+    panel: dict[str, Any] | None = None  # what a page shows when the row is opened
 
     @property
     def sentence(self) -> str:

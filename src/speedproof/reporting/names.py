@@ -61,11 +61,11 @@ def common_prefix(names: Sequence[str]) -> str:
     if len(set(names)) < 2:
         return ""
     first, same = min(names), begin_alike(names)
-    # Of commands whole words are told, never a part of a number or of what is in quotes.
+    # Of commands only whole words, never part of a number or of a quotation.
     boundary = _SPACE if re.search(_SPACE, first[:same]) else _BOUNDARY
     ends = [match.end() for match in re.finditer(boundary, first[:same])]
     ends = [end for end in ends if not (first[:end].count('"') % 2 or first[:end].count("'") % 2)]
-    # A short prefix costs the reader more to be told of than to read, and no name may become empty.
+    # A short prefix is easier to read than to be explained, and no name may become empty.
     while ends and any(len(name) == ends[-1] for name in names):
         ends.pop()
     return first[: ends[-1]] if ends and ends[-1] >= 4 else ""

@@ -72,7 +72,7 @@ def two_speeds(machine: MachineSpeeds | None, reference: str, candidate: str) ->
         f"{plural(machine.of, 'benchmark')}"
     )
     if machine.sides != "both":
-        # Of which speed the other version is, nobody knows.
+        # The speed at which the other version ran is unknown.
         yield Text(f"{seen}: likely the machine, not the program, and so may be the change.", "warning")
         return
     change = interval(machine.speedup, "faster", "slower")

@@ -49,7 +49,7 @@ class Voice(Struct, frozen=True):
     better: str  # what gains and losses are called
     worse: str
     margin: float | None = None  # of equivalence
-    shaken: bool = False  # nothing is proven of what is shown
+    shaken: bool = False  # whether nothing that is shown is proven
 
     @classmethod
     def of(cls, *results: SuiteComparison) -> Voice:
@@ -125,7 +125,7 @@ class Voice(Struct, frozen=True):
             yield from self._change(head)
             marks = [*(["!"] if words.marked(head) else []), *_against(answers, head)]
             style: Style = "warning" if marks else "dim"
-            # Of what is undecided it goes first where there is little room.
+            # For undecided rows it is dropped first where room is short.
             shorter = (" ".join(marks),) if head.verdict is Verdict.UNDECIDED else ()
             if head.verdict is not Verdict.EQUIVALENT and (ratio := words.by_medians(head)):
                 marks.append(f"medians {ratio}")

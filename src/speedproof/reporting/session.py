@@ -222,7 +222,7 @@ def results_of(
                     files,
                     comparisons=(*heads, *others),
                     controlled=files.controlled if heads == list(files.headlines) else (),
-                    # Said of the session's own verdicts.
+                    # A remark on the session's verdicts.
                     caveats=tuple(c for c in files.caveats if c.kind is not Assumption.ONE_LAYOUT),
                 )
         results.append(whole)

@@ -49,7 +49,7 @@ class StoredSample(Struct, frozen=True):
     direction: Direction  # whether lower or higher values are better
     values: tuple[float, ...]  # in run order
     processes: tuple[int, ...] | None  # the process of each value
-    traits: tuple[Trait, ...]  # what is known of the sample
+    traits: tuple[Trait, ...]  # properties of the sample
     source: str  # file and place
     notes: tuple[str, ...]  # remarks made while reading
     sessions: tuple[int, ...] | None = None  # the sitting of each value
@@ -67,7 +67,7 @@ class StoredSuite(Struct, frozen=True):
 
     versions: tuple[str, ...]  # in order of first appearance
     samples: tuple[StoredSample, ...]  # one for each benchmark, metric and version
-    residue: tuple[Residue, ...] = ()  # what told pooled values apart
+    residue: tuple[Residue, ...] = ()  # fields in which pooled values differed
     skipped: tuple[Skipped, ...] = ()  # what was left out while reading
     # By version, the fields of its files
     fields: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)

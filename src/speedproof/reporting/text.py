@@ -19,7 +19,7 @@ Paint = Callable[..., str]
 _COLOURS: dict[Style, str] = {"": "", "good": "32", "bad": "31", "warning": "33", "dim": "2", "strong": "1"}
 _GAP = "  "
 _COMMAND = r"'(?:speedproof|git) [^']*'|(?<=: )speedproof .*"
-_TIE, _PERCENT = "\0", "\1"  # blanks at which no line ends; what is shown holds none
+_TIE, _PERCENT = "\0", "\1"  # blanks at which no line may break; output contains neither
 _SHORT, _SHORTER, _SHORTEST = 24, 10, 7
 """Widths to which names are shortened before a column goes, before one goes that stays longest, and at the end."""
 _LEAST_TITLE = 10

@@ -30,7 +30,7 @@ from speedproof.reporting.rows import OUTCOMES, Voice, contradicted, interval_ce
 _MARKS = {Verdict.FASTER: "+", Verdict.SLOWER: "-", Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "~"}
 _WORST_FIRST: tuple[Meaning, ...] = ("failed", "undecided", "passed")
 _SHOWN, _TITLE = 10, 16
-_FEW = 3  # commits from which on their medians are a line, too, and contradictions that are told
+_FEW = 3  # least commits for a line of medians, and most contradictions listed
 _WIDE = 3  # benchmarks up to which a table of several versions has a row a version
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
 _COMMIT = re.compile(r"[0-9a-f]{7,40}(?= |$)|WORKTREE(?= |$)")

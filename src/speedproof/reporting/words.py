@@ -43,7 +43,7 @@ PLURALS: dict[Location, str] = {"min": "minima", "mean": "means", "median": "med
 class Effect(Struct, frozen=True):
     """A decided comparison in its natural direction."""
 
-    word: str  # ``"faster"``, ``"slower"``; of what is no time ``"better"``, ``"worse"``
+    word: str  # ``"faster"``, ``"slower"``; for other metrics ``"better"``, ``"worse"``
     ratio: float  # by how much, at least 1; NaN where no factor can be named
     bound: float  # by how much at least; NaN where that is not proven
 

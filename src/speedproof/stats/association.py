@@ -102,7 +102,7 @@ def associations(
 
     def statistics(order: IntArray) -> ArrayPair:
         """Of orders, shape (draws, n): correlations and shares between states, shape (draws, metrics)."""
-        with np.errstate(invalid="ignore"):  # of what is constant
+        with np.errstate(invalid="ignore"):  # for constant values
             correlation = (r[order] @ scaled) * against
         between = np.zeros_like(correlation)
         for direction in directions:

@@ -281,7 +281,7 @@ def _rise(x: FloatArray, starts: list[int], lengths: list[int]) -> float:
     total, moment = np.zeros((2, n + 1))
     x.cumsum(out=total[1:])
     (np.arange(n) * x).cumsum(out=moment[1:])
-    # Of few numbers Python's own are faster.
+    # For few numbers plain Python is faster.
     sums, moments = (
         dict(zip(begins + ends, of[begins + ends].tolist(), strict=True)) for of in (total, moment)
     )
@@ -365,7 +365,7 @@ def place_of_step(x: FloatArray, low: int, high: int, before: float, after: floa
     return low + int(costs.argmin())
 
 
-_BESIDE = 3  # values on each side, of whose median outliers are told
+_BESIDE = 3  # values on each side whose median identifies outliers
 _PLACES = 40  # where it may begin, and end, of longer series
 
 

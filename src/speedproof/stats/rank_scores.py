@@ -117,7 +117,7 @@ def scores_of(pairs: Pairs) -> list[tuple[BoolArray, Score]]:
     return parts
 
 
-_OUTLYING = 20  # of so many values one at either end tells nothing of drift
+_OUTLYING = 20  # of this many values one at either end is ignored as an outlier
 BEYOND_DRIFT = one_order(3, 3)
 """The p-value of a difference that exceeds what drift explains."""
 

@@ -318,7 +318,7 @@ def blocks_needed(effect: float, *, alpha: float, power: float = 0.8) -> float:
     """About how many blocks find a shift of so many standard deviations of a block, in a share of sessions."""
     level = float(-ndtri(alpha))
     reach = level + float(ndtri(power))
-    # Guenther's correction for the variance that is not known; no rank test rejects with fewer than the last.
+    # Guenther's correction for the unknown variance; no rank test rejects with fewer than the last.
     blocks = ((reach / effect) ** 2 + 0.5 * level**2) / _NORMAL_EFFICIENCY if effect > 0 else math.inf
     return max(blocks, math.log2(1 / alpha))
 
