@@ -480,7 +480,7 @@ def test_a_change_is_proven_beyond_one_only() -> None:
     """A bound on the other side of 1 proves no size; the sentence says whose risk it is."""
     for factor, low, high, least in (
         (1.25, 1.125, 1.5, "1.12x"),
-        (1.25, 0.875, 1.5, ""),
+        (1.25, 1.0, 1.5, ""),
         (0.75, 0.625, 0.875, "1.14x"),
         (0.75, 0.625, 1.125, ""),
         (1.25, math.nan, math.nan, ""),

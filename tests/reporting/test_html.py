@@ -157,6 +157,12 @@ def test_rows_say_what_the_sheet_says(made: Made, page: Page) -> None:
     assert [row["data-kind"] for row in rows] == [row.kind for row in table.rows]
     texts = {text for _, text in page.texts}
     assert all(cell.text in texts for row in table.rows for cell in row.cells[1:4])
+    told = [
+        c.speedup.value if c.key is None and c.speedup else c.key for row in table.rows for c in row.cells
+    ]
+    keys = [float(str(a["data-k"])) for t, a in page.elements if t == "td" and "data-k" in a]
+    told = [key for key in told if key is not None and np.isfinite(key)]
+    assert keys[: len(told)] == told != []
     parts = sheet.report(made[0], details=True).sections
     assert parts
     assert {part.title for part in parts} <= {*page.text_of("summary")}
