@@ -24,6 +24,7 @@ from speedproof.reporting.formats.html import panels, render
 from speedproof.reporting.formats.html.panels import STEPS
 from speedproof.reporting.model import Column, Report, Row, Table, Text
 from speedproof.reporting.stored import Context
+from speedproof.stats.quantile_ratio import shift_function
 
 Made = tuple[SuiteComparison, Suite]
 VOID = {"meta", "br", "input", "link", "img", "hr"}
@@ -201,10 +202,16 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
 
 def test_rates_are_drawn_as_times_are(make_suite: Callable[..., Made]) -> None:
     """What the larger is of rates the smaller is of times: the shift of every decile is the same."""
-    x, y = np.random.default_rng(0).normal([[20.0], [10.0]], 1.0, (2, 60))
+    x, y = np.random.default_rng(0).normal([[20.0], [10.0]], 1.0, (2, 20))
     (times,) = panels(*make_suite({"a": (x, y)})).values()
     (rates,) = panels(*make_suite({"a": (y, x)}, unit="B/s")).values()
-    assert times["shift"] == rates["shift"] is not None
+    shift = times["shift"]
+    assert shift == rates["shift"] is not None
+    assert (shift["one"], "1") in shift["ticks"]
+    rows = shift_function(x, y, 0.05)  # of few runs the outer deciles have no bound
+    drawn = [[end is not None for end in row] for row in shift["deciles"]]
+    assert drawn == ((rows > 0.0) & np.isfinite(rows)).tolist()
+    assert not all(map(all, drawn))
 
 
 def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
