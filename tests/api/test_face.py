@@ -168,14 +168,6 @@ def test_versions_are_ranked_by_each_metric_as_by_it_alone(protocol: Any) -> Non
     assert [metric for metric, of in alone.items() if of] == ranked[protocol]
 
 
-def test_a_notebook_shows_tables() -> None:
-    """In HTML, names escaped."""
-    x, y = pair()
-    shown = sp.compare(x, y, names=("<old>", "new"))._repr_html_()
-    assert "<table>" in shown
-    assert "<old>" not in shown
-
-
 def test_pictures_are_a_word_away() -> None:
     """Of a suite, and of a comparison into given axes."""
     pytest.importorskip("matplotlib")

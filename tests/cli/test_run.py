@@ -292,7 +292,7 @@ def test_the_latest_session_is_gone_on_with_and_read() -> None:
         speedproof("run", *(f"--name={name}" for name in names), SLOW, FAST, "--runs", "5")
     speedproof("run", "--save", "r.jsonl", "true", "--runs", "2")
     assert "d is " in speedproof("compare", "@last")[1]
-    assert speedproof("gate", "@last:c", "@last:d")[0] == 0
+    assert speedproof("gate", "old=@last:c", "@last:d")[0] == 0
     whole = kept()[-1].read_bytes()
     assert "has all of its runs; see 'speedproof run --review " in speedproof("run", "--resume")[2]
     assert kept()[-1].read_bytes() == whole

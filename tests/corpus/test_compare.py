@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.command import refused
+from tests.command import speedproof
 from tests.corpus.made import made_up, put
 
 import speedproof as sp
@@ -167,11 +167,8 @@ def test_a_damaged_part_is_named_and_the_rest_goes_on(corpus: Path, tmp_path: Pa
     assert "damaged or gone" in compare(corpus, Asked("all", "time"), How(tmp_path / "a")).failures[0]
     for other in sorted((corpus / "data").rglob("*.parquet"))[:-1]:
         other.write_bytes(b"")
-    told = refused("corpus", "compare", corpus, "--pairs", "all", "--workers", "1")
-    assert (
-        re.findall("error: ([78]) of 8 parts", told) != [],
-        told.count(": the file is damaged or gone"),
-    ) == (True, 3)
+    _, _, told = speedproof("corpus", "compare", corpus, "--pairs", "all", "--workers", "1")
+    assert ("error: 8 of 8 parts" in told, told.count(": the file is damaged or gone")) == (True, 3)
 
 
 def test_pairs_in_a_file(tmp_path: Path) -> None:

@@ -480,7 +480,7 @@ def test_a_change_is_proven_beyond_one_only() -> None:
     """A bound on the other side of 1 proves no size; the sentence says whose risk it is."""
     for factor, low, high, least in (
         (1.25, 1.125, 1.5, "1.12x"),
-        (1.25, 0.875, 1.5, ""),
+        (1.25, 1.0, 1.5, ""),
         (0.75, 0.625, 0.875, "1.14x"),
         (0.75, 0.625, 1.125, ""),
         (1.25, math.nan, math.nan, ""),
@@ -514,6 +514,9 @@ def test_what_became_of_a_change(left: float, state: str) -> None:
     line = Followed(line=ALL)
     found = HistoryResult("s.db", 0.95, tuple(COMMITS), KNOWN, tracks, (wide, last), (), None, (), line)
     assert state in render(overview(found), 200)
+    anchored = replace(found, tracks=tuple(replace(one, basis="v1.2", anchored=True) for one in tracks))
+    shown = render(track_report(anchored), 200)
+    assert ("relative to v1.2: 80 commits" in shown, len(re.findall(r" 0\.00\d+x ", shown))) == (True, 10)
     assert today_of(found, last) == "stands"
     assert ("Which commit: " in render(overview(found), 200)) == (first.undone is None), "it is repaired"
 

@@ -20,10 +20,11 @@ from speedproof.data.suite import Key, Suite
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 from speedproof.reporting import sheet
-from speedproof.reporting.formats.html import panels, render
+from speedproof.reporting.formats.html import fields_of, fragment, panels, render
 from speedproof.reporting.formats.html.panels import STEPS
 from speedproof.reporting.model import Column, Report, Row, Table, Text
 from speedproof.reporting.stored import Context
+from speedproof.stats.quantile_ratio import shift_function
 
 Made = tuple[SuiteComparison, Suite]
 VOID = {"meta", "br", "input", "link", "img", "hr"}
@@ -142,7 +143,11 @@ def test_data_is_json_that_cannot_leave_its_element(made: Made, page: Page) -> N
             (role, s.label, s.n) for role, s in zip(("reference", "candidate"), samples, strict=True)
         } == {*sides}
         assert all(row[4] for row in told if row[0] != "holds"), "what does not hold says what to do"
+        ticks = [place for place, _ in panel["drawn"]["ticks"]]
+        assert ticks == sorted(set(ticks))
         for sample, version in zip(panel["drawn"]["samples"], made[1].versions, strict=True):
+            assert sample["quartiles"] == sorted(sample["quartiles"])
+            assert f"median {sample['median']}, middle half " in sample["told"]
             values = made[1].samples[Key(name), version].values
             drawn = np.array(sample["order"])
             assert (sample["n"], drawn.min() >= 0, drawn.max() <= STEPS) == (len(values), True, True)
@@ -157,6 +162,12 @@ def test_rows_say_what_the_sheet_says(made: Made, page: Page) -> None:
     assert [row["data-kind"] for row in rows] == [row.kind for row in table.rows]
     texts = {text for _, text in page.texts}
     assert all(cell.text in texts for row in table.rows for cell in row.cells[1:4])
+    told = [
+        c.speedup.value if c.key is None and c.speedup else c.key for row in table.rows for c in row.cells
+    ]
+    keys = [float(str(a["data-k"])) for t, a in page.elements if t == "td" and "data-k" in a]
+    told = [key for key in told if key is not None and np.isfinite(key)]
+    assert keys[: len(told)] == told != []
     parts = sheet.report(made[0], details=True).sections
     assert parts
     assert {part.title for part in parts} <= {*page.text_of("summary")}
@@ -195,10 +206,16 @@ def test_a_chart_squeezes_its_values_for_no_few_others(make_suite: Callable[...,
 
 def test_rates_are_drawn_as_times_are(make_suite: Callable[..., Made]) -> None:
     """What the larger is of rates the smaller is of times: the shift of every decile is the same."""
-    x, y = np.random.default_rng(0).normal([[20.0], [10.0]], 1.0, (2, 60))
+    x, y = np.random.default_rng(0).normal([[20.0], [10.0]], 1.0, (2, 20))
     (times,) = panels(*make_suite({"a": (x, y)})).values()
     (rates,) = panels(*make_suite({"a": (y, x)}, unit="B/s")).values()
-    assert times["shift"] == rates["shift"] is not None
+    shift = times["shift"]
+    assert shift == rates["shift"] is not None
+    assert (shift["one"], "1") in shift["ticks"]
+    rows = shift_function(x, y, 0.05)  # of few runs the outer deciles have no bound
+    drawn = [[end is not None for end in row] for row in shift["deciles"]]
+    assert drawn == ((rows > 0.0) & np.isfinite(rows)).tolist()
+    assert not all(map(all, drawn))
 
 
 def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> None:
@@ -208,6 +225,33 @@ def test_a_point_is_a_process_where_one_side_has_several_values_of_each() -> Non
     (panel,) = panels(result, suite).values()
     told = "Each point is the median of a process."
     assert panel["drawn"]["beyond"] == told
+
+
+def test_a_notebook_has_paragraphs_and_tables() -> None:
+    table = Table.of((Column("n"), Column("x", right=True)), [Row.of("a", "1")])
+    more = Report("More", (Text("all"),))
+    told = Report(
+        "t", (Text("A < b", "", "(95 %)"), Text("But.")), (table,), (Text("  note"),), sections=(more,)
+    )
+    assert fragment(told).splitlines() == [
+        '<p><b>A &lt; b</b> <span style="color: gray">(95 %)</span></p>', "<p>But.</p>",
+        '<table><thead><tr><th style="text-align: left">n</th><th style="text-align: right">x</th></tr></thead>'
+        "<tbody>", '<tr><td style="text-align: left">a</td><td style="text-align: right">1</td></tr>',
+        "</tbody></table>", "<p>note</p>", "<details><summary>More</summary>", "<p><b>all</b></p>", "</details>",
+    ]  # fmt: skip
+
+
+def test_fields_that_differ_stand_first() -> None:
+    """Of many values of one field the first four are shown."""
+    fields = {
+        "old": {"os": ("L",), "cpu": ("A",)},
+        "new": {"os": ("L",), "cpu": (*"BCDEF",), "ram": (*"1234",)},
+    }
+    suite = Suite(("old", "new"), {}, fields=fields)
+    assert fields_of(suite, "old", "new") == (
+        ("cpu", "A", "5 values: B, C, D, E, ...", True), ("ram", "not told", "1, 2, 3, 4", True),
+        ("os", "L", "L", False),
+    )  # fmt: skip
 
 
 def test_what_is_hidden_at_first_is_undecided() -> None:

@@ -24,8 +24,10 @@ from speedproof.reporting.model import Cell, Column, Report, Row, Table
 from speedproof.reporting.names import (
     benchmark_column,
     common_prefix,
+    cut_left,
     file_names,
     labels,
+    pad,
     short_names,
     shortened,
     spoken,
@@ -121,6 +123,16 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (shortened, (["alpha beta gamma delta"], 19), ["alpha … gamma delta"]),
     (shortened, (["encode 250000 words"], 16), ["enc…250000 words"]),
     (shortened, (["tool -a of the input", "tool -b of the input"], 14), ["tool -a …input", "tool -b …input"]),
+    # Without what all have, then without what is not needed to tell them apart.
+    (labels, (["/data/run/old/results.json", "/data/run/new/results.json"], 10), ["old", "new"]),
+    (labels, (["gcc-12-O2-lto", "gcc-13-O3-lto", "clang-12-O2-lto"], 8), ["gcc-O2", "gcc-O3", "clang-O2"]),
+    (labels, (["python 3.11", "python 3.12"], 8), ["3.11", "3.12"]),
+    (short_names, (["first / results.json", "other / results.json"],),
+     {"first / results.json": "first", "other / results.json": "other"}),
+    (short_names, (["first / O2.json", "other / O3.json", "other / O4.json"],),
+     {"first / O2.json": "O2.json", "other / O3.json": "O3.json", "other / O4.json": "O4.json"}),
+    (file_names, (["A b", "a B", "a b"], 9), ["A-b", "a-B-2", "a-b-3"]), (pad, ("日", 4), "日  "),
+    (file_names, (["é" * 5, "é" * 6], 7), ["ééé", "éé-2"]), (cut_left, ("日本語", 5), "本語"),
     (direction, (math.inf,), "-"), (direction, (0.0,), "-"), (direction, (1.02,), "1.02x faster"),
     (direction, (0.5, "better", "worse"), "2.00x worse"), (direction, (math.nan,), "-"),
     (observed, (0.0,), "slower"), (observed, (math.inf,), "faster"), (observed, (1 + 1e-12,), "1.00x"),
@@ -159,7 +171,7 @@ def test_values_keep_their_order(measured: list[float]) -> None:
 
 def test_no_number_is_no_number() -> None:
     """What is not a number is not shown as one; of equal values and of tiny differences the usual digits do."""
-    assert values([1.0, 1.0 + 1e-12], "s") == ["1.000 s"] * 2
+    assert values([1e-3, 1e-3 * (1.0 + 1e-12)], "s") == ["1.000 ms"] * 2
     assert [*map(at_least, (math.nan, 1.0, 1.129))] == ["size not proven", "size not proven", "1.12x"]
     assert values([math.nan, 1.0], "s") == ["-", "1.000 s"]
     assert "nan" not in interval(Estimate(1.5, math.nan, math.nan, 0.95))
@@ -353,6 +365,12 @@ def test_ratio_axis(values: list[float], bounds: list[float]) -> None:
     assert len(axis.ticks) <= 16
     if 4 < axis.high / axis.low <= 15:
         assert all(y / x < 1.7 for x, y in itertools.pairwise(axis.ticks))
+    shown = [(i, place, label) for i, (place, label) in enumerate(axis.labelled()) if label]
+    assert {(axis.place(tick), f"{tick:g}") for tick in axis.ticks} >= {one[1:] for one in shown} > set()
+    assert axis.ticks.index(1.0) in [i for i, *_ in shown]
+    assert len({after[0] - before[0] for before, after in itertools.pairwise(shown)}) <= 1
+    for (_, left, a), (_, right, b) in itertools.pairwise(shown):
+        assert 0.08 * (right - left) > 0.6 * (len(a) + len(b)) / 2  # digits of 0.6 em on an axis of 8 em
     places = [axis.place(t) for t in sorted([*axis.ticks, *values])]
     assert places == sorted(places)
     assert all(0 <= p <= 100 for p in places)

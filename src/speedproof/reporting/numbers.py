@@ -107,7 +107,7 @@ def values(
     """
     finite = [abs(v) for v in measured if math.isfinite(v)]
     if scale is None and 0 < min(finite, default=0.0) < max(finite) * _NEGLIGIBLE:
-        return [values([v], unit, digits)[0] for v in measured]
+        return [text for v in measured for text in values([v], unit, digits)]
     divisor, symbol = scale or scale_of(max(finite, default=1.0), unit)
     for more in range(3):
         texts = [_digits(v / divisor, digits + more) for v in measured]

@@ -309,8 +309,7 @@ def interval(estimate: Estimate, better: str = "faster", worse: str = "slower") 
         low, high = inverse(high), inverse(low)
     ratio = observed(estimate.value, better, worse)
     most = 12 if low > 1 else 3
-    bounded = not (math.isnan(low) or math.isinf(high))
-    return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if bounded else ratio
+    return f"{ratio} [{factor(low, -1, most)}, {factor(high, 1, most)}]" if math.isfinite(high) else ratio
 
 
 def chance(result: Comparison, estimate: Estimate, new: str, old: str) -> str:
