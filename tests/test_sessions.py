@@ -601,16 +601,21 @@ def test_runs_are_stored_with_their_moments_and_shown() -> None:
 
 
 def test_bounds_that_contradict_each_other_leave_no_verdict() -> None:
-    """A little faster in most blocks and three times as slow in the others: proven both ways, so neither."""
-    race = SequentialComparison("b", ["X", "Y"], until(min_blocks=10**6))
+    """A little slower in most blocks and three times as fast in the others: proven both ways, so neither.
+
+    Nor does a policy, though all bounds and one of its p-values are on one side of its margin.
+    """
+    race = SequentialComparison("b", ["X", "Y"], until(min_blocks=10**6, demand=Demand(margin=0.005)))
     rng = np.random.default_rng(2)
     for _ in range(400):
         noise = np.exp(0.001 * rng.standard_normal(2))
-        race.add({"X": float(noise[0]), "Y": float(noise[1]) * (3.0 if rng.random() < 0.3 else 0.99)})
+        race.add({"X": float(noise[0]), "Y": float(noise[1]) * (0.3 if rng.random() < 0.3 else 1.01)})
     (finding,) = race.findings()
     assert finding.result.contradictory
-    assert finding.verdict is Verdict.UNDECIDED
+    assert (finding.verdict, finding.outcome) == (Verdict.UNDECIDED, "undecided")
     assert math.isnan(finding.estimate)
+    assert finding.held is not None
+    assert [one.pvalue < 1e-6 or one.pvalue for one in finding.held] == [1.0, True]
 
 
 def test_it_goes_on_until_half_of_the_effect_is_certified() -> None:

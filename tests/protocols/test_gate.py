@@ -307,6 +307,18 @@ def test_what_is_slow_now_and_then_does_not_pass() -> None:
     assert f"But on average new is {y.mean() / x.mean():.2f}x slower than old: {how}." in str(told)
 
 
+@pytest.mark.parametrize("slow", [1.0, 1.5])
+def test_a_mean_that_goes_the_other_way_is_told(slow: float) -> None:
+    """Of either side, with its ratio, though it contradicts no policy."""
+    x, y = now_and_then(60, 1, slow)
+    for one, other in ((x, y), (y, x)):
+        (row,) = hold(suite_of({"b": (one, other)}), margin=0.3).rows
+        assert (row.outcome, row.average is None) == (Outcome.PASS, slow == 1.0)
+        if row.average is not None:
+            assert row.average.value == pytest.approx(one.mean() / other.mean())
+            assert (row.average.high < 1.0) is (row.comparison.speedup.value > 1.0)
+
+
 def test_the_joint_risk_of_typical_runs_and_means(study: ModuleType) -> None:
     """Means exactly at the margin, typical runs there or faster: at most 5 % of gates fail; beyond it they do."""
     for jump in (0.0, 0.1, 0.3):

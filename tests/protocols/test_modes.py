@@ -52,6 +52,11 @@ def test_moved_modes() -> None:
     assert [m.ratio.low <= 1 / 0.6 <= m.ratio.high for m in found.matched] == [True, True]
     assert {m.ratio.confidence for m in found.matched} == {1 - 0.05 / 4}
     assert found.conclusion.startswith("modes moved: runs")
+    # One that is rare may be off by as much as one that is not.
+    x, y = (np.append(rng.normal(10, 0.1, 180), rng.normal(at, 0.1, 20)) for at in (20, 21))
+    for one, other in ((x, y), (y, x)):
+        found = compared(one, other)
+        assert (len(found.matched), found.vanished, found.appeared) == (2, (), ())
 
 
 def test_a_mode_may_have_no_partner() -> None:

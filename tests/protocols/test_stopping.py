@@ -152,7 +152,7 @@ def test_skewed_blocks_are_told_alike_of_either_side(n: int, level: float, agree
         race = SequentialComparison("sort", ("X", "Y"), stop_rules(max_blocks=60))
         for one, other in zip(x.tolist(), y.tolist(), strict=True):
             race.add({"X": one, "Y": other})
-        told.append([check.message for check in race.warnings("Y") if "skewed (p" in check.message])
+        told.append([check.message for check in race.warnings("Y")])
     assert told[0] == told[1]
     assert ["agree on who is faster" in one for one in told[0]] == [agreed] * (n == 60 or not agreed)
 

@@ -193,6 +193,14 @@ def test_where_a_step_may_be(n: int, rho: float) -> None:
             assert places_of_step(x, split, rho, alpha) == (min(kept), max(kept))
 
 
+def test_pvalues_are_no_less_than_the_chance_of_so_few_runs() -> None:
+    """Of all ways to place three of thirty values, so many make three runs."""
+    ways = [np.isin(np.arange(30), places) for places in itertools.combinations(range(30), 3)]
+    share = np.mean([np.count_nonzero(way[1:] != way[:-1]) == 2 for way in ways])
+    x = np.random.default_rng(1).normal(size=30) + np.repeat([0.0, 20.0, 10.0], [15, 3, 12])
+    assert levels(x[None]).pvalue[0] == pytest.approx(share)
+
+
 @pytest.mark.parametrize(("n", "low"), [(8, 3), (8, 4), (9, 4), (10, 3)])
 def test_orders_that_part_the_groups_against_counting(n: int, low: int) -> None:
     """Of all ways to order two far groups 2 in C(n, k) lie on two levels, and the p-value says at least that.

@@ -296,8 +296,8 @@ class Bisection:
         if ends is not None and outcome is BisectionOutcome.UNPROVEN:
             return outlook_of_ends(ends, noise_of(residuals), self._min_change, self._alpha / 2)
         if ends is not None and outcome is BisectionOutcome.OPEN:
-            pair = self.next()
-            step = self._sequences.get(pair) if pair and self.stage() is Stage.CONFIRM else None
+            pair = self.next() if self.stage() is Stage.CONFIRM else None
+            step = self._sequences.get(pair) if pair else None
             return outlook_of_search(ends, step, len(credible), self.pairs, residuals, self._alpha / 2)
         return BisectionOutlook(noise_of(residuals))
 

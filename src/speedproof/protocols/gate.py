@@ -297,8 +297,8 @@ class _Case(Struct, eq=False):
         average, typical = self.average, self.comparison.speedup.value
         if average is None or self.blocks is not None or not average.apart(alpha):
             return None
-        if alpha < 0.5 and not (average.centre < 0.0 if typical > 1.0 else average.centre > 0.0):
-            return None  # as most: the interval, which takes long, holds the centre
+        if (average.centre < 0.0) is (typical < 1.0):
+            return None  # as most: without the interval, which takes long
         mean = average.estimate_of_means(alpha)
         return mean if mean.high < 1.0 < typical or typical < 1.0 < mean.low else None
 

@@ -145,7 +145,7 @@ class _Line:
             np.concatenate([getattr(step, name) for step in steps]) for name in ("points", "at", "after")
         )
         self._begins = np.array([step.start for step in steps], dtype=np.int8)
-        # Beyond the largest ratio of medians no difference is positive, and the p-value stays 1.
+        # Beyond the largest ratio of medians no difference is positive: sizes do not matter, states may.
         self._low, self._high = 1.0, float((self.a / self.b).max()) * (1 + _TOGETHER)
         self._last = np.inf  # where the line is cut off
         if _is_long(duels, literal):
@@ -324,7 +324,7 @@ class _Line:
         )
         # A group of t ties moves a rank sum by at most t^2 / 8. If signs differ in it, that is so of the sum at
         # hand from its middle, and once more if the group only seemed to tie.
-        slack = (mixed + 4 * tied) / 4
+        slack = mixed / 4 + tied
         lower, upper = self._pvalues(positive, slack, zeros, squares + 4 * tied)
         lower[undermined], upper[undermined] = 0.0, 1.0
         return lower, upper
@@ -377,11 +377,10 @@ class _Line:
         moving = n - zeros
         many = moving >= COUNTS_BELOW
         if not many.all():
-            most = int(moving[~many].max())
             # Counts beyond 2^53 are rounded, and so are sums of n (n + 1) of them: what is that near to a risk
             # is left open.
             risks = np.outer((1 + n * n * 2.0**-52, 1 - n * n * 2.0**-52), self.alphas)
-            enough = least_sums(n, min(most | 63, COUNTS_BELOW - 1, n), tuple(risks.ravel().tolist()))
+            enough = least_sums(n, min(n, COUNTS_BELOW - 1), tuple(risks.ravel().tolist()))
             enough = enough.reshape(2, len(self.alphas), -1)[:, :, moving[~many]]
             # A group of t ties moves each sum of the distribution by at most t^2 / 8.
             counted = sums[:, None, ~many] + np.array([1.0, -1.0])[:, None, None] * squares[~many] / 8

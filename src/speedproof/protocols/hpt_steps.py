@@ -106,7 +106,7 @@ def _windows(duel: Duel, rule: HptRule) -> list[tuple[float, float]]:
     if upper.values.size * lower.values.size <= LISTED or duel.exact(rule):
         return [(1.0, math.inf)]
     pairs = upper.n * lower.n
-    most = min(upper.n * int(lower.counts.max()), lower.n * int(upper.counts.max()))
+    most = upper.n * int(lower.counts.max())  # pairs that tie
     surely, possibly = (limit / 2 for limit in _limits(duel, rule, np.array([0, most])))
     sure, open_ = float(surely.max()), float(possibly.min())
     ratios = Ratios(upper.rounded, upper.counts, lower.rounded, lower.counts)

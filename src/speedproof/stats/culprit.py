@@ -77,7 +77,7 @@ def step_posterior(
         np.concatenate([
             _log_sum(still[None], axis=1),
             _log_sum(_log_sum(one[:, _SINGLE], axis=1) - np.log(_SINGLE.size) + still, axis=1),
-            _log_sum(_log_products(first, second)[r, s] - np.log(_FIRST.size) + still, axis=1),
+            _log_sum(_log_sum(first[r] + second[s], axis=1) - np.log(_FIRST.size) + still, axis=1),
         ]),
     )  # fmt: skip
     none, single, double = np.split(weights, [1, 1 + groups.size])
@@ -102,16 +102,6 @@ def _summed(differences: FloatArray, sizes: FloatArray, noises: FloatArray, star
     scaled = ((differences[:, None] - sizes)[:, :, None] / noises) ** 2
     logs = -0.5 * (_DEGREES + 1) * np.log1p(scaled / _DEGREES) - np.log(noises)
     return np.asarray(np.add.reduceat(logs, starts, axis=0))
-
-
-def _log_products(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Logarithms of the sums over sizes of ``exp(first[r] + second[s])``: shape (r, s, noises)."""
-    tops = [logs.max(axis=1, keepdims=True) for logs in (first, second)]
-    factors = [np.exp(logs - top) for logs, top in zip((first, second), tops, strict=True)]
-    sums = np.einsum("rkn,skn->rsn", *factors, optimize=True)
-    with np.errstate(divide="ignore"):
-        result: FloatArray = np.log(sums) + tops[0] + tops[1].transpose(1, 0, 2)
-    return result
 
 
 def _log_sum(logs: FloatArray, axis: int) -> FloatArray:
