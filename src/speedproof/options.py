@@ -6,12 +6,14 @@ the checks of ``speedproof.toml``; annotations are read as they stand, so this m
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from inspect import signature
 from shlex import quote
 from typing import Annotated, Any, Literal, cast
 
+import msgspec
 from msgspec import Struct
 
 from speedproof import values
@@ -298,6 +300,13 @@ class SessionAsked(Struct, frozen=True, omit_defaults=True):
             share is not None and not 0.0 < share < 1.0 for share in (self.margin, self.confidence)
         ):
             raise ValueError("it cannot be asked")
+
+    @classmethod
+    def of(cls, said: str) -> "SessionAsked":
+        """What records say of it; the time where that is another program's field."""
+        with suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(said, type=cls)
+        return cls("time")
 
 
 def tested_once(stored: Mapping[str, str], runs: int) -> bool:

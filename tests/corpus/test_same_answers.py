@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from speedproof.corpus.read import query
 from speedproof.data.notes import Note
 from speedproof.data.record import FileResults, Record
 from speedproof.data.sample import Trait
-from speedproof.options import DETAILS
+from speedproof.options import ASKED, DETAILS
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -91,6 +91,12 @@ def summed_up(found: Mapping[tuple[str, str], SuiteComparison]) -> dict[str, Any
             protocol: {v: sum((one.protocol, one.verdict) == (protocol, v) for one in every) for v in Verdict}
             for protocol in {one.protocol for one in every}
         },
+        "proven": {
+            protocol: {
+                v: sum((one.protocol, one.proven_verdict) == (protocol, v) for one in every) for v in Verdict
+            }
+            for protocol in {one.protocol for one in every}
+        },
         "bands": {
             v: [
                 sum(low <= proven_by(one) - 1 < high for one in leading if one.verdict is v)
@@ -120,6 +126,7 @@ def summed_up(found: Mapping[tuple[str, str], SuiteComparison]) -> dict[str, Any
             hpt.pvalue_candidate,
             hpt.pvalue_reference,
             len(hpt.benchmarks),
+            hpt.speedups,
         ]
     return told
 
@@ -159,7 +166,8 @@ def test_against_comparing_the_files(
         hpt, seen = c.hpt, c.wholes[0][2].seen
         told["lacking"] = [seen.only_reference, seen.only_candidate]
         told["joint"] = [[j.protocol, j.method, j.family, [j.counts[v] for v in CLAIMED]] for j in c.joint]
-        told["hpt"] = [hpt.winner, hpt.confidence, hpt.pvalue_candidate, hpt.pvalue_reference, hpt.benchmarks]
+        of_each = (hpt.pvalue_candidate, hpt.pvalue_reference, hpt.benchmarks, hpt.speedups)
+        told["hpt"] = [hpt.winner, hpt.confidence, *of_each]
     summed = summed_up(expected)
     assert plain({name: told[name] for name in summed}) == near(plain(summed))
 
@@ -190,28 +198,38 @@ def test_against_comparing_the_files(
         # The texts of checks stay behind, and what is drawn of a few alone.
         one = every[key]
         kept = replace(
-            one, question="", at_margin=None, log=None, ties=0.0, slow_runs=own.slow_runs,
+            one, question="", at_margin=None, ties=0.0,
             checks=tuple(Note(note.kind) for note in one.failed_checks),
         )  # fmt: skip
         assert plain(own) == near(plain(kept))
 
 
-@pytest.mark.parametrize(("reference", "unit"), [("v0", "s"), ("v1", "s"), ("v1", "B/s")])
-def test_hpt_certifies_the_speedup_of_exact_arithmetic(tmp_path: Path, reference: str, unit: str) -> None:
-    """Whichever version wins: to a millionth of what rational numbers give of the samples, to the hundredth."""
-    corpus = put(mixed(unit), tmp_path / "c")
-    gains = tuple(f"b{b:03}" for b in range(48) if b % 6 not in (2, 5))
-    where = f"benchmark IN {gains} AND version IN ('v0', 'v1')"
-    candidate = "v1" if reference == "v0" else "v0"
-    asked = sp.Corpus(corpus).compare(reference, candidate, where=where, protocols=DETAILS, workers=1)
-    found, exact = asked.conclusion.hpt, sp.hpt(sp.read(corpus, where=where), reference=reference).result
-    assert found is not None
-    assert (found.winner, found.confidence) == (exact.winner, exact.confidence)
-    for own, other in zip(found.speedups, exact.speedups, strict=True):
-        assert (own.confidence, own.hundredth) == (other.confidence, other.hundredth)
-        assert own.certified is not None
-        assert own.certified > 1.01
-        assert own.certified == pytest.approx(other.certified, rel=2e-6)
+def remade(made: Callable[[Record], Any]) -> Results:
+    """The same with other values."""
+    ((label, file),) = mixed("s")
+    records = (replace(r, values=made(r), processes=None) for r in file.records)
+    return [(label, replace(file, records=tuple(records)))]
+
+
+def slow_at_times(record: Record) -> Any:
+    """More runs, of which those of one version take long now and then."""
+    values = np.tile(record.values, 4) * np.exp(np.linspace(0.0, 1e-3, 4 * record.values.size))
+    values[::5] *= 4.0 if record.version == "v1" else 1.0
+    return values
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [(mixed("s"), {}), (mixed("B/s"), {"margin": 0.03}), (remade(slow_at_times), {}),
+     (remade(slow_at_times), {"protocols": ["p75", "mean"]}), (remade(lambda r: r.values[:1]), {})],
+    ids=["times", "rates", "other means", "quantile", "single runs"],
+)  # fmt: skip
+def test_the_sheet_of_many_is_that_of_files(tmp_path: Path, made: Results, asked: dict[str, Any]) -> None:
+    """Every line, with the names of what one version lacks and the counts of what is not shown."""
+    corpus, asked = put(made, tmp_path / "c"), {"protocols": ("typical", "mean"), **asked}
+    of_two = sp.read(corpus, where="version IN ('v0', 'v1')")
+    of_corpus = sp.Corpus(corpus).compare("v0", "v1", workers=1, **asked)
+    assert str(of_corpus) == str(sp.compare_suite(of_two, **asked))
 
 
 def test_a_page_of_few_draws_what_that_of_their_files_draws(tmp_path: Path) -> None:
@@ -227,3 +245,20 @@ def test_a_page_of_few_draws_what_that_of_their_files_draws(tmp_path: Path) -> N
         drawn.append([[panel["labels"], panel["drawn"]] for panel in json.decode(data)["panels"]])
     assert len(drawn[0]) == 5
     assert drawn[0] == near(drawn[1])
+
+
+@pytest.mark.parametrize("by", ["time", "p90"])
+def test_a_session_is_asked_what_it_was_measured_to_decide(tmp_path: Path, by: str) -> None:
+    """Its file and a corpus of it give one answer: of runs in turns, looked at after each, at its own risk."""
+    text = Path("examples/faults/session.jsonl").read_text(encoding="utf-8")
+    changes = {'"runs":"300"': '"runs":"null"', '"alpha":"null"': '"alpha":"0.2"', '\\"time': f'\\"{by}'}
+    for old, new in changes.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    file = tmp_path / "s.jsonl"
+    file.write_text(text, encoding="utf-8")
+    answer = str(sp.Corpus.build([file], tmp_path / "c").compare(workers=1))
+    usual = ASKED if by == "time" else None  # as on the command line
+    assert answer == str(sp.compare_suite(sp.read(file), protocols=usual))
+    assert "80 % confidence" in answer
+    assert ("at P90" in answer) is (by == "p90")

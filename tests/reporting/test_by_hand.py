@@ -260,10 +260,12 @@ def test_what_a_corpus_holds() -> None:
         ["a.json: line 3: no number"], [f"{'long/' * 14}b.json: empty"],
         [f"{'longer/' * 15}c.json: line 1: no unit"],
     ]  # fmt: skip
+    versions = tuple((f"v{i}", 1) for i in range(9))
     whole: dict[str, Any] = {"complete": True, "mixed": INFO["mixed"][:3], "rejects": 9, "machines": 2}
+    whole["versions"] = versions
     made = lines(contents(CorpusInfo(**{**INFO, **whole})))
     told = [" ".join(line) for line in made]
-    assert "Machines: 2" in told
+    assert {"Machines: 2", f"Versions: {', '.join(name for name, _ in versions)}"} < {*told}
     assert told[-1] == "All: speedproof corpus query 'my corpus' 'FROM rejects'"
     assert not any("cut short" in line or "more" in line for line in told)
     long = "x" * 77
@@ -310,11 +312,14 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     of = answers.conclusion
     assert of.hpt is not None
     (details,) = comparisons(of, answers.versions, details=True, everything=True).sections
-    rows = [["protocol", "faster", "slower", "the same", "undecided", "Holm", "BH", "share faster"]]
+    marked = "not proven (!)"
+    rows = [["protocol", "faster", "slower", "the same", "undecided", marked, "Holm", "BH", "share faster"]]
     for protocol, counts in of.counts.items():
         row = [
             QUESTIONS[protocol].title,
-            *(str(counts[v]) for v in (FASTER, SLOWER, Verdict.EQUIVALENT, UNDECIDED)),
+            *(str(of.proven[protocol][v]) for v in (FASTER, SLOWER, Verdict.EQUIVALENT)),
+            str(counts[UNDECIDED]),
+            str(of.proven[protocol][UNDECIDED] - counts[UNDECIDED]),
         ]
         for method in ("holm", "bh"):
             kept = [one.counts for one in of.joint if (one.protocol, one.method) == (protocol, method)]
@@ -350,37 +355,44 @@ def test_a_conclusion_of_many_comparisons(tmp_path: Path) -> None:
     machine = MachineSpeeds(1.5, 30, 36, Estimate(1.1, 1.0, 1.2, 0.95))
     (of_two,) = [line for line in told(machines=(("v0", "v1", machine),)) if "two speeds" in line]
     assert not of_two.startswith("In 1 of")
-    several = told(5, versions=3, machines=(("v0", "v1", machine),), undermined=1)
+    trend: dict[str, Any] = {"undermined": 1, "undermining": ((Assumption.TREND, 1),)}
+    several = told(5, versions=3, machines=(("v0", "v1", machine),), **trend)
     assert several[0].startswith("3 pairs of versions: ")
     assert "In 1 of 3 pairs of versions the machine ran at two speeds: nothing of them is proven." in several
     assert "2 more pairs of versions have no benchmark in common." in several
     assert any(line.startswith("! In 1 comparison the true risk may be larger") for line in several)
-    assert not any("Geometric mean" in line for line in several)
-    assert any(line.startswith("! In 1 benchmark the true risk may be larger") for line in told(undermined=1))
+    assert not any("Geometric mean" in line or "joint risk" in line for line in several)
+    assert any("(typical run, not proven)" in line for line in several)
+    assert any(line.startswith("shown change") for line in several)
+    assert any(line.startswith("! In 1 benchmark the true risk may be larger") for line in told(**trend))
     assert not any("more pairs" in line for line in told(1))
     old, new, whole = of.wholes[0]
     for count, more in ((1, ""), (3, " (and 2 more)")):
-        part = replace(
-            whole.seen, only_reference=2, only_candidate=count, incomparable=count, problems=["b: units"]
-        )
+        alone, known = (("a", "b"), ("c",)), {"incomparable": count, "problems": ["b: units"]}
+        part = replace(whole.seen, only_reference=2, only_candidate=count, alone=alone, **known)
         lacking = told(wholes=((old, new, replace(whole, seen=part)),))
-        assert {"Only in v0: 2 benchmarks", f"Left out: b: units{more}"} < {*lacking}
-        assert f"Only in v1: {count} benchmark{'s' * (count > 1)}" in lacking
+        assert {"Only in v0: 2 benchmarks (a, b)", f"Left out: b: units{more}"} < {*lacking}
+        assert f"Only in v1: {count} benchmark{'s' * (count > 1)} (c{' and 2 more' * (count > 1)})" in lacking
     few = sp.Corpus(put(made_up(8), tmp_path / "few")).compare("v0", "v1", workers=1)
     old, new, whole = few.conclusion.wholes[0]
-    part = replace(whole.seen, only_reference=2, only_candidate=1)
+    part = replace(whole.seen, only_reference=2, only_candidate=1, alone=(("a", "b"), ("c",)))
     few = replace(few, conclusion=replace(few.conclusion, wholes=((old, new, replace(whole, seen=part)),)))
     (sheet,) = few.reports()
-    assert {"Only in v0: 2 benchmarks", "Only in v1: 1 benchmark"} < {text.text for text in sheet.notes}
+    assert [text.text for text in sheet.notes][-2:] == [
+        "Only in v0: 2 benchmarks (a, b)", "Only in v1: 1 benchmark (c)",
+    ]  # fmt: skip
     # The largest changes, and how many are left.
     slower, faster = (of.counts["typical"][v] for v in (SLOWER, FASTER))
     shown = [line for line in told(everything=True) if re.match(r"\d{5} ", line)]
     assert len(shown) == len(of.clearest) == slower + faster
     counted = {**of.counts["typical"], FASTER: 50, SLOWER: 7}
-    rest = next(
-        line for line in told(everything=True, counts={**of.counts, "typical": counted}) if "... and" in line
-    )
-    assert rest == f"... and {50 - faster} faster, {7 - slower} slower, {counted[UNDECIDED]} undecided"
+    for everything, most in ((True, 50), (False, 5)):
+        given = {**of.counts, "typical": counted}
+        rest = [line for line in told(everything=everything, counts=given) if line.startswith("... ")]
+        left = [7 - min(slower, most), 50 - min(faster, most)]
+        kinds = zip(left, ("slower", "faster"), (slower, faster), strict=True)
+        folded_rows = [f"... {n} {'more ' * (there > 0)}{kind}" for n, kind, there in kinds if n]
+        assert rest == [*folded_rows, f"... {counted[UNDECIDED]} undecided"]
 
 
 REGRESSION, IMPROVEMENT, EQUIVALENCE = Policy.NO_REGRESSION, Policy.PROVEN_IMPROVEMENT, Policy.EQUIVALENCE

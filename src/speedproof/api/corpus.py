@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.api.given import alpha_of, floor_of, no_step, options_of, rules_of, version_given
+from speedproof.api.given import (
+    alpha_of,
+    as_measured,
+    floor_of,
+    no_step,
+    options_of,
+    quantile_measured,
+    rules_of,
+    version_given,
+)
 from speedproof.corpus.answers import How
 from speedproof.corpus.build import Builder, build
 from speedproof.corpus.compare import Asked, compare
@@ -30,7 +39,7 @@ from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.suites import all_there, names_given, read_files, turned
 from speedproof.formats.versions import named, onto_versions, stem_of
-from speedproof.options import ASKED, Judging, QuestionName
+from speedproof.options import ASKED, Judging, QuestionName, SessionAsked, decider_of
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import MANY, Report, Reported
@@ -147,6 +156,14 @@ class Corpus:
 
         return info(self.place)
 
+    def question(self, where: str | None = None, versions: Collection[str] = ()) -> SessionAsked:
+        """What the sessions of ``run`` in it were to decide, as ``question`` of a :class:`Suite` has it."""
+        from speedproof.corpus.read import question
+
+        place, manifest = opened(self.place)
+        named = [version_given(name, tuple(manifest.versions), place.name) for name in versions]
+        return question(self.place, where, named)
+
     def query(self, sql: str) -> pa.Table:
         """Run SQL over the tables ``corpus`` and ``rejects`` and return an Arrow table."""
         return query(self.place, sql)
@@ -159,9 +176,9 @@ class Corpus:
         *,
         pairs: Literal["all", "consecutive"] | Sequence[tuple[str, str]] | None = None,
         metric: str | None = None,
-        confidence: float | str = 0.95,
+        confidence: float | str | None = None,
         margin: float | str | None = None,
-        protocols: Sequence[QuestionName] = ASKED,
+        protocols: Sequence[QuestionName] | None = None,
         rules: Rules | None = None,
         where: str | None = None,
         store: str | os.PathLike[str] | None = None,
@@ -181,9 +198,9 @@ class Corpus:
             Many pairs instead: every two versions of a benchmark, each with the next in order of first appearance,
             or these.
         metric : str, optional
-            Time by default, or what the corpus has most of.
+            Time by default, or what the corpus has most of; of sessions of ``run`` what decided them.
         confidence, margin, protocols, rules
-            As :func:`speedproof.compare_suite` takes them.
+            As :func:`speedproof.compare_suite` takes them; the protocols are ``("typical", "mean")`` by default.
         where : str, optional
             An SQL condition on the rows.
         store : str or path, optional
@@ -214,7 +231,7 @@ class Corpus:
         from speedproof.reporting.names import short_names
 
         place, manifest = opened(self.place)
-        chosen, at = _metric(manifest, metric), place.name
+        at = place.name
         versions = tuple(manifest.versions)
         if pairs is None:
             if (reference is None or candidate is None) and len(versions) != 2:
@@ -227,10 +244,14 @@ class Corpus:
             pairs = ((first, candidate or next(v for v in versions if v != first)),)
         elif not isinstance(pairs, str):
             pairs = tuple((version_given(x, versions, at), version_given(y, versions, at)) for x, y in pairs)
-        rules = rules or rules_of(options_of(Judging, confidence=confidence, margin=margin))
+        question = self.question(where, () if isinstance(pairs, str) else {v for of in pairs for v in of})
+        judging = options_of(Judging, confidence=confidence, margin=margin)
+        rules = rules or rules_of(as_measured(judging, question))
         if store is not None:
             rules = replace(rules, floor=floor_of(store))
-        asked = Asked(pairs, chosen, rules, protocols_given(protocols), where)
+        chosen = _metric(manifest, metric, question)
+        protocols = protocols_given(protocols or quantile_measured(question) or ASKED)
+        asked = Asked(pairs, chosen, rules, protocols, where)
         answers = compare(self.place, asked, how)
         conclusion = conclude(answers, asked)
         if not conclusion.comparisons and not conclusion.failures:
@@ -305,12 +326,14 @@ def _ready(module: str, how: How) -> How:
     return how
 
 
-def _metric(manifest: Manifest, name: str | None) -> str:
-    """The metric asked for, or else time, or else the most frequent one."""
+def _metric(manifest: Manifest, name: str | None, question: SessionAsked | None = None) -> str:
+    """The metric asked for, or else the one that decided sessions, or time, or the most frequent one."""
     metrics = manifest.metrics
     if name is not None and name not in metrics:
         raise UsageError(f"there is no metric {name}; available: {', '.join(metrics)}")
-    return name or ("time" if "time" in metrics else max(metrics, key=metrics.__getitem__, default="time"))
+    usual = (decider_of(question.decide_by if question else None)[0], "time")
+    most = max(metrics, key=metrics.__getitem__, default="time")
+    return name or next((metric for metric in usual if metric in metrics), most)
 
 
 def labelled(

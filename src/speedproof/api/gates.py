@@ -218,7 +218,7 @@ def gate(
         return demand
 
     if after is None:
-        usual = multiplicity or "holm", deciding or quantile_measured(suite) or "typical"
+        usual = multiplicity or "holm", deciding or quantile_measured(suite.question) or "typical"
         if alpha is None:
             alpha = alpha_of(suite.question.confidence or 0.95)
         rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from speedproof.data.suite import Pairing, Suite
     from speedproof.measuring_options import Measuring
-    from speedproof.options import Judging, QuestionName
+    from speedproof.options import Judging, QuestionName, SessionAsked
     from speedproof.protocols.noise_floor import NoiseFloor
     from speedproof.protocols.pair import Rules
 
@@ -53,9 +53,8 @@ def confidence_of(risk: Judging | Measuring) -> float:
     return 0.95 if risk.confidence is None else risk.confidence
 
 
-def as_measured(judging: Judging, suite: Suite) -> Judging:
-    """Fill in the margin and confidence of the suite's sessions where none were given."""
-    asked = suite.question
+def as_measured(judging: Judging, asked: SessionAsked) -> Judging:
+    """Fill in the margin and confidence of sessions where none were given."""
     if judging.margin is None:
         judging = replace(judging, margin=asked.margin)
     if judging.alpha is None and judging.confidence is None:
@@ -63,9 +62,9 @@ def as_measured(judging: Judging, suite: Suite) -> Judging:
     return judging
 
 
-def quantile_measured(suite: Suite) -> QuestionName | None:
-    """The quantile question that the suite's sessions were measured to decide, or None."""
-    _, q = decider_of(suite.question.decide_by)
+def quantile_measured(asked: SessionAsked) -> QuestionName | None:
+    """The quantile question that sessions were measured to decide, or None."""
+    _, q = decider_of(asked.decide_by)
     return None if q is None else quantile_name(q)
 
 

@@ -294,7 +294,7 @@ class History:
         alarms = () if apart else beyond_changes(tracks, series, said, changes)
         followed = self._followed(line, commits, branch, benchmark, tracks)
         read = (tuple(commits), series, tracks, changes, said, floor)
-        return HistoryResult(self.store.where, sure, *read, alarms, followed)
+        return HistoryResult(self.store.where, sure, *read, alarms, followed, correction)
 
     def _followed(
         self,

@@ -118,7 +118,7 @@ def _forests(suite: Suite, reference: str | None) -> list[tuple[str, Any]]:
     for candidate in candidates:
         pairing = suite.pair(first, candidate)
         for metric in metrics:
-            question = quantile_measured(suite) or HEADLINE
+            question = quantile_measured(suite.question) or HEADLINE
             result = compare_suite(pairing, (first, candidate), metric, Rules(), (question,))
             if result.headlines:
                 ax = new_figure(*plot.forest_size(len(result.headlines))).add_subplot()

@@ -321,11 +321,11 @@ def compare_suite(
     """
     suite = of_metric(suite, metric)
     if protocols is None:
-        protocols = quantile_measured(suite) or "all"
+        protocols = quantile_measured(suite.question) or "all"
     asked = protocols_given(protocols)
     first, candidates = suite.sides(reference)
     judging = options_of(Judging, confidence=confidence, margin=margin)
-    rules = rules or rules_of(as_measured(judging, suite))
+    rules = rules or rules_of(as_measured(judging, suite.question))
     if store is not None:
         rules = replace(rules, floor=floor_of(store))
     each = sharing_risk(rules, suite, candidates)

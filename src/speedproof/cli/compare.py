@@ -118,7 +118,7 @@ def run(asked: CompareOptions, console: Console) -> int:
     protocols: tuple[options.QuestionName, ...]
     if asked.quantile:
         protocols = tuple(dict.fromkeys(map(options.quantile_name, asked.quantile)))
-    elif "protocol" not in asked.given and (measured := quantile_measured(whole)):
+    elif "protocol" not in asked.given and (measured := quantile_measured(whole.question)):
         protocols = (measured,)
     elif asked.protocol == "all":
         protocols = options.DETAILS if read else options.ASKED
@@ -127,7 +127,7 @@ def run(asked: CompareOptions, console: Console) -> int:
     for name, (protocol, whose) in _RULES_OF.items():
         if protocol not in protocols and name in asked.given:
             raise UsageError(f"{asked.given[name]} is a rule of another protocol: ask for {whose}")
-    rules = rules_of(as_measured(asked.judging, whole))
+    rules = rules_of(as_measured(asked.judging, whole.question))
     suite = whole.select(metric=asked.choosing.metric) if asked.why else whole
     reference, candidates = suite.sides(reference)
     report_leftovers(suite, console)

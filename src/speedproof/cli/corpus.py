@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof import values
-from speedproof.api.given import rules_of
+from speedproof.api.given import as_measured, quantile_measured, rules_of
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import INTERRUPTED, Console
 from speedproof.cli.files import check_outputs, columns_of, report_no_floor, write_answer
@@ -199,11 +199,14 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
     check_outputs(output)
     if asked.pairs and (asked.reference or asked.candidate):
         raise UsageError("--pairs and --reference or --candidate exclude each other")
-    protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile))) or (
-        DETAILS if output.details else ASKED
-    )
     pairs = asked.pairs if asked.pairs in ("all", "consecutive", None) else pairs_in_file(asked.pairs)
-    how = {"pairs": pairs, "rules": rules_of(asked.judging), "protocols": protocols}
+    named = chain(*pairs) if isinstance(pairs, tuple) else filter(None, (asked.reference, asked.candidate))
+    question = sp.Corpus(asked.corpus).question(asked.where, {*named})
+    measured = quantile_measured(question)
+    usual = (measured,) if measured else DETAILS if output.details else ASKED
+    protocols = tuple(dict.fromkeys(map(quantile_name, asked.quantile))) or usual
+    rules = rules_of(as_measured(asked.judging, question))
+    how = {"pairs": pairs, "rules": rules, "protocols": protocols}
     answers = _worked("comparing parts", sp.Corpus.compare, asked, console, **how)
     counted = answers.conclusion.sessions is not None
     report_no_floor(asked.store, answers.keys(), console, counted=counted)

@@ -18,7 +18,7 @@ from speedproof.corpus.place import arrow, of_rows
 from speedproof.corpus.read import fetched, rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.errors import UsageError
-from speedproof.history.changes import Change, Correction, find_history_changes
+from speedproof.history.changes import Change, Correction, find_history_changes, least_commits
 from speedproof.history.commits import Commit, first_parent_order, ordered
 from speedproof.history.tracks import Track
 
@@ -61,6 +61,7 @@ class CorpusChanges(Struct, frozen=True):
     versions: int
     series: int
     longest: int  # versions of the longest series
+    least: int  # versions from which on a series may show a change at this risk
     changes: tuple[CorpusChange, ...]  # the latest first, then the largest
     order: str  # of the versions: that of git, of time, or of the files, which tell no time
     # Parts of the corpus, and why some have no answer
@@ -135,6 +136,7 @@ def changes(
         versions=len(order),
         series=len(tracks),
         longest=max(map(len, tracks), default=0),
+        least=least_commits(tracks, alpha, correction),
         changes=tuple(
             sorted(
                 map(shown, changes), key=lambda c: (-place[c.version], -abs(np.log(c.factor)), c.benchmark)

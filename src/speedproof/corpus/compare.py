@@ -9,12 +9,12 @@ from __future__ import annotations
 import csv
 import gc
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain, combinations, pairwise
 from math import fsum, isnan
-from operator import attrgetter, is_
+from operator import attrgetter, is_, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,8 +23,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
-from speedproof.corpus.hpt import COLUMNS as HPT
-from speedproof.corpus.hpt import first_level
 from speedproof.corpus.place import Place, arrays, arrow, filled, lists
 from speedproof.corpus.read import rows_of
 from speedproof.corpus.schema import opened, suite_of
@@ -33,7 +31,7 @@ from speedproof.data.record import pairing
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import FormatError, UsageError
-from speedproof.options import ASKED, DETAILS, QuestionName
+from speedproof.options import ASKED, QuestionName
 from speedproof.protocols.aggregates import LOCATIONS, Location, LogRatios, log_ratios
 from speedproof.protocols.caveats import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
@@ -122,9 +120,7 @@ def compare_part(task: Task) -> int:
 def _compare_part(task: Task) -> int:
     asked, order = task.asked
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
-    named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
-    suite = suite_of(rows_of(task.corpus, task.files, asked.where, metric=[asked.metric], version=named))
-    paired = _paired(suite, asked.pairs, order)
+    suite, paired = pairs_of(task.corpus, task.files, asked, order)
     flat = [(versions, pair) for versions, comparisons in paired.items() for pair in comparisons.pairs]
     pairs = [pair for _, pair in flat]
     by_protocol: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
@@ -135,10 +131,8 @@ def _compare_part(task: Task) -> int:
             by_protocol[protocol] += answers(protocol, prepared)
         for location, values in located(prepared).items():
             places[location] += values
-    levels = first_level(pairs) if set(DETAILS) <= set(asked.protocols) else [None] * len(pairs)
     speeds = two_speeds_of(pairs).T.tolist()
     of_pairs = {name: [None if isnan(v) else v for v in of] for name, of in zip(SPEEDS, speeds, strict=True)}
-    of_pairs |= {name: [level and level[i] for level in levels] for i, name in enumerate(HPT)}
     note, start, skipped = [], 0, list(map(str, suite.skipped))
     for versions, of_two in paired.items():
         end = start + len(of_two.pairs)
@@ -149,6 +143,15 @@ def _compare_part(task: Task) -> int:
         start, skipped = end, []
     task.keep(_rows_of(flat, by_protocol, of_pairs), note, use_dictionary=_REPEATED)
     return len(flat)
+
+
+def pairs_of(
+    corpus: str, files: Sequence[str], asked: Asked, order: Sequence[str]
+) -> tuple[Suite, dict[tuple[str, str], Pairing]]:
+    """What a part holds of the versions that are asked about, and matched by pair of these."""
+    named = {version for pair in asked.pairs for version in pair} if isinstance(asked.pairs, tuple) else None
+    suite = suite_of(rows_of(corpus, files, asked.where, metric=[asked.metric], version=named))
+    return suite, _paired(suite, asked.pairs, order)
 
 
 def _paired(suite: Suite, wanted: Pairs, order: Sequence[str]) -> dict[tuple[str, str], Pairing]:
@@ -169,6 +172,10 @@ def _paired(suite: Suite, wanted: Pairs, order: Sequence[str]) -> dict[tuple[str
     }
 
 
+def _first(keys: Sequence[Key]) -> tuple[str, ...]:
+    return tuple(sorted(key.benchmark for key in keys)[:_NAMED])
+
+
 class Seen(msgspec.Struct):
     """What a part says of one pair of versions: counts and sums, which are merged in the order of the parts.
 
@@ -178,6 +185,7 @@ class Seen(msgspec.Struct):
     pairs: int = 0
     only_reference: int = 0
     only_candidate: int = 0
+    alone: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # the first names of what either has alone
     problems: list[str] = []
     incomparable: int = 0
     ratios: LogRatios = msgspec.field(default_factory=LogRatios)
@@ -202,6 +210,7 @@ class Seen(msgspec.Struct):
             pairs=len(pairing.pairs),
             only_reference=len(pairing.only_reference),
             only_candidate=len(pairing.only_candidate),
+            alone=(_first(pairing.only_reference), _first(pairing.only_candidate)),
             problems=problems[:_NAMED],
             incomparable=len(problems),
             ratios=log_ratios(heads, pairing.pairs, rules.floor),
@@ -218,6 +227,8 @@ class Seen(msgspec.Struct):
         self.pairs += other.pairs
         self.only_reference += other.only_reference
         self.only_candidate += other.only_candidate
+        x, y = (tuple(sorted([*a, *b])[:_NAMED]) for a, b in zip(self.alone, other.alone, strict=True))
+        self.alone = x, y
         self.incomparable += other.incomparable
         self.problems = [*self.problems, *other.problems][:_NAMED]
         self.ratios.add(other.ratios)
@@ -233,12 +244,19 @@ SIDES = (
     *("repeated", "higher_is_better"),
 )
 FLOOR = ("deviation", "degrees", "sessions", "reach")
-_OWN = ("protocol", "verdict", "state", "test", "pvalue", "pvalue_slower")
-_SELDOM = {
-    "at_margin": {"pvalue_equivalent": "equivalent"},
-    "chance": {"chance": "value", "chance_low": "low", "chance_high": "high"},
-    "floor": {f"floor_{name}": name for name in FLOOR},
-}
+LOG = ("centre", "error", "df")
+QUANTILES, SLOW_RUNS = ("reference_quantile", "candidate_quantile"), ("slow_share", "slow_times")
+_OWN = ("protocol", "verdict", "state", "test", "pvalue", "pvalue_slower", "paired")
+_SELDOM: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "at_margin": {"pvalue_equivalent": attrgetter("equivalent")},
+    "chance": {
+        "chance": attrgetter("value"), "chance_low": attrgetter("low"), "chance_high": attrgetter("high"),
+    },
+    "floor": {f"floor_{name}": attrgetter(name) for name in FLOOR},
+    "log": {f"log_{name}": attrgetter(name) for name in LOG},
+    "quantiles": {name: itemgetter(i) for i, name in enumerate(QUANTILES)},
+    "slow_runs": {name: itemgetter(i) for i, name in enumerate(SLOW_RUNS)},
+}  # fmt: skip
 """What few protocols have, and the columns that it gives."""
 _KINDS = {kind: kind.value for kind in Assumption}
 _REPEATED = [
@@ -298,7 +316,7 @@ def _columns_of(comparisons: Sequence[Comparison], schema: pa.Schema) -> dict[st
     for of, parts in _SELDOM.items():
         there = list(map(attrgetter(of), comparisons))
         if any(there):
-            columns |= {name: [one and getattr(one, part) for one in there] for name, part in parts.items()}
+            columns |= {name: [one and part(one) for one in there] for name, part in parts.items()}
     counts = np.bincount(owners, minlength=len(comparisons)).tolist()
     names = lists([_KINDS[kind] for kind in kinds], counts, schema.field("failed").type)
     return arrays(columns, schema) | {"failed": names}
@@ -316,9 +334,11 @@ def answer_columns() -> pa.Schema:
             *((name, number) for name in ("pvalue", "pvalue_slower", "pvalue_equivalent", "speedup", "low", "high",
                                           "chance", "chance_low", "chance_high")),
             ("needed_reference", whole), ("needed_candidate", whole), ("failed", pa.list_(text)),
+            ("paired", pa.bool_()), *((f"log_{name}", number) for name in LOG),
+            *((name, number) for name in (*QUANTILES, *SLOW_RUNS)),
             *((f"{side}_{name}", of_side.get(name, number))
               for side in ("reference", "candidate") for name in SIDES),
             *((f"floor_{name}", whole if name == "sessions" else number) for name in FLOOR),
-            *((name, number) for name in (*SPEEDS, *HPT)),
+            *((name, number) for name in SPEEDS),
         ]
     )  # fmt: skip

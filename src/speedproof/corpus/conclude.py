@@ -17,13 +17,24 @@ import numpy as np
 from msgspec import Struct, convert
 
 from speedproof.corpus.answers import Answers
-from speedproof.corpus.compare import FLOOR, SIDES, SPEEDS, Asked, Seen, answer_columns
-from speedproof.corpus.hpt import OverBenchmarks, second_level
+from speedproof.corpus.compare import (
+    FLOOR,
+    LOG,
+    QUANTILES,
+    SIDES,
+    SLOW_RUNS,
+    SPEEDS,
+    Asked,
+    Seen,
+    answer_columns,
+    pairs_of,
+)
 from speedproof.corpus.place import arrow, of_rows
-from speedproof.corpus.read import fetched, rows_of
+from speedproof.corpus.read import fetched, parts_of, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
+from speedproof.options import DETAILS
 from speedproof.protocols.aggregates import (
     LOCATIONS,
     Accelerated,
@@ -35,8 +46,17 @@ from speedproof.protocols.aggregates import (
 from speedproof.protocols.caveats import MachineSpeeds, common_speeds
 from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
 from speedproof.protocols.questions import QUESTIONS, headline_of
-from speedproof.protocols.results import Comparison, Needed, SessionFloor, State, Verdict
-from speedproof.protocols.suite import SuiteComparison, compare_suite
+from speedproof.protocols.results import (
+    Comparison,
+    LogSpeedup,
+    Needed,
+    RSpeedup,
+    SessionFloor,
+    State,
+    Verdict,
+    Winner,
+)
+from speedproof.protocols.suite import SuiteComparison, compare_suite, hpt_of
 from speedproof.protocols.units import Summary
 from speedproof.stats.estimate import Estimate
 
@@ -45,6 +65,8 @@ if TYPE_CHECKING:
 
 _BANDS = (0.05, 0.02)
 _PAIRS = 20
+MOST_FOR_HPT = 100_000
+"""Benchmarks whose runs memory is to hold together: 1 GB of ten runs a side."""
 _KINDS = {kind.value: kind for kind in Assumption}
 _SHOWN = 50  # changes of either direction that are kept, or more where the other has fewer
 
@@ -56,6 +78,19 @@ class Joint(Struct, frozen=True):
     method: Control
     family: int
     counts: dict[Verdict, int]
+
+
+class OverBenchmarks(Struct, frozen=True):
+    """Hierarchical Performance Testing over all benchmarks, which are not named."""
+
+    benchmarks: int  # how many there are
+    # One-sided, for either side being better over all of them
+    pvalue_candidate: float
+    pvalue_reference: float
+    method: str  # the null distributions
+    winner: Winner  # the side with the smaller p-value
+    confidence: float  # 1 - p-value of the winner
+    speedups: tuple[RSpeedup, ...]  # of the winner
 
 
 class Whole(Struct, frozen=True):
@@ -83,13 +118,16 @@ class Conclusion(Struct, frozen=True):
     benchmarks: int
     versions: int
     counts: dict[str, dict[Verdict, int]]  # by protocol
+    proven: dict[str, dict[Verdict, int]]  # the same as far as verdicts are proven; undecided otherwise
     # After control of multiplicity over all comparisons, by Holm and by Benjamini and Hochberg
     joint: tuple[Joint, ...]
     accelerated: tuple[tuple[str, Accelerated], ...]  # the proportion of accelerated benchmarks, by protocol
+    single_runs: bool  # whether no version was run more than once
     bands: dict[Verdict, tuple[int, ...]]  # proven by over 5 %, by 2 to 5 %, by less
-    # The largest proven changes, at most a hundred, slower ones first; their sides are called by their
-    # versions
+    # The largest proven changes, at most a hundred, slower ones first, or of single runs the largest ratios;
+    # their sides are called by their versions
     clearest: tuple[Comparison, ...]
+    beside: tuple[Comparison, ...]  # what the other protocols say of these
     wholes: tuple[tuple[str, str, Whole], ...]  # of each pair of versions its sums; the first twenty
     undermined: int  # comparisons with a verdict whose true risk may be larger
     undermining: tuple[tuple[Assumption, int], ...]  # why
@@ -110,28 +148,33 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
     headline = headline_of(asked.protocols)
     with answers.table(answer_columns()) as connection:
         rows = partial(fetched, connection)
-        counts = {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols}
-        for protocol, verdict, count in rows("SELECT protocol, verdict, count(*) FROM answers GROUP BY ALL"):
-            counts[protocol][Verdict(verdict)] = count
+        machines = tuple(_machines(rows, headline, alpha))
+        shaken = [{"reference": one, "candidate": other} for one, other, _ in machines]
+        connection.register("shaken", of_rows(shaken, arrow().schema(dict.fromkeys(_VERSIONS, "string"))))
+        connection.execute(_JUDGED)
+        counts, proven = (
+            {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols} for _ in range(2)
+        )
+        for protocol, verdict, sound, count in rows(
+            f"SELECT protocol, verdict, {_SOUND}, count(*) FROM judged GROUP BY ALL"
+        ):
+            counts[protocol][Verdict(verdict)] += count
+            proven[protocol][Verdict(verdict) if sound else Verdict.UNDECIDED] += count
         total = sum(counts[headline].values())
         chosen = "FROM answers WHERE protocol = ?"
         ((versions,),) = rows(f"SELECT count(DISTINCT (reference, candidate)) {chosen}", headline)
         benchmarks = total
         if versions > 1:
             ((benchmarks,),) = rows(f"SELECT count(DISTINCT benchmark) {chosen}", headline)
-        proven = [protocol for protocol in asked.protocols if protocol != "single run" and total]
+        tested = [protocol for protocol in asked.protocols if protocol != "single run" and total]
         faster, slower = (counts[headline][v] for v in (Verdict.FASTER, Verdict.SLOWER))
-        most = {
+        once = "reference_observations = 1 AND candidate_observations = 1"
+        ((single,),) = rows(f"SELECT coalesce(bool_and({once}), false) {chosen}", headline)
+        most = {Verdict.UNDECIDED: 2 * _SHOWN} if single else {
             Verdict.SLOWER: max(_SHOWN, 2 * _SHOWN - faster),
             Verdict.FASTER: max(_SHOWN, 2 * _SHOWN - slower),
-        }
-        machines = tuple(_machines(rows, headline, alpha))
-        shaken = [{"reference": one, "candidate": other} for one, other, _ in machines]
-        connection.register("shaken", of_rows(shaken, arrow().schema(dict.fromkeys(_VERSIONS, "string"))))
-        connection.execute(_JUDGED)
-        undermined, undermining = _undermining(rows, headline)
-        faster_of = f"SELECT protocol, count(*) FROM judged WHERE verdict = 'faster' AND {_SOUND} GROUP BY 1"
-        accelerated = {str(protocol): count for protocol, count in rows(faster_of)}
+        }  # fmt: skip
+        clearest = _clearest(connection, headline, most, alpha)
         reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
         (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         return Conclusion(
@@ -144,26 +187,30 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             benchmarks=benchmarks,
             versions=versions,
             counts=counts,
+            proven=proven,
             joint=tuple(
                 joint
-                for protocol in proven
+                for protocol in tested
                 if total > 1
                 for joint in _jointly(connection, protocol, alpha, margin)
             ),
-            accelerated=accelerated_by([(name, accelerated.get(name, 0)) for name in proven], total, alpha),
+            accelerated=accelerated_by([(p, proven[p][Verdict.FASTER]) for p in tested], total, alpha),
+            single_runs=single,
             bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
-            clearest=_clearest(connection, headline, most, alpha),
+            clearest=clearest,
+            beside=_beside(connection, clearest, headline, alpha),
             wholes=_wholes(answers, alpha),
-            undermined=undermined,
-            undermining=undermining,
+            undermined=proven[headline][Verdict.UNDECIDED] - counts[headline][Verdict.UNDECIDED],
+            undermining=_undermining(rows, headline),
             sessions=sessions if sessions[0] else None,
             machines=machines,
-            hpt=second_level(connection) if versions == 1 else None,
+            hpt=_hpt(answers, asked) if versions == 1 and total <= MOST_FOR_HPT else None,
         )
 
 
 _Query = Callable[..., list[tuple[Any, ...]]]
 _VERSIONS = ("reference", "candidate")
+_OF_PAIR = ("benchmark", *_VERSIONS)
 _JUDGED = f"""
 CREATE TEMP VIEW judged AS SELECT answers.* REPLACE (
     CASE WHEN shaken.reference IS NULL THEN failed ELSE list_append(failed, '{Assumption.ONE_SPEED.value}') END
@@ -217,10 +264,11 @@ def _jointly(
         yield Joint(protocol, method, family, counts)
 
 
-# How clearly a verdict is proven: its bound, or 1 where none is.
+# How clearly a verdict is proven: its bound, or 1 where none is; of what is undecided how far its ratio is from 1.
 _BOUND = {
     Verdict.FASTER: "CASE WHEN low >= 1 THEN low ELSE 1 END",
     Verdict.SLOWER: "CASE WHEN high = 0 THEN 'infinity'::DOUBLE WHEN 1 / high >= 1 THEN 1 / high ELSE 1 END",
+    Verdict.UNDECIDED: "CASE WHEN speedup > 0 AND speedup < 'infinity' THEN abs(ln(speedup)) ELSE 0 END",
 }
 
 
@@ -233,15 +281,28 @@ def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
     return tuple(map(int, row))
 
 
-def _undermining(rows: _Query, headline: str) -> tuple[int, tuple[tuple[Assumption, int], ...]]:
-    """How many verdicts an assumption undermines, and which assumptions, each how often."""
+def _hpt(answers: Answers, asked: Asked) -> OverBenchmarks | None:
+    """The same test as of files, of all samples again; None where it was not asked for, or some have no score."""
+    if answers.failures or not set(DETAILS) <= set(asked.protocols):
+        return None
+    place, manifest = opened(answers.corpus)
+    read = (
+        pairs_of(place.lasting, files, asked, tuple(manifest.versions))[1].values()
+        for files in parts_of(manifest.files)
+    )
+    if (hpt := hpt_of((one.pairs for paired in read for one in paired), asked.rules.alpha)) is None:
+        return None
+    same = ("pvalue_candidate", "pvalue_reference", "method", "winner", "confidence", "speedups")
+    return OverBenchmarks(len(hpt.benchmarks), **{name: getattr(hpt, name) for name in same})
+
+
+def _undermining(rows: _Query, headline: str) -> tuple[tuple[Assumption, int], ...]:
+    """Which assumptions undermine verdicts, each how often."""
     chosen = "FROM judged WHERE protocol = ? AND verdict <> 'undecided'"
-    undermined, counts = 0, Counter[Assumption]()
+    counts = Counter[Assumption]()
     for names, count in rows(f"SELECT list_distinct(failed), count(*) {chosen} GROUP BY 1", headline):
-        kinds = [_KINDS[name] for name in names if _KINDS[name] in UNDERMINING]
-        undermined += count if kinds else 0
-        counts.update(dict.fromkeys(kinds, count))
-    return undermined, tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
+        counts.update({_KINDS[name]: count for name in names if _KINDS[name] in UNDERMINING})
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
 
 
 def _wholes(answers: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
@@ -303,6 +364,20 @@ def _clearest(
     return tuple(comparisons)
 
 
+def _beside(
+    connection: duckdb.DuckDBPyConnection, clearest: Iterable[Comparison], headline: str, alpha: float
+) -> tuple[Comparison, ...]:
+    keys = {(c.benchmark, c.reference.label, c.candidate.label) for c in clearest}
+    rows = [dict(zip(_OF_PAIR, key, strict=True)) for key in sorted(keys)]
+    connection.register("chosen", of_rows(rows, arrow().schema(dict.fromkeys(_OF_PAIR, "string"))))
+    answers: Any = connection.sql(
+        f"SELECT * FROM judged SEMI JOIN chosen USING ({', '.join(_OF_PAIR)}) WHERE protocol <> ? "
+        f"ORDER BY {', '.join(_OF_PAIR)}, protocol",
+        params=[headline],
+    )
+    return tuple(_comparison(row, alpha) for row in answers.to_arrow_table().to_pylist())
+
+
 def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
     """A row as the comparison that it was, but for the texts of its checks."""
     reference, candidate = (
@@ -311,7 +386,12 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
     )
     needed = (row["needed_reference"], row["needed_candidate"])
     chance = Estimate(row["chance"], row["chance_low"], row["chance_high"], 1 - alpha)
-    same = ("benchmark", "metric", "protocol", "test", "pvalue", "pvalue_slower")
+    same = ("benchmark", "metric", "protocol", "test", "pvalue", "pvalue_slower", "paired")
+
+    def parts(*names: str) -> tuple[Any, ...] | None:
+        return None if row[names[0]] is None else tuple(row[name] for name in names)
+
+    floor, log = parts(*(f"floor_{name}" for name in FLOOR)), parts(*(f"log_{name}" for name in LOG))
     return Comparison(
         **{name: row[name] for name in same},
         question="",
@@ -325,7 +405,10 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
         needed=Needed(*needed, "") if any(n is not None for n in needed) else None,
         quantity=QUESTIONS[row["protocol"]].quantity,
         chance=None if row["chance"] is None else chance,
-        floor=None if row["floor_reach"] is None else SessionFloor(*(row[f"floor_{name}"] for name in FLOOR)),
+        floor=SessionFloor(*floor) if floor else None,
+        log=LogSpeedup(*log) if log else None,
+        quantiles=parts(*QUANTILES),
+        slow_runs=parts(*SLOW_RUNS),
     )
 
 

@@ -15,6 +15,7 @@ from speedproof.corpus.place import column as column_of
 from speedproof.corpus.schema import File, Manifest, columns, opened, records, reject_columns
 from speedproof.data.record import Record
 from speedproof.errors import Parameter, SpeedproofError, UsageError
+from speedproof.options import SESSION_ASKS, SessionAsked
 
 if TYPE_CHECKING:
     import duckdb
@@ -162,6 +163,24 @@ def query(name: str | os.PathLike[str], sql: str) -> pa.Table:
             of_corpus(connection, *opened(name))
         table = run(lambda: connection.sql(sql), sql)
     return table.cast(_plain(table.schema))
+
+
+def question(name: str, where: str | None, versions: Collection[str] = ()) -> SessionAsked:
+    """What the sessions of ``run`` that rows are of were to decide, where they agree and hold all of them."""
+    place, manifest = opened(name)
+    named = " OR ".join(f"version = {quoted(version)}" for version in versions) or "true"
+    said = f"CASE tool WHEN 'speedproof' THEN tags[{quoted(SESSION_ASKS)}] ELSE '' END"
+    with database(place) as connection:
+        of_corpus(connection, place, manifest)
+        run(lambda: matching(connection, where).create_view("chosen").limit(0), where or "")
+        answers = connection.sql(f"SELECT DISTINCT {said} AS said FROM chosen WHERE {named} LIMIT 2")
+        (one, *others) = (said for (said,) in answers.fetchall() or [("",)])
+    return SessionAsked.of("" if others else one or "")
+
+
+def quoted(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _reads_only(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -30,8 +30,8 @@ from speedproof.errors import SpeedproofError, UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SCHEMA = 1
-"""Raised when a column changes its meaning or goes; new columns do not raise it."""
+SCHEMA = 2
+"""Raised with every change of the columns."""
 
 COMMITS = ("commit", "commit_id", "commit_hash", "git_commit", "revision", "sha")
 MACHINES = ("machine", "host", "hostname", "host_name", "node", "nodename")
@@ -80,10 +80,11 @@ class Manifest(msgspec.Struct):
         try:
             content = json.loads(place.read(MANIFEST))
             schema = content.get("schema")
-            if isinstance(schema, int) and schema > SCHEMA:
+            if isinstance(schema, int) and schema != SCHEMA:
+                remedy = "install a newer one" if schema > SCHEMA else "build it anew"
                 raise UsageError(
                     f"{name}: the corpus has schema {schema}, written by speedproof {content.get('speedproof')}; "
-                    f"this is {__version__}, which reads up to {SCHEMA}: install a newer one"
+                    f"this is {__version__}, which reads {SCHEMA}: {remedy}"
                 )
             return msgspec.convert(content, cls)
         except (AttributeError, RecursionError, ValueError, msgspec.ValidationError) as error:
@@ -105,7 +106,8 @@ def opened(name: str | os.PathLike[str]) -> tuple[Place, Manifest]:
     return place, manifest
 
 
-_UNKNOWN = ("processes", "machine", "commit", "began", "ended")
+_NESTED = ("processes", "blocks")
+_UNKNOWN = (*_NESTED, "machine", "commit", "began", "ended")
 """Columns that may be null."""
 
 
@@ -118,7 +120,8 @@ def columns() -> pa.Schema:
         [
             ("row", pa.int64()), ("benchmark", text), ("metric", text), ("version", text), ("unit", text),
             ("direction", text), ("n", pa.int32()), ("values", pa.list_(pa.float64())),
-            ("processes", pa.list_(pa.int32())), ("machine", text), ("session", text), ("commit", text),
+            ("processes", pa.list_(pa.int32())), ("blocks", pa.list_(pa.int64())),
+            ("machine", text), ("session", text), ("commit", text),
             ("began", pa.float64()), ("ended", pa.float64()), ("tool", text), ("file", text), ("place", text),
             ("position", pa.int32()), ("traits", texts), ("notes", texts), ("tags", pa.map_(text, text)),
         ]
@@ -144,7 +147,7 @@ def merged(records: Sequence[Record]) -> list[Record]:
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for i, r in enumerate(records):
         alike: tuple[Any, ...] = (i,)
-        if r.processes is None and r.span is None:
+        if r.processes is None and r.blocks is None and r.span is None:
             alike = (r.benchmark, r.metric, r.unit, r.direction, r.version, r.path, r.fields, r.traits, r.notes,
                      r.session)  # fmt: skip
         groups.setdefault(alike, []).append(r)
@@ -161,7 +164,7 @@ def table(rows: Sequence[tuple[int, str, Record]]) -> pa.Table:
         fields = dict(r.fields)
         cells = (
             number, r.benchmark, r.metric, version, r.unit, (r.direction or direction_of(r.unit, r.metric)).value,
-            r.values.size, r.values, None if r.processes is None else from_zero(r.processes),
+            r.values.size, r.values, None if r.processes is None else from_zero(r.processes), r.blocks,
             _first(fields, MACHINES), r.session or r.path, _first(fields, COMMITS),
             *(r.span or (None, None)), r.tool, r.path, r.where, r.position,
             sorted(r.traits), list(r.notes), list(fields.items()),
@@ -209,17 +212,20 @@ def _traits(names: tuple[str, ...]) -> frozenset[Trait]:
 def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
     """Rows as numbered records, each with its version."""
     for batch in rows.to_batches():
-        values, processes = batch.column("values"), batch.column("processes")
+        values = batch.column("values")
         flat, ends = numbers(values.values), numbers(values.offsets).tolist()
-        processes_of: list[IntArray | None] = [None] * len(batch)
-        if (nested := known(processes)).any():
-            units, stops = numbers(processes.values), numbers(processes.offsets).tolist()
-            for i in np.flatnonzero(nested).tolist():
-                processes_of[i] = units[stops[i] : stops[i + 1]].astype(np.int64)
+        levels: list[list[IntArray | None]] = []
+        for units in map(batch.column, _NESTED):
+            of_row: list[IntArray | None] = [None] * len(batch)
+            if (there := known(units)).any():
+                every, stops = numbers(units.values), numbers(units.offsets).tolist()
+                for i in np.flatnonzero(there).tolist():
+                    of_row[i] = every[stops[i] : stops[i + 1]].astype(np.int64)
+            levels.append(of_row)
         columns_of = (batch.column(name).to_pylist() for name in _OF_RECORD)
-        for cells in zip(*columns_of, processes_of, ends[:-1], ends[1:], strict=True):
+        for cells in zip(*columns_of, *levels, ends[:-1], ends[1:], strict=True):
             (row, benchmark, unit, metric, version, tool, position, session, direction, path, where, tags, traits,
-             notes, began, ended, of_process, start, end) = cells  # fmt: skip
+             notes, began, ended, processes, blocks, start, end) = cells  # fmt: skip
             yield (
                 row,
                 Record(
@@ -229,7 +235,7 @@ def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
                     metric,
                     _DIRECTIONS[direction],
                     version,
-                    of_process,
+                    processes,
                     path,
                     where,
                     tuple(tags),
@@ -239,5 +245,6 @@ def records(rows: pa.Table) -> Iterator[tuple[int, Record]]:
                     position,
                     session,
                     None if began is None or ended is None else (began, ended),
+                    blocks,
                 ),
             )

@@ -20,15 +20,19 @@ def visible_lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
-def enumerate_names(names: Iterable[str], limit: int = 8, room: int = 0) -> str:
-    """Names for a message: at most so many, and of those beyond the first what fits into the room, if any."""
+def enumerate_names(names: Iterable[str], limit: int = 8, room: int = 0, of: int = 0) -> str:
+    """Names for a message: at most so many, and of those beyond the first what fits into the room, if any.
+
+    Of more names than are given ``of`` is how many there are.
+    """
     names = list(names)
     while room and limit > 1 and len(", ".join(names[:limit])) > room:
         limit -= 1
     shown = ", ".join(names[:limit])
     if room and len(shown) > room:
         shown = f"{shown[: room // 2 - 1]}…{shown[-room // 2 :]}"
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+    rest = max(of, len(names)) - len(names[:limit])
+    return shown + (f" and {rest} more" if rest else "")
 
 
 def left_out(names_and_reasons: Iterable[tuple[str, str]]) -> list[str]:

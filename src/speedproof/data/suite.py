@@ -8,13 +8,11 @@ version lacks are found by :meth:`Suite.partners`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from itertools import repeat
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
@@ -193,10 +191,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         """The question of the ``run`` sessions it was read from, if they agree and all runs are present."""
         said = {self.fields.get(version, {}).get(SESSION_ASKS, ()) for version in self.versions}
         alone = all(sample.tool == "speedproof" for sample in self.samples.values())
-        if alone and len(said) == 1 and len(asked := said.pop()) == 1:
-            with suppress(msgspec.MsgspecError):  # of another program's field of this name
-                return msgspec.json.decode(asked[0], type=SessionAsked)
-        return SessionAsked("time")
+        agreed = alone and len(said) == 1 and len(asked := said.pop()) == 1
+        return SessionAsked.of(asked[0] if agreed else "")
 
     @property
     def arrays(self) -> tuple[Sequence[FloatArray], Sequence[Record | Sample]]:

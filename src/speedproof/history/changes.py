@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import lru_cache
+from itertools import count, pairwise
 from typing import Literal
 
 import numpy as np
@@ -152,13 +153,32 @@ def find_history_changes(
     )
 
 
+def least_commits(tracks: Sequence[Track], alpha: float = RISK, correction: Correction = "holm") -> int:
+    """Fewest commits of a track of which any may show a change: a step in their middle beyond all noise."""
+    return _least_commits(alpha / max(family_of(tracks), 1) if correction == "holm" else alpha)
+
+
+@lru_cache
+def _least_commits(each: float) -> int:
+    def shown(n: int) -> bool:
+        step = np.sin(np.arange(n)) + 1e6 * (np.arange(n) >= n // 2)
+        return bool(show_changes(step[None], each)[0])
+
+    return next(filter(shown, count(LEAST)))
+
+
+def family_of(tracks: Sequence[Track]) -> int:
+    """How many stretches the tracks have, with the joints between them."""
+    return sum(2 * len(track.stretches()) - 1 for track in tracks)
+
+
 def least_step(tracks: Sequence[Track], alpha: float = RISK) -> float | None:
     """The least step from which on all are shown, up and down, in the middle third of a track of middling noise.
 
     None if it is over a doubling.
     """
     stretches = [track.level[start:end] for track in tracks for start, end in track.stretches()]
-    each = alpha / (2 * len(stretches) - len(tracks))  # as the first of all, with the joints between them
+    each = alpha / family_of(tracks)  # as the first of all
     long = sorted((x for x in stretches if x.size >= LEAST), key=lambda x: median(np.abs(np.diff(x))))
     if not long:
         return None

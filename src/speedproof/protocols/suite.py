@@ -7,7 +7,7 @@ multiplicity control say what is proven of single benchmarks at one risk for all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -153,7 +153,7 @@ def compare_suite(
             for each in (asked.values() if several else ())
             for method in ADJUSTMENTS
         ),
-        hpt=_hpt(pairs, alpha) if set(DETAILS) <= set(protocols) else None,
+        hpt=hpt_of([pairs], alpha) if set(DETAILS) <= set(protocols) else None,
         gain_2009=gains_2009(comparisons),
     )
 
@@ -203,12 +203,12 @@ def _overall(prepared: Sequence[PreparedPairs]) -> tuple[tuple[Location, Overall
     return tuple((at, overall_gain(sides[::2], sides[1::2], equal)) for at, sides in whole.items())
 
 
-def _hpt(pairs: list[Pair], alpha: float) -> Hpt | None:
-    if len(pairs) < LEAST_FOR_HPT:
-        return None
+def hpt_of(parts: Iterable[Sequence[Pair]], alpha: float) -> Hpt | None:
+    """Hierarchical Performance Testing of a suite in parts; None of few benchmarks or values without scores."""
     from speedproof.protocols.hpt import entries_of_pairs, hpt
 
     try:
-        return hpt(entries_of_pairs(pairs), [1 - alpha])
+        entries = [entry for pairs in parts for entry in entries_of_pairs(pairs)]
+        return hpt(entries, [1 - alpha]) if len(entries) >= LEAST_FOR_HPT else None
     except DataError:  # scores are ratios: zeros have none, nor have values 1e100 times as large as others
         return None

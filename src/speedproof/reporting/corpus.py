@@ -12,15 +12,16 @@ from msgspec.structs import replace
 
 from speedproof.data.names import enumerate_names
 from speedproof.data.units import format_value
+from speedproof.options import DETAILS
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
-from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.suite import LEAST_FOR_HPT, SuiteComparison
 from speedproof.reporting import sheet, words
-from speedproof.reporting.details import of_all
+from speedproof.reporting.details import NO_SCORES, of_all
 from speedproof.reporting.hpt import conclusion as outperforms
-from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, most_of, right
+from speedproof.reporting.model import Cell, Column, Report, Row, Table, Text, folded, right
 from speedproof.reporting.names import benchmark_column, short_names, shortened, spoken, width_of
-from speedproof.reporting.notes import caveats, risk_of_many, sessions_differ, two_speeds
+from speedproof.reporting.notes import caveats, risk_of_many, said_below, sessions_differ, two_speeds
 from speedproof.reporting.numbers import factor, percent, plural
 from speedproof.reporting.rows import Voice, version_columns
 
@@ -45,7 +46,7 @@ def contents(info: CorpusInfo) -> Report:
     facts = {
         "Read from": plural(info.inputs, "file"),
         "Stored in": f"{plural(info.files, 'Parquet file')}, schema {info.schema}",
-        "Versions": enumerate_names(names if whole else short_names(names).values(), 6),
+        "Versions": enumerate_names(names if whole else short_names(names).values(), 100),
         "Metrics": enumerate_names(name for name, _ in info.metrics),
         "Machines": str(info.machines) if info.machines else "",
         "Sessions": str(info.sessions),
@@ -146,108 +147,127 @@ def comparisons(
     if not conclusion.comparisons:
         nothing = Text("No benchmark was measured with both versions.", "bad")
         return Report(title, (nothing, *unread))
-    gain_and_loss = (
-        words.gain_and_loss(conclusion.clearest[0]) if conclusion.clearest else ("faster", "slower")
-    )
-    decided = conclusion.comparisons - conclusion.counts[conclusion.headline][Verdict.UNDECIDED]
+    first = next(iter(conclusion.clearest), None)
+    gain_and_loss = words.of_metric(conclusion.metric) if first is None else words.gain_and_loss(first)
+    counts = conclusion.counts[conclusion.headline]
+    decided = conclusion.comparisons - counts[Verdict.UNDECIDED]
     all_shown = 0 < decided == conclusion.undermined
-    voice = Voice(*gain_and_loss, shaken=all_shown)
+    voice = Voice(*gain_and_loss, conclusion.margin, all_shown or bool(conclusion.machines))
     short = short_names([*versions, *(name for of_pair in conclusion.wholes for name in of_pair[:2])])
     old, new, whole = conclusion.wholes[0]
     of_two = (short[old], short[new]) if conclusion.versions == 1 else ()
-    of = " against ".join(of_two[::-1]) or f"{plural(conclusion.versions, 'pair')} of versions"
-    counts = conclusion.counts[conclusion.headline]
-    asked = voice.asked(conclusion.headline, conclusion.alpha)
-    headline = [voice.answer(conclusion.metric, of, counts, asked), *unread]
-    means = whole.geometric_means if of_two else None
-    if means is not None and math.isfinite(means.these.value):
-        headline.append(voice.geometric_mean(means.these, means.benchmarks, whole.seen.pairs))
-    headline += [
-        voice.jointly(conclusion.alpha, joint.counts)
-        for joint in conclusion.joint
-        if (joint.protocol, joint.method) == (conclusion.headline, "holm") and not voice.shaken
-    ]
-    if of_two:
-        named = [replace(c, versions=tuple(short.get(v, v) for v in c.versions)) for c in whole.caveats]
-        headline += caveats(named)
-        if conclusion.sessions is not None:
-            count, *reaches = conclusion.sessions
-            headline.append(sessions_differ(reaches, count, conclusion.comparisons, 1 - conclusion.alpha))
-    if conclusion.machines and not of_two:
-        shaken = f"In {len(conclusion.machines)} of {plural(conclusion.versions, 'pair')} of versions"
-        headline.append(
-            Text(f"{shaken} the machine ran at two speeds: nothing of them is proven.", "warning")
-        )
-    for *_, machine in conclusion.machines if of_two else ():
-        headline += two_speeds(machine, *of_two)
-    room = most_of({v: counts[v] for v in conclusion.bands})  # more of one direction where the other has few
-    few = [c for v, most in room.items() for c in [c for c in conclusion.clearest if c.verdict is v][:most]]
-    clearest = conclusion.clearest if everything else few
-    shown = Counter(c.verdict for c in clearest)
-    rest = [f"{counts[v] - shown[v]} {word}" for v, word in voice.kinds.items() if counts[v] > shown[v]]
-    notes = [Text(f"... and {', '.join(rest)}", "dim")] if rest and clearest else []
-    if conclusion.undermined:
+    one_run = conclusion.single_runs
+    table = _clearest(conclusion, voice, of_two, short, drawn or {}, everything=everything)
+    notes = []
+    seen_above = conclusion.headline if of_two else ""  # by the caveats of two versions
+    undermining = {k: n for k, n in conclusion.undermining if said_below(k, seen_above)}
+    if undermining:
         many = plural(conclusion.undermined, "benchmark" if of_two else "comparison")
-        notes.append(risk_of_many(many, {kind.violated: count for kind, count in conclusion.undermining}))
-    notes += [*_apart(conclusion, pairs), *_lacking(whole.seen, of_two)]
+        notes.append(risk_of_many(many, {kind.violated: count for kind, count in undermining.items()}))
+    notes += [*_apart(conclusion, pairs), *(_lacking(whole.seen, of_two) if of_two else ())]
     every_row = _every_row(conclusion.answers)
     if drawn is not None:
         notes.append(Text(every_row, "dim"))
-    more = ["--all: the largest changes, up to a hundred"] if len(clearest) < len(conclusion.clearest) else []
+    hides = any(row.folded for row in table.rows)
+    headline = [sheet.ONE_RUN] if one_run else list(_answer(conclusion, voice, of_two))
     return Report(
         title,
-        tuple(headline),
-        (voice.bands(conclusion.bands), _clearest(clearest, voice, of_two, short, drawn or {}))
-        if clearest
-        else (),
+        (*headline[:1], *unread, *headline[1:]),
+        (*((voice.bands(conclusion.bands),) if conclusion.clearest and not one_run else ()), table),
         tuple(notes),
-        hints=(every_row, *more, _DETAILS),
+        hints=(every_row, *(["--all: the largest changes, up to a hundred"] if hides else []), _DETAILS),
         sections=(_details(conclusion, voice, of_two),) if details else (),
-        good=voice.shaken or not counts[Verdict.SLOWER],
+        good=not conclusion.proven[conclusion.headline][Verdict.SLOWER],
     )
 
 
+def _answer(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Iterator[Text]:
+    """The counts, the numbers of the whole, and what the data cannot know."""
+    of = " against ".join(of_two[::-1]) or f"{plural(conclusion.versions, 'pair')} of versions"
+    asked = voice.asked(conclusion.headline, conclusion.alpha)
+    yield voice.answer(conclusion.metric, of, conclusion.counts[conclusion.headline], asked)
+    old, new, whole = conclusion.wholes[0]
+    means = whole.geometric_means if of_two else None
+    if means is not None and math.isfinite(means.these.value):
+        yield voice.geometric_mean(means.these, means.benchmarks, whole.seen.pairs)
+    for joint in () if voice.shaken else conclusion.joint:
+        if (joint.protocol, joint.method) == (conclusion.headline, "holm"):
+            claims = joint.family if conclusion.margin is not None else 0
+            yield voice.jointly(conclusion.alpha, joint.counts, claims)
+    if not of_two:
+        if conclusion.machines:
+            shaken = f"In {len(conclusion.machines)} of {plural(conclusion.versions, 'pair')} of versions"
+            what = f"{shaken} the machine ran at two speeds: nothing of them is proven."
+            yield Text(what, "warning")
+        return
+    names = dict(zip((old, new), of_two, strict=True))
+    yield from caveats(
+        [replace(c, versions=tuple(names.get(v, v) for v in c.versions)) for c in whole.caveats]
+    )
+    if conclusion.sessions is not None:
+        count, *reaches = conclusion.sessions
+        yield sessions_differ(reaches, count, conclusion.comparisons, 1 - conclusion.alpha)
+    for *_, machine in conclusion.machines:
+        yield from two_speeds(machine, *of_two)
+
+
 def _clearest(
-    clearest: Sequence[Comparison],
+    conclusion: Conclusion,
     voice: Voice,
     of_two: Sequence[str],
     short: Mapping[str, str],
     drawn: Mapping[tuple[str, str, str], dict[str, Any]],
+    *,
+    everything: bool,
 ) -> Table:
-    """The rows of a sheet, between their versions where there are several pairs."""
+    """The rows of a sheet, between their versions where there are several pairs, and how many others there are."""
+    clearest, counts, kinds = conclusion.clearest, conclusion.counts[conclusion.headline], voice.kinds
     column, named = benchmark_column([c.benchmark for c in clearest])
     first = version_columns(*of_two) or (Column("from"), Column("to"), *right("before", "after"))
+    last = (Column(sheet.AS_MEASURED),) if conclusion.single_runs else voice.columns
     rows = []
+    answers: dict[tuple[str, str, str], list[Comparison]] = {}
+    for other in conclusion.beside:
+        sides = (other.reference.label, other.candidate.label)
+        answers.setdefault((*sides, other.benchmark), []).append(other)
     for c in clearest:
         sides = (c.reference.label, c.candidate.label)
-        made = voice.row(c, (named(c.benchmark), *(() if of_two else (short[name] for name in sides))))
+        names = (named(c.benchmark), *(() if of_two else (short[name] for name in sides)))
+        against = answers.get((*sides, c.benchmark), ())
+        made = sheet.as_measured(c, names) if conclusion.single_runs else voice.row(c, names, against)
         rows.append(replace(made, outcome="", message="", panel=drawn.get((*sides, c.benchmark))))
-    return Table.of((column, *first, *voice.columns), rows)
+    clear = [sheet.AS_MEASURED] if conclusion.single_runs else [kinds[v] for v in words.CHANGED[::-1]]
+    of_kind = {sheet.AS_MEASURED: conclusion.comparisons}
+    if not conclusion.single_runs:
+        of_kind = {kinds[v]: counts[v] for v in (*words.CHANGED[::-1], Verdict.EQUIVALENT, Verdict.UNDECIDED)}
+    there = Counter(row.kind for row in rows)
+    rest = {kind: count - there[kind] for kind, count in of_kind.items() if count > there[kind]}
+    return folded(Table.of((column, *first, *last), rows, rest=rest), *clear, everything=everything)
 
 
 def _lacking(seen: Seen, versions: Sequence[str]) -> Iterator[Text]:
-    for name, count in zip(versions, (seen.only_reference, seen.only_candidate), strict=False):
-        if count:
-            yield Text(f"Only in {name}: {plural(count, 'benchmark')}", "warning")
-    if seen.incomparable and versions:
-        more = f" (and {seen.incomparable - 1} more)" if seen.incomparable > 1 else ""
-        yield Text(f"Left out: {seen.problems[0]}{more}", "warning")
+    counted = list(zip(seen.alone, (seen.only_reference, seen.only_candidate), strict=True))
+    return sheet.leftovers(versions, counted, seen.problems, seen.incomparable)
 
 
 def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Report:
     """Every protocol with what holds together, the proportions, the whole of the suite."""
     joint = {(j.protocol, j.method): j.counts for j in conclusion.joint}
     accelerated, kinds = dict(conclusion.accelerated), voice.kinds
-    rows = []
+    rows, some = [], conclusion.proven != conclusion.counts
     for protocol, counts in conclusion.counts.items():
+        proven = conclusion.proven[protocol] | {Verdict.UNDECIDED: counts[Verdict.UNDECIDED]}
+        marked = [str(conclusion.comparisons - sum(proven.values()))] if some else []
         kept = [joint.get((protocol, method)) for method in ("holm", "bh")]
         held = ["-" if of is None else " / ".join(str(of.get(v, 0)) for v in words.CHANGED) for of in kept]
         share = accelerated[protocol].proportion if protocol in accelerated else None
         faster = f"{percent(share.value)} [{percent(share.low)}, {percent(share.high)}]" if share else "-"
-        rows.append(Row.of(QUESTIONS[protocol].title, *(str(counts[v]) for v in kinds), *held, faster))
+        title = QUESTIONS[protocol].title
+        rows.append(Row.of(title, *(str(proven[v]) for v in kinds), *marked, *held, faster))
     columns = (
         Column("protocol"),
         *right(*kinds.values()),
+        *([Column("not proven (!)", right=True, brief="(!)")] if some else []),
         *right("Holm", drop=1),
         *right("BH", drop=2),
         *right("share faster", drop=3),
@@ -256,10 +276,22 @@ def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Rep
     if of_two:
         whole = conclusion.wholes[0][2]
         notes += of_all(whole.geometric_means, whole.overall, voice)
-        if (hpt := conclusion.hpt) is not None:
-            notes.append(Text(outperforms(hpt, *of_two, shaken=voice.shaken)))
-            notes.append(Text(f"  {plural(hpt.benchmarks, 'benchmark')}, {hpt.method}", "dim"))
+        notes += _hpt(conclusion, voice, of_two) if {*DETAILS} <= {*conclusion.counts} else ()
     return Report("All protocols", (), (Table.of(columns, rows),), tuple(notes))
+
+
+def _hpt(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Iterator[Text]:
+    """Its answer, or why it has none where everything was asked."""
+    from speedproof.corpus.conclude import MOST_FOR_HPT
+
+    if (hpt := conclusion.hpt) is not None:
+        yield Text(outperforms(hpt, *of_two, shaken=voice.shaken))
+        yield Text(f"  {plural(hpt.benchmarks, 'benchmark')}, {hpt.method}", "dim")
+    elif conclusion.comparisons > MOST_FOR_HPT:
+        most = f"there are more than {MOST_FOR_HPT:,} benchmarks; choose some with --where"
+        yield Text(f"HPT is left out: {most}.", "warning")
+    elif conclusion.comparisons >= LEAST_FOR_HPT and not conclusion.failures:
+        yield NO_SCORES
 
 
 def modelled(models: CorpusModels, versions: Sequence[str]) -> Report:

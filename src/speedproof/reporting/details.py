@@ -22,6 +22,9 @@ from speedproof.reporting.numbers import level, p_is, percent, pvalue
 from speedproof.reporting.rows import Voice, times
 
 _TITLE = 14
+NO_SCORES = Text(
+    "HPT is left out: there are zeros, or values that differ by more than a factor of 1e+100.", "warning"
+)
 
 
 def sections(result: SuiteComparison, *, details: bool, explain: bool) -> Iterator[Report]:
@@ -122,8 +125,7 @@ def _whole(result: SuiteComparison, voice: Voice) -> Iterator[Text]:
 
         yield Text(conclusion(result.hpt, result.reference, result.candidate, shaken=voice.shaken))
     elif total >= LEAST_FOR_HPT:
-        why = "zeros, or values that differ by more than a factor of 1e+100"
-        yield Text(f"HPT is left out: there are {why}.", "warning")
+        yield NO_SCORES
     yield from _accelerated(result)
 
 

@@ -97,9 +97,10 @@ def changed(changes: CorpusChanges, versions: Sequence[str], *, everything: bool
         why = "versions follow each other as their files do, which do not tell when they were measured"
         headline.append(Text(f"Order: {why}; --repository DIR follows commits as git does.", "warning"))
     notes = []
-    if changes.longest < LEAST:
-        needed = f"A change shows from {LEAST} versions on one machine on"
-        notes.append(Text(f"{needed}; no series here has over {changes.longest}."))
+    if changes.longest < changes.least and not changes.changes:
+        needed = f"At this risk a change shows from {changes.least} versions on one machine on"
+        rest = f"no series here has over {changes.longest}. Or compare two: speedproof corpus compare"
+        notes.append(Text(f"{needed}; {rest}"))
     shown = changes.changes if everything else changes.changes[:_SHOWN]
     # A commit's name is cut as in a history
     named = (*versions, *(end for c in shown for end in (c.version, c.earliest, c.latest)))
@@ -381,8 +382,8 @@ def _too_few(result: HistoryResult) -> Iterator[Text]:
     longest = max(lengths.values(), default=0)
     short = sum(length < LEAST for length in lengths.values())
     if lengths and not result.changes:
-        if longest < LEAST:
-            yield from too_few(LEAST)
+        if longest < result.least_commits:
+            yield from too_few(result.least_commits)
         else:
             step, typical = result.least_step, " of a typical benchmark" * (len(lengths) > 1)
             size = f"A step of {percent(step)} or more" if step else "Not even a step of 100 %"

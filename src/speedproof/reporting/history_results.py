@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from speedproof.history.alarms import EVERY, LAST, ExportedAlarm, ExportedAlarms, find_alarms
 from speedproof.history.alarms import HistoryAlarm as HistoryAlarm
-from speedproof.history.changes import Change, least_step
+from speedproof.history.changes import Change, Correction, least_commits, least_step
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import DECIDED, Announced, StoredSeries, Triage, remeasured, standing
 from speedproof.history.tracks import Track, measured_commits
@@ -110,6 +110,7 @@ class HistoryResult(Shown, Struct, frozen=True):
     noise: NoiseFloor | None
     alarms: tuple[HistoryAlarm, ...] = ()
     followed: Followed = Followed()
+    correction: Correction = "holm"
 
     @property
     def measured(self) -> int:
@@ -128,6 +129,11 @@ class HistoryResult(Shown, Struct, frozen=True):
         return find_alarms(
             self.tracks, self.series, self.decisions, every=EVERY, last=LAST, shown=self.changes
         )
+
+    @property
+    def least_commits(self) -> int:
+        """Fewest commits of a benchmark on a machine of which any may show a change."""
+        return least_commits(self.tracks, 1.0 - self.confidence, self.correction)
 
     @property
     def least_step(self) -> float | None:

@@ -38,7 +38,7 @@ from speedproof.reporting.shown import Shown
 from speedproof.stats.scaling import median
 
 if TYPE_CHECKING:
-    from speedproof.corpus.hpt import OverBenchmarks
+    from speedproof.corpus.conclude import OverBenchmarks
 
 _STYLES: dict[Winner, Style] = {Winner.CANDIDATE: "good", Winner.REFERENCE: "bad", Winner.TIE: "strong"}
 _TITLE, _NAME = 14, 24

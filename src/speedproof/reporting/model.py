@@ -8,6 +8,7 @@ carrier of it: every coloured cell says in words what its colour says.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
@@ -119,6 +120,7 @@ class Table(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     repeats: int = 0  # columns that find no room go below, so many first ones before them; 0: they go
+    rest: Mapping[str, int] = {}  # how many rows of each kind there are beyond these
 
     @classmethod
     def of(cls, columns: Iterable[Column], rows: Iterable[Row | Iterable[Cell | str]], **more: Any) -> Table:
@@ -195,9 +197,10 @@ def most_of(counts: Mapping[_Kind, int]) -> dict[_Kind, int]:
 
 def folded(table: Table, *clear: str, everything: bool = False) -> Table:
     """Of more than a dozen rows, in order, only the first of the kinds that are clear stay open."""
-    if len(table.rows) <= MANY or everything:
+    if len(table.rows) + sum(table.rest.values()) <= MANY or everything:
         return table
-    room = most_of({kind: sum(row.kind == kind for row in table.rows) for kind in clear})
+    kinds = Counter(row.kind for row in table.rows)
+    room = most_of({kind: kinds[kind] + table.rest.get(kind, 0) for kind in clear})
     shown = []
     for row in table.rows:
         left = room.get(row.kind, 0)
@@ -206,16 +209,26 @@ def folded(table: Table, *clear: str, everything: bool = False) -> Table:
     return replace(table, rows=tuple(shown))
 
 
-def grouped(rows: Sequence[Row]) -> Iterator[tuple[str, bool, list[Row]]]:
-    """Rows that are shown and those that are counted; to count a single one would take as much room."""
-    for (folded, kind), group in groupby(rows, lambda row: (row.folded, row.kind if row.folded else "")):
-        alike = list(group)
-        yield kind, folded and len(alike) > 1, alike
+def grouped(table: Table) -> Iterator[tuple[str, int, list[Row]]]:
+    """Rows that are shown, or how many of a kind are counted; to count a single one would take as much room."""
+    rest = dict(table.rest)
+    groups = groupby(table.rows, lambda row: (row.folded, row.kind if row.folded or rest else ""))
+    alike = [(kind, folded, list(rows)) for (folded, kind), rows in groups]
+    last = {kind: rows for kind, _, rows in alike}
+    for kind, folded, rows in alike:
+        more = rest.pop(kind, 0) if last[kind] is rows else 0
+        if folded and len(rows) + more > 1:
+            yield kind, len(rows) + more, []
+        else:
+            yield "", 0, rows
+            if more:
+                yield kind, more, []
+    yield from ((kind, count, []) for kind, count in rest.items())
 
 
 def hint_of_all(what: str, *tables: Table, hides: bool = False) -> tuple[str, ...]:
     """How to see every row, where some are counted instead of shown."""
-    hides = hides or any(hidden for table in tables for _, hidden, _ in grouped(table.rows))
+    hides = hides or any(hidden for table in tables for _, hidden, _ in grouped(table))
     return (f"--all: every {what}",) if hides else ()
 
 

@@ -169,13 +169,18 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def said_below(kind: Assumption, protocol: str) -> bool:
+    """Whether it is said below the rows of a sheet, as its top does not say it."""
+    return kind not in _SAID_ONCE or (kind in _OF_TYPICAL and protocol != HEADLINE)
+
+
 def failed(comparisons: Sequence[Comparison], *, undermining: bool) -> dict[Assumption, int]:
     """Assumptions that did not hold, each with the number of its benchmarks, the most frequent first."""
     seen = {
         (check.kind, result.benchmark)
         for result in comparisons
         for check in (result.undermining if undermining else result.failed_checks)
-        if check.kind not in _SAID_ONCE or (check.kind in _OF_TYPICAL and result.protocol != HEADLINE)
+        if said_below(check.kind, result.protocol)
     }
     counts = Counter(kind for kind, _ in seen)
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))

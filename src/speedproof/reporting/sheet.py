@@ -53,7 +53,7 @@ def report(
     about = Report(f"{new} against {old}: {result.metric}", ())
     if not heads:
         nothing = Text("No benchmark was measured with both versions.", "bad")
-        return replace(about, headline=(nothing,), notes=tuple(leftovers(result)))
+        return replace(about, headline=(nothing,), notes=tuple(_leftovers(result)))
     about = replace(about, records=partial(records, result), about=result.metric)
     if single_runs(result):
         return _single_runs(result, about, everything=everything)
@@ -64,7 +64,7 @@ def report(
         about,
         headline=(*made.headline, *caveats(result.caveats), *held_against(heads), *machine),
         tables=made.tables,
-        notes=(*made.notes, *leftovers(result)),
+        notes=(*made.notes, *_leftovers(result)),
         hints=made.hints,
         sections=sections(result, details=details, explain=explain),
         good=all(c.proven_verdict is not Verdict.SLOWER for c in heads),
@@ -232,6 +232,22 @@ def single_runs(result: SuiteComparison) -> bool:
     return all(c.reference.observations == c.candidate.observations == 1 for c in result.headlines)
 
 
+ONE_RUN = Text(
+    "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
+    "speedproof run OLD_COMMAND NEW_COMMAND",
+    "warning",
+)
+AS_MEASURED = "as measured"
+"""What the rows of single runs are counted as, and their column."""
+
+
+def as_measured(c: Comparison, names: Sequence[Cell | str]) -> Row:
+    """The ratio of two single runs."""
+    ratio = words.natural(c)
+    known = {"name": c.benchmark, "message": f"{ratio} as measured, one run a side", "kind": AS_MEASURED}
+    return Row.of(*names, *times(c), ratio, outcome="undecided", **known)
+
+
 def _single_runs(result: SuiteComparison, about: Report, *, everything: bool) -> Report:
     """One run a side: ratios, and how to measure more; nothing is proven."""
     column, named = benchmark_column([c.benchmark for c in result.headlines])
@@ -239,33 +255,37 @@ def _single_runs(result: SuiteComparison, about: Report, *, everything: bool) ->
     def far(c: Comparison) -> float:
         return -abs(math.log(c.speedup.value)) if 0 < c.speedup.value < math.inf else 0.0
 
-    rows = []
-    for c in sorted(result.headlines, key=far):
-        ratio = words.natural(c)
-        said = f"{ratio} as measured, one run a side"
-        row = {"name": c.benchmark, "message": said, "kind": "as measured"}
-        rows.append(Row.of(named(c.benchmark), *times(c), ratio, outcome="undecided", **row))
-    warning = (
-        "One run a side proves nothing: nobody knows how much runs differ. Repeat both, in turns: "
-        "speedproof run OLD_COMMAND NEW_COMMAND"
-    )
-    columns = (column, *version_columns(result.reference, result.candidate), Column("as measured"))
-    table = folded(Table.of(columns, rows), "as measured", everything=everything)
-    hints = hint_of_all("benchmark", table)
-    return replace(about, headline=(Text(warning, "warning"),), tables=(table,), hints=hints)
+    rows = [as_measured(c, (named(c.benchmark),)) for c in sorted(result.headlines, key=far)]
+    columns = (column, *version_columns(result.reference, result.candidate), Column(AS_MEASURED))
+    table = folded(Table.of(columns, rows), AS_MEASURED, everything=everything)
+    notes, hints = tuple(_leftovers(result)), hint_of_all("benchmark", table)
+    return replace(about, headline=(ONE_RUN,), tables=(table,), notes=notes, hints=hints)
 
 
-def leftovers(result: SuiteComparison) -> Iterator[Text]:
-    """Benchmarks that one version lacks, and pairs that could not be compared, a line each."""
-    versions = spoken([result.reference, result.candidate])
-    for label, names in zip(versions, (result.only_reference, result.only_candidate), strict=True):
-        if names:
-            some = enumerate_names(names, _NAMED, _ROOM)
-            yield Text(f"Only in {label}: {plural(len(names), 'benchmark')} ({some})", "warning")
-    if result.problems:
-        rest = len(result.problems) - 1
-        more = f" (and {rest} more in the details)" if rest else ""
-        yield Text(f"Left out: {result.problems[0]}{more}", "warning")
+def _leftovers(result: SuiteComparison) -> Iterator[Text]:
+    lacking = [(names, len(names)) for names in (result.only_reference, result.only_candidate)]
+    versions, count = spoken([result.reference, result.candidate]), len(result.problems)
+    return leftovers(versions, lacking, result.problems, count, " in the details")
+
+
+def leftovers(
+    versions: Sequence[str],
+    lacking: Sequence[tuple[Sequence[str], int]],
+    problems: Sequence[str],
+    count: int,
+    where: str = "",
+) -> Iterator[Text]:
+    """Benchmarks that one version lacks, and pairs that could not be compared, a line each.
+
+    Of many there are some names, and how many there are; ``where`` says where the others are.
+    """
+    for label, (names, of) in zip(versions, lacking, strict=True):
+        if of:
+            some = enumerate_names(names, _NAMED, _ROOM, of)
+            yield Text(f"Only in {label}: {plural(of, 'benchmark')} ({some})", "warning")
+    if problems:
+        more = f" (and {count - 1} more{where})" if count > 1 else ""
+        yield Text(f"Left out: {problems[0]}{more}", "warning")
 
 
 def named(reports: Mapping[str, Report]) -> list[Report]:

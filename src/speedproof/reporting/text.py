@@ -121,19 +121,18 @@ def _narrow(line: str, width: int) -> Iterator[str]:
 
 
 def _table(table: Table, width: int, *, paint: Paint) -> Iterator[str]:
-    groups = list(grouped(table.rows))
-    shown = [row for _, folded, rows in groups if not folded for row in rows]
+    groups = list(grouped(table))
+    shown = [row for *_, rows in groups for row in rows]
     laid = _layout(table, shown, width)
     if shown and any(laid.titles):
         yield paint((laid.line(table, laid.titles).rstrip(), "dim"))
     kinds = {row.kind for row in shown}
     texts = iter(laid.texts)
-    for kind, folded, rows in groups:
-        if folded:
-            yield paint((f"... {len(rows)}{' more' if kind in kinds else ''} {kind}", "dim"))
-        else:
-            for row in rows:
-                yield from (paint(*runs) for runs in _fitted(laid.runs(table, row, next(texts)), width))
+    for kind, hidden, rows in groups:
+        if hidden:
+            yield paint((f"... {hidden}{' more' if kind in kinds else ''} {kind}", "dim"))
+        for row in rows:
+            yield from (paint(*runs) for runs in _fitted(laid.runs(table, row, next(texts)), width))
     gone = [i for i, column in enumerate(table.columns) if i not in laid.kept and column.title]
     if gone and 0 < table.repeats < len(laid.kept):
         yield ""

@@ -75,7 +75,7 @@ def _details(title: str, inner: Iterator[str]) -> Iterator[str]:
 
 
 def _folded(table: Table) -> Iterator[str]:
-    counts = Counter(row.kind for row in table.rows if row.folded)
+    counts = Counter(row.kind for row in table.rows if row.folded) + Counter(table.rest)
     if counts:
         yield f"and {', '.join(f'{count} more {kind}' for kind, count in counts.items())}"
         yield ""
