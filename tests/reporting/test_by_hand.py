@@ -285,10 +285,20 @@ def test_versions_that_pool_what_differs(fields: dict[str, Any], told: list[str]
 def test_mixtures_of_a_corpus() -> None:
     several = (("sort", "old", 2, 1.5), ("hash", "new", 3, 1.25))
     models = CorpusModels(
-        "c", "c/a", 12, 1, {1: 9, 3: 3}, {1: 10, 2: 1, 4: 1}, 10, 1, several, 5, ("p: lost", "q: lost")
+        "c",
+        "c/a",
+        12,
+        1,
+        {1: 9, 3: 3},
+        {1: 10, 2: 1, 4: 1},
+        10,
+        1,
+        several,
+        5,
+        tuple(f"{p}: lost" for p in "pqrs"),
     )
     assert lines(modelled(models, ["old", "new"])) == [
-        ["2 of 12 samples have several modes"], ["Left out: p: lost"], ["Left out: q: lost"],
+        ["2 of 12 samples have several modes"], *([f"Left out: {p}: lost"] for p in "pqr"),
         ["1 sample cannot be modelled."], ["The fit is rejected at 5 % for 1 of 10 that were tested (10 %)."],
         ["samples with", "1", "2", "3", "4"], ["components", "9", "0", "3", "0"], ["modes", "10", "1", "0", "1"],
         ["mode…apart", "version", "modes", "last over first"],
