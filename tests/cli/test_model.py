@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.command import refused, speedproof, write
 
 import speedproof as sp
@@ -89,6 +90,15 @@ def test_rounded_values_are_known_as_such(tmp_path: Path) -> None:
     _, plain, _ = speedproof("model", path, "--bootstrap", "40", "--ignore-rounding")
     assert "grid" not in plain
     assert " rejected" in plain.replace("not rejected", "")
+
+
+def test_what_is_to_be_known_of_a_fit_is_told() -> None:
+    found = sp.model(TWO.rvs(60, seed=3), bootstrap=10)
+    ((*of, a),) = found.models
+    assert a.test is not None
+    a = replace(a, note="so it is", n=5000, test=replace(a.test, drawn=1000))
+    shown = str(replace(found, models=((*of, a),)))
+    assert "\nSo it is.\nTested on 1,000 of the 5,000 values, drawn at random." in shown
 
 
 def test_what_cannot_be_modelled_is_left_out_with_the_reason(bimodal: str, tmp_path: Path) -> None:

@@ -140,7 +140,8 @@ def test_the_commits_that_are_possible_are_told_as_in_a_history(tmp_path: Path) 
     assert len(shas) > 1
     version, earliest, latest = (shas[name] for name in (change.version, change.earliest, change.latest))
     named = replace(change, version=version, earliest=earliest, latest=latest)
-    shown = str(changed(replace(result.changes, changes=(named,)), [version], everything=False))
+    sure = replace(named, earliest=version, latest=version)
+    shown = str(changed(replace(result.changes, changes=(named, sure)), [version], everything=False))
     assert f"  {earliest[:9]} to {latest[:9]}" in shown
     assert f"\n{version[:9]}  b0" in shown
     assert "at least" in shown

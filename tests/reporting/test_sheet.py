@@ -231,6 +231,9 @@ def test_what_was_left_out_is_told_and_listed(
         True,
         False,
     )
+    for none in (None, replace(means, benchmarks=0)):
+        told = sheet.report(replace(result, geometric_means=none), details=True).sections
+        assert not any(line.text.startswith("Geometric mean") for part in told for line in part.headline)
     (nothing,) = sheet.reports([replace(result, comparisons=(), candidate=name) for name in ("one", "two")])
     assert [text.text for text in nothing.headline] == ["No benchmark was measured with two of the versions."]
 

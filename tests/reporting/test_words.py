@@ -20,6 +20,7 @@ from speedproof.data.sample import Sample
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.results import Needed
 from speedproof.reporting.formats.html.panels import ratio_axis
+from speedproof.reporting.history import brief_commit
 from speedproof.reporting.model import Cell, Column, Report, Row, Table
 from speedproof.reporting.names import (
     benchmark_column,
@@ -123,6 +124,8 @@ SAID: list[tuple[Callable[..., object], tuple[object, ...], object]] = [
     (shortened, (["alpha beta gamma delta"], 19), ["alpha … gamma delta"]),
     (shortened, (["encode 250000 words"], 16), ["enc…250000 words"]),
     (shortened, (["tool -a of the input", "tool -b of the input"], 14), ["tool -a …input", "tool -b …input"]),
+    (shortened, (["all of one kind", "all of two kind"], 7), ["a…one…d", "a…two…d"]),
+    (brief_commit, ("r" * 28,), "r" * 28), (brief_commit, ("r" * 29,), f"{'r' * 14}…{'r' * 13}"),
     # Without what all have, then without what is not needed to tell them apart.
     (labels, (["/data/run/old/results.json", "/data/run/new/results.json"], 10), ["old", "new"]),
     (labels, (["gcc-12-O2-lto", "gcc-13-O3-lto", "clang-12-O2-lto"], 8), ["gcc-O2", "gcc-O3", "clang-O2"]),
