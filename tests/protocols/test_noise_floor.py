@@ -17,7 +17,7 @@ from speedproof.options import DETAILS
 from speedproof.protocols.aggregates import MeanLogRatio, with_sessions
 from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.negative_controls import withheld
-from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.protocols.noise_floor import NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.results import Verdict
@@ -140,6 +140,7 @@ def test_bounds_beyond_the_largest_number(counts: tuple[int, int], alpha: float,
         if math.isnan(found.pvalue):
             continue
         assert found.floor is not None
+        assert not hides(found.floor, 0.0)
         assert found.needed is not None
         away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(1 / counts[0] + 1 / counts[1])
         assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)
