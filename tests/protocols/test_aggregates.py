@@ -40,7 +40,7 @@ def noisy(rng: np.random.Generator, gains: np.ndarray, n: int = 10, noise: float
 def test_a_single_run_gives_no_interval() -> None:
     pairs = [*noisy(np.random.default_rng(1), np.array([1.2, 1.3])), pair(np.ones(1), np.ones(5), "once")]
     found = geometric_means(pairs)
-    assert (found.these.low, found.these.high) == (0.0, math.inf)
+    assert (found.these.low, found.these.high, found.these.confidence) == (0.0, math.inf, 0.95)
     assert found.like_these.low > 0
     alone = geometric_means(noisy(np.random.default_rng(1), np.array([1.2])))
     assert (alone.like_these.low, alone.like_these.high) == (0.0, math.inf)
