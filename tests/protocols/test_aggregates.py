@@ -22,6 +22,7 @@ from speedproof.protocols.median import medians
 from speedproof.protocols.multiplicity import control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.results import Verdict
+from speedproof.stats.special import t_quantile
 
 
 def pair(x: np.ndarray, y: np.ndarray, name: str = "b", unit: str = "s") -> Pair:
@@ -39,7 +40,7 @@ def noisy(rng: np.random.Generator, gains: np.ndarray, n: int = 10, noise: float
 def test_a_single_run_gives_no_interval() -> None:
     pairs = [*noisy(np.random.default_rng(1), np.array([1.2, 1.3])), pair(np.ones(1), np.ones(5), "once")]
     found = geometric_means(pairs)
-    assert (found.these.low, found.these.high) == (0.0, math.inf)
+    assert (found.these.low, found.these.high, found.these.confidence) == (0.0, math.inf, 0.95)
     assert found.like_these.low > 0
     alone = geometric_means(noisy(np.random.default_rng(1), np.array([1.2])))
     assert (alone.like_these.low, alone.like_these.high) == (0.0, math.inf)
@@ -73,6 +74,8 @@ def test_a_ratio_of_means_against_one_that_is_known(
         if 0.0 < bound < math.inf:
             assert mean.pvalue_of_means(math.log(bound), less=less) == pytest.approx(alpha, rel=1e-5)
     assert (found.low > 0.0) == (stats.t.sf(1.0 / error, df) < alpha), "nothing is too small to be shown"
+    whole = replace(mean, error=1.0 / t_quantile(1.0 - alpha, df)).estimate_of_means(alpha)
+    assert whole.high > 1e15
 
 
 def test_difference() -> None:

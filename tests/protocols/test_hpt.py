@@ -125,23 +125,21 @@ def naive_r_speedup(cells: list[Cell], r: float) -> tuple[Fraction | None, bool,
 
 @pytest.mark.parametrize("literal", [False, True])
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("seed", [*range(8), *range(20, 29), 34])
+@pytest.mark.parametrize("seed", [*range(8), *range(20, 26), 28, 34])
 def test_r_speedup_against_brute_force(
     seed: int, rule: HptRule, literal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Small whole numbers tie everywhere: within runs, across versions, between benchmarks.
 
-    From seed 20 on each is in a unit that is no short decimal, so that ratios nearly tie; the last have many runs,
-    then none tie, then there are many. Each is asked as it is, and as too large to list what is far from changes.
+    From seed 20 on each is in a unit that is no short decimal, so that ratios nearly tie; at last none tie, then
+    there are many. Each is asked as it is, and as too large to list what is far from changes.
     """
     rng = np.random.default_rng(seed)
     make = (score_duel, cost_duel)[seed % 2]
     duels = []
-    few, many, high = (1, 9 if seed % 3 == 0 else 6, 12) if 2 <= seed < 26 else {
-        0: (1, 2, 12), 1: (1, 2, 12), 26: (12, 15, 999), 27: (30, 45, 7), 28: (1, 2, 999), 34: (1, 4, 7)
-    }[seed]  # fmt: skip
-    for _ in range({0: 5, 1: 5, 26: 2, 27: 2, 28: 7, 34: 18}.get(seed) or rng.integers(1, 6)):
-        n, m = rng.integers(few, many, 2)
+    many, high = {0: (2, 12), 1: (2, 12), 28: (2, 999), 34: (4, 7)}.get(seed, (9 if seed % 3 == 0 else 6, 12))
+    for _ in range({0: 5, 1: 5, 28: 7, 34: 18}.get(seed) or rng.integers(1, 6)):
+        n, m = rng.integers(1, many, 2)
         unit = rng.uniform(0.1, 10) if 20 <= seed < 28 else 1.0
         a, b = (rng.integers(3, high, n) + high // 3 * (seed % 3)) * unit, rng.integers(3, high, m) * unit
         duels.append(make(a.tolist(), b.tolist()) if seed % 2 == 0 else make(b.tolist(), a.tolist()))
@@ -160,6 +158,32 @@ def test_r_speedup_against_brute_force(
         if certified is not None:
             upto = math.floor(100 * certified) if attained else math.ceil(100 * certified) - 1
             assert found.hundredth == upto / 100
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("listed", [0, 1 << 16])
+def test_steps_of_the_first_level_against_every_ratio(
+    listed: int, rule: HptRule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each ratio of two runs and between them; of few runs and many, of few values and many."""
+    monkeypatch.setattr(hpt_steps, "LISTED", listed)
+    rng = np.random.default_rng(3)
+    duels = []
+    for few, a, b in product((3, 30, 12) * 2, (1, 2, 5, 40), (1, 2, 5, 40)):
+        if a * b < 400:
+            x, y = (rng.integers(0, most, rng.integers(few, few + 10)) for most in (a, b))
+            duels.append(score_duel(1 + x * (8 / a), 1.3 + y * (4 / b)))
+    for duel, steps in zip(duels, hpt_steps.level1_steps(duels, rule), strict=True):
+        ratios = {Fraction(u, v) for u in duel.upper.values.tolist() for v in duel.lower.values.tolist()}
+        line, state = [Fraction(1), *sorted(ratio for ratio in ratios if ratio > 1)], steps.start
+        for left, right in zip(line, [*line[1:], 2 * line[-1]], strict=True):
+            changes = np.abs(steps.points / float(left) - 1) < 1e-14
+            if changes.any():
+                assert steps.at[changes][0] in (hpt_steps.OPEN, hpt_levels.tested_state(duel, left, rule)[0])
+                state = steps.after[changes][-1]
+            elif left > 1:
+                assert state == hpt_levels.tested_state(duel, left, rule)[0]
+            assert state == hpt_levels.tested_state(duel, (left + right) / 2, rule)[0]
 
 
 A = [1.3] * 7 + [2.0] * 8

@@ -189,11 +189,11 @@ EXAMPLE = "examples/faults/session.jsonl"
 
 
 def made(n: int, share: float, seed: int) -> tuple[np.ndarray, list[Sample]]:
-    """Which runs are slow, and their times and faults: twice the time with 2,000 faults more."""
+    """Which runs are slow, and their times and faults: twice the time with 2,000 faults more, or from none."""
     rng = np.random.default_rng(seed)
     slow = rng.permutation(n) < round(share * n)
     time = np.asarray((1.0 + slow) * rng.lognormal(0.0, 0.02, n), dtype=np.float64)
-    faults = 110.0 + 2000.0 * slow + rng.poisson(2.0, n)
+    faults = 110.0 * (n > 40) + 2000.0 * slow + rng.poisson(2.0, n)
     return slow, [Sample(time), Sample(np.asarray(faults, dtype=np.float64), "")]
 
 
@@ -243,9 +243,11 @@ def test_what_cannot_be_joined() -> None:
     ):
         with pytest.raises(sp.SpeedproofError, match=said):
             sp.joint(suite, metrics)
-    part = {(Key("b", m), "a"): Sample(np.arange(1.0, n)) for m, n in (("time", 20), ("x", 12))}
-    with pytest.raises(sp.SpeedproofError, match="time and x are not of the same runs"):
-        sp.joint(sp.Suite(("a",), part), ["time", "x"])
+    twos, threes = (Sample(np.arange(1.0, 20.0), processes=np.arange(19) // k) for k in (2, 3))
+    for x in (Sample(np.arange(1.0, 12.0)), Sample(np.arange(1.0, 20.0)), threes):
+        part = {(Key("b", "time"), "a"): twos, (Key("b", "x"), "a"): x}
+        with pytest.raises(sp.SpeedproofError, match="time and x are not of the same runs"):
+            sp.joint(sp.Suite(("a",), part), ["time", "x"])
 
 
 def test_the_command_says_what_python_does() -> None:

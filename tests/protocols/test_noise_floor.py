@@ -14,9 +14,10 @@ import speedproof as sp
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
 from speedproof.options import DETAILS
+from speedproof.protocols.aggregates import MeanLogRatio, with_sessions
 from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.negative_controls import withheld
-from speedproof.protocols.noise_floor import NoiseFloor
+from speedproof.protocols.noise_floor import NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
 from speedproof.protocols.results import Verdict
@@ -70,6 +71,8 @@ def test_a_geometric_mean_takes_each_benchmark_at_its_own_floor() -> None:
         assert held.error**2 - own.error**2 == pytest.approx(2 * (0.08 / 3) ** 2)
         assert held.df == min(own.df, 5.0)
         assert log_ratios(pairs, floor(0.0, 3.0)).mean(like_these=like_these) == own
+    # Runs without any error take no degrees of freedom.
+    assert with_sessions(MeanLogRatio(0.1, 0.1, 0.0, 1.0), 0.02, 8.0) == MeanLogRatio(0.1, 0.1, 0.02, 8.0)
 
 
 @pytest.mark.slow
@@ -137,6 +140,7 @@ def test_bounds_beyond_the_largest_number(counts: tuple[int, int], alpha: float,
         if math.isnan(found.pvalue):
             continue
         assert found.floor is not None
+        assert not hides(found.floor, 0.0)
         assert found.needed is not None
         away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(1 / counts[0] + 1 / counts[1])
         assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)

@@ -195,6 +195,7 @@ def test_a_version_that_undermines_its_rank(drifting: str) -> None:
     still = rank_benchmark(Suite(("a", "b", "c"), samples), key, "abc", Rules())
     assert not any(v.undermined for v in still.versions)
     assert [v.version for v in still.versions] == ["c", "b", "a"]
+    assert still.versions[-1].speedup == Estimate(1.0, 1.0, 1.0, 0.95)
     assert [(p.reference, p.candidate, p.verdict) for p in still.pairs] == [
         (*pair, Verdict.FASTER) for pair in ("ab", "ac", "bc")
     ]

@@ -226,6 +226,8 @@ def test_a_rate_is_a_time_with_the_sides_changed(protocol: str, rules: str) -> N
         both = a.needed is not None and None not in (a.needed.reference, a.needed.candidate)
         # With both sides at fault the figure names X first.
         assert a.state is (b.state if both else OPPOSITE.get(b.state, b.state))
+        if a.state in (State.SIGNIFICANT, State.NOT_SIGNIFICANT):
+            assert (a.state is State.SIGNIFICANT) is (min(a.pvalue, a.pvalue_slower) <= a.alpha)
 
 
 @EVERY_CASE

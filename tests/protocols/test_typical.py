@@ -130,7 +130,7 @@ def sessions(names: list[str], numbers: list[int], **fields: Any) -> Sample:
 
 def test_sessions_that_are_no_pairs() -> None:
     """Too few, not all named, names that do not agree, or one version that came first."""
-    a, b = [f"a{k}" for k in range(4)], [f"b{k}" for k in range(4)]
+    a, b = [f"a{k}.old" for k in range(4)], [f"b{k}.new" for k in range(4)]
     number = [0, 1, 2, 3]
     assert paired_units(Pair(KEY, sessions(a, number), sessions(b, number))) is not None
     refused = [
@@ -142,8 +142,8 @@ def test_sessions_that_are_no_pairs() -> None:
         (sessions([*a, "a4"], [*number, 4]), sessions(a, number)),
         (sessions(a, number), sessions([*a, "a4"], [*number, 4])),
         (sessions([*a, "a4"], number), sessions([*a, "a4"], number)),
-        (sessions(a, number), sessions([*a, "a0"], number)),
-        (sessions([*a, "a0"], number), sessions(a, number)),
+        (sessions(a, number), sessions([*a, a[0]], number)),
+        (sessions([*a, a[0]], number), sessions(a, number)),
         (sessions(a, number), sessions(a, [0, 1, 2, 2])),
         (sessions(a, [0, 1, 2, 2]), sessions(a, number)),
         (sessions(a, number, span=(0.0, 1.0)), sessions(b, number, span=(1.0, 2.0))),

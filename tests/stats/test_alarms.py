@@ -98,6 +98,12 @@ def test_jumps_of_few_values_that_rise_against_a_loop(mean: float) -> None:
     """Neighbours so alike that Student's distribution has the fewest degrees of freedom, two."""
     x = np.append(np.arange(10.0) + 0.5 * np.random.default_rng(2).standard_normal(10), [40.0, 41.0])
     assert first_jumps(x[None], mean)[0] == naive_jump(x, mean)
+    for before, outliers in ((40, 2), (40, 3), (41, 3), (41, 4)):  # one in forty for each new value
+        x = np.random.default_rng(before).standard_normal(before + 2) + 20.0 * (
+            np.arange(before + 2) >= before
+        )
+        x[5 : 5 + outliers] += 60.0
+        assert first_jumps(x[None], 40.0 * mean)[0] == naive_jump(x, 40.0 * mean)
 
 
 @pytest.mark.parametrize("n", [1, 11, 12, 30, 140])

@@ -195,6 +195,8 @@ def test_drift_within_processes(sizes: tuple[int, ...], shuffled: bool) -> None:
     assert float(drift_within(small[order], labels[order]).statistic) == pytest.approx(np.mean(correlations))
     one, many = drift_within(x[order], labels[order]), drift_within(np.stack([x[order]] * 3), labels[order])
     assert many.pvalue.tolist() == pytest.approx([float(one.pvalue)] * 3)
+    same = drift_within([np.ones(labels.size), np.concatenate([*map(np.arange, sizes)])], labels)
+    assert same.pvalue.tolist() == pytest.approx([math.nan, 0.0], nan_ok=True)
 
 
 def interleaved(rng: np.random.Generator, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

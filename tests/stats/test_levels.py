@@ -37,6 +37,12 @@ def naive_least(x: Series, places: list[int], rho: float, steps: int) -> tuple[f
     return min(found, default=(math.inf, [0] * steps))
 
 
+@pytest.fixture(params=[True, False])
+def compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "COMPILED", module.COMPILED if request.param else None)
+
+
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("n", [6, 9, 14, 17])
 def test_least_squares_against_every_way(n: int) -> None:
     """With places everywhere and at some; where no more levels fit the sum is infinite."""
@@ -132,6 +138,7 @@ def naive_places(x: Series, most: int) -> list[int]:
     return sorted(sorted(inside, key=lambda k: -best[k])[:most])
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("n", "most"), [(20, 25), (90, 25), (131, 25), (90, 60)])
 def test_where_steps_may_be(n: int, most: int) -> None:
     """Everywhere while that is few; else at the largest local contrasts, then beside them."""
