@@ -123,11 +123,8 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
 
 def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     """The chance of a faster run, what contradicts the verdict, and whether the checks hold."""
-    of = head if head.chance else next((c for c in result.comparisons if c.quantity == "probability"), None)
-    if of is not None and head.quantity != "probability":
-        estimate = of.chance or of.speedup
-        if not math.isnan(estimate.value):
-            yield Text(f"{words.chance(of, estimate, head.candidate.label, head.reference.label)}.")
+    if head.chance and not math.isnan(head.chance.value):
+        yield Text(f"{words.chance(head, head.chance, head.candidate.label, head.reference.label)}.")
     for where, other in opposite(result.comparisons, head):
         yield Text(
             f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"
