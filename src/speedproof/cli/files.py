@@ -125,8 +125,8 @@ def fails(conditions: Sequence[str], results: Iterable[SuiteComparison]) -> bool
     failing = set[str]().union(*(_FAILING.get(name, ()) for name in conditions))
     lost = bool({"missing", "not-faster", "undecided"} & {*conditions})
     return any(
-        (lost and (result.only_reference or result.problems))
-        or any(c.proven_verdict in failing for c in result.headlines)
+        (lost and (result.only_reference or result.problems or result.unmeasured))
+        or any(c.proven_verdict in failing for c in result.headlines if c.benchmark not in result.controls)
         for result in results
     )
 

@@ -255,10 +255,12 @@ def _single_runs(result: SuiteComparison, about: Report, *, everything: bool) ->
 def leftovers(result: SuiteComparison) -> Iterator[Text]:
     """Benchmarks that one version lacks, and pairs that could not be compared, a line each."""
     versions = spoken([result.reference, result.candidate])
-    for label, names in zip(versions, (result.only_reference, result.only_candidate), strict=True):
+    labels = (*(f"Only in {label}" for label in versions), "Not measured")
+    lacking = (result.only_reference, result.only_candidate, result.unmeasured)
+    for label, names in zip(labels, lacking, strict=True):
         if names:
             some = enumerate_names(names, _NAMED, _ROOM)
-            yield Text(f"Only in {label}: {plural(len(names), 'benchmark')} ({some})", "warning")
+            yield Text(f"{label}: {plural(len(names), 'benchmark')} ({some})", "warning")
     if result.problems:
         rest = len(result.problems) - 1
         more = f" (and {rest} more in the details)" if rest else ""
