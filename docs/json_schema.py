@@ -16,7 +16,7 @@ import msgspec
 import msgspec.inspect
 from msgspec import defstruct
 
-from speedproof.api.session_results import SessionOrigin
+from speedproof.api.session_results import SessionAnswer, SessionOrigin
 from speedproof.corpus.changes import CorpusChanges
 from speedproof.corpus.conclude import Conclusion
 from speedproof.corpus.model import CorpusModels
@@ -33,7 +33,6 @@ from speedproof.protocols.modes import JointModel, ModeComparison
 from speedproof.protocols.planning import Calibration, PowerPlan, RunPlan
 from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Hpt, SuiteRanking
-from speedproof.protocols.sequential import SessionAnswer
 from speedproof.protocols.speedup_test import SuiteReport
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why

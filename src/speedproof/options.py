@@ -292,8 +292,11 @@ class SessionAsked(Struct, frozen=True, omit_defaults=True):
     decide_by: str
     margin: float | None = None
     confidence: float | None = None
-    policy: Policy | None = None
+    policy: Policy | None = None  # of a gate
     benchmark: tuple[BenchmarkSettings, ...] = ()
+    control: bool = False  # whether one of its versions is the reference, built again
+    unaffected: tuple[str, ...] = ()  # benchmarks that the change cannot touch
+    builds: int = 0  # of each version; what is built anew for every block is tested when all are measured
 
     def __post_init__(self) -> None:
         if not decider_of(self.decide_by)[0] or any(

@@ -101,7 +101,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
         '[gate]\nmargin = 0.3\nconfidence = "99%"\nmultiplicity = "bh"\npolicy = "equivalence"\n'
         'undecided = "fail"\nprotocol = "mean"\n'
     )
-    once = {"look": 1, "looks": 1, "anytime": False, "family": 0}
+    once = {"look": 1, "looks": 1, "anytime": False, "family": 0, "share": 1}
     rules, demands = result_of(base, slow, "--config", "all.toml")
     assert rules == {"alpha": 0.01, "multiplicity": "bh", "protocol": "mean", **once}
     assert demands == {("equivalence", 0.3)}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.command import runs_are, speedproof
 
+import speedproof as sp
 from speedproof.measuring.execute import Job, Run
 
 CODES = {"PASS": 0, "FAIL": 1, "UNDECIDED": 3}
@@ -16,7 +17,7 @@ Slower = Callable[..., None]
 
 
 def run(*argv: str) -> tuple[int, str, str]:
-    code, out, err = speedproof("run", *argv)
+    code, out, err = speedproof(*(argv if argv[0] in ("gate", "compare") else ("run", *argv)))
     return code, " ".join(out.split()), err
 
 
@@ -94,9 +95,14 @@ def test_a_benchmark_whose_turn_never_came_does_not_pass(measured: Slower) -> No
     Path("cut.jsonl").write_text(
         "".join(n for n in lines if '"benchmark":"late"' not in n and '"type":"end"' not in n)
     )
-    code, out, names = answer("--review", "cut.jsonl")
-    assert (code, sorted(names)) == (3, ["early", "late"])
-    assert "1 benchmark not measured" in out
+    for command in ("--review", "gate"):
+        code, out, names = answer(command, "cut.jsonl")
+        assert (code, sorted(names)) == (3, ["early", "late"])
+        assert "1 benchmark not measured" in out
+    whole = sp.read("cut.jsonl")
+    assert (sp.gate(whole).exit_code, sp.gate(whole.select("early")).exit_code) == (3, 0)
+    assert "Not measured: 1 benchmark (late)" in str(sp.compare_suite(whole))
+    assert run("compare", "cut.jsonl", "--fail-on", "missing")[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -117,7 +123,7 @@ def test_what_the_change_cannot_touch_holds_the_gate_back(
     """It is not judged itself; nothing nearer to the margin than it moved passes or fails."""
     measured(affected=(affected, 0.005), untouched=(untouched, 0.005))
     how = ("--gate", "--suite", "bench.toml", "--unaffected", "untouched", "--seed", "1", "--max-runs", "60")
-    for words in ((*how, "--save", "r.jsonl"), ("--review", "r.jsonl")):
+    for words in ((*how, "--save", "r.jsonl"), ("--review", "r.jsonl"), ("gate", "r.jsonl")):
         found, out, names = answer(*words)
         assert (found, names) == (code, ["affected"]), out
         assert ("untouched, which the change cannot touch, is" in out) is (untouched != 1.0)
@@ -136,10 +142,30 @@ def test_equivalence_within_what_cannot_differ_is_withheld(
     """Something moves everything by 5 %: that the rest moves by less than 2 % is not known."""
     measured(affected=(1.02 if margin == "6%" else 1.0, 0.003), untouched=(1.05, 0.003))
     words = ("--margin", margin, "--unaffected", "untouched", "--max-runs", "80", "--seed", "1", "--json")
-    code, out, err = run("--suite", "bench.toml", *words)
+    code, out, err = run("--suite", "bench.toml", *words, "--save", "r.jsonl")
     assert code == 0, err
-    found = {f["benchmark"]: f["comparison"]["verdict"] for f in json.loads(out)["results"]}
-    assert found["affected"] == verdict
+    found = {f["benchmark"]: f["comparison"] for f in json.loads(out)["results"]}
+    assert found["affected"]["verdict"] == verdict
+    (result,) = json.loads(run("compare", "r.jsonl", "--json")[1])["results"]
+    assert [c for c in result["comparisons"] if c["protocol"] == "typical"] == [*found.values()]
+
+
+@pytest.mark.parametrize("how", [("--gate",), (), ("--runs", "8")])
+def test_a_session_of_several_versions_has_one_answer(measured: Slower, how: tuple[str, ...]) -> None:
+    """The same sheet and exit code, whoever reads the file; also of the last two commands alone, as numbers."""
+    measured(sort=(1.3, 0.02), hash=(1.0, 0.02))
+    commands = "true sort old", "true sort new", "true hash old"
+    code, out, _ = speedproof("run", *commands, *how, "--seed", "1", "--save", "r.jsonl")
+    again = speedproof("gate" if "--gate" in how else "compare", "r.jsonl")
+    assert (code, speedproof("run", "--review", "r.jsonl")[0]) == (again[0], again[0])
+    lines = [line for line in again[1].splitlines() if "--explain" not in line]
+    assert [line for line in out.splitlines() if line in lines] == lines
+    speedproof("run", *commands[:2], *how, "--seed", "1", "--save", "two.jsonl")
+    session, files = (json.loads(speedproof(*words, "two.jsonl", "--json")[1])["results"][0]
+                      for words in (("run", "--review"), ("compare",)))  # fmt: skip
+    assert "--gate" in how or session["comparison"] == files["comparisons"][0]
+    sheet = str(sp.compare_suite(sp.read("two.jsonl")))
+    assert speedproof("compare", "two.jsonl")[1].startswith(sheet)
 
 
 def gated(*argv: str) -> tuple[int, str, str]:

@@ -6,24 +6,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
-from tests.protocols.asking import geometric_means, log_ratios, stop_rules
+from tests.protocols.asking import geometric_means, log_ratios
 from tests.protocols.test_symmetries import asked
 
 import speedproof as sp
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair, Suite
-from speedproof.options import DETAILS
+from speedproof.options import DETAILS, SessionAsked
 from speedproof.protocols.aggregates import MeanLogRatio, with_sessions
-from speedproof.protocols.claims import SessionQuestion
-from speedproof.protocols.negative_controls import withheld
+from speedproof.protocols.negative_controls import Controls, withheld
 from speedproof.protocols.noise_floor import NoiseFloor, hides
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
+from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.notes import up_to
-from speedproof.stats.sequential import SequentialResult
+from speedproof.stats.estimate import Estimate
 from speedproof.stats.session_spread import SessionSpread
 
 
@@ -151,29 +152,58 @@ def test_bounds_beyond_the_largest_number(counts: tuple[int, int], alpha: float,
             assert (found.speedup.low > 0.0) == (finite and plain.speedup.low > 0.0)
 
 
-def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:
-    nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 1.0, 1.0)
-    given = {"benchmark": "sort", "reference": "old", "candidate": "new", "result": nothing, **fields}
-    return CandidateResult(verdict=verdict, estimate=estimate, reason="", blocks_to_go=0.0, **given)
+def of_blocks(
+    speedup: float, verdict: Verdict, bounds: tuple[float, float] = (0.0, math.inf), **fields: str
+) -> Comparison:
+    """What blocks of runs say of a candidate."""
+    x, named = (
+        np.linspace(0.9, 1.1, 20),
+        {"benchmark": "sort", "reference": "old", "candidate": "new", **fields},
+    )
+    sides = Sample(x * speedup, "s", label=named["reference"]), Sample(x, "s", label=named["candidate"])
+    (made,) = answers("typical", PreparedPairs([Pair(Key(named["benchmark"]), *sides)]))
+    estimate = Estimate(speedup, *bounds, 0.95)
+    return replace(made, verdict=verdict, speedup=estimate, test=SEQUENTIAL, checks=(), log=None, needed=None)
+
+
+def sheet_of(*heads: Comparison) -> SuiteComparison:
+    """The comparisons with one candidate."""
+    sides = heads[0].reference.label, heads[0].candidate.label
+    return SuiteComparison(*sides, heads[0].metric, 0.05, None, "process", heads)
 
 
 @pytest.mark.parametrize("sizes", [(1.01, 1.04), (1.04, 1.01), (0.99, 0.96)])
 def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple[float, float]) -> None:
     """What another candidate does to a benchmark that no change can touch is its own affair."""
-    question = SessionQuestion(stop_rules(), unaffected=["idle", "still"])
     moved = Verdict.FASTER if sizes[0] > 1 else Verdict.SLOWER
-    controls = [sequential(v, moved, benchmark=b) for v, b in zip(sizes, question.unaffected, strict=True)]
-    own, other = (sequential(1.02, Verdict.FASTER, candidate=name) for name in ("new", "newer"))
-    found = withheld([own, other, *controls], question)
-    assert [f.verdict for f in found[:2]] == [Verdict.UNDECIDED, Verdict.FASTER]
-    assert withheld([*controls, own, other], question) == (*found[2:], *found[:2])
+    idle = [of_blocks(v, moved, benchmark=b) for v, b in zip(sizes, ("idle", "still"), strict=True)]
+    controls = Controls(SessionAsked("time", unaffected=("idle", "still")), tuple(idle))
+    own, other = (
+        withheld(sheet_of(of_blocks(1.02, Verdict.FASTER, candidate=name), *idle * (name == "new")), controls)
+        for name in ("new", "newer")
+    )
+    assert [c.verdict for c in own.headlines] == [Verdict.UNDECIDED, moved, moved]
+    assert own.controls == ("idle", "still")
+    assert [c.verdict for c in other.headlines] == [Verdict.FASTER]
 
 
 @pytest.mark.parametrize(("low", "high"), [(1.002, 1.008), (0.992, 0.998), (0.999, 1.001), (1.0, 1.01)])
 def test_a_control_that_is_the_same_within_a_margin_may_differ(low: float, high: float) -> None:
     """Where its bounds leave 1 out: a smaller difference of the candidate is then no proof."""
-    bounds = SequentialResult(20, 0, 0.05, low, high, 0.5, 0.5)
-    control = sequential((low * high) ** 0.5, Verdict.EQUIVALENT, benchmark="idle", result=bounds)
-    own = sequential(1.001, Verdict.FASTER)
-    (found, _) = withheld([own, control], SessionQuestion(stop_rules(), unaffected=["idle"]))
+    control = of_blocks((low * high) ** 0.5, Verdict.EQUIVALENT, (low, high), benchmark="idle")
+    controls = Controls(SessionAsked("time", unaffected=("idle",)), (control,))
+    found, _ = controls.hold(of_blocks(1.001, Verdict.FASTER))
     assert found.verdict is (Verdict.FASTER if low <= 1.0 <= high else Verdict.UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("builds", "failed", "tested"), [(30, False, False), (30, True, True), (20, False, True)]
+)
+def test_what_is_tested_once_waits_for_all_of_its_builds(builds: int, failed: bool, tested: bool) -> None:
+    """Not for those of which a run failed."""
+    whole = of_blocks(1.1, Verdict.FASTER, (1.05, 1.2))
+    sides = (replace(side, repeated="build") for side in (whole.reference, whole.candidate))
+    lost = (Note(Assumption.SUCCESSFUL_RUNS, "runs failed"),) * failed
+    head = replace(whole, **dict(zip(("reference", "candidate"), sides, strict=True)), checks=lost)
+    found = withheld(sheet_of(head), Controls(SessionAsked("time", builds=builds))).headlines[0]
+    assert (found.verdict is Verdict.FASTER, found.needed is None) == (tested, tested)

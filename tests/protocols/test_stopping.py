@@ -87,19 +87,17 @@ def race_of(ratio: float, blocks: int, noise: float, rules: StopRules, seed: int
 
 
 def test_equal_programs_are_the_same_within_one_percent() -> None:
-    """Long before the blocks are over; with a noise that forbids it, as many runs are told as are to go."""
+    """Long before the blocks are over; with a noise that forbids it, more are to go."""
     race = race_of(1.0, 2000, 0.01, stop_rules())
     (found,) = race.findings()
-    assert (found.verdict, found.reason, found.needed) == (Verdict.EQUIVALENT, "proven", None)
+    assert (found.verdict, found.reason) == (Verdict.EQUIVALENT, "proven")
     assert found.result.low > 1 / 1.01
     assert found.result.high < 1.01
     assert race.blocks < 100
     for margin in (None, 0.02):
         (found,) = race_of(1.0, 100, 0.1, stop_rules(margin=margin)).findings()
         assert found.verdict is Verdict.UNDECIDED
-        assert found.needed is not None
-        assert found.needed.within == (margin or 0.01)
-        assert found.needed.reference == math.ceil(found.result.blocks + found.blocks_to_go)
+        assert 0 < found.blocks_to_go < math.inf
 
 
 @pytest.mark.slow

@@ -11,10 +11,9 @@ import pytest
 from msgspec.structs import replace
 from tests.corpus.made import made_up, put
 from tests.protocols.asking import compare_medians, stop_rules
-from tests.protocols.test_noise_floor import sequential
+from tests.protocols.test_noise_floor import of_blocks, sheet_of
 
 import speedproof as sp
-from speedproof.api.gates import report_of_session
 from speedproof.corpus.model import CorpusModels
 from speedproof.corpus.read import CorpusInfo
 from speedproof.data.notes import Assumption, Note
@@ -22,19 +21,19 @@ from speedproof.data.record import Skipped
 from speedproof.data.sample import Sample
 from speedproof.data.session_file import control_name
 from speedproof.data.suite import Key
-from speedproof.options import DETAILS, Policy
+from speedproof.options import DETAILS, Policy, SessionAsked
 from speedproof.protocols.bisection import BisectionOutcome
 from speedproof.protocols.caveats import MachineSpeeds
 from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion, overall
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.inputs import Input, OverInputs
 from speedproof.protocols.modes import MatchedMode, ModeComparison
+from speedproof.protocols.negative_controls import WITHHELD, Controls, withheld
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Needed, RSpeedup, Verdict
-from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, CandidateResult
-from speedproof.protocols.units import summarise
+from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of
 from speedproof.reporting.gate import report as gate_report
@@ -46,11 +45,13 @@ from speedproof.reporting.rows import Voice
 from speedproof.reporting.samples import report as read_report
 from speedproof.reporting.session import bars, standing
 from speedproof.reporting.session import report as session_report
+from speedproof.reporting.sheet import report
 from speedproof.reporting.text import render
 from speedproof.reporting.why import beside_over, over_report
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.sequential import SequentialResult
 
+QUESTION = SessionQuestion(stop_rules())
 FASTER, SLOWER, UNDECIDED = Verdict.FASTER, Verdict.SLOWER, Verdict.UNDECIDED
 
 
@@ -671,16 +672,22 @@ def test_inputs_stand_in_place_of_a_sheets_rows() -> None:
     assert (one.title, one.tables, one.notes) == ("a", inputs.tables, (Text("a note"), *inputs.notes))
 
 
+def sequential(estimate: float, verdict: Verdict, **fields: Any) -> CandidateResult:
+    nothing = SequentialResult(20, 0, 0.05, 0.0, math.inf, 1.0, 1.0)
+    given = {"benchmark": "sort", "reference": "old", "candidate": "new", "result": nothing, **fields}
+    return CandidateResult(verdict=verdict, estimate=estimate, reason="", blocks_to_go=0.0, **given)
+
+
 def ended(*findings: CandidateResult, **given: Any) -> list[str]:
     """The lines of a session's report."""
-    question = given.pop("question", SessionQuestion(stop_rules()))
-    x = np.linspace(0.9, 1.1, 20)
-    names = {(f.benchmark, of) for f in findings for of in (f.reference, f.candidate)}
-    sides = {name: summarise(Sample(x, "s", label=name[1])) for name in names if name[1] != "lost"}
-    judged = report_of_session(findings, sides, question, (), given.pop("absent", {}), undecided_fails=False)
-    return [
-        " ".join(line) for line in lines(session_report(findings, sides, question, judged=judged, **given))
-    ]
+    question = given.pop("question", QUESTION)
+    heads: dict[str, list[Comparison]] = {}
+    for f in findings:
+        named = {"benchmark": f.benchmark, "reference": f.reference, "candidate": f.candidate}
+        bounds = f.result.low, f.result.high
+        heads.setdefault(f.candidate, []).append(of_blocks(f.estimate, f.verdict, bounds, **named))
+    results = [sheet_of(*of) for of in heads.values()]
+    return [" ".join(line) for line in lines(session_report(findings, question, results, **given))]
 
 
 def test_what_builds_of_a_session_stand_for() -> None:
@@ -704,22 +711,18 @@ def test_what_builds_of_a_session_stand_for() -> None:
 
 def test_what_cannot_differ_and_does_is_said_first() -> None:
     """Builds of one source, and what the change cannot touch; then no smaller verdict is given."""
-    bounds = SequentialResult(20, 0, 0.05, 1.01, 1.04, 0.01, 1.0)
-    own = sequential(1.1, FASTER, result=replace(bounds, low=1.05, high=1.2))
-    again = sequential(1.02, FASTER, result=bounds, candidate=control_name("old"))
-    idle = sequential(0.98, SLOWER, result=replace(bounds, low=0.97, high=0.99), benchmark="idle")
-    question = SessionQuestion(stop_rules(), control=True, unaffected=["idle"])
-    told = ended(own, again, idle, question=question)
-    assert told[:2] == [
+    asked = SessionAsked("time", control=True, unaffected=("idle",))
+    own, again = of_blocks(1.1, FASTER), of_blocks(1.02, FASTER, candidate=control_name("old"))
+    idle = of_blocks(0.98, SLOWER, benchmark="idle")
+    told = report(withheld(sheet_of(own, idle), Controls(asked, (again, idle)))).headline
+    assert [text.text for text in told[1:]] == [
         "The noise floor is not met: old, built again from the same source, is 1.02x faster (sort)."
-        " No smaller verdict is given.",
+        " Smaller claims are withheld.",
         "idle, which the change cannot touch, is 1.02x slower: something else differs."
-        " No smaller verdict is given.",
+        " Smaller claims are withheld.",
     ]
-    same = replace(idle, verdict=UNDECIDED, result=replace(bounds, low=0.97, high=1.01))
-    assert not any("differs" in line or "noise floor" in line for line in ended(own, same, question=question))
-    plain = ended(own, again, idle, question=SessionQuestion(stop_rules()))
-    assert not any("which the change" in line or "noise floor" in line for line in plain)
+    same = replace(idle, verdict=UNDECIDED)
+    assert not report(withheld(sheet_of(own, same), Controls(asked, (same,)))).headline[1:]
 
 
 def test_what_a_session_says_beside_its_verdict() -> None:
@@ -731,7 +734,8 @@ def test_what_a_session_says_beside_its_verdict() -> None:
     open_yet = replace(found, verdict=UNDECIDED, result=replace(bounds, low=0.9))
     assert loaded in ended(open_yet, load="3.1")
     assert not any("The load was" in line for line in ended(open_yet))
-    assert loaded not in ended(replace(open_yet, reason=WITHHELD), load="3.1")
+    lost = sheet_of(replace(of_blocks(1.1, UNDECIDED), needed=WITHHELD))
+    assert not any("load" in n.text for n in session_report([open_yet], QUESTION, [lost], load="3.1").notes)
     skewed = replace(found, result=replace(bounds, low=1.2, high=1.1))
     assert "new: no single speedup fits all pairs." in ended(skewed)
     assert any("speedproof run --review a.jsonl" in line for line in ended(found, file="a.jsonl"))
@@ -742,7 +746,8 @@ def test_what_a_session_says_beside_its_verdict() -> None:
     assert "Pairs of runs in random order, looked at after each; risk 5 % each way a benchmark." in [
         line.replace("Pairs in", "Pairs of runs in") for line in ended(*both)
     ]
-    assert "Undecided: no complete block was measured." in ended(replace(found, candidate="lost"))
+    (nothing,) = session_report([found], QUESTION, []).headline
+    assert nothing.text == "Undecided: no complete block was measured."
     idle = SessionQuestion(stop_rules(), unaffected=["sort", "hash"])
     assert any(
         line.endswith("; the 2 that the change cannot touch count as one.")
@@ -750,39 +755,33 @@ def test_what_a_session_says_beside_its_verdict() -> None:
     )
 
 
-def test_a_gate_that_measured_says_why_it_is_open() -> None:
-    """Why measuring ended, but not where that is no reason or more runs would tell; what is lost is missing."""
-    claims = {name: Claim(says, "H", 0.3, 0.3, False) for name, says in
-              (("required", "not worse"), ("contradicted", "regression"))}  # fmt: skip
-    bounds = SequentialResult(20, 0, 0.05, 0.9, 1.2, 0.5, 0.5)
-    found = replace(sequential(1.1, UNDECIDED, result=bounds, outcome=OPEN, **claims), blocks_to_go=math.nan)
-    question = SessionQuestion(replace(stop_rules(), demand=Demand()))
-    over_time = replace(found, reason="the time is over")
-    told = ended(over_time, question=question)
-    assert told[0] == "UNDECIDED: new may be over 2 % slower (typical run, 95 %)"
-    assert "sort: the time is over." in told
-    for other, why in (
-        (replace(found, reason=WITHHELD), "withheld, as the machine or the build differs by as much"),
-        (found, "too early to say"), (replace(over_time, needed=Needed(9, 9, "")), ""),
+def test_a_gate_of_several_candidates_names_what_tells_rows_apart() -> None:
+    """Candidates, benchmarks or both; what is missing, not measured or cannot differ is named, too."""
+
+    def row(benchmark: str, candidate: str) -> GateRow:
+        made = judged(benchmark, OPEN, REGRESSION, (0.9, 1.1, 1.2))
+        summary = replace(made.comparison.candidate, label=candidate)
+        why = Needed(None, None, "too early to say")
+        return replace(made, comparison=replace(made.comparison, candidate=summary, needed=why))
+
+    for pairs, names, counted in (
+        ([("sort", "new"), ("sort", "newer")], "new, newer", "2 of 2 comparisons"),
+        ([("sort", "new"), ("hash", "new")], "sort, hash", "2 of 2 benchmarks"),
+        ([("sort", "new"), ("hash", "newer")], "sort (new), hash (newer)", "2 of 2 comparisons"),
     ):  # fmt: skip
-        notes = [line for line in ended(other, question=question) if line.startswith("sort: ")]
-        assert notes == ([f"sort: {why}."] if why else [])
-    several = ended(over_time, replace(over_time, benchmark="hash"), question=question)
-    assert "sort, hash: the time is over." in several
-    two = ended(over_time, replace(over_time, candidate="newer"), question=question)
-    assert "new, newer: the time is over." in two
-    assert two[0].startswith("UNDECIDED: 2 of 2 comparisons may be")
-    assert several[0].startswith("UNDECIDED: 2 of 2 benchmarks may be")
-    both = [replace(over_time, benchmark=b, candidate=c) for b, c in (("sort", "new"), ("hash", "newer"))]
-    assert "sort (new), hash (newer): the time is over." in ended(*both, question=question)
-    lost = ended(over_time, question=question, absent={"hash": ["new"]})
-    assert lost[0].startswith("FAIL: 1 benchmark missing, new may be over 2 % slower")
-    assert any(line.startswith("MISSING hash - only the reference has it") for line in lost)
-    gone = ended(over_time, replace(over_time, candidate="lost"), question=question)
-    assert any("not measured" in line for line in gone)
-    idle = (replace(found, benchmark=f"idle{i}", outcome=None) for i in range(7))
-    five = ", ".join(f"idle{i} (1.12x slower to 1.20x faster)" for i in range(5))
-    assert f"Not judged: {five} and 2 more." in " ".join(ended(over_time, *idle, question=question))
+        told = lines(gate_report(decided(*(row(*pair) for pair in pairs))))
+        assert told[0][0].startswith(f"UNDECIDED: {counted} may be over 2 % slower")
+        assert [f"{names}: too early to say."] in told
+    lost, gone = (
+        Absent("hash", "time", "only the reference has it"),
+        Absent("d", "time", "not measured", OPEN),
+    )
+    idle = of_blocks(1.1, UNDECIDED, (0.9, 1.2), benchmark="idle")
+    made = decided(row("sort", "new"), absent=(lost, gone), outcome=FAIL, controls=(idle,))
+    joined = [" ".join(line) for line in lines(gate_report(made))]
+    assert joined[0].startswith("FAIL: 1 benchmark missing, 1 benchmark not measured, new may be")
+    assert {"MISSING hash - only the reference has it", "? d - not measured"} <= set(joined)
+    assert "Not judged: idle (1.12x slower to 1.20x faster)." in joined
 
 
 A = Assumption

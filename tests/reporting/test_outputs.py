@@ -149,4 +149,4 @@ def test_run_of_several_candidates_has_a_heading_that_counts(tmp_path: Path) -> 
     text = page.read_text(encoding="utf-8")
     for name in ("fast", "faster"):
         assert f'data-name="{name}"' in text
-        assert re.search(rf"^\| `{name}` \|.*x faster", out, re.MULTILINE)
+        assert re.search(rf"^\|.*\| `{name}` \|.*x faster", out, re.MULTILINE)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from speedproof.api.given import (
     alpha_of,
@@ -15,29 +14,25 @@ from speedproof.api.given import (
     of_metric,
     quantile_given,
     quantile_measured,
+    sharing,
     something_common,
     two_versions,
 )
 from speedproof.data.checked import checked
 from speedproof.data.names import wanted as wanted
 from speedproof.data.record import why_left_out
+from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.declaring import proportion_given
 from speedproof.errors import Parameter, UsageError
 from speedproof.options import Location, Multiplicity, Policy, PolicyName, quantile_name
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
-from speedproof.protocols.claims import SessionQuestion, judge, overall
-from speedproof.protocols.gate import Absent, GateRow, GateRules, next_of, together
 from speedproof.protocols.gate import GateDecision as GateDecision
+from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
-from speedproof.protocols.results import Comparison, Needed
-from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
-from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.units import Summary
 from speedproof.reporting.gate import as_comparisons, report
 from speedproof.reporting.model import Report, Reported, to_json
-from speedproof.reporting.names import enumerate_names
 from speedproof.reporting.shown import Shown
 
 
@@ -105,7 +100,10 @@ def refuse_unusable(suite: Suite, reference: str, only: Sequence[str] = (), skip
     lost = [
         skipped
         for skipped in suite.skipped
-        if skipped.benchmark and skipped.benchmark not in usable and wanted(skipped.benchmark, only, skip)
+        if skipped.benchmark
+        and skipped.version is None
+        and skipped.benchmark not in usable
+        and wanted(skipped.benchmark, only, skip)
     ]
     if lines := why_left_out(lost):
         reasons = "".join(f"\n  {line}" for line in lines)
@@ -201,7 +199,11 @@ def gate(
     suite = of_metric(suite, metric)
     if looks is not None and looks < 1:
         raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
-    versions = two_versions(suite, reference, candidate, "a gate")
+    versions: tuple[str, ...] = ()
+    candidates = 1  # that share the risk
+    if candidate is None and (looks or 1) == 1 and after is None:
+        versions, candidates = of_session(suite, reference)
+    versions = versions or two_versions(suite, reference, candidate, "a gate")
     if quantile is not None and protocol is not None:
         raise UsageError(f"quantile={quantile!r} is a protocol of its own: leave protocol={protocol!r} out")
     deciding = protocol if quantile is None else quantile_name(quantile_given(quantile))
@@ -221,7 +223,8 @@ def gate(
         usual = multiplicity or "holm", deciding or quantile_measured(suite.question) or "typical"
         if alpha is None:
             alpha = alpha_of(suite.question.confidence or 0.95)
-        rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1)
+        anytime = suite.question.policy is not None and multiplicity is None and (looks or 1) == 1
+        rules = GateRules(alpha / (looks or 1), *usual, looks=looks or 1, anytime=anytime, share=candidates)
         decision = decide(suite, versions, given, rules, done, floor)
         return GateResult(_of_something(suite, decision), suite)
     again = set(_asked_again(after, suite, versions[0]))
@@ -234,9 +237,24 @@ def gate(
     return GateResult(together(after.decision, _of_something(suite, now)), suite)
 
 
+def of_session(suite: Suite, reference: str | None = None) -> tuple[tuple[str, ...], int]:
+    """The reference and the candidates of a session, which are judged together, and how many share the risk.
+
+    None of other files, nor where there is one candidate that lacks nothing.
+    """
+    first = suite.versions[0] if suite.versions[:1] and reference is None else suite.sides(reference)[0]
+    lacking = [skipped.version for skipped in suite.skipped if skipped.lacks and skipped.version]
+    measured = [name for name in suite.versions if name != first]
+    share = sharing(suite, measured)
+    if share == 1 and not lacking:
+        return (), 1
+    again = suite.question.control and control_name(first)
+    return (first, *dict.fromkeys(name for name in (*measured, *lacking) if name != again)), share
+
+
 def _of_something(suite: Suite, decision: GateDecision) -> GateDecision:
     """Refuse files with nothing in common, which are the wrong ones."""
-    if not decision.rows:
+    if not decision.rows and not any(skipped.version for skipped in suite.skipped):
         versions = decision.reference, decision.candidate
         something_common(suite, versions[0], {versions[1]: suite.pair(*versions)})
     return decision
@@ -285,69 +303,3 @@ def _asked_again(after: GateResult, suite: Suite, reference: str) -> tuple[str, 
             f"{', '.join(gone)}: left open by the look before, but not measured again for {reference}"
         )
     return after.open
-
-
-def report_of_session(
-    findings: Sequence[CandidateResult],
-    sides: Mapping[tuple[str, str], Summary],
-    question: SessionQuestion,
-    sheets: Sequence[SuiteComparison],
-    lacking: Mapping[str, Sequence[str]],
-    *,
-    undecided_fails: bool,
-) -> Report | None:
-    """What a session's policy says, as a sheet; None where it has none, or nothing to judge."""
-    judged = [f for f in findings if f.outcome]
-    if question.rules.demand is None or not (judged or lacking):
-        return None
-    means = [c for files in sheets for c in files.comparisons if c.protocol == "mean"]
-    decision = decision_of_session(judged, sides, question, lacking, means)
-    return report(decision, undecided_fails=undecided_fails)
-
-
-def decision_of_session(
-    judged: Sequence[CandidateResult],
-    sides: Mapping[tuple[str, str], Summary],
-    question: SessionQuestion,
-    lacking: Mapping[str, Sequence[str]],
-    means: Sequence[Comparison],
-) -> GateDecision:
-    """What a policy says of the findings that it judges; ``lacking`` are by benchmark the candidates that lack it.
-
-    ``means`` is what the means of the runs say. Rows are named by what tells them apart.
-    """
-    rules = question.rules
-    in_mean = {(c.benchmark, c.candidate.label): c for c in means}
-    lost = [(name, version) for name, lack in lacking.items() for version in lack]
-    both = [*((f.benchmark, f.candidate) for f in judged), *lost]
-    several, candidates = (len({pair[i] for pair in both}) > 1 for i in (0, 1))
-
-    def named(name: str, candidate: str) -> str:
-        return (f"{name} ({candidate})" if several else candidate) if candidates else name
-
-    metric, rows, absent = judged[0].metric if judged else "time", [], list[Absent]()
-    for f in judged:
-        name, c, of_policy = named(f.benchmark, f.candidate), f.comparison(sides), f.held
-        if of_policy is None:
-            continue
-        outcome = judge(*of_policy)
-        if c is None:
-            absent.append(Absent(name, metric, "not measured", outcome))
-            continue
-        known = c.needed is not None and c.needed.reference is not None
-        if outcome is Outcome.UNDECIDED and f.reason not in ("", WITHHELD) and not known:
-            c = replace(c, needed=Needed(None, None, f.reason))
-        c, average = replace(c, benchmark=name), None
-        if f.reason == WORSE_ON_AVERAGE and (mean := in_mean.get((f.benchmark, f.candidate))):
-            c, average = replace(c, slow_runs=mean.slow_runs), mean.speedup
-        demand = question.rules_of(f.benchmark).demand or Demand()
-        rows.append(GateRow(c, demand, outcome, *of_policy, average))
-    absent += [Absent(named(*pair), metric, "only the reference has it") for pair in lost]
-    return GateDecision(
-        reference=judged[0].reference if judged else "the reference",
-        candidate=enumerate_names(dict.fromkeys(candidate for _, candidate in both), 3),
-        rules=GateRules(rules.alpha, family=rules.family, anytime=True),
-        outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
-        rows=tuple(rows),
-        absent=tuple(absent),
-    )

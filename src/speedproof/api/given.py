@@ -84,15 +84,20 @@ def rules_of(judging: Judging) -> Rules:
 
 def sharing_risk(rules: Rules, suite: Suite, candidates: Sequence[str]) -> Rules:
     """The rules for each candidate: candidates measured in the same session share its risk."""
+    return replace(rules, alpha=rules.alpha / sharing(suite, candidates))
+
+
+def sharing(suite: Suite, candidates: Sequence[str]) -> int:
+    """How many candidates share a risk: those measured in the same session."""
     from speedproof.data.sample import Trait
 
     if len(candidates) < 2 or not all(Trait.RANDOM_ORDER in s.traits for s in suite.samples.values()):
-        return rules
+        return 1
     sessions: dict[str, set[str]] = {}  # that all versions of a benchmark have
     for (key, _), sample in suite.samples.items():
         names = set(sample.session_names or ("",))
         sessions[key.benchmark] = sessions.get(key.benchmark, names) & names
-    return replace(rules, alpha=rules.alpha / len(candidates)) if all(sessions.values()) else rules
+    return len(candidates) if all(sessions.values()) else 1
 
 
 def alpha_of(confidence: object, kind: Callable[[object], float] = level) -> float:

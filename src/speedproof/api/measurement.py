@@ -28,8 +28,7 @@ from speedproof.measuring.session import Session
 from speedproof.measuring.store import ResultsFile
 from speedproof.protocols.caveats import within_layout
 from speedproof.protocols.claims import SessionQuestion
-from speedproof.protocols.negative_controls import withheld
-from speedproof.protocols.sequential import WITHHELD, WORSE_ON_AVERAGE, CandidateResult
+from speedproof.protocols.sequential import WORSE_ON_AVERAGE, CandidateResult
 from speedproof.protocols.sequential import SequentialComparison as SequentialComparison
 
 # Where more blocks than this are cut short, their lengths choose which blocks count.
@@ -180,7 +179,7 @@ class Measurement:
         on_result = self._last_end.on_result if self._last_end else {}
         findings = tuple(
             f
-            if f.candidate in on_result.get(f.benchmark, ()) or f.reason in (WITHHELD, WORSE_ON_AVERAGE)
+            if f.candidate in on_result.get(f.benchmark, ()) or f.reason == WORSE_ON_AVERAGE
             else replace(f, reason="")
             for f in result.findings
         )
@@ -195,7 +194,7 @@ class Measurement:
             for name in names
             for finding in self.comparisons[name].findings()
         )
-        return self._resulting(withheld(findings, question), measured)
+        return self._resulting(findings, measured)
 
     def _warnings(self, finding: CandidateResult, measured: Measured) -> Iterator[Note]:
         name, sides = finding.benchmark, (finding.reference, finding.candidate)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from speedproof.api.given import sharing_risk
 from speedproof.api.pairs import Bound
-from speedproof.data.notes import Assumption
+from speedproof.api.suites import compare_suite
+from speedproof.data.notes import Note
+from speedproof.data.record import Skipped, each_record
 from speedproof.data.sample import Trait
 from speedproof.data.session_file import StoredSession
 from speedproof.data.suite import Record, Suite
@@ -24,13 +24,12 @@ from speedproof.measuring.store import read_sessions, to_hyperfine
 from speedproof.measuring.system import load_of
 from speedproof.measuring_options import UNNAMED
 from speedproof.options import ASKED, quantile_name
-from speedproof.protocols.claims import Outcome, SessionQuestion, StopRules, overall
-from speedproof.protocols.negative_controls import is_control
+from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion
 from speedproof.protocols.pair import Rules
-from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
-from speedproof.protocols.sequential import WITHHELD, CandidateResult
-from speedproof.protocols.suite import SuiteComparison, compare_suite
-from speedproof.protocols.units import summaries_of, summarise
+from speedproof.protocols.results import Comparison, SuiteRanking, Verdict
+from speedproof.protocols.sequential import CandidateResult
+from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.units import summarise
 from speedproof.reporting import session as session_sheet
 from speedproof.reporting.model import Report, to_json
 from speedproof.reporting.numbers import plural
@@ -39,10 +38,39 @@ from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
 
 if TYPE_CHECKING:  # what a race never needs
+    from speedproof.api.gates import GateDecision
     from speedproof.api.whys import WhyResult
+    from speedproof.protocols.gate import GateRow
     from speedproof.protocols.planning import RunPlan
 
-_OF_BLOCKS = (Assumption.BLOCK_SYMMETRY, Assumption.STEADY_SPEEDUP)
+
+class SessionAnswer(Struct, frozen=True):
+    """What a session says of one candidate on one benchmark, with its runs."""
+
+    # What was compared
+    benchmark: str
+    reference: str
+    candidate: str
+    metric: str
+    comparison: Comparison | None  # as a comparison of the file makes it; None where a side has no run
+    blocks: int  # that were measured
+    blocks_to_go: float  # about how many more; see :class:`speedproof.protocols.sequential.CandidateResult`
+    reason: str  # why measuring ended; empty when it was only looked at
+    # What a policy says of it, what that asks and what contradicts it; None where no policy judges it
+    outcome: Outcome | None
+    required: Claim | None
+    contradicted: Claim | None
+    warnings: tuple[Note, ...] = ()  # what was seen against the assumptions while it was measured
+
+    @classmethod
+    def of(cls, f: CandidateResult, head: Comparison | None, row: GateRow | None) -> SessionAnswer:
+        """A finding with what the file says of it, and what a policy does."""
+        comparison = row.comparison if row else head
+        known = (f.benchmark, f.reference, f.candidate, f.metric, comparison, f.result.blocks)
+        left = (f.blocks_to_go, f.reason)
+        if row:
+            return cls(*known, *left, row.outcome, row.required, row.contradicted, f.warnings)
+        return cls(*known, *left, None if head else f.outcome, None, None, f.warnings)
 
 
 class SessionOrigin(Struct, frozen=True):
@@ -156,18 +184,6 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
         return self.question.rules.margin
 
     @property
-    def judged(self) -> list[CandidateResult]:
-        """The findings that are asked for: not of a second build of the reference, nor of what cannot differ."""
-        return [f for f in self.findings if not is_control(f, self.question)]
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """What the policy says of all together; nothing without one."""
-        if self.question.rules.demand is None:
-            return None
-        return overall((f.outcome for f in self.judged if f.outcome), incomplete=bool(self.measured.absent))
-
-    @property
     def finding(self) -> CandidateResult:
         """The only finding.
 
@@ -182,15 +198,11 @@ class RaceResult(WithVerdict, Shown, Struct, frozen=True):
 
     def to_json(self) -> str:
         """Every finding, as the command line writes those of a session."""
-        sides = summaries_of(self.suite, self.question.metric)
-        return to_json("run", [f.answer(sides) for f in self.findings])
+        return to_json("run", answers(self.findings, compared(self.suite, self.question)[0]))
 
     def reports(self) -> Iterable[Report]:
         """The result in words, for every format."""
-        asked, metric = self.question.rules, self.question.metric
-        question = SessionQuestion(StopRules(asked.alpha, asked.margin), metric)
-        sides, sheets = summaries_of(self.suite, metric), comparisons_of(self.suite, question)
-        return [session_sheet.report(self.findings, sides, question, sheets)]
+        return [session_sheet.report(self.findings, self.question, *compared(self.suite, self.question))]
 
     def __repr__(self) -> str:
         shown = "; ".join(
@@ -210,26 +222,35 @@ def suite_of(times: Mapping[tuple[str, str], Sequence[tuple[float, int]]]) -> Su
     )
 
 
-def comparisons_of(suite: Suite, question: SessionQuestion) -> list[SuiteComparison]:
-    """What the runs of a session say of each candidate, as files of them would."""
-    if len(suite.versions) < 2:
-        return []
-    first, *others = suite.versions
-    rules = sharing_risk(Rules(alpha=question.rules.alpha, margin=question.rules.margin), suite, others)
+def compared(
+    suite: Suite, question: SessionQuestion
+) -> tuple[tuple[SuiteComparison, ...], Mapping[str, SuiteRanking]]:
+    """What a comparison of the runs of a session says, as of files of them; nothing without a block."""
     q = question.rules.quantile
     asked = ASKED if q is None else (quantile_name(q),)
-    return [
-        compare_suite(suite.pair(first, other), (first, other), question.metric, rules, asked)
-        for other in others
-    ]
+    rules = Rules(alpha=question.rules.alpha, margin=question.rules.margin)
+    if not any(suite.pair(suite.versions[0], name).pairs for name in suite.versions[1:]):
+        return (), {}
+    result = compare_suite(suite, metric="all", rules=rules, protocols=asked)
+    return result.results, result.rankings
+
+
+def answers(
+    findings: Iterable[CandidateResult], results: Iterable[SuiteComparison], rows: Iterable[GateRow] = ()
+) -> list[SessionAnswer]:
+    """What a session says of each candidate on each benchmark, with how it came to be."""
+    heads = {(c.benchmark, r.candidate): c for r in results for c in r.headlines}
+    judged = {(row.comparison.benchmark, row.comparison.candidate.label): row for row in rows}
+    places = [(f, (f.benchmark, f.candidate)) for f in findings]
+    return [SessionAnswer.of(f, heads.get(place), judged.get(place)) for f, place in places]
 
 
 class EndedSession:
     """What a file and the session's own test say of its runs."""
 
-    def __init__(self, path: Path, names: Collection[str], outcome: RaceResult) -> None:
+    def __init__(self, path: Path, names: Collection[str], race: RaceResult) -> None:
         """``names``: the sessions of the file that went on with each other."""
-        self.path, self.outcome, self.question = path, outcome, outcome.question
+        self.path, self.race, self.question = path, race, race.question
         self.sessions = [session for session in read_sessions(path) if session.head.session in names]
         self.options, alpha = self.sessions[-1].options, self.question.rules.alpha
         self.calibration = self.plan = None
@@ -240,25 +261,33 @@ class EndedSession:
         elif self.options.plan:
             self.plan = _plan(self.sessions, alpha)
 
-    def _read(self, *metrics: str) -> list[tuple[str, Record]]:
+    def _read(self, *metrics: str) -> list[tuple[str, Record | Skipped]]:
         """The runs, of these metrics or of all; nothing of a calibration, or where no run counts."""
         from speedproof.formats import read
 
-        counted = any(not tally.useless and tally.runs for tally in self.outcome.measured.tallies)
+        counted = any(not tally.useless and tally.runs for tally in self.race.measured.tallies)
         if self.calibration is not None or not counted:
             return []
-        return [
-            (item.version or "", item)
-            for item in read(self.path, format="speedproof")
-            if isinstance(item, Record)
-            and (not metrics or item.metric in metrics)
-            and dict(item.fields)["session"] == self.sessions[-1].head.experiment
-        ]
+        experiment = self.sessions[-1].head.experiment
+
+        def wanted(item: Record | Skipped) -> bool:
+            if isinstance(item, Skipped):
+                return item.version is not None and item.where == f"session {experiment}"
+            return item.session == experiment and (not metrics or item.metric in metrics)
+
+        items = each_record(read(self.path, format="speedproof"))
+        return [(item.version or "", item) for item in items if wanted(item)]
 
     @cached_property
-    def _records(self) -> list[tuple[str, Record]]:
+    def _records(self) -> list[tuple[str, Record | Skipped]]:
         """What is decided by, and processor time."""
         return self._read(self.question.metric, *PROCESSOR_TIMES)
+
+    def _suite(self, *metrics: str) -> Suite:
+        """Some of these, and what was to be measured."""
+        return Suite.from_records(
+            [(v, item) for v, item in self._records if isinstance(item, Skipped) or item.metric in metrics]
+        )
 
     def why(self) -> WhyResult:
         """What the difference, or the states of the runs, go with among all that was recorded."""
@@ -270,65 +299,54 @@ class EndedSession:
     @cached_property
     def suite(self) -> Suite:
         """The runs."""
-        return Suite.from_records(
-            [(v, item) for v, item in self._records if item.metric == self.question.metric]
-        )
+        return self._suite(self.question.metric)
 
     @cached_property
-    def comparisons(self) -> list[SuiteComparison]:
-        """What a comparison of the file says of each candidate; nothing of one version."""
-        return comparisons_of(self.suite, self.question)
+    def compared(self) -> tuple[tuple[SuiteComparison, ...], Mapping[str, SuiteRanking]]:
+        """What a comparison of the file says of the candidates; nothing of one version."""
+        return compared(self.suite, self.question)
 
     @cached_property
-    def findings(self) -> Sequence[CandidateResult]:
-        """What the session's own test says; of a number of runs that was fixed, what a test made once says."""
-        if self.question.rules.demand:
-            return self.outcome.findings
-        rows = {
-            (c.benchmark, sheet.candidate): c
-            for sheet in self.comparisons
-            for c in sheet.headlines
-            if c.test != SEQUENTIAL
-        }
-        return [
-            _at_once(f, c)
-            if (c := rows.get((f.benchmark, f.candidate))) is not None
-            and f.reason != WITHHELD
-            and not (self.options.builds and f.result.untested)
-            else f
-            for f in self.outcome.findings
-        ]
+    def decision(self) -> GateDecision | None:
+        """What the gate says of the file, if it was asked and anything was measured."""
+        from speedproof.api.gates import gate
+
+        rules = self.question.rules
+        if rules.demand is None or not self.suite.versions:
+            return None
+
+        def demand_of(name: str) -> Demand | None:
+            return self.question.rules_of(name).demand
+
+        return gate(self.suite, metric="all", demand_of=demand_of, confidence=rest(rules.alpha)).decision
 
     @property
-    def judged(self) -> list[SuiteComparison]:
-        """What the report shows of the candidates, without what cannot differ."""
-        findings = [f for f in self.findings if not is_control(f, self.question)]
-        sides = summaries_of(self.suite, self.question.metric)
-        return session_sheet.results_of(findings, sides, self.question.rules, self.comparisons)
+    def outcome(self) -> Outcome | None:
+        """What the policy says of all together; nothing without one."""
+        if self.question.rules.demand is None:
+            return None
+        return self.decision.outcome if self.decision else Outcome.UNDECIDED
 
     def report(self, file: str, *, undecided_fails: bool = False) -> Report:
         """All of it in words, and with which file to go on."""
-        from speedproof.api.gates import report_of_session
         from speedproof.reporting import planning
 
         if self.plan is not None:
             return planning.report(self.plan)
         if self.calibration is not None:
-            return planning.calibrated(self.calibration, self.findings[0])
-        spent = Suite.from_records(
-            [(v, item) for v, item in self._records if "time" == self.question.metric != item.metric]
-        )
-        builds, sides = self.options.builds, summaries_of(self.suite, self.question.metric)
-        if builds:
-            sides = session_sheet.by_build(self.findings, sides)
-        asked = self.findings, sides, self.question, self.comparisons
+            return planning.calibrated(self.calibration, self.race.findings[0])
+        builds, metric = self.options.builds, self.question.metric
+        spent = self._suite(*(name for name in PROCESSOR_TIMES if metric == "time"))
         return session_sheet.report(
-            *asked,
+            self.race.findings,
+            self.question,
+            *self.compared,
+            self.decision,
             spent=session_sheet.spent_of(spent),
             file=file,
-            judged=report_of_session(*asked, self.outcome.measured.absent, undecided_fails=undecided_fails),
             builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
+            undecided_fails=undecided_fails,
         )
 
     def alone(self) -> list[str]:
@@ -345,7 +363,7 @@ class EndedSession:
 
     def to_json(self, exit_code: int, **more: object) -> str:
         """Findings, how they came to be, and what else there is to tell."""
-        measured, rules = self.outcome.measured, self.question.rules
+        measured, rules = self.race.measured, self.question.rules
         how = SessionOrigin(
             str(self.path),
             tuple(session.head.session for session in self.sessions),
@@ -356,13 +374,13 @@ class EndedSession:
             dict(measured.reasons),
             measured.interrupted,
             measured.tallies,
-            self.outcome.outcome,
+            self.outcome,
             exit_code,
         )
         extra = [result for result in (self.calibration, self.plan) if result is not None]
-        sides = summaries_of(self.suite, self.question.metric)
-        answers = [f.answer(sides) for f in self.findings]
-        return to_json("run", [*answers, *extra], session=how, **more)
+        rows = self.decision.rows if self.decision else ()
+        found = answers(self.race.findings, self.compared[0], rows)
+        return to_json("run", [*found, *extra], session=how, **more)
 
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""
@@ -372,14 +390,6 @@ class EndedSession:
 def who(version: str, benchmark: str) -> str:
     """A version, with its benchmark where that has a name."""
     return version if benchmark == UNNAMED else f"{version} ({benchmark})"
-
-
-def _at_once(f: CandidateResult, c: Comparison) -> CandidateResult:
-    """A finding as one test of all runs has it."""
-    p = {"pvalue_faster": c.pvalue, "pvalue_slower": c.pvalue_slower}
-    result = replace(f.result, low=c.certified.low, high=c.certified.high, **p)
-    kept = tuple(check for check in f.warnings if check.kind not in _OF_BLOCKS)
-    return replace(f, verdict=c.verdict, estimate=c.speedup.value, result=result, warnings=kept)
 
 
 def _calibration_runs(

@@ -28,8 +28,9 @@ from speedproof.options import DETAILS, HEADLINE, Judging, QuestionName, quantil
 from speedproof.protocols.aggregates import GeometricMeans
 from speedproof.protocols.caveats import given_twice
 from speedproof.protocols.multiplicity import Control, Controlled
+from speedproof.protocols.negative_controls import Controls, withheld
 from speedproof.protocols.pair import Rules as Rules
-from speedproof.protocols.questions import QUESTIONS
+from speedproof.protocols.questions import QUESTIONS, headline_of
 from speedproof.protocols.results import SuiteRanking
 from speedproof.protocols.suite import SuiteComparison as SuiteComparison
 from speedproof.protocols.suite import compare_suite as compare_pairs
@@ -339,8 +340,14 @@ def compare_suite(
         for one in suite.metrics:
             twice = twins.get((candidate, one), ())
             results.append(compare_pairs(pairing, (first, candidate), one, each, asked, done, twice))
-    rankings = _rankings(suite, (first, *candidates), rules, results)
-    return SuiteResult(tuple(results), rankings, suite)
+    controls = {
+        one: Controls.of(suite, one, first, candidates, headline_of(asked), each) for one in suite.metrics
+    }
+    versions = (first, *(name for name in candidates if not controls[suite.metrics[0]].again(first, name)))
+    # Places are claims, too, and a second build of the reference has none.
+    ranked = [r for r in results if r.candidate in versions and not controls[r.metric].moved]
+    claimed = tuple(withheld(result, controls[result.metric]) for result in results)
+    return SuiteResult(claimed, _rankings(suite, versions, rules, ranked), suite)
 
 
 def _rankings(
@@ -355,7 +362,7 @@ def _rankings(
     for metric in suite.metrics:
         keys = [key for key in suite.keys if key.metric == metric]
         of_metric = [result for result in known if result.metric == metric]
-        question = next((c.protocol for result in of_metric for c in result.headlines), HEADLINE)
+        question = next((c.protocol for result in of_metric for c in result.headlines), "")
         if question not in (HEADLINE, "mean", "median")[: 1 if len(keys) == 1 else 3]:
             continue  # places are of typical runs, or of geometric means
         with suppress(DataError):  # no benchmark in common: the pairwise results say which are missing

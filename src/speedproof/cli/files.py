@@ -129,10 +129,13 @@ def fails(conditions: Sequence[str], results: Iterable[SuiteComparison], console
     lost = bool({"missing", "not-faster", "undecided"} & {*conditions})
     met: list[str] = []
     for result in results:
-        rows = [c for c in result.headlines if c.proven_verdict in failing]
+        rows = [
+            c for c in result.headlines if c.proven_verdict in failing and c.benchmark not in result.controls
+        ]
         several = len(result.headlines) > 1
         met += [f"{c.benchmark if several else result.candidate} is {c.proven_verdict}" for c in rows]
-        met += [*(f"{name} is missing" for name in result.only_reference), *result.problems] if lost else []
+        gone = (*result.only_reference, *result.unmeasured)
+        met += [*(f"{name} is missing" for name in gone), *result.problems] if lost else []
     if met:
         asked = f"(--fail-on {' '.join(conditions)})"
         console.remark(f"exit code 1: {enumerate_names(dict.fromkeys(met), 3)} {asked}")

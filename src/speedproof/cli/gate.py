@@ -80,8 +80,8 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         tuple[str, ...],
         Argument(
             "[FILE...]",
-            "results of the baseline, then of the candidate (files or folders, FILE:VERSION for one of "
-            "a file's versions), or one file that holds just two versions; quoted commands with --revisions or "
+            "results of the baseline, then of the candidate (files or folders, FILE:VERSION for one of a file's "
+            "versions), or one file of two versions, or of a session; quoted commands with --revisions or "
             "--driver ('run --gate' measures commands alone)",
         ),
     ] = ()
@@ -215,7 +215,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
         result = _decided(asked, settings, count, before, console)
     if asked.look and asked.open:
         _leave(asked.open, result)
-    explained = _explained(asked, result.decision.rules.alpha) if asked.why and result is not before else ()
+    explained = _explained(asked, result.decision.rules.alpha) if asked.why and result is not before else {}
     undecided = settings.undecided or "report"
     if result.decision.rules.look < count:
         undecided = "report"
@@ -224,7 +224,8 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     if explained:
         from speedproof.reporting.why import beside
 
-        reports, more = list(beside(tuple(reports), {"": explained})), {"why": explained}
+        more = {"why": [why for of in explained.values() for why in of]}
+        reports = list(beside(tuple(reports), explained))
     results = result.written().results if outputs_wanted(asked.output) else ()
     known: dict[str, Any] = {"suite": result.suite, "results": results}
     write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
@@ -236,13 +237,13 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     return int(undecided == "fail")
 
 
-def _explained(asked: GateOptions, alpha: float) -> "tuple[Why, ...]":
-    """What the differences go with among the other metrics of the files."""
-    suite, (baseline, candidate) = _load(asked)
+def _explained(asked: GateOptions, alpha: float) -> "dict[str, tuple[Why, ...]]":
+    """What the differences go with among the other metrics of the files, by candidate where there are several."""
+    suite = _load(asked)
     whole = suite.select(asked.choosing.only, asked.choosing.skip, "all")
     metric = whole.select(metric=asked.metric[-1] if asked.metric else None).main_metric
-    whys = sp.why(whole, reference=baseline, metric=metric, confidence=1.0 - alpha)
-    return whys.by_candidate[candidate]
+    whys = sp.why(whole, reference=suite.versions[0], metric=metric, confidence=1.0 - alpha).by_candidate
+    return {name if suite.versions[2:] else "": of for name, of in whys.items()}
 
 
 def _decided(
@@ -252,16 +253,16 @@ def _decided(
     from speedproof.api.gates import demanding, refuse_unusable
 
     choosing = replace(asked.choosing, metric=asked.metric[-1] if asked.metric else None)
-    suite, versions = _load(asked)
-    refuse_unusable(suite, versions[0], choosing.only, choosing.skip)
+    suite = _load(asked)
+    reference = suite.versions[0]
+    refuse_unusable(suite, reference, choosing.only, choosing.skip)
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     demand = demanding(suite, before, settings.policy, settings.margin)
-    with console.progress("testing", len(suite.of(versions[0]))) as ticker:
+    with console.progress("testing", len(suite.of(reference))) as ticker:
         result = sp.gate(
             suite,
-            reference=versions[0],
-            candidate=versions[1],
+            reference=reference,
             metric="all",
             demand_of=lambda name: demand(name).of(name, settings.benchmark),
             looks=count,
@@ -325,8 +326,8 @@ def _leave(path: str, result: "sp.GateResult") -> None:
     write_whole(Path(path), "".join(f"{name}\n" for name in result.open))
 
 
-def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
-    """The suite of the files, and the two versions to hold together."""
+def _load(asked: GateOptions) -> "sp.Suite":
+    """The suite of the files, with the versions to hold together: two, or those of a session."""
     named = [asked.baseline, asked.candidate] if asked.baseline and asked.candidate else []
     if not named and (alone := asked.baseline or asked.candidate):
         other = "--candidate" if asked.baseline else "--baseline"
@@ -336,13 +337,16 @@ def _load(asked: GateOptions) -> tuple["sp.Suite", tuple[str, str]]:
         raise UsageError(
             "give the results of the baseline and of the candidate: speedproof gate main.json branch.json"
         )
+    from speedproof.api.gates import of_session
+
     try:
         suite = load(files, asked.reading, asked.choosing)
     except FormatError as error:
         measures = "; 'speedproof run --gate' measures commands" * (error.message == "no such file")
         raise FormatError(error.path, error.where, *error.parts, measures) from None
-    if len(suite.versions) == 2 and not suite.commands:
-        return suite, (suite.versions[0], suite.versions[1])
+    two = len(suite.versions) == 2 and not suite.commands
+    if two or (asked.look is None and suite.versions and of_session(suite)[0]):
+        return suite
     raise UsageError(
         f"a gate compares one version with one other, but these files hold {', '.join(suite.versions)}; "
         "write each to a file of its own, or name two of one file: speedproof gate FILE:OLD FILE:NEW"

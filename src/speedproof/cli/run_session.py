@@ -213,16 +213,16 @@ def _stored(
 
 def _exit_code(options: RunOptions, session: EndedSession, console: Console) -> int:
     """2 when some version has no run that counts or a cleanup failed, 1 when a ``--fail-on`` condition is met."""
-    outcome = session.outcome
-    if outcome.measured.interrupted:
+    measured, outcome = session.race.measured, session.outcome
+    if measured.interrupted:
         return INTERRUPTED
-    if outcome.measured.fruitless or outcome.measured.unfinished:
+    if measured.fruitless or measured.unfinished:
         return ERROR
-    if outcome.outcome is not None:
-        if outcome.outcome == "undecided" and options.undecided in ("pass", "fail"):
+    if outcome is not None:
+        if outcome == "undecided" and options.undecided in ("pass", "fail"):
             return FAILED if options.undecided == "fail" else 0
-        return outcome.outcome.exit_code
-    return FAILED if options.fail_on and fails(options.fail_on, session.judged, console) else 0
+        return outcome.exit_code
+    return FAILED if options.fail_on and fails(options.fail_on, session.compared[0], console) else 0
 
 
 def _report(
@@ -258,7 +258,7 @@ def _report(
         shown, more = list(beside(shown, explained.by_candidate)), {"why": list(explained)}
 
     def reported() -> Reported:
-        return Reported(tuple(shown), session.suite, results=session.comparisons)
+        return Reported(tuple(shown), session.suite, results=session.compared[0])
 
     taken = write_outputs(options, options.output, reported, console)
     if options.output.json:
@@ -273,7 +273,7 @@ def _remark(console: Console, ended: EndedSession) -> None:
     """Why each benchmark ended, and what was asked for and is nowhere."""
     from speedproof.api.session_results import who
 
-    measured = ended.outcome.measured
+    measured = ended.race.measured
     reasons: dict[str, list[str]] = {}
     for benchmark, reason in measured.reasons:
         reasons.setdefault(reason, []).append(benchmark)

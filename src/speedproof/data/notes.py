@@ -68,11 +68,12 @@ class Assumption(Enum):
     UNTOUCHED = ("untouched values", "are these the values as measured?",
         "export every run, in the order of measuring", "risk", "altered values")
     RUN_ORDER = ("run order", "are consecutive runs independent? (von Neumann's ratio of ranks)",
-        "compare typical runs of 'speedproof run'", "risk", "dependent neighbouring runs")
+        "rely on the typical run, of versions measured in turns", "risk", "dependent neighbouring runs")
     EFFECTIVE_RUNS = ("effective runs", "are there enough runs, after allowing for similar neighbours?",
         "measure more runs, or both versions in a random order", "power", "too few independent runs")
     TREND = ("trend", "do the values neither rise nor fall over the runs? (Spearman's correlation)",
-        "warm up longer, or compare typical runs in random order", "risk", "a trend over the runs")
+        "warm up longer, or rely on the typical run, of versions measured in turns",
+        "risk", "a trend over the runs")
     STEADINESS = ("steadiness", "are the values of one process free of a trend? (Spearman's correlation)",
         "warm up longer, or use the same number of values from every process",
         "risk", "warm-up within processes")
@@ -114,7 +115,7 @@ class Assumption(Enum):
         "are there four sessions a side or more, so that their spread is in the risk?",
         "measure four sessions of each version", "risk", "few sessions")
     BLOCK_SYMMETRY = ("symmetric blocks", "do the ratios of the blocks spread alike on both sides?",
-        "compare the runs in full, with 'speedproof compare'", "bounds", "asymmetric blocks")
+        "see what mean, median and single runs say, in 'compare --details'", "bounds", "asymmetric blocks")
     STEADY_SPEEDUP = ("steady speedup", "does the speedup stay the same from block to block?",
         "measure again", "bounds", "a speedup that changed on the way")
     VALUES = ("values", "did every run give a value to compare?",

@@ -96,6 +96,7 @@ class Pairing(Struct, frozen=True, eq=False):
     # Pairs that cannot be compared (units, directions), each with its reason
     incomparable: tuple[tuple[Key, str], ...]
     not_chosen: tuple[Pair, ...] = ()  # pairs that were read but not chosen
+    unmeasured: tuple[Key, ...] = ()  # planned for both versions of a session, but not measured
 
     def read_of(self, metric: str) -> list[Pair]:
         """All pairs of a metric that were read, chosen or not."""
@@ -173,6 +174,8 @@ class Skipped(Struct, frozen=True):
     benchmark: str  # the benchmark concerned; empty when the place belongs to none
     reason: str  # why it was left out, and the remedy if there is one
     expected: bool = False  # whether it is always left out (warm-up, aggregates), and no user need look
+    version: str | None = None  # of a session: the version that was to be measured, and was not
+    lacks: bool = False  # whether it lacks the benchmark; else its turn has not come
 
     def __str__(self) -> str:
         # Names come from files, and a line break in one must not make two remarks of one.
@@ -200,7 +203,7 @@ def why_left_out(skipped: Iterable[Skipped]) -> list[str]:
     """The omissions worth a user's attention, a line for each reason, with the first file and the first names."""
     groups: dict[str, list[Skipped]] = {}
     for one in dict.fromkeys(skipped):
-        if not one.expected:
+        if not one.expected and one.version is None:
             groups.setdefault(one.reason, []).append(one)
     lines = []
     for group in groups.values():

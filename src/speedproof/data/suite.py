@@ -277,7 +277,12 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         left = {version for _, version in samples} if self.commands else self.versions
         versions = tuple(v for v in self.versions if v in left)
         not_chosen = {**self.not_chosen, **more} if self.not_chosen else more
-        return replace(self, samples=samples, versions=versions, not_chosen=not_chosen)
+        skipped = tuple(
+            s
+            for s in self.skipped
+            if s.version is None or any(keep(Key(s.benchmark, metric), s.version) for metric in self.metrics)
+        )
+        return replace(self, samples=samples, versions=versions, not_chosen=not_chosen, skipped=skipped)
 
     def sides(self, reference: str | None = None) -> tuple[str, tuple[str, ...]]:
         """The reference, by default the first version, and the candidates.
@@ -354,7 +359,8 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
                 versions.setdefault(version, False)
             name = version if commands else record.benchmark  # which the file knows it by
             if isinstance(record, Skipped):
-                skipped.append(replace(record, benchmark=name))
+                of_version = record.version and version
+                skipped.append(replace(record, benchmark=name, version=of_version))
                 continue
             group = groups.setdefault((Key(record.benchmark, record.metric), version), [])
             if problem := (group and misfit(group, record)) or (not all_good and negative_time(record)):
@@ -518,4 +524,18 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
         )
         left = pairing(reference, x, candidate, y).pairs
         chosen = pairing(reference, self.of(reference), candidate, self.of(candidate))
-        return replace(chosen, not_chosen=left)
+        planned = {
+            Key(s.benchmark, self.main_metric): s.lacks
+            for s in self.skipped
+            if s.version in (reference, candidate)
+        }
+        measured = {pair.key for pair in chosen.pairs}
+        lost = {key: lacks for key, lacks in planned.items() if key not in measured}
+        only = [[k for k in of if k not in lost] for of in (chosen.only_reference, chosen.only_candidate)]
+        return replace(
+            chosen,
+            not_chosen=left,
+            only_reference=(*only[0], *(key for key, lacks in lost.items() if lacks)),
+            only_candidate=tuple(only[1]),
+            unmeasured=tuple(key for key, lacks in lost.items() if not lacks),
+        )

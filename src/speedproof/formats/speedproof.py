@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +152,21 @@ def read(source: Source, options: ReadOptions) -> Iterator[Record | Skipped]:
             session=head.experiment,
             span=None if start is None else (start + cell.begin, start + cell.end),
         )
+    yield from _unmeasured(source, heads, {key[:3] for key in rows.keys})
+
+
+def _unmeasured(
+    source: Source, heads: Mapping[str, SessionLine], measured: Collection[tuple[str, str, str]]
+) -> Iterator[Skipped]:
+    """What the last session of each experiment was to measure, and no session of it did."""
+    of_experiment = {(heads[session].experiment, *place) for session, *place in measured}
+    for name, head in {head.experiment: head for head in heads.values()}.items():
+        planned = [(b.name, v.name, False) for b in head.benchmarks for v in b.versions]
+        planned += [(b, v, True) for b, versions in head.absent.items() for v in versions]
+        for benchmark, version, lacks in planned:
+            if (name, benchmark, version) not in of_experiment:
+                skipped = source.skip(f"session {name}", benchmark, f"{version} was not measured")
+                yield replace(skipped, version=version, lacks=lacks)
 
 
 def _reason(damage: Damage) -> str:
@@ -238,12 +254,16 @@ def _asked(head: SessionLine) -> str:
     from speedproof.data.session_file import options_read
 
     options, _ = options_read(head.options)
+    names = tuple(b.name for b in head.benchmarks)
     parts: dict[str, Any] = {
         "decide_by": options.decide_by or "time",
         "margin": options.margin,
         "confidence": options.confidence if options.alpha is None else rest(options.alpha),
-        "policy": options.policy and Policy(options.policy),
+        "policy": Policy.NO_REGRESSION if options.gate and not options.policy else options.policy,
         "benchmark": benchmark_settings(options.margin_of, options.policy_of),
+        "control": options.control,
+        "builds": options.builds or 0,
+        "unaffected": tuple(n for n in names if any(fnmatchcase(n, p) for p in options.unaffected)),
     }
     asked = SessionAsked("time")
     for name, value in parts.items():

@@ -95,7 +95,11 @@ def of_version(
         nearest = nearest_of(argument.version, there)
         raise UsageError(f"{path}: there is no version {argument.version}; {nearest}")
     name = argument.name or (version if alone else "")
-    kept = [record for label, record in labelled if label == version or isinstance(record, Skipped)]
+    kept = [
+        item
+        for label, item in labelled
+        if label == version or (isinstance(item, Skipped) and item.version is None)
+    ]
     return Named(name, argument.paths, version), kept
 
 
@@ -173,7 +177,7 @@ def versions_of_several(
     """The versions of one path among several: the path's, or those that it names if there are more."""
     versions = {record.version for record in records_of(records)} - {None}
     for record in records:
-        version = record.version if isinstance(record, Record) else None
+        version = record.version
         yield (f"{label}:{version}" if version is not None and len(versions) > 1 else label), record
 
 
@@ -186,7 +190,7 @@ def versions_of_one(
     """
     measured = records_of(records)
     if any(r.version is not None for r in measured):
-        return [(r.version or label if isinstance(r, Record) else label, r) for r in records], False
+        return [(r.version or label, r) for r in records], False
     files = list(dict.fromkeys(r.path for r in measured))
     is_folder = Path(path).is_dir()
     if is_folder and len(files) > 1:

@@ -36,7 +36,7 @@ asked the same again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import count
 
 import numpy as np
@@ -44,6 +44,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
+from speedproof.data.names import enumerate_names
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Key, Pair, Pairing, Suite
 from speedproof.errors import DataError
@@ -72,6 +73,7 @@ from speedproof.protocols.claims import (
 from speedproof.protocols.figures import MOST_FORECAST, NO_SPREAD, TWO_FILES, in_runs
 from speedproof.protocols.in_blocks import sequence_of
 from speedproof.protocols.mean import apart
+from speedproof.protocols.negative_controls import Controls, without_layout
 from speedproof.protocols.noise_floor import IN_TURNS, NoiseFloor, between_sessions, hides
 from speedproof.protocols.pair import PreparedPairs, Rules, Sides
 from speedproof.protocols.questions import QUESTIONS, answers
@@ -100,9 +102,15 @@ class GateRules(Struct, frozen=True):
     # Whether all may be looked at after every block: a pass and a fail hold then however often one looks, and a
     # fail has the risk over ``family`` (Bonferroni)
     anytime: bool = False
+    share: int = 1  # how many candidates share the risk
 
     def __post_init__(self) -> None:
         Rules(alpha=self.alpha)  # refuses a risk out of range
+
+    @property
+    def each(self) -> float:
+        """The risk of one candidate."""
+        return self.alpha / self.share
 
 
 DEFAULT = GateRules()
@@ -133,6 +141,7 @@ class Absent(Struct, frozen=True):
     reason: str
     # Fail where the candidate has no comparable measurements of it; undecided where its turn has not come
     outcome: Outcome = Outcome.FAIL
+    candidate: str = ""  # where there are several
 
 
 class GateDecision(Struct, frozen=True):
@@ -150,6 +159,7 @@ class GateDecision(Struct, frozen=True):
     caveats: tuple[Note, ...] = ()  # what the data cannot know, as in a comparison
     # Two speeds of processes that most benchmarks of both versions share, in the first metric that shows them
     machine: MachineSpeeds | None = None
+    controls: tuple[Comparison, ...] = ()  # what cannot differ, and is not judged
 
     @property
     def open(self) -> tuple[str, ...]:
@@ -165,64 +175,94 @@ class GateDecision(Struct, frozen=True):
 
 def gate(
     suite: Suite,
-    versions: tuple[str, str],
+    versions: tuple[str, ...],
     demand_of: Callable[[str], Demand | None],
     rules: GateRules = DEFAULT,
     done: Callable[[], None] = lambda: None,
     floor: NoiseFloor | None = None,
 ) -> GateDecision:
-    """Hold a candidate to a policy, benchmark by benchmark."""
-    pairing = suite.pair(*versions)
-    keys = [key for key, version in suite.samples if version == versions[0]]
+    """Hold candidates to a policy, benchmark by benchmark; the reference comes first."""
+    reference, *candidates = versions
+    pairings, asked = {name: suite.pair(reference, name) for name in candidates}, suite.question
+    keys = [key for key, version in suite.samples if version == reference]
+    keys += (key for pairing in pairings.values() for key in (*pairing.only_reference, *pairing.unmeasured))
+    keys = [key for key in dict.fromkeys(keys) if key.benchmark not in asked.unaffected]
     demands = {key: demand for key in keys if (demand := demand_of(key.benchmark)) is not None}
     ignored = [key for key in keys if key not in demands]
     if not demands:
         raise DataError(
-            f"{versions[0]} has no benchmark to compare {versions[1]} with"
+            f"{reference} has no benchmark to compare {enumerate_names(candidates, 3)} with"
             + (f": all {len(ignored)} are ignored" if ignored else "")
         )
-    pairs = [pair for pair in pairing.pairs if pair.key in demands]
+    pairs_of = {
+        name: [pair for pair in pairing.pairs if pair.key in demands] for name, pairing in pairings.items()
+    }
+    pairs = [pair for some in pairs_of.values() for pair in some]
     metrics = dict.fromkeys(pair.key.metric for pair in pairs)
-    by_metric = [[pair for pair in pairs if pair.key.metric == metric] for metric in metrics]
-    caveats = tuple(dict.fromkeys(c for some in by_metric for c in caveats_of(some, versions, floor)))
-    machines = {metric: machine_speeds(pairing.read_of(metric)) for metric in metrics}
+    machines = {
+        (name, metric): machine_speeds(pairing.read_of(metric))
+        for name, pairing in pairings.items()
+        for metric in metrics
+    }
     cases = _cases(pairs, demands, rules, floor, done)
-    # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
-    two_speeds = {metric: "the machine ran at two speeds" for metric, speeds in machines.items() if speeds}
-    unprovable = [
-        (c.checks and _faults(c)) or two_speeds.get(c.metric, "") for c in (case.comparison for case in cases)
-    ]
-    rows = _rows(cases, rules, unprovable)
     absent = tuple(
-        Absent(key.benchmark, key.metric, reason)
-        for key, reason in _absences(suite, pairing, versions, keys).items()
+        Absent(key.benchmark, key.metric, reason, outcome, name if candidates[1:] else "")
+        for name, pairing in pairings.items()
+        for key, (reason, outcome) in _absences(suite, pairing, (reference, name), keys).items()
         if key in demands
     )
+    if rules.anytime:
+        waiting = sum(one.outcome is Outcome.UNDECIDED for one in absent)
+        looked = all(case.comparison.test == SEQUENTIAL for case in cases)
+        rules = replace(rules, anytime=looked, family=len(cases) + waiting if looked else 0)
+    # Why no risk of a verdict could be stated, so that nothing is proven; empty where it can.
+    two_speeds = {of: "the machine ran at two speeds" for of, speeds in machines.items() if speeds}
+    unprovable = [
+        (c.checks and _faults(c)) or two_speeds.get((c.candidate.label, c.metric), "")
+        for c in (case.comparison for case in cases)
+    ]
+    each = Rules(rules.each, floor=floor)
+    others = [version for version in suite.versions if version != reference]
+    controls = {m: Controls.of(suite, m, reference, others, rules.protocol, each) for m in metrics}
+    rows = tuple(_held(row, controls[row.comparison.metric]) for row in _rows(cases, rules, unprovable))
+    caveats = [
+        of for name in candidates for of in _caveats_of((reference, name), pairs_of[name], rows, floor)
+    ]
+    caveats += (note for of in controls.values() for name in candidates for note in of.notes(name))
     return GateDecision(
-        reference=versions[0],
-        candidate=versions[1],
+        reference=reference,
+        candidate=enumerate_names(candidates, 3),
         rules=rules,
         outcome=overall([*(row.outcome for row in rows), *(one.outcome for one in absent)]),
         rows=rows,
         absent=absent,
-        added=tuple(dict.fromkeys(key.benchmark for key in pairing.only_candidate)),
-        ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
-        caveats=(
-            *caveats,
-            *few_values(pairs),
-            *few_runs(
-                [row.comparison for row in rows if row.outcome is not Outcome.UNDECIDED], versions, len(rows)
-            ),
-            *one_layout(pairs, [row.comparison for row in rows], versions),
+        added=tuple(
+            dict.fromkeys(key.benchmark for pairing in pairings.values() for key in pairing.only_candidate)
         ),
+        ignored=tuple(dict.fromkeys(key.benchmark for key in ignored)),
+        caveats=without_layout(tuple(dict.fromkeys(caveats)), asked),
         machine=next(filter(None, machines.values()), None),
+        controls=tuple(c for of in controls.values() for c in of.comparisons),
     )
+
+
+def _caveats_of(
+    versions: tuple[str, str], pairs: Sequence[Pair], rows: Sequence[GateRow], floor: NoiseFloor | None
+) -> Iterator[Note]:
+    """What the data of a candidate cannot know."""
+    own = [row for row in rows if row.comparison.candidate.label == versions[1]]
+    for metric in dict.fromkeys(pair.key.metric for pair in pairs):
+        yield from caveats_of([pair for pair in pairs if pair.key.metric == metric], versions, floor)
+    yield from few_values(pairs)
+    decided = [row.comparison for row in own if row.outcome is not Outcome.UNDECIDED]
+    yield from few_runs(decided, versions, len(own))
+    yield from one_layout(pairs, [row.comparison for row in own], versions)
 
 
 def _absences(
     suite: Suite, pairing: Pairing, versions: tuple[str, str], keys: Sequence[Key]
-) -> dict[Key, str]:
-    """Each key of the reference without a comparable partner, with the reason."""
+) -> dict[Key, tuple[str, Outcome]]:
+    """Each key without a pair to compare, with the reason and the policy's outcome for it."""
     paired = {pair.key for pair in pairing.pairs}
     if not (lost := [key for key in keys if key not in paired]):
         return {}
@@ -233,6 +273,8 @@ def _absences(
             measured.setdefault(key.benchmark, []).append(key.metric)
 
     def lacking(key: Key) -> str:
+        if (key, versions[0]) not in suite.samples:
+            return "only the reference has it"
         if others := measured.get(key.benchmark):
             return f"{versions[1]} has {', '.join(others)} of it, not {key.metric}"
         return f"{versions[0]} has measurements of it, {versions[1]} has none"
@@ -240,9 +282,21 @@ def _absences(
     reasons = {key: problems.get(key) or lacking(key) for key in lost}
     for key in pairing.only_reference:
         for skipped in suite.skipped:
-            if skipped.benchmark == key.benchmark and not skipped.expected:
+            if skipped.benchmark == key.benchmark and not skipped.expected and skipped.version is None:
                 reasons[key] += f"; left out was {skipped}"
-    return reasons
+    absent = {key: (reason, Outcome.FAIL) for key, reason in reasons.items()}
+    return absent | dict.fromkeys(pairing.unmeasured, ("not measured", Outcome.UNDECIDED))
+
+
+def _held(row: GateRow, controls: Controls) -> GateRow:
+    """A row without what is no farther from its limit than what cannot differ moved."""
+    decided = row.outcome is not Outcome.UNDECIDED
+    c, lost = controls.hold(row.comparison, row.demand.edges if decided else ())
+    row = row if c is row.comparison else replace(row, comparison=c)
+    if not lost:
+        return row
+    required, contradicted = (replace(claim, proven=False) for claim in (row.required, row.contradicted))
+    return replace(row, outcome=Outcome.UNDECIDED, required=required, contradicted=contradicted)
 
 
 class _Case(Struct, eq=False):
@@ -311,14 +365,16 @@ def _cases(
     done: Callable[[], None],
 ) -> list[_Case]:
     """The comparisons that ``compare`` makes, each with the margin of its benchmark."""
-    cases: dict[Key, _Case] = {}
+    alpha = rules.each
+    cases: dict[int, _Case] = {}
     for margin in dict.fromkeys(demands[pair.key].margin for pair in pairs):
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
-        prepared = PreparedPairs(alike, Rules(rules.alpha, margin=margin, floor=floor, forecast=False))
-        asked = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
+        asked = Rules(alpha, margin=margin, floor=floor, forecast=False)
+        prepared = PreparedPairs(alike, asked)
+        found = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
         ratios = apart(prepared) if rules.protocol == HEADLINE else [None] * len(alike)
         some = []
-        for pair, comparison, side, ratio in zip(alike, *asked, ratios, strict=True):
+        for pair, comparison, side, ratio in zip(alike, *found, ratios, strict=True):
             average = None
             blocks = blocks_of(pair) if comparison.test == SEQUENTIAL else None
             if blocks is not None:
@@ -328,14 +384,14 @@ def _cases(
                 average = LogRatios.of(*ratio, between_sessions(pair, floor)).mean(like_these=False)
             some.append(case := _Case(demands[pair.key], comparison, side, average, blocks))
             if average is not None:
-                case.by_mean, case.other_way = case.against(rules.alpha), case.opposite(rules.alpha)
+                case.by_mean, case.other_way = case.against(alpha), case.opposite(alpha)
             done()
-        of_mean = [i for i, case in enumerate(some) if case.by_mean <= rules.alpha or case.other_way]
+        of_mean = [i for i, case in enumerate(some) if case.by_mean <= alpha or case.other_way]
         in_mean = answers("mean", PreparedPairs([alike[i] for i in of_mean], prepared.rules))
         for i, comparison in zip(of_mean, in_mean, strict=True):
             some[i].in_mean = comparison
-        cases.update(zip((pair.key for pair in alike), some, strict=True))
-    return [cases[pair.key] for pair in pairs]
+        cases.update(zip(map(id, alike), some, strict=True))
+    return [cases[id(pair)] for pair in pairs]
 
 
 def _faults(comparison: Comparison) -> str:
@@ -346,7 +402,7 @@ def _faults(comparison: Comparison) -> str:
 
 def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tuple[GateRow, ...]:
     """Correct over the benchmarks, then decide each of them."""
-    correct, alpha = MULTIPLICITIES[rules.multiplicity], rules.alpha
+    alpha = rules.each
     proven = [case.against(alpha, proven=True) if case.by_mean <= alpha else 1.0 for case in cases]
     against = [case.p(case.demand.terms.denies) for case in cases]
     fails_by_mean = [
@@ -359,17 +415,22 @@ def _rows(cases: list[_Case], rules: GateRules, unprovable: Sequence[str]) -> tu
     ]
     # Those that were decided at an earlier look stay in the family, as if nothing spoke against them.
     decided = [1.0] * (rules.family - len(cases))
-    corrected = correct(against + decided).tolist()
+    if rules.anytime:
+        corrected = [rules.family * p / rules.share for p in against]
+    else:
+        corrected = MULTIPLICITIES[rules.multiplicity](against + decided).tolist()
     family = sum(not math.isnan(p) for p in against) + len(decided)
     judged, open_ = [], []
     for i, (case, why) in enumerate(zip(cases, unprovable, strict=True)):
         demand, nothing = case.demand, bool(why) or case.comparison.by_few_runs
         p = case.p(asks := demand.terms.asks)
         withheld = case.by_mean <= alpha and p <= alpha and (case.withholds or proven[i] > alpha)
-        required = claim(asks, demand.margin, p, p, alpha, withheld=nothing or withheld)
-        contradicted = claim(
-            demand.terms.denies, demand.margin, against[i], corrected[i], alpha, withheld=nothing
-        )
+        required, contradicted = (
+            claim(key, demand.margin, p, min(rules.share * adjusted, 1.0), rules.alpha, withheld=void)
+            for key, p, adjusted, void in (
+                (asks, p, p, nothing or withheld), (demand.terms.denies, against[i], corrected[i], nothing)
+            )
+        )  # fmt: skip
         outcome, needed = judge(required, contradicted), None
         if outcome is Outcome.UNDECIDED:
             once = case.comparison.needed == TWO_FILES
@@ -410,9 +471,9 @@ def _too_few(case: _Case, contradicted: Claim, family: int, rules: GateRules) ->
     tests = family * (1 + (contradicted.name == "difference"))
     least = QUESTIONS[rules.protocol].least_pvalue
     few = c.by_few_runs or any(note.kind is Assumption.SEVERAL_RUNS for note in c.undermining)
-    if not few and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.alpha:
+    if not few and tests * least(case.sides.slow.size, case.sides.fast.size) <= rules.each:
         return ""
-    enough = next(n for n in count(PROVING) if tests * least(n, n) <= rules.alpha)
+    enough = next(n for n in count(PROVING) if tests * least(n, n) <= rules.each)
     units = "processes" if c.repeated == "process" else f"{c.repeated}s"
     sizes = f"{c.reference.n} and {c.candidate.n} {units}"
     return f"{sizes} are too few for a proof: measure at least {enough} of each"
@@ -427,7 +488,7 @@ def _why(case: _Case, required: Claim, contradicted: Claim, family: int, rules: 
         return "" if c.needed else c.state.value
     if c.floor is not None and all(hides(c.floor, c.speedup.value, edge) for edge in case.demand.edges):
         return IN_TURNS
-    if contradicted.pvalue <= rules.alpha:
+    if contradicted.pvalue <= rules.each:
         after = f"after the correction over {family} benchmarks"
         return f"the {contradicted.name} is significant by itself, but not {after}"
     if math.isnan(required.pvalue):
@@ -451,7 +512,7 @@ def _needed(cases: Sequence[_Case], family: int, rules: GateRules) -> list[Neede
         else:
             # A contradiction has to survive the correction, at worst that of the smallest p-value.
             uncorrected = case.within or rules.multiplicity == "none"
-            alpha = rules.alpha if uncorrected else rules.alpha / max(family, 1)
+            alpha = rules.each if uncorrected else rules.each / max(family, 1)
             if case.blocks is not None:
                 sequence, *_ = sequence_of(case.sides, case.blocks, alpha, quantile_of(rules.protocol))
                 more = [sequence.blocks_to_go(gamma=g, side=1 if speedup > g else -1) for g in edges]

@@ -1,4 +1,4 @@
-"""Negative controls: what cannot differ, and what is left of a session's findings when it does.
+"""Negative controls: what cannot differ, and what is left of a session's claims when it does.
 
 A second build of the reference, or a benchmark that the change cannot touch, differs by what is not the change.
 What is claimed of the others may be off by as much, so a claim stands only if the observed speedup is farther from
@@ -8,75 +8,148 @@ the edge of the claim than that: from 1 for "faster" and "slower", from the marg
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.session_file import control_name
-from speedproof.protocols.claims import Outcome, SessionQuestion, StopRules
-from speedproof.protocols.results import Verdict
-from speedproof.protocols.sequential import WITHHELD, CandidateResult
+from speedproof.data.suite import Pair, Suite
+from speedproof.options import WORTH_KNOWING, SessionAsked
+from speedproof.protocols.pair import PreparedPairs, Rules
+from speedproof.protocols.questions import answers
+from speedproof.protocols.results import CHANGED, Comparison, Needed, State, Verdict
+from speedproof.protocols.suite import SuiteComparison
 
+WITHHELD = Needed(None, None, "withheld, as the machine or the build differs by as much")
+"""Why nothing is claimed of what its own runs would prove."""
+UNTESTED = Needed(None, None, "not tested, as some of its builds are still to be measured")
+"""Why nothing is claimed of what is tested once."""
 _BUILT_AGAIN = "the difference of two builds of the reference"
 _UNTOUCHED = "the difference where the change can have done nothing"
 
 
-def is_control(f: CandidateResult, question: SessionQuestion) -> bool:
-    """Whether a finding is of what cannot differ."""
-    again = question.control and f.candidate == control_name(f.reference)
-    return again or f.benchmark in question.unaffected
+class Controls(Struct, frozen=True):
+    """What a session measured that cannot differ, and what is seen of it."""
 
+    asked: SessionAsked
+    comparisons: tuple[Comparison, ...] = ()
 
-def differs(f: CandidateResult) -> bool:
-    """Whether a difference is proven, be it within a margin."""
-    return f.verdict in (Verdict.FASTER, Verdict.SLOWER) or (
-        f.verdict is Verdict.EQUIVALENT and not f.result.low <= 1 <= f.result.high
-    )
+    @classmethod
+    def of(
+        cls,
+        suite: Suite,
+        metric: str,
+        reference: str,
+        candidates: Iterable[str],
+        protocol: str,
+        rules: Rules,
+    ) -> Controls:
+        """Those of a suite, compared by a question; benchmarks that cannot differ have one risk together."""
+        whole, asked = cls(suite.question), suite.question
+        if not (asked.control or asked.unaffected):
+            return whole
+        by_risk: dict[int, list[Pair]] = {}
+        for candidate in candidates:
+            for pair in suite.pair(reference, candidate).pairs:
+                untouched = pair.key.benchmark in asked.unaffected
+                if pair.key.metric == metric and (untouched or whole.again(reference, candidate)):
+                    by_risk.setdefault(len(asked.unaffected) if untouched else 1, []).append(pair)
+        found = (
+            answers(protocol, PreparedPairs(pairs, replace(rules, alpha=rules.alpha / sharing)))
+            for sharing, pairs in by_risk.items()
+        )
+        return cls(asked, tuple(c for comparisons in found for c in comparisons))
 
+    def again(self, reference: str, candidate: str) -> bool:
+        """Whether a version is the reference, built again."""
+        return self.asked.control and candidate == control_name(reference)
 
-def withheld(findings: Sequence[CandidateResult], question: SessionQuestion) -> tuple[CandidateResult, ...]:
-    """Findings without the claims that the negative controls put in doubt; no policy judges these themselves."""
-    apart = [f for f in findings if is_control(f, question)]
-    moved = [(f, abs(math.log(f.estimate))) for f in apart if differs(f)]
-    kept = []
-    for f in findings:
-        if f in apart:
-            kept.append(replace(f, outcome=None, required=None, contradicted=None))
-            continue
-        # A second build tells of its own benchmark, an untouched benchmark of its candidate in all of them.
-        builds = [size for c, size in moved if c.benchmark == f.benchmark]
-        others = [
-            size for c, size in moved if c.benchmark in question.unaffected and c.candidate == f.candidate
+    @property
+    def moved(self) -> list[Comparison]:
+        """Those of which a difference is proven, be it within a margin."""
+        return [
+            c
+            for c in self.comparisons
+            if c.verdict in CHANGED
+            or (c.verdict is Verdict.EQUIVALENT and not c.certified.low <= 1 <= c.certified.high)
         ]
-        for sizes, what in ((builds, _BUILT_AGAIN), (others, _UNTOUCHED)):
-            if sizes:
-                f = _beyond(f, max(sizes), question.rules_of(f.benchmark), what)
-        kept.append(f)
-    return tuple(kept)
+
+    def notes(self, candidate: str) -> tuple[Note, ...]:
+        """That something differs which cannot, so far as a candidate is concerned by it."""
+        notes = []
+        for c in self.moved:
+            built = c.benchmark not in self.asked.unaffected
+            if built or c.candidate.label == candidate:
+                why = "built again from the same source" if built else "which the change cannot touch"
+                what = f"{c.reference.label if built else c.benchmark}, {why}, differs"
+                whose = (c.reference.label,) * built
+                notes.append(Note(Assumption.NOISE_FLOOR, what, whose, (c.benchmark,), c.speedup.value))
+        return tuple(notes)
+
+    def floor(self, of: Comparison) -> tuple[float, str]:
+        """How far what cannot differ moved, in a logarithm, and what that is; 0 where it did not.
+
+        A second build tells of its own benchmark, an untouched benchmark of its candidate in all of them.
+        """
+        sizes = [(0.0, "")]
+        for c in self.moved:
+            size = abs(math.log(c.speedup.value))
+            if c.benchmark == of.benchmark:
+                sizes.append((size, _BUILT_AGAIN))
+            elif c.benchmark in self.asked.unaffected and c.candidate.label == of.candidate.label:
+                sizes.append((size, _UNTOUCHED))
+        return max(sizes)
+
+    def hold(self, c: Comparison, edges: Sequence[float] | None = None) -> tuple[Comparison, bool]:
+        """A comparison without a verdict that is no farther from its edge than the floor.
+
+        And whether what is claimed of it is withheld: the verdict, or what a policy says, which has its own edges.
+        """
+        # A block whose run failed is not measured again.
+        failed = any(note.kind is Assumption.SUCCESSFUL_RUNS for note in c.checks)
+        measured = 1 if c.repeated == "run" else c.reference.n
+        if measured < self.asked.builds and not failed:
+            return replace(c, verdict=Verdict.UNDECIDED, state=State.NOT_SIGNIFICANT, needed=UNTESTED), True
+        floor, what = self.floor(c)
+        if not floor:
+            return c, False
+        within = 0.0
+        if c.verdict is Verdict.EQUIVALENT:
+            within = c.at_margin.margin if c.at_margin else WORTH_KNOWING
+        lost = c.verdict is not Verdict.UNDECIDED and _distance(c, (1 / (1 + within), 1 + within)) <= floor
+        if lost:
+            c = replace(c, verdict=Verdict.UNDECIDED, state=State.NOT_SIGNIFICANT)
+        if not (lost if edges is None else edges and _distance(c, edges) <= floor):
+            return c, False
+        size = "distance from the margin" if edges or within else "difference"
+        why = f"its {size} is no larger than {what}: the verdict is withheld"
+        note = Note(Assumption.NOISE_FLOOR, why, (c.candidate.label,))
+        return replace(c, needed=WITHHELD, checks=(*c.checks, note)), True
 
 
-def _beyond(f: CandidateResult, floor: float, rules: StopRules, what: str) -> CandidateResult:
-    """A finding without the claims that are no farther from their edge than the floor."""
-    verdict, kept = f.verdict, True
-    within = rules.within if rules.within and verdict is Verdict.EQUIVALENT else 0.0
-    edges = (1 / (1 + within), 1 + within)
-    if verdict is not Verdict.UNDECIDED and _distance(f, *edges) <= floor:
-        verdict = Verdict.UNDECIDED
-    decided = f.outcome in (Outcome.PASS, Outcome.FAIL)
-    if rules.demand is not None and decided and _distance(f, *rules.demand.edges) <= floor:
-        kept = False
-    if kept and (f.outcome or verdict is f.verdict):
-        return replace(f, verdict=verdict)
-    size = "distance from the margin" if f.outcome or within else "difference"
-    why = f"its {size} is no larger than {what}: the verdict is withheld"
-    warning = Note(Assumption.NOISE_FLOOR, why, (f.candidate,))
-    f = replace(f, verdict=verdict, reason=WITHHELD, warnings=(*f.warnings, warning))
-    if kept:
-        return f
-    required, contradicted = (c and replace(c, proven=False) for c in (f.required, f.contradicted))
-    return replace(f, outcome=Outcome.UNDECIDED, required=required, contradicted=contradicted)
+def _distance(c: Comparison, edges: Sequence[float]) -> float:
+    """How far a speedup is from the nearest edge, in a logarithm; 0 where it has none."""
+    speedup = c.speedup.value
+    return min(abs(math.log(speedup / edge)) for edge in edges) if 0 < speedup < math.inf else 0.0
 
 
-def _distance(f: CandidateResult, *edges: float) -> float:
-    return min(abs(math.log(f.estimate / edge)) for edge in edges)
+def without_layout(caveats: tuple[Note, ...], asked: SessionAsked) -> tuple[Note, ...]:
+    """What the data cannot know, but of layout where a second build tells of that."""
+    return tuple(of for of in caveats if not (asked.control and of.kind is Assumption.ONE_LAYOUT))
+
+
+def withheld(result: SuiteComparison, controls: Controls) -> SuiteComparison:
+    """A comparison without the claims that the negative controls of its metric put in doubt."""
+    if not (controls.comparisons or controls.asked.builds):
+        return result
+    apart = {(c.benchmark, c.candidate.label): (c, False) for c in controls.comparisons}
+    heads = {id(c): apart.get((c.benchmark, c.candidate.label)) or controls.hold(c) for c in result.headlines}
+    return replace(
+        result,
+        comparisons=tuple(heads.get(id(c), (c, False))[0] for c in result.comparisons),
+        caveats=without_layout((*result.caveats, *controls.notes(result.candidate)), controls.asked),
+        controls=tuple(c.benchmark for c in controls.comparisons if c.candidate.label == result.candidate),
+        controlled=() if any(lost for _, lost in heads.values()) else result.controlled,
+    )

@@ -14,11 +14,9 @@ from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.sample import above_zero, clock_of, written_unit
 from speedproof.errors import DataError
-from speedproof.options import HEADLINE, QuestionName, quantile_name
 from speedproof.protocols.aggregates import MeanLogRatio
-from speedproof.protocols.claims import ASKS, Claim, Outcome, StopRules, claim, judge
-from speedproof.protocols.results import CHANGED, SEQUENTIAL, Comparison, Needed, State, Verdict
-from speedproof.protocols.units import Summary
+from speedproof.protocols.claims import Outcome, StopRules
+from speedproof.protocols.results import Needed, Verdict
 from speedproof.stats.dependence import drift
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.location import symmetry
@@ -31,8 +29,6 @@ from speedproof.stats.sequential import (
     SequentialResult,
 )
 
-WITHHELD = "withheld"
-"""Why nothing is said of a candidate though its own runs would prove it."""
 PROVEN = "proven"
 """Why measuring a candidate ended when there was a verdict."""
 ALL_MEASURED = "all of its blocks were measured"
@@ -48,24 +44,6 @@ _ROUNDING = 1e-9
 _SKEW_LEVEL_AGREED = 0.01
 _SKEW_LEVEL = 0.05
 _DRIFT_LEVEL = 0.01
-
-
-class SessionAnswer(Struct, frozen=True):
-    """What a session says of one candidate on one benchmark, with its runs."""
-
-    # What was compared
-    benchmark: str
-    reference: str
-    candidate: str
-    metric: str
-    comparison: Comparison | None  # by the session's own test; None where a side has no run
-    blocks: int  # that were measured
-    blocks_to_go: float  # about how many more; see :class:`CandidateResult`
-    reason: str  # why measuring ended; empty when it was only looked at
-    # What a policy says of it, what that asks and what contradicts it; None where no policy judges it
-    outcome: Outcome | None
-    required: Claim | None
-    contradicted: Claim | None
 
 
 class CandidateResult(Struct, frozen=True):
@@ -87,72 +65,12 @@ class CandidateResult(Struct, frozen=True):
     # What the risk does not cover, in sentences: runs that failed, a program that was replaced, block ratios
     # that are skewed
     warnings: tuple[Note, ...] = ()
-    # What a policy says of it, what that asks and what contradicts it; None where there is none, and of what
-    # cannot differ, which no policy judges
-    outcome: Outcome | None = None
-    required: Claim | None = None
-    contradicted: Claim | None = None
-    needed: Needed | None = None  # what would decide it, where no policy is asked for and no number was fixed
-    protocol: QuestionName = HEADLINE  # which question it answers
+    outcome: Outcome | None = None  # what a policy says of it, where there is one
 
     @property
     def certified(self) -> Estimate:
         """The speedup with its bounds."""
         return Estimate(self.estimate, self.result.low, self.result.high, 1 - self.result.alpha)
-
-    @property
-    def held(self) -> tuple[Claim, Claim] | None:
-        """What a policy asks of it and what contradicts that; None where no policy judges it."""
-        return (self.required, self.contradicted) if self.required and self.contradicted else None
-
-    def comparison(self, sides: Mapping[tuple[str, str], Summary]) -> Comparison | None:
-        """The same as an answer about both versions, by their runs; None where one has none."""
-        reference, candidate = (
-            sides.get((self.benchmark, version)) for version in (self.reference, self.candidate)
-        )
-        if reference is None or candidate is None:
-            return None
-        return Comparison(
-            benchmark=self.benchmark,
-            metric=self.metric,
-            protocol=self.protocol,
-            question=f"is {'a typical run of ' * (self.protocol == HEADLINE)}{self.candidate} faster?",
-            alpha=self.result.alpha,
-            reference=reference,
-            candidate=candidate,
-            state=State.SIGNIFICANT if self.verdict in CHANGED else State.NOT_SIGNIFICANT,
-            test=SEQUENTIAL,
-            pvalue=self.result.pvalue_faster,
-            pvalue_slower=self.result.pvalue_slower,
-            speedup=self.certified,
-            verdict=self.verdict,
-            needed=self._needed(),
-        )
-
-    def answer(self, sides: Mapping[tuple[str, str], Summary]) -> SessionAnswer:
-        """The same for readers of JSON; what was seen against the assumptions are its checks."""
-        c = self.comparison(sides)
-        same = {name: getattr(self, name) for name in _ANSWERED}
-        return SessionAnswer(
-            **same, comparison=c and replace(c, checks=self.warnings), blocks=self.result.blocks
-        )
-
-    def _needed(self) -> Needed | None:
-        if self.outcome in (Outcome.PASS, Outcome.FAIL):
-            # What was asked is answered: runs that would tell faster from slower were not asked for
-            return None
-        if self.reason == WITHHELD:
-            return Needed(None, None, "withheld, as the machine or the build differs by as much")
-        if self.verdict is not Verdict.UNDECIDED:
-            return None
-        if self.reason == WORSE_ON_AVERAGE:
-            return Needed(None, None, self.reason)
-        if self.reason == ALL_MEASURED:
-            return Needed(None, None, "needs more builds ('speedproof run --plan' says how many)")
-        return self.needed or forecast(self.result.blocks, self.blocks_to_go)
-
-
-_ANSWERED = [name for name in SessionAnswer.__struct_fields__ if name in CandidateResult.__struct_fields__]
 
 
 class SequentialComparison:
@@ -263,7 +181,7 @@ class SequentialComparison:
         rules, sequence = self._rules, self._sequences[name]
         # Bounds take many passes over the blocks: what one pass says comes first.
         if rules.demand is not None:
-            outcome, *_ = self._held(name)
+            outcome = self._held(name)
             return (
                 ""
                 if outcome is Outcome.UNDECIDED
@@ -280,27 +198,24 @@ class SequentialComparison:
             return ""
         return PROVEN if self._verdict(sequence.result()) is not Verdict.UNDECIDED else ""
 
-    def _held(self, name: str) -> tuple[Outcome | None, Claim | None, Claim | None]:
-        """What the policy says of a candidate, what it asks and what contradicts it."""
+    def _held(self, name: str) -> Outcome | None:
+        """What the policy says of a candidate so far."""
         rules, sequence = self._rules, self._sequences[name]
-        demand = rules.demand
-        if demand is None:
-            return None, None, None
-        edge, shares = demand.edges[0], (len(self.candidates), rules.family)
-        pvalues = (pvalue_at(sequence, edge, side) for side in (1, -1))
-        required, contradicted = (
-            claim(key, demand.margin, p, min(1.0, p * share), rules.alpha)
-            for key, p, share in zip(ASKS[demand.policy], pvalues, shares, strict=True)
+        if rules.demand is None:
+            return None
+        edge, shares = rules.demand.edges[0], (len(self.candidates), rules.family)
+        meets, misses = (
+            pvalue_at(sequence, edge, side) * share <= rules.alpha
+            for side, share in zip((1, -1), shares, strict=True)
         )
+        if not (meets or misses):
+            return Outcome.UNDECIDED
         # Bounds take many passes over the blocks: what one pass says comes first.
-        if required.proven or contradicted.proven:
-            result = sequence.result()
-            passes = required.proven and result.low > edge
-            sound = passes != contradicted.proven and not result.contradictory
-            passes = passes and not self._worse_on_average(name, result)
-            required = replace(required, proven=passes and sound)
-            contradicted = replace(contradicted, proven=contradicted.proven and sound)
-        return judge(required, contradicted), required, contradicted
+        result = sequence.result()
+        meets = meets and result.low > edge
+        if meets == misses or result.contradictory or (meets and self._worse_on_average(name, result)):
+            return Outcome.UNDECIDED
+        return Outcome.PASS if meets else Outcome.FAIL
 
     def _worse_on_average(self, name: str, result: SequentialResult) -> bool:
         """Whether typical runs meet the policy, and the mean of as many blocks would prove the margin lost."""
@@ -363,24 +278,20 @@ class SequentialComparison:
         """What is known of every candidate."""
         results = []
         for name, sequence in self._sequences.items():
-            result, rules = sequence.result(), self._rules
-            verdict = self._verdict(result)
-            open_ = verdict is Verdict.UNDECIDED and rules.within is not None
+            result = sequence.result()
             results.append(
                 CandidateResult(
                     self.benchmark,
                     self.reference,
                     name,
-                    verdict,
+                    self._verdict(result),
                     result,
                     sequence.estimate(),
                     WORSE_ON_AVERAGE if self._worse_on_average(name, result) else self._reasons.get(name, ""),
                     self._blocks_to_go(name, sequence, result),
                     self.metric,
                     (),
-                    *self._held(name),
-                    needed_of(sequence, rules.within) if open_ else None,
-                    HEADLINE if rules.quantile is None else quantile_name(rules.quantile),
+                    self._held(name),
                 )
             )
         return tuple(results)

@@ -62,6 +62,8 @@ class SuiteComparison(Struct, frozen=True, dict=True):
     only_reference: tuple[str, ...] = ()
     only_candidate: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()  # pairs that could not be compared, and why
+    unmeasured: tuple[str, ...] = ()  # benchmarks that a session was to measure, and did not
+    controls: tuple[str, ...] = ()  # benchmarks that cannot differ: nobody asks what is proven of them
     # The article's overall speedup and gain for min, mean and median, every benchmark run once: those that
     # take long count most. Empty for a metric where higher is better: totals of rates mean nothing
     overall: tuple[tuple[Location, OverallGain], ...] = ()
@@ -142,6 +144,7 @@ def compare_suite(
         only_reference=tuple(k.benchmark for k in pairing.only_reference if k.metric == metric),
         only_candidate=tuple(k.benchmark for k in pairing.only_candidate if k.metric == metric),
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
+        unmeasured=tuple(k.benchmark for k in pairing.unmeasured if k.metric == metric),
         overall=_overall(prepared),
         accelerated=accelerated_by(faster, len(pairs), alpha),
         # None of one measurement given twice: its interval would be a proof of equality

@@ -14,7 +14,7 @@ from speedproof.arrays import FloatArray, IntArray, batches, stacked
 from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending, levels_at, like
-from speedproof.data.suite import Pair, Suite
+from speedproof.data.suite import Pair
 from speedproof.stats.scaling import middle, shifts
 
 if TYPE_CHECKING:
@@ -267,12 +267,3 @@ def _moments(values: FloatArray, ordered: FloatArray) -> list[list[float]]:
             columns = [np.ldexp(column, -shift) for column in columns]
     columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]
     return [column.tolist() for column in columns]
-
-
-def summaries_of(suite: Suite, metric: str) -> dict[tuple[str, str], Summary]:
-    """The runs of a suite in numbers, by benchmark and version."""
-    return {
-        (key.benchmark, version): summarise(sample)
-        for (key, version), sample in suite.samples.items()
-        if key.metric == metric
-    }

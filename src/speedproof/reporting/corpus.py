@@ -247,7 +247,7 @@ def _clearest(
 
 def _lacking(seen: Seen, versions: Sequence[str]) -> Iterator[Text]:
     counted = list(zip(seen.alone, (seen.only_reference, seen.only_candidate), strict=True))
-    return sheet.leftovers(versions, counted, seen.problems, seen.incomparable)
+    return sheet.leftovers(sheet.only_in(versions), counted, seen.problems, seen.incomparable)
 
 
 def _details(conclusion: Conclusion, voice: Voice, of_two: Sequence[str]) -> Report:

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption
+from speedproof.data.session_file import control_name
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.claims import STATEMENTS, Outcome
 from speedproof.protocols.figures import verdict_of
@@ -42,7 +43,7 @@ _ROWS: dict[Outcome, tuple[str, Style, Meaning]] = {
     Outcome.PASS: ("pass", "good", "passed"),
 }
 _CORRECTIONS = {"holm": "Holm", "bh": "Benjamini and Hochberg", "none": "no correction"}
-_NAMED, _ROOM, _SHOWN = 3, 60, 12
+_NAMED, _ROOM, _SHOWN, _CONTROLS = 3, 60, 12, 5
 
 
 class _Line:
@@ -118,7 +119,7 @@ class _Line:
             return _least(low) if low < math.inf else None
         return _most(factor(1 / low, 1, 3), f" {self.words['worse']}") if low > 0 else None
 
-    def shown(self, named: Callable[[Comparison], Cell], *, limits: bool, folded: bool) -> Row:
+    def shown(self, named: Callable[[Comparison], Cell], name: str, *, limits: bool, folded: bool) -> Row:
         """The row."""
         outcome, style, meaning = _ROWS[self.row.outcome]
 
@@ -141,7 +142,7 @@ class _Line:
             )
 
         said = partial(sentence, self.result, self.row)
-        return Row(Later(cells), self.of.benchmark, meaning, said, kind=meaning, folded=folded)
+        return Row(Later(cells), name, meaning, said, kind=meaning, folded=folded)
 
 
 def report(result: GateDecision, *, everything: bool = False, undecided_fails: bool = False) -> Report:
@@ -167,15 +168,15 @@ def report(result: GateDecision, *, everything: bool = False, undecided_fails: b
 
 def as_comparisons(result: GateDecision, suite: Suite) -> list[SuiteComparison]:
     """The comparisons behind a gate whose samples are here, a metric each: what a page draws of the samples."""
-    by_metric: dict[str, list[Comparison]] = {}
+    by_metric: dict[tuple[str, str], list[Comparison]] = {}
     here = set(suite.keys)
     for row in result.rows:
-        if Key(row.comparison.benchmark, row.comparison.metric) in here:  # else it passed at an earlier look
-            by_metric.setdefault(row.comparison.metric, []).append(row.comparison)
-    versions, alpha = (result.reference, result.candidate), result.rules.alpha
+        c = row.comparison
+        if Key(c.benchmark, c.metric) in here:  # else it passed at an earlier look
+            by_metric.setdefault((c.candidate.label, c.metric), []).append(c)
     return [
-        SuiteComparison(*versions, metric, alpha, None, "process", tuple(comparisons))
-        for metric, comparisons in by_metric.items()
+        SuiteComparison(result.reference, *of, result.rules.each, None, "process", tuple(comparisons))
+        for of, comparisons in by_metric.items()
     ]
 
 
@@ -230,19 +231,38 @@ def _several_metrics(lines: Sequence[_Line]) -> bool:
     return len({line.of.metric for line in lines}) > 1
 
 
-def _qualified(of: Comparison | Absent, several: bool) -> str:
-    """A benchmark, with its metric where there are several."""
-    return f"{of.benchmark} ({of.metric})" if several else of.benchmark
+def _namer(result: GateDecision, lines: Sequence[_Line]) -> Callable[[Comparison | Absent], str]:
+    """How rows are called: by what tells them apart, benchmark, candidate, metric."""
+    candidates = {line.of.candidate.label for line in lines} | {one.candidate for one in result.absent}
+    benchmarks = {line.of.benchmark for line in lines} | {one.benchmark for one in result.absent}
+    several = result.rules.looks == 1 and len(candidates - {""}) > 1
+    metrics = _several_metrics(lines)
+
+    def called(of: Comparison | Absent) -> str:
+        candidate = of.candidate if isinstance(of, Absent) else of.candidate.label
+        name = of.benchmark
+        if several and candidate:
+            name = f"{name} ({candidate})" if len(benchmarks) > 1 else candidate
+        return f"{name} ({of.metric})" if metrics else name
+
+    return called
 
 
 def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
-    several, rules = _several_metrics(lines), result.rules
-    _, named = benchmark_column([line.of.benchmark for line in lines])
+    called, rules = _namer(result, lines), result.rules
+    _, named = benchmark_column([called(line.of) for line in lines])
+    if result.controls:
+        again = control_name(result.reference)
+        told = [
+            f"{again if c.candidate.label == again else c.benchmark} ({words.span(c.certified)})"
+            for c in result.controls
+        ]
+        yield Text(f"Not judged: {enumerate_names(told, _CONTROLS)}.", "dim")
     reasons: dict[str, list[str]] = {}
     for line in lines:
         needed = line.of.needed
         if line.row.outcome is Outcome.UNDECIDED and needed and needed.reference is needed.candidate is None:
-            reasons.setdefault(needed.reason, []).append(named(_qualified(line.of, several)).text)
+            reasons.setdefault(needed.reason, []).append(named(called(line.of)).text)
     for reason, names in reasons.items():
         if reason:
             yield Text(f"{enumerate_names(names, _NAMED, _ROOM)}: {reason}.", "dim")
@@ -284,23 +304,24 @@ def _table(result: GateDecision, lines: Sequence[_Line], *, everything: bool, un
 
     Without their limit where the headline tells the one that all of them have.
     """
-    prefixed, named = benchmark_column([line.of.benchmark for line in lines])
+    called = _namer(result, lines)
+    prefixed, named = benchmark_column([called(line.of) for line in lines])
     order = [*_ROWS]
     ordered = sorted(lines, key=lambda line: (order.index(line.row.outcome), -line.severity))
     outcomes = {line.row.outcome for line in lines}
     failing = bool(result.absent or outcomes - {Outcome.PASS})
     one_limit = Outcome.FAIL in outcomes or result.outcome is not Outcome.FAIL
-    limits, several = len({line.limit for line in lines}) > one_limit, _several_metrics(lines)
+    limits = len({line.limit for line in lines}) > one_limit
     rows, shown = [], 0
     for i, absent in enumerate(result.absent):
         folded = not everything and i >= _SHOWN
-        rows.append(_missing(absent, _qualified(absent, several), limits=limits, folded=folded))
+        rows.append(_missing(absent, called(absent), limits=limits, folded=folded))
     for line in ordered:
         # What stops a pipeline is shown; what passed only where there is nothing else to see.
         passed = line.row.outcome is Outcome.PASS and (failing or len(lines) > _SHOWN)
         folded = not everything and (passed or shown >= _SHOWN)
         shown += not folded
-        rows.append(line.shown(lambda of: named(_qualified(of, several)), limits=limits, folded=folded))
+        rows.append(line.shown(lambda of: named(called(of)), called(line.of), limits=limits, folded=folded))
     if undecided_fails:
         rows = [replace(row, outcome="failed") if row.outcome == "undecided" else row for row in rows]
     sides = {(line.of.reference.label, line.of.candidate.label) for line in lines}

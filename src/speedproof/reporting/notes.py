@@ -15,7 +15,7 @@ from speedproof.protocols.results import Comparison, Verdict
 from speedproof.reporting.model import Text
 from speedproof.reporting.names import called
 from speedproof.reporting.numbers import level, percent, plural
-from speedproof.reporting.words import interval
+from speedproof.reporting.words import direction, interval
 
 if TYPE_CHECKING:
     from speedproof.protocols.suite import SuiteComparison
@@ -148,6 +148,13 @@ def _sentence(alike: Sequence[Note], short: Mapping[str, str]) -> str:
         return f"Stopped on its result{some}. The verdict that holds: speedproof run --review {file}"
     if caveat.kind is Assumption.USUAL_CONFIDENCE:
         return "At 50 % confidence or less even the slower version can be 'proven' faster."
+    if caveat.kind is Assumption.NOISE_FLOOR:
+        (name,), differs = caveat.benchmarks, f"is {direction(most)}"
+        said = f"{name}, which the change cannot touch, {differs}: something else differs"
+        if firsts:
+            again = f"{firsts[0]}, built again from the same source"
+            said = f"The noise floor is not met: {again}, {differs} ({name})"
+        return f"{said}. Smaller claims are withheld."
     if caveat.kind is Assumption.SEVERAL_PROCESSES:
         who = "Each side" if len(caveat.versions) != 1 else firsts[0]
         return f"{who} is one process{some}: another start may differ more. Repeat whole processes."

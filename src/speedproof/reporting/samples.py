@@ -30,7 +30,7 @@ _TRAITS = {
 
 
 def report(suite: Suite, *, everything: bool = False) -> Report:
-    """A row a sample; of many those with something odd first. Then what was left out, and why."""
+    """A row a sample, those of the main metric first; of many those with something odd. Then what was left out."""
     commands, several = suite.commands, len(suite.metrics) > 1
     count = plural(len(suite.versions), "command" if commands else "version")
     count += " of one file" if commands else ""
@@ -40,16 +40,20 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
         column, named = benchmark_column(suite.versions, "command")
     odd = [_oddities(sample) for sample in suite.samples.values()]
     alike = [word for word in odd[0] if all(word in words for words in odd)] if len(odd) > 1 else []
-    rows = []
+    made = []
     for ((key, version), sample), words in zip(suite.samples.items(), odd, strict=True):
         cells = _cells(sample, [word for word in words if word not in alike])
         names_of = named(version if commands else key.benchmark), version if commands else versions[version]
         kind = "odd" if cells[-1].text else "samples"
         name = f"{key.benchmark} ({version}): {key.metric}"
-        rows.append(Row.of(*names_of, key.metric, *cells, name=name, kind=kind))
+        shown = Row.of(*names_of, key.metric, *cells, name=name, kind=kind)
+        made.append((key.metric != suite.main_metric, shown))
+    folds = len(made) > _MANY and not everything
+    by_oddity = folds and sum(not beside for beside, _ in made) > _SHOWN
+    made.sort(key=lambda one: (one[0], (by_oddity or (folds and one[0])) and one[1].kind != "odd"))
+    rows = [row for _, row in made]
     many = sum(row.kind == "odd" for row in rows)
-    if len(rows) > _MANY and not everything:
-        rows.sort(key=lambda row: row.kind != "odd")
+    if folds:
         rows = [
             replace(r, kind="with something odd" if r.kind == "odd" else "samples", folded=i >= _SHOWN)
             for i, r in enumerate(rows)
@@ -71,7 +75,9 @@ def report(suite: Suite, *, everything: bool = False) -> Report:
     of = count if commands else f"{plural(len(names), 'benchmark')} of {count}"
     metrics = f", {len(suite.metrics)} metrics" if several else ""
     noted = f"; {plural(many, 'sample')} with something odd" if many else ""
-    headline = (Text(f"{of}{metrics}{noted}", "strong"),)
+    asked = suite.question.decide_by
+    decided = f", decided by {asked}" if asked != "time" else ""
+    headline = (Text(f"{of}{metrics}{decided}{noted}", "strong"),)
     notes = [Text(f"True of every sample: {', '.join(alike)}.", "warning")] if alike else []
     notes += _notes(suite, everything=everything)
     tables = (table,) if rows else ()

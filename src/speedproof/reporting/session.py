@@ -8,20 +8,20 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption
-from speedproof.data.session_file import control_name
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
-from speedproof.protocols.claims import SessionQuestion, StopRules
-from speedproof.protocols.negative_controls import differs
-from speedproof.protocols.results import SEQUENTIAL, Comparison, Verdict
-from speedproof.protocols.sequential import NO_NUMBER, WITHHELD, CandidateResult
+from speedproof.protocols.claims import Outcome, SessionQuestion
+from speedproof.protocols.gate import GateDecision
+from speedproof.protocols.negative_controls import WITHHELD
+from speedproof.protocols.results import SEQUENTIAL, SuiteRanking, Verdict
+from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
-from speedproof.protocols.units import Summary, summarise
-from speedproof.reporting import sheet, versions
+from speedproof.protocols.units import summarise
+from speedproof.reporting import gate, sheet
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names, labels, width_of
 from speedproof.reporting.numbers import percent, plural, rough, sparkline
-from speedproof.reporting.words import direction, observed, of_metric, span
+from speedproof.reporting.words import observed, of_metric, span
 
 _NAMED = 5
 # Where the system counts whole ticks, a column may hold nothing else.
@@ -30,63 +30,46 @@ _NO_TIME = format_value(0.0, "s")
 
 def report(
     findings: Sequence[CandidateResult],
-    sides: Mapping[tuple[str, str], Summary],
     question: SessionQuestion,
-    sheets: Sequence[SuiteComparison] = (),
+    results: Sequence[SuiteComparison],
+    rankings: Mapping[str, SuiteRanking] | None = None,
+    decision: GateDecision | None = None,
     *,
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
     builds: tuple[int, bool] | None = None,
-    judged: Report | None = None,
     load: str = "",
+    undecided_fails: bool = False,
 ) -> Report:
-    """The ending of a session; ``sheets`` are what its runs say of each candidate, as files of them would.
-
-    ``judged`` is what a policy says of them, where one was asked for.
-    """
-    rules = question.rules
-    results = results_of(findings, sides, rules, sheets)
-    if judged is not None:
-        made = judged
-    elif not results:
+    """The ending of a session: what a comparison of its file says, or a gate, and how that came to be."""
+    heads = [c for result in results for c in result.headlines]
+    if decision is not None:
+        made = gate.report(decision, undecided_fails=undecided_fails)
+        is_open = any(one.outcome is Outcome.UNDECIDED for one in decision.absent)
+        open_ones = [row.comparison for row in decision.rows if row.outcome is Outcome.UNDECIDED]
+        # Why the rows are undecided is said by them.
+        said = {Assumption.NOISE_FLOOR}
+    elif not heads:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),))
     else:
-        made = sheet.report(results[0]) if len(results) == 1 else versions.report(results)
-    once = rules.fixed or any(c.test != SEQUENTIAL for result in results for c in result.headlines)
-    notes: list[Text] = [*made.notes]
-    if rules.demand:
-        notes[:0] = _apart(findings, sides)
-    elif len(findings) == 1 and spent:
-        made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
+        (made,) = sheet.reports(results, rankings)
+        is_open, open_ones = False, [c for c in heads if c.verdict is Verdict.UNDECIDED]
+        said = {check.kind for c in heads for check in {*c.failed_checks} - {*c.undermining} if not heads[1:]}
+        if len(findings) == 1 and spent:
+            made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
+    said.add(Assumption.ONE_LAYOUT)  # by a caveat
     skewed = [f.candidate for f in findings if f.result.contradictory]
     why = [Text(f"{candidate}: no single speedup fits all pairs.", "dim") for candidate in skewed]
-    heads = results[0].headlines if len(results) == 1 and not rules.demand else ()
-    said = {check.kind for c in heads for check in {*c.failed_checks} - {*c.undermining} if len(heads) == 1}
-    if rules.demand:
-        said.add(Assumption.NOISE_FLOOR)
-    notes += dict.fromkeys((*why, *_warnings(findings, said)))
+    notes: list[Text] = [*made.notes, *dict.fromkeys((*why, *_warnings(findings, said)))]
     notes += _of_builds(findings, *builds) if builds and findings else []
     # It favours no side, and may be why a session has come to nothing.
-    of_policy = [f for f in findings if f.outcome] if rules.demand else findings
-    open_ones = [f for f in of_policy if (f.outcome or f.verdict) == "undecided" and f.reason != WITHHELD]
-    if load and open_ones:
+    if load and (is_open or any(c.needed != WITHHELD for c in open_ones)):
         notes.append(Text(f"! The load was {load}: on an idle machine fewer runs are enough.", "warning"))
-    notes += [] if rules.demand else [Text(_risks(findings, question, once=once), "dim")]
-    return replace(
-        made,
-        headline=(*_differing(findings, question), *made.headline),
-        notes=tuple(notes),
-        hints=(f"This verdict again: speedproof run --review {file}",) if file else (),
-        records=None,
-    )
-
-
-def by_build(
-    findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]
-) -> dict[tuple[str, str], Summary]:
-    """Summaries of sides that have a new build in every block, counted in builds."""
-    counts = {(f.benchmark, of): f.result.blocks for f in findings for of in (f.reference, f.candidate)}
-    return {k: replace(s, repeated="build", n=counts.get(k, s.n)) for k, s in sides.items()}
+    if decision is None:
+        once = question.rules.fixed or any(c.test != SEQUENTIAL for c in heads)
+        notes.append(Text(_risks(findings, question, once=once), "dim"))
+    hints = (f"This verdict again: speedproof run --review {file}",) if file else ()
+    return replace(made, notes=tuple(notes), hints=hints, records=None)
 
 
 def _warnings(findings: Sequence[CandidateResult], said: Collection[Assumption]) -> Iterator[Text]:
@@ -133,33 +116,6 @@ def _with_spent(
     return Table.of((*table.columns[:-1], *right(*names, drop=3), table.columns[-1]), rows)
 
 
-def _apart(findings: Sequence[CandidateResult], sides: Mapping[tuple[str, str], Summary]) -> Iterator[Text]:
-    """A line on versions that cannot differ and are not judged."""
-    unjudged = [
-        f"{f.candidate if f.candidate == control_name(f.reference) else f.benchmark} ({span(f.certified)})"
-        for f in findings
-        if not f.outcome and (f.benchmark, f.candidate) in sides and not math.isnan(f.estimate)
-    ]
-    if unjudged:
-        yield Text(f"Not judged: {enumerate_names(unjudged, _NAMED)}.", "dim")
-
-
-def _differing(findings: Sequence[CandidateResult], question: SessionQuestion) -> Iterator[Text]:
-    """Lines on differences between versions that cannot differ: two builds of one source, unaffected ones."""
-    withheld = "No smaller verdict is given."
-    if question.rules.demand:
-        withheld = "Nothing nearer than that to the margin is decided."
-    different = [(f, direction(f.estimate)) for f in findings if differs(f)]
-    for f, which_way in different:
-        if question.control and f.candidate == control_name(f.reference):
-            again = f"{f.reference}, built again from the same source, is {which_way} ({f.benchmark})"
-            yield Text(f"The noise floor is not met: {again}. {withheld}", "bad")
-    for f, which_way in different:
-        if f.benchmark in question.unaffected:
-            other = f"is {which_way}: something else differs"
-            yield Text(f"{f.benchmark}, which the change cannot touch, {other}. {withheld}", "bad")
-
-
 def _of_builds(findings: Sequence[CandidateResult], count: int, varied: bool) -> Iterator[Text]:
     """A remark on the builds: what they represent, and whether all were measured."""
     measured = min(f.result.blocks for f in findings)
@@ -191,48 +147,6 @@ def _risks(findings: Sequence[CandidateResult], question: SessionQuestion, *, on
     if len(controls) > 1:
         risk = f"{risk.removesuffix('.')}; the {len(controls)} that the change cannot touch count as one."
     return risk
-
-
-def results_of(
-    findings: Sequence[CandidateResult],
-    sides: Mapping[tuple[str, str], Summary],
-    rules: StopRules,
-    sheets: Sequence[SuiteComparison],
-) -> list[SuiteComparison]:
-    """The runs of each candidate as a comparison, with the sequential findings in place of its verdicts.
-
-    They are the same but where candidates share the risk or a negative control withholds something: then nothing
-    is said of all benchmarks together.
-    """
-    by_candidate: dict[tuple[str, str, str], list[Comparison]] = {}
-    for f in findings:
-        if (c := f.comparison(sides)) is not None:
-            by_candidate.setdefault((f.reference, f.candidate, f.metric), []).append(c)
-    results = []
-    for names, comparisons in by_candidate.items():
-        whole = SuiteComparison(
-            *names, alpha=rules.alpha, margin=rules.margin, nested="process", comparisons=tuple(comparisons)
-        )
-        for files in sheets:
-            if files.candidate == whole.candidate:
-                rows = {c.benchmark: c for c in files.headlines}
-                heads = [_same(c, rows.get(c.benchmark, c)) for c in comparisons]
-                others = [c for c in files.comparisons if c.protocol != comparisons[0].protocol]
-                whole = replace(
-                    files,
-                    comparisons=(*heads, *others),
-                    controlled=files.controlled if heads == list(files.headlines) else (),
-                    # A remark on the session's verdicts.
-                    caveats=tuple(c for c in files.caveats if c.kind is not Assumption.ONE_LAYOUT),
-                )
-        results.append(whole)
-    return results
-
-
-def _same(finding: Comparison, row: Comparison) -> Comparison:
-    """The row of the sheet where it says what the finding says."""
-    alike = (finding.verdict, finding.speedup) == (row.verdict, row.speedup)
-    return row if alike else replace(finding, quantiles=row.quantiles)
 
 
 _NAME = 30

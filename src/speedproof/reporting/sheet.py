@@ -123,11 +123,8 @@ def _one(result: SuiteComparison, head: Comparison, voice: Voice) -> Report:
 
 def _beside(result: SuiteComparison, head: Comparison) -> Iterator[Text]:
     """The chance of a faster run, what contradicts the verdict, and whether the checks hold."""
-    of = head if head.chance else next((c for c in result.comparisons if c.quantity == "probability"), None)
-    if of is not None and head.quantity != "probability":
-        estimate = of.chance or of.speedup
-        if not math.isnan(estimate.value):
-            yield Text(f"{words.chance(of, estimate, head.candidate.label, head.reference.label)}.")
+    if head.chance and not math.isnan(head.chance.value):
+        yield Text(f"{words.chance(head, head.chance, head.candidate.label, head.reference.label)}.")
     for where, other in opposite(result.comparisons, head):
         yield Text(
             f"But {contradicted(where, other, head.candidate.label, head.reference.label)}.", "warning"
@@ -263,26 +260,32 @@ def _single_runs(result: SuiteComparison, about: Report, *, everything: bool) ->
 
 
 def _leftovers(result: SuiteComparison) -> Iterator[Text]:
-    lacking = [(names, len(names)) for names in (result.only_reference, result.only_candidate)]
-    versions, count = spoken([result.reference, result.candidate]), len(result.problems)
-    return leftovers(versions, lacking, result.problems, count, " in the details")
+    absent = (result.only_reference, result.only_candidate, result.unmeasured)
+    labels = (*only_in(spoken([result.reference, result.candidate])), "Not measured")
+    lacking = [(names, len(names)) for names in absent]
+    return leftovers(labels, lacking, result.problems, len(result.problems), " in the details")
+
+
+def only_in(versions: Sequence[str]) -> list[str]:
+    """What stands before the benchmarks that only one version has."""
+    return [f"Only in {name}" for name in versions]
 
 
 def leftovers(
-    versions: Sequence[str],
+    labels: Sequence[str],
     lacking: Sequence[tuple[Sequence[str], int]],
     problems: Sequence[str],
     count: int,
     where: str = "",
 ) -> Iterator[Text]:
-    """Benchmarks that one version lacks, and pairs that could not be compared, a line each.
+    """Benchmarks that were not measured of every version, and pairs that could not be compared, a line each.
 
     Of many there are some names, and how many there are; ``where`` says where the others are.
     """
-    for label, (names, of) in zip(versions, lacking, strict=True):
+    for label, (names, of) in zip(labels, lacking, strict=True):
         if of:
             some = enumerate_names(names, _NAMED, _ROOM, of)
-            yield Text(f"Only in {label}: {plural(of, 'benchmark')} ({some})", "warning")
+            yield Text(f"{label}: {plural(of, 'benchmark')} ({some})", "warning")
     if problems:
         more = f" (and {count - 1} more{where})" if count > 1 else ""
         yield Text(f"Left out: {problems[0]}{more}", "warning")

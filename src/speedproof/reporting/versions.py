@@ -144,7 +144,7 @@ def _contradicted(of: _Versions) -> list[Text]:
 
 def _left_out(results: Sequence[SuiteComparison]) -> list[Text]:
     """Benchmarks that some version lacks, in one line."""
-    names = {name for r in results for name in (*r.only_reference, *r.only_candidate)}
+    names = {name for r in results for name in (*r.only_reference, *r.only_candidate, *r.unmeasured)}
     lacking = f"Not in every version: {plural(len(names), 'benchmark')} (see the details)"
     lines = [lacking] if names else []
     lines += [f"Left out: {problem}" for r in results for problem in r.problems][:1]
@@ -176,7 +176,8 @@ def _answer(of: _Versions) -> Text:
     if len(leading) == 1:
         ((name, best),) = leading.items()
         ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"
-        lead = f"{metric}{first} is {superlative} of {len(of.names)}{ahead if name != of.names[0] else ''}"
+        total = len(ranking.versions)
+        lead = f"{metric}{first} is {superlative} of {total}{ahead if name != of.names[0] else ''}"
         return Text(lead, "strong", risk)
     return Text(f"{metric}Undecided which is {superlative}: {first}", "strong", risk)
 
@@ -187,7 +188,7 @@ def _by_place(of: _Versions, benchmarks: Sequence[str]) -> Table:
     medians = [(of.answers[name], of.medians(name)) for name in benchmarks]
     places = {v.version: v for v in of.ranking.versions} if of.ranking else {}
     rows = []
-    for i, name in enumerate(places or of.names):
+    for i, name in enumerate(dict.fromkeys([*places, *of.names])):
         place, over = "", Cell("")
         if v := places.get(name):
             place, over = v.place, Cell("reference", shorter=("reference",), speedup=v.speedup)
@@ -217,13 +218,13 @@ def _of_one(of: _Versions) -> Table:
         value = heads[name].speedup.value if name in heads else 1.0
         return 1.0 if math.isnan(value) else value
 
-    fastest_first = [*places] or sorted(of.names, key=gain, reverse=True)
-    names = fastest_first if places or not _dated(of.names) else of.names
+    fastest_first = sorted(of.names, key=gain, reverse=True)
+    names = [*dict.fromkeys([*places, *(of.names if places or _dated(of.names) else fastest_first)])]
     beside = {r.candidate: r.comparisons for r in of.results}
     rows = []
     for name in names:
         head = heads.get(name)
-        place = places[name].place if places else ""
+        place = places[name].place if name in places else ""
         change = _change(head) if head else (Cell("reference", "dim"), "")
         runs = str((head.candidate if head else of.first.reference).n)
         cells = place, Cell(of.called[name], "strong"), medians[name], *change, runs
