@@ -234,6 +234,10 @@ def test_what_was_left_out_is_told_and_listed(
     for none in (None, replace(means, benchmarks=0)):
         told = sheet.report(replace(result, geometric_means=none), details=True).sections
         assert not any(line.text.startswith("Geometric mean") for part in told for line in part.headline)
+    chance = sp.compare_suite(
+        Suite.of_samples({"b": {"old": [3.0, 3.1, 3.2], "new": [2.0, 2.1, 2.2]}}), protocols="single run"
+    )
+    assert str(chance).startswith("A run of new beats a run of old in 100 % of cases")
     (nothing,) = sheet.reports([replace(result, comparisons=(), candidate=name) for name in ("one", "two")])
     assert [text.text for text in nothing.headline] == ["No benchmark was measured with two of the versions."]
 

@@ -142,8 +142,9 @@ def test_a_branch_stands_beside_where_it_left(tmp_path: Path) -> None:
 def test_nobodys_files_are_written_over(tmp_path: Path) -> None:
     """A folder with other files is refused; one with pages is written anew, without what is no longer there."""
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(UsageError, match="other files"):
-        write_site([history()], tmp_path, made="today")
+    for place, told in ((tmp_path, "other files"), (tmp_path / "notes.txt", "is a file")):
+        with pytest.raises(UsageError, match=told):
+            write_site([history()], place, made="today")
     write_site([history(("a", "b", "c"))], tmp_path / "site", made="today")
     write_site([history(("a",))], tmp_path / "site", made="today")
     assert sorted(p.name for p in (tmp_path / "site" / "data").iterdir()) == ["0.js", "index.js"]

@@ -202,7 +202,7 @@ def _named_state(states: Sequence[StateOfRuns]) -> int:
 
     def moved(k: int) -> float:
         weights = [sum(s.shares) / len(s.shares) for s in states]
-        times = [next((t for t in s.means if not math.isnan(t)), 0.0) for s in states]
+        times = [next(t for t in s.means if not math.isnan(t)) for s in states]
         middle = sum(w * t for w, t in zip(weights, times, strict=True))
         return abs((max(states[k].shares) - min(states[k].shares) + 1e-9) * (times[k] - middle))
 
