@@ -50,6 +50,13 @@ def test_a_clean_step_is_found_wherever_it_is(culprit: int, factor: float) -> No
     assert not found.more
 
 
+def test_a_proof_takes_six_pairs() -> None:
+    search = Bisection(2, alpha=0.4)
+    while search.stage() is not Stage.DONE:
+        search.add(0, 1, 1.0 + 1e-3 * search.pairs, 1.5)
+    assert (search.pairs, search.finding().outcome) == (6, BisectionOutcome.CULPRIT)
+
+
 @pytest.mark.parametrize("noise", [0.0005, 0.0])
 def test_less_than_what_matters_is_nothing(noise: float) -> None:
     """Though it is proven to differ from nothing."""

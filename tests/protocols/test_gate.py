@@ -228,6 +228,15 @@ def test_a_contradiction_needs_more_runs_in_a_larger_family() -> None:
         oracle = 2 * (z + scipy_stats.norm.ppf(0.8)) ** 2 / d**2 + z**2 / 4
         assert needed[-1] == pytest.approx(oracle, abs=2)
     assert needed[1] > 2 * needed[0]
+    for ratio in (0.99, 1.01):  # of equivalence either edge may take more, of each side as many as it has now
+        sides = grid(ratio, 12, 0.02)[0], grid(1.0, 24, 0.02)[1]
+        more = (
+            hold(suite_of({"b": sides}), EQUIVALENCE, rules=GateRules(protocol="mean"))
+            .rows[0]
+            .comparison.needed
+        )
+        assert more is not None
+        assert more.candidate == pytest.approx(2 * (more.reference or 0), rel=0.05)
 
 
 @pytest.fixture(scope="module")

@@ -57,6 +57,15 @@ def test_moved_modes() -> None:
     for one, other in ((x, y), (y, x)):
         found = compared(one, other)
         assert (len(found.matched), found.vanished, found.appeared) == (2, (), ())
+    # What is a mode of one side has four values in the other, too few for one, at the place that it moved from.
+    x, y = (
+        np.append(rng.normal(10 * f, 0.1 * f, 40 - k), 12 * f * rng.normal(1, 0.004, k))
+        for f, k in ((1, 4), (0.6, 6))
+    )
+    for one, other in ((x, y), (y, x)):
+        found = compared(one, other)
+        assert (len(found.reference_modes) + len(found.candidate_modes), found.moved) == (3, True)
+        assert (found.vanished, found.appeared) == ((), ())
 
 
 def test_a_mode_may_have_no_partner() -> None:

@@ -144,6 +144,11 @@ def test_bounds_beyond_the_largest_number(counts: tuple[int, int], alpha: float,
         assert not hides(found.floor, 0.0)
         assert found.needed is not None
         away = float(stats.t.isf(alpha, 1.0)) * 0.05 * math.sqrt(1 / counts[0] + 1 / counts[1])
+        assert found.needed.reason.startswith(
+            "sessions of the same code differ by up to "
+            if finite
+            else "sessions of the same code differ by any factor"
+        )
         assert found.floor.reach == pytest.approx(math.expm1(away) if finite else math.inf)
         told = up_to([0.01, found.floor.reach], 1 - alpha)
         assert told.startswith("up to " if finite else "any factor (")
