@@ -223,7 +223,10 @@ def test_runs_are_planned_for_whoever_is_compared(tmp_path: Path) -> None:
     sides = zip(("old", "apart", "new"), "bcb", values, strict=True)
     files = [table(tmp_path / f"{version}.csv", {name: of}) for version, name, of in sides]
     code, out, err = speedproof("compare", *files, "--unit", "ms", "--power", "5%", "--quantile", "0.6")
-    assert (code, out.count("To find 5 % in "), "(at P60, risk 5 %)" in out) == (0, 1, True), (out, err)
+    assert (code, out.count("To find 5 % of new in "), "(at P60, risk 5 %)" in out) == (0, 1, True), (
+        out,
+        err,
+    )
 
 
 def test_a_mark_of_the_details_has_a_footnote(tmp_path: Path) -> None:

@@ -259,7 +259,8 @@ def _decided(
     suite = select(suite, choosing, console)
     report_leftovers(suite, console)
     demand = demanding(suite, before, settings.policy, settings.margin)
-    with console.progress("testing", len(suite.of(reference))) as ticker:
+    pairs = len(suite.of(reference)) * (len(suite.versions) - 1)
+    with console.progress("testing", pairs) as ticker:
         result = sp.gate(
             suite,
             reference=reference,

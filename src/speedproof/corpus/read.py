@@ -170,11 +170,16 @@ def question(name: str, where: str | None, versions: Collection[str] = ()) -> Se
     place, manifest = opened(name)
     named = " OR ".join(f"version = {quoted(version)}" for version in versions) or "true"
     said = f"CASE tool WHEN 'speedproof' THEN tags[{quoted(SESSION_ASKS)}] ELSE '' END"
-    with database(place) as connection:
-        of_corpus(connection, place, manifest)
-        run(lambda: matching(connection, where).create_view("chosen").limit(0), where or "")
-        answers = connection.sql(f"SELECT DISTINCT {said} AS said FROM chosen WHERE {named} LIMIT 2")
-        (one, *others) = (said for (said,) in answers.fetchall() or [("",)])
+    try:
+        with database(place) as connection:
+            of_corpus(connection, place, manifest)
+            run(lambda: matching(connection, where).create_view("chosen").limit(0), where or "")
+            answers = connection.sql(f"SELECT DISTINCT {said} AS said FROM chosen WHERE {named} LIMIT 2")
+            (one, *others) = (said for (said,) in answers.fetchall() or [("",)])
+    except UsageError:
+        raise
+    except SpeedproofError:  # a damaged file, which is named where it is compared
+        return SessionAsked.of("")
     return SessionAsked.of("" if others else one or "")
 
 

@@ -123,7 +123,7 @@ def _notes(suite: Suite, *, everything: bool) -> Iterator[Text]:
         groups.append(("Left out as usual", "dim", expected))
     elif expected:
         count = plural(len(expected), "part")
-        yield Text(f"Left out, not measurements (warm-up, totals, other files): {count} (--all)", "dim")
+        yield Text(f"Left out as usual (warm-up, totals, other files): {count} (--all)", "dim")
     for title, style, lines in groups:
         different = list(dict.fromkeys(lines))
         shown = different if everything or len(different) <= 3 else different[:2]

@@ -155,7 +155,7 @@ def _answer(of: _Versions) -> Text:
     """Who is first, if anybody is proven to be, and at which risk."""
     reference, voice = of.called[of.names[0]], of.voice
     metric = words.metric_first(of.first.metric)
-    if of.ranking is None:
+    if of.ranking is None or (len(of.answers) == 1 and all(v.best_rank == 1 for v in of.ranking.versions)):
         asked = voice.asked(of.first.protocol, of.first.alpha)
         counted = words.counted(words.counts_of(of.heads.values()), voice.kinds)
         many = "s" * (len(of.heads) > 1)
@@ -171,8 +171,6 @@ def _answer(of: _Versions) -> Text:
     if not leading:
         nobody = f"{metric}No version is {superlative}: each is proven {voice.worse} than another"
         return Text(nobody, "strong", risk)
-    if 2 < len(leading) == len(of.names):
-        return Text(f"{metric}No order of the {len(of.names)} versions is proven", "strong", risk)
     if len(leading) == 1:
         ((name, best),) = leading.items()
         ahead = f", {words.observed(best.speedup.value, voice.better, '')} than {reference}"
