@@ -8,7 +8,14 @@ from msgspec import Meta, Struct
 from speedproof import values
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.options import BenchmarkSettings, MeasuredPolicy, Output, Undecided, benchmark_settings
+from speedproof.options import (
+    BenchmarkSettings,
+    MeasuredPolicy,
+    Output,
+    Policy,
+    Undecided,
+    benchmark_settings,
+)
 
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
@@ -242,6 +249,11 @@ class Measuring(Struct, frozen=True, kw_only=True):
         if {self.policy, *(one.policy for one in settings)} - {None, *get_args(MeasuredPolicy)}:
             raise UsageError("a gate proves equivalence of files only: measure, then 'speedproof gate FILE'")
         return settings
+
+    @property
+    def held_to(self) -> MeasuredPolicy | Policy | None:
+        """The policy of every benchmark; None without a gate."""
+        return Policy.NO_REGRESSION if self.gate and not self.policy else self.policy
 
     @property
     def one_risk(self) -> bool:

@@ -29,11 +29,13 @@ from speedproof.options import Location, Multiplicity, Policy, PolicyName, quant
 from speedproof.protocols.claims import Demand as Demand
 from speedproof.protocols.claims import Outcome as Outcome
 from speedproof.protocols.gate import GateDecision as GateDecision
+from speedproof.protocols.gate import GateRow as GateRow
 from speedproof.protocols.gate import GateRules, next_of, together
 from speedproof.protocols.gate import gate as decide
 from speedproof.reporting.gate import as_comparisons, report
 from speedproof.reporting.model import Report, Reported, to_json
 from speedproof.reporting.shown import Shown
+from speedproof.values import rest
 
 
 class GateResult(Shown, Struct, frozen=True):
@@ -235,6 +237,11 @@ def gate(
     now = decide(suite, versions, lambda name: given(name) if name in again else None, rules, done, floor)
     _refuse_the_same(after.decision, now)
     return GateResult(together(after.decision, _of_something(suite, now)), suite)
+
+
+def of_policies(suite: Suite, demand_of: Callable[[str], Demand | None], alpha: float) -> GateResult:
+    """What the policies of a session say of its file."""
+    return gate(suite, metric="all", demand_of=demand_of, confidence=rest(alpha))
 
 
 def of_session(suite: Suite, reference: str | None = None) -> tuple[tuple[str, ...], int]:

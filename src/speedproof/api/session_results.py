@@ -38,9 +38,8 @@ from speedproof.stats.estimate import Estimate
 from speedproof.values import rest
 
 if TYPE_CHECKING:  # what a race never needs
-    from speedproof.api.gates import GateDecision
+    from speedproof.api.gates import GateResult, GateRow
     from speedproof.api.whys import WhyResult
-    from speedproof.protocols.gate import GateRow
     from speedproof.protocols.planning import RunPlan
 
 
@@ -307,9 +306,9 @@ class EndedSession:
         return compared(self.suite, self.question)
 
     @cached_property
-    def decision(self) -> GateDecision | None:
-        """What the gate says of the file, if it was asked and anything was measured."""
-        from speedproof.api.gates import gate
+    def judged(self) -> GateResult | None:
+        """What the policy says of the file, if there is one and anything was measured."""
+        from speedproof.api.gates import of_policies
 
         rules = self.question.rules
         if rules.demand is None or not self.suite.versions:
@@ -318,14 +317,14 @@ class EndedSession:
         def demand_of(name: str) -> Demand | None:
             return self.question.rules_of(name).demand
 
-        return gate(self.suite, metric="all", demand_of=demand_of, confidence=rest(rules.alpha)).decision
+        return of_policies(self.suite, demand_of, rules.alpha)
 
     @property
     def outcome(self) -> Outcome | None:
         """What the policy says of all together; nothing without one."""
         if self.question.rules.demand is None:
             return None
-        return self.decision.outcome if self.decision else Outcome.UNDECIDED
+        return self.judged.outcome if self.judged else Outcome.UNDECIDED
 
     def report(self, file: str, *, undecided_fails: bool = False) -> Report:
         """All of it in words, and with which file to go on."""
@@ -337,16 +336,21 @@ class EndedSession:
             return planning.calibrated(self.calibration, self.race.findings[0])
         builds, metric = self.options.builds, self.question.metric
         spent = self._suite(*(name for name in PROCESSOR_TIMES if metric == "time"))
+        decided, undecided = self.judged, list[Comparison | None]()
+        if decided is not None:
+            rows, absent = decided.decision.rows, decided.decision.absent
+            undecided += [row.comparison for row in rows if row.outcome is Outcome.UNDECIDED]
+            undecided += [None for one in absent if one.outcome is Outcome.UNDECIDED]
         return session_sheet.report(
             self.race.findings,
             self.question,
             *self.compared,
-            self.decision,
+            next(iter(decided.reports(undecided_fails=undecided_fails))) if decided else None,
+            undecided,
             spent=session_sheet.spent_of(spent),
             file=file,
             builds=(builds, "{seed}" in self.options.build) if builds else None,
             load=load_of(self.sessions[-1].head.environment),
-            undecided_fails=undecided_fails,
         )
 
     def alone(self) -> list[str]:
@@ -378,9 +382,9 @@ class EndedSession:
             exit_code,
         )
         extra = [result for result in (self.calibration, self.plan) if result is not None]
-        rows = self.decision.rows if self.decision else ()
-        found = answers(self.race.findings, self.compared[0], rows)
-        return to_json("run", [*found, *extra], session=how, **more)
+        rows = self.judged.decision.rows if self.judged else ()
+        results = answers(self.race.findings, self.compared[0], rows)
+        return to_json("run", [*results, *extra], session=how, **more)
 
     def to_hyperfine(self) -> str:
         """The runs as hyperfine writes them."""

@@ -26,7 +26,7 @@ from speedproof.data.sample import Trait, clock_of
 from speedproof.data.units import Direction
 from speedproof.formats.reading import Gathered, epoch
 from speedproof.formats.source import ReadOptions, Source
-from speedproof.options import SESSION_ASKS, Policy, SessionAsked, benchmark_settings, tested_once
+from speedproof.options import SESSION_ASKS, SessionAsked, benchmark_settings, tested_once
 from speedproof.values import rest
 
 if TYPE_CHECKING:  # and where a session is read: other files are looked at here, too
@@ -259,7 +259,7 @@ def _asked(head: SessionLine) -> str:
         "decide_by": options.decide_by or "time",
         "margin": options.margin,
         "confidence": options.confidence if options.alpha is None else rest(options.alpha),
-        "policy": Policy.NO_REGRESSION if options.gate and not options.policy else options.policy,
+        "policy": options.held_to,
         "benchmark": benchmark_settings(options.margin_of, options.policy_of),
         "control": options.control,
         "builds": options.builds or 0,

@@ -250,13 +250,13 @@ def _caveats_of(
     versions: tuple[str, str], pairs: Sequence[Pair], rows: Sequence[GateRow], floor: NoiseFloor | None
 ) -> Iterator[Note]:
     """What the data of a candidate cannot know."""
-    own = [row for row in rows if row.comparison.candidate.label == versions[1]]
+    of_two = [row for row in rows if row.comparison.candidate.label == versions[1]]
     for metric in dict.fromkeys(pair.key.metric for pair in pairs):
         yield from caveats_of([pair for pair in pairs if pair.key.metric == metric], versions, floor)
     yield from few_values(pairs)
-    decided = [row.comparison for row in own if row.outcome is not Outcome.UNDECIDED]
-    yield from few_runs(decided, versions, len(own))
-    yield from one_layout(pairs, [row.comparison for row in own], versions)
+    decided = [row.comparison for row in of_two if row.outcome is not Outcome.UNDECIDED]
+    yield from few_runs(decided, versions, len(of_two))
+    yield from one_layout(pairs, [row.comparison for row in of_two], versions)
 
 
 def _absences(
@@ -371,10 +371,10 @@ def _cases(
         alike = [pair for pair in pairs if demands[pair.key].margin == margin]
         asked = Rules(alpha, margin=margin, floor=floor, forecast=False)
         prepared = PreparedPairs(alike, asked)
-        found = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
+        answered = answers(rules.protocol, prepared), QUESTIONS[rules.protocol].sides(prepared)
         ratios = apart(prepared) if rules.protocol == HEADLINE else [None] * len(alike)
         some = []
-        for pair, comparison, side, ratio in zip(alike, *found, ratios, strict=True):
+        for pair, comparison, side, ratio in zip(alike, *answered, ratios, strict=True):
             average = None
             blocks = blocks_of(pair) if comparison.test == SEQUENTIAL else None
             if blocks is not None:

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.data.notes import Assumption, Note
-from speedproof.data.session_file import control_name
 from speedproof.data.suite import Pair, Suite
 from speedproof.options import WORTH_KNOWING, SessionAsked
 from speedproof.protocols.pair import PreparedPairs, Rules
@@ -56,15 +55,19 @@ class Controls(Struct, frozen=True):
                 untouched = pair.key.benchmark in asked.unaffected
                 if pair.key.metric == metric and (untouched or whole.again(reference, candidate)):
                     by_risk.setdefault(len(asked.unaffected) if untouched else 1, []).append(pair)
-        found = (
+        tested = (
             answers(protocol, PreparedPairs(pairs, replace(rules, alpha=rules.alpha / sharing)))
             for sharing, pairs in by_risk.items()
         )
-        return cls(asked, tuple(c for comparisons in found for c in comparisons))
+        return cls(asked, tuple(c for comparisons in tested for c in comparisons))
 
     def again(self, reference: str, candidate: str) -> bool:
         """Whether a version is the reference, built again."""
-        return self.asked.control and candidate == control_name(reference)
+        if not self.asked.control:
+            return False
+        from speedproof.data.session_file import control_name  # which other comparisons do not need
+
+        return candidate == control_name(reference)
 
     @property
     def moved(self) -> list[Comparison]:

@@ -253,11 +253,11 @@ def _notes(result: GateDecision, lines: Sequence[_Line]) -> Iterator[Text]:
     _, named = benchmark_column([called(line.of) for line in lines])
     if result.controls:
         again = control_name(result.reference)
-        told = [
+        names = [
             f"{again if c.candidate.label == again else c.benchmark} ({words.span(c.certified)})"
             for c in result.controls
         ]
-        yield Text(f"Not judged: {enumerate_names(told, _CONTROLS)}.", "dim")
+        yield Text(f"Not judged: {enumerate_names(names, _CONTROLS)}.", "dim")
     reasons: dict[str, list[str]] = {}
     for line in lines:
         needed = line.of.needed

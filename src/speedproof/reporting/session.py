@@ -10,14 +10,13 @@ from msgspec.structs import replace
 from speedproof.data.notes import Assumption
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
-from speedproof.protocols.claims import Outcome, SessionQuestion
-from speedproof.protocols.gate import GateDecision
+from speedproof.protocols.claims import SessionQuestion
 from speedproof.protocols.negative_controls import WITHHELD
-from speedproof.protocols.results import SEQUENTIAL, SuiteRanking, Verdict
+from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import summarise
-from speedproof.reporting import gate, sheet
+from speedproof.reporting import sheet
 from speedproof.reporting.model import Cell, Report, Table, Text, right
 from speedproof.reporting.names import common_prefix, enumerate_names, labels, width_of
 from speedproof.reporting.numbers import percent, plural, rough, sparkline
@@ -33,27 +32,28 @@ def report(
     question: SessionQuestion,
     results: Sequence[SuiteComparison],
     rankings: Mapping[str, SuiteRanking] | None = None,
-    decision: GateDecision | None = None,
+    judged: Report | None = None,
+    undecided: Sequence[Comparison | None] = (),
     *,
     spent: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
     file: str = "",
     builds: tuple[int, bool] | None = None,
     load: str = "",
-    undecided_fails: bool = False,
 ) -> Report:
-    """The ending of a session: what a comparison of its file says, or a gate, and how that came to be."""
+    """The ending of a session: what a comparison of its file says, or its policies, and how that came to be.
+
+    ``judged`` is the sheet of the policies, ``undecided`` what these leave open.
+    """
     heads = [c for result in results for c in result.headlines]
-    if decision is not None:
-        made = gate.report(decision, undecided_fails=undecided_fails)
-        is_open = any(one.outcome is Outcome.UNDECIDED for one in decision.absent)
-        open_ones = [row.comparison for row in decision.rows if row.outcome is Outcome.UNDECIDED]
+    if judged is not None:
+        made = judged
         # Why the rows are undecided is said by them.
         said = {Assumption.NOISE_FLOOR}
     elif not heads:
         return Report("", (Text("Undecided: no complete block was measured.", "bad"),))
     else:
         (made,) = sheet.reports(results, rankings)
-        is_open, open_ones = False, [c for c in heads if c.verdict is Verdict.UNDECIDED]
+        undecided = [c for c in heads if c.verdict is Verdict.UNDECIDED]
         said = {check.kind for c in heads for check in {*c.failed_checks} - {*c.undermining} if not heads[1:]}
         if len(findings) == 1 and spent:
             made = replace(made, tables=(_with_spent(made.tables[0], findings[0], spent), *made.tables[1:]))
@@ -63,9 +63,9 @@ def report(
     notes: list[Text] = [*made.notes, *dict.fromkeys((*why, *_warnings(findings, said)))]
     notes += _of_builds(findings, *builds) if builds and findings else []
     # It favours no side, and may be why a session has come to nothing.
-    if load and (is_open or any(c.needed != WITHHELD for c in open_ones)):
+    if load and any(c is None or c.needed != WITHHELD for c in undecided):
         notes.append(Text(f"! The load was {load}: on an idle machine fewer runs are enough.", "warning"))
-    if decision is None:
+    if judged is None:
         once = question.rules.fixed or any(c.test != SEQUENTIAL for c in heads)
         notes.append(Text(_risks(findings, question, once=once), "dim"))
     hints = (f"This verdict again: speedproof run --review {file}",) if file else ()
