@@ -12,7 +12,6 @@ from speedproof.options import (
     BenchmarkSettings,
     MeasuredPolicy,
     Output,
-    Policy,
     Undecided,
     benchmark_settings,
 )
@@ -251,9 +250,10 @@ class Measuring(Struct, frozen=True, kw_only=True):
         return settings
 
     @property
-    def held_to(self) -> MeasuredPolicy | Policy | None:
+    def held_to(self) -> MeasuredPolicy | None:
         """The policy of every benchmark; None without a gate."""
-        return Policy.NO_REGRESSION if self.gate and not self.policy else self.policy
+        usual: MeasuredPolicy = get_args(MeasuredPolicy)[0]
+        return usual if self.gate and not self.policy else self.policy
 
     @property
     def one_risk(self) -> bool:
