@@ -36,7 +36,7 @@ _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
     "runs in one {0}"
 )
-ZEROS = Needed(None, None, "all runs of a side are 0")
+ZEROS = Needed(None, None, Assumption.SOME_TIME.violated)
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
 ADJUSTED = frozenset(
