@@ -331,8 +331,9 @@ class _Trial:
         self.sides, self.scale = sides, 1.0
         self.shares: dict[int, float] = {}
         self.steps = [coarse_step(values) for values in sides]
-        # So many runs show the speedup that there is.
-        (comparison,) = question.ask(PreparedPairs(self.pairs(_MANY, 1), rules))
+        # So many runs show the speedup that there is; a chance is no scale of times.
+        ratio = question if question.quantity == "speedup" else QUESTIONS[HEADLINE]
+        (comparison,) = ratio.ask(PreparedPairs(self.pairs(_MANY, 1), rules))
         self.scale = comparison.speedup.value / (1.0 + effect)
 
     def needed(self, power: float, guess: int, fewest: int) -> int | None:
