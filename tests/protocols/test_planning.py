@@ -117,7 +117,7 @@ def shown(protocol: str, x: FloatArray, y: FloatArray) -> bool:
 @pytest.mark.parametrize("effect", [pytest.param(0.1, marks=pytest.mark.slow), 0.3])
 @pytest.mark.parametrize("protocol", ["mean", "median"])
 def test_large_effects_have_the_power(protocol: str, effect: float, seed: int) -> None:
-    """Of normal runs, by SciPy's tests of 300 pairs: neither too few runs nor, by more than a third, too many."""
+    """Of normal runs, by SciPy's tests of 300 pairs (error 0.05): neither too few runs nor a third too many."""
     rng, old = np.random.default_rng(seed), normal(seed, 400, 100.0, 10.0)
     plan = planned(old, old, effect, protocol)
 
@@ -129,7 +129,7 @@ def test_large_effects_have_the_power(protocol: str, effect: float, seed: int) -
     assert power(often.runs) >= 0.7
     assert power(oftener.runs) >= 0.8
     fewer = often.runs * 2 // 3
-    assert fewer < 4 or power(fewer) < 0.8
+    assert fewer < 4 or power(fewer) < 0.85
 
 
 def test_a_quantile_takes_the_runs_that_its_limits_take() -> None:

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
 from speedproof.data.sample import Sample
@@ -249,7 +250,7 @@ def plan_power(
             for side, end in zip((-1, 1), spread, strict=True)
         )
         sizes.append(RunsForPower(power, runs, low, high))
-        guess = fewest = runs
+        guess = runs
     sample_sizes = (slow.size, fast.size) if not side.turned else (fast.size, slow.size)
     return PowerPlan(
         pair.key.benchmark,
@@ -327,7 +328,8 @@ class _Trial:
         effect: float,
         rng: np.random.Generator,
     ) -> None:
-        self.pair, self.question, self.rules, self.rng = pair, question, rules, rng
+        self.pair, self.question, self.rng = pair, question, rng
+        self.rules = replace(rules, forecast=False)
         self.sides, self.scale = sides, 1.0
         self.shares: dict[int, float] = {}
         self.steps = [coarse_step(values) for values in sides]
@@ -338,19 +340,18 @@ class _Trial:
 
     def needed(self, power: float, guess: int, fewest: int) -> int | None:
         """The smallest number of runs, to a tenth, with this power; None beyond the limit."""
-        high = min(max(guess, fewest), MOST_RUNS)
-        while self.share(high) < power:
-            if high == MOST_RUNS:
-                return None
-            high = min(2 * high, MOST_RUNS)
-        low = high // 2
-        while low >= fewest and self.share(low) >= power:
-            low, high = low // 2, low
-        low = max(low, fewest - 1)
+        low, high, tried = fewest - 1, MOST_RUNS + 1, guess
         while high - low > max(1, high // 10):
-            between = max(math.isqrt(low * high), low + 1)
-            low, high = (low, between) if self.share(between) >= power else (between, high)
-        return high
+            tried = min(max(tried, low + max(1, low // 12)), high - max(1, high // 12))
+            share = self.share(tried)
+            low, high = (low, tried) if share >= power else (tried, high)
+            if 0.02 < share < 0.98:  # a deviate grows with the root of the runs
+                risk = normal_quantile(1.0 - self.rules.alpha)
+                grown = (risk + normal_quantile(power)) / max(risk + normal_quantile(share), 0.4)
+                tried = round(tried * grown**2)
+            else:
+                tried = math.isqrt(low * high)
+        return high if high <= MOST_RUNS else None
 
     def share(self, n: int) -> float:
         """The share of comparisons of so many runs a side that prove "faster"."""
