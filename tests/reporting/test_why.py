@@ -90,7 +90,9 @@ def test_a_metric_of_one_side() -> None:
         for version, values in zip("xy", both, strict=True)
     }
     samples[Key("b", "misses"), "x"] = samples[Key("b", "faults"), "x"]
-    assert "Left out: misses (only one version has it)." in str(sp.why(sp.Suite(("x", "y"), samples)))
+    explained = sp.why(sp.Suite(("x", "y"), samples))
+    assert "Left out: misses (only one version has it)." in str(explained)
+    assert explained["b"].versions == ("x", "y")  # the suite's, which its samples need not repeat
 
 
 @pytest.mark.parametrize(("metrics", "told"), [

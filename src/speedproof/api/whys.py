@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from speedproof.api.given import alpha_of, no_step
 from speedproof.data.checked import checked
@@ -168,7 +169,8 @@ def of_versions(
     for key, samples in explained.items():
         of = {name: [suite.samples.get((Key(key.benchmark, name), v)) for v in versions] for name in others}
         beside = {name: both for name, both in of.items() if any(one is not None for one in both)}
-        whys.append(explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed))
+        why = explain(key.benchmark, metric, samples, beside, machine=machine, alpha=alpha, seed=seed)
+        whys.append(replace(why, versions=versions))
         done()
     return tuple(whys)
 
