@@ -3,8 +3,7 @@
 Run it with the development environment: ``python benchmarks/protocols.py [pairs]``. It prints the time a pair
 of the protocols as they are run (all tests of figures 1 and 2, the decisions in both directions, the bounds of
 the mean by the test that each pair's decision names and of the median) in one thread, that of a Python loop
-over the five tests of SciPy on a part of the same pairs, and their ratio in this run. The bounds of P[X > Y],
-which the loop has no counterpart of, are timed apart.
+over the five tests of SciPy on a part of the same pairs, and their ratio in this run.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from speedproof.protocols.mean import decide_mean, mean_tests
 from speedproof.protocols.median import decide_median, median_tests
 from speedproof.stats.ratio import ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.superiority import probability_greater
 
 FloatArray = npt.NDArray[np.float64]
 RUNS = 31
@@ -46,9 +44,6 @@ STEPS: dict[str, Callable[[FloatArray, FloatArray], object]] = {
     "mean protocol": mean_protocol,
     "median protocol": median_protocol,
 }
-APART: dict[str, Callable[[FloatArray, FloatArray], object]] = {
-    "P[X > Y]": lambda x, y: probability_greater(x, y, ALPHA),
-}
 
 
 def scipy_loop(x: FloatArray, y: FloatArray) -> None:
@@ -68,11 +63,11 @@ def measure(pairs: int, repeats: int = 3) -> tuple[dict[str, float], float]:
     rng = np.random.default_rng(20)
     x = rng.lognormal(0.05, 0.05, (pairs, RUNS))
     y = rng.lognormal(0.0, 0.06, (pairs, RUNS))
-    ours = dict.fromkeys(STEPS | APART, np.inf)
+    ours = dict.fromkeys(STEPS, np.inf)
     loop = np.inf
     few = min(pairs, 200)
     for _ in range(repeats):
-        for name, step in (STEPS | APART).items():
+        for name, step in STEPS.items():
             start = time.perf_counter()
             for at in range(0, pairs, CHUNK):
                 step(x[at : at + CHUNK], y[at : at + CHUNK])
@@ -93,8 +88,6 @@ def main() -> None:
     print(f"{'both protocols':24} {total * 1e6:9.2f} µs a pair, {pairs} pairs of {RUNS} + {RUNS} runs")
     print(f"{'loop over scipy.stats':24} {loop * 1e6:9.2f} µs a pair")
     print(f"{'ratio':24} {loop / total:9.1f}")
-    for name in APART:
-        print(f"{name:24} {ours[name] * 1e6:9.2f} µs a pair, apart")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from speedproof.protocols.median import decide_median, median_tests
 from speedproof.stats.ranks import brunner_munzel
 from speedproof.stats.ratio import Interval, ratio_of_means
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.superiority import probability_greater
+from speedproof.stats.superiority import typical_ratio
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -211,8 +211,8 @@ def superiority_coverage(
     for spread in SPREADS:
         distance = NormalDist().inv_cdf(probability) * math.hypot(1.0, spread)
         x, y = rng.normal(distance, spread, (repetitions, sizes[0])), rng.normal(size=(repetitions, sizes[1]))
-        bounds = probability_greater(x, y, ALPHA)
-        cells[f"{spread:g}:1"] = _missed(Interval(bounds.low, bounds.high), probability)
+        bounds = typical_ratio(x, y, ALPHA)
+        cells[f"{spread:g}:1"] = _missed(Interval(bounds.chance_low, bounds.chance_high), probability)
         test = brunner_munzel(x, y)
         width = test.se * stats.t.isf(ALPHA, np.where(test.se > 0.0, test.df, 1.0))
         interval = Interval(test.estimate - width, test.estimate + width)

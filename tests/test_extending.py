@@ -139,7 +139,7 @@ DEAR = {
     "option all": 3, "option build": 3, "option confidence": 6, "option files": 3, "option json": 3,
     "option metric": 5, "option output": 6, "option quantile": 4, "option reference": 3, "option save": 3,
     "option seed": 4, "option shell": 3,
-    "question mean": 5, "question single run": 5, "question touati2009": 4, "question typical": 4,
+    "question mean": 5, "question single run": 4, "question touati2009": 4, "question typical": 4,
     "report csv": 4, "report html": 7, "report junit": 3, "report markdown": 5,
 }  # fmt: skip
 NAMES, TYPES = 43, 361

@@ -15,7 +15,7 @@ from speedproof.stats.ranks import brunner_munzel, rank_sum
 from speedproof.stats.ratio import ratio_of_means, ratio_of_means_test, student, variance_ratio, welch
 from speedproof.stats.ratio_medians import ratio_of_medians, ratio_of_medians_test
 from speedproof.stats.smirnov import ks_location
-from speedproof.stats.superiority import probability_greater, typical_ratio, typical_ratio_test
+from speedproof.stats.superiority import typical_ratio, typical_ratio_test
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -23,7 +23,6 @@ OF_TWO: dict[str, Callable[..., Any]] = {
     "rank sum": rank_sum, "Brunner-Munzel": brunner_munzel, "Welch": welch, "Student": student,
     "variances": variance_ratio, "Kolmogorov-Smirnov": ks_location,
     "Kolmogorov-Smirnov, exact": partial(ks_location, rule="r422"),
-    "P[X > Y]": partial(probability_greater, alpha=0.05),
     "pooled": lambda x, y: ratio_of_means(x, y, 0.05, True),
     "means": lambda x, y: ratio_of_means(x, y, 0.05, False),
     "means at": lambda x, y: ratio_of_means_test(x, y, 1.1, False),

@@ -15,7 +15,6 @@ from speedproof.stats.ranks import rank_sum
 from speedproof.stats.ratio import ratio_of_means, student, welch
 from speedproof.stats.ratio_medians import ratio_of_medians
 from speedproof.stats.special import decreasing_roots
-from speedproof.stats.superiority import probability_greater
 
 ALPHAS = (1e-3, 0.05, 0.45)
 
@@ -41,78 +40,6 @@ def test_bounds_of_means_are_where_welchs_test_has_the_risk(n: int, m: int, gain
 
 
 COUNTS = st.integers(1, 12).flatmap(lambda n: arrays(np.float64, n, elements=st.integers(0, 6).map(float)))
-
-
-class NaiveSuperiority:
-    """The bound of P[X > Y] as its definition reads: means over all pairs, SciPy's distributions."""
-
-    def __init__(self, x: Any, y: Any) -> None:
-        wins = np.array([[(a > b) + 0.5 * (a == b) for b in y] for a in x])
-        n, m = wins.shape
-        p = wins.mean()
-        of_x, of_y = wins.mean(axis=1).var(ddof=1) / n, wins.mean(axis=0).var(ddof=1) / m
-        self.df = (of_x + of_y) ** 2 / (of_x**2 / (n - 1) + of_y**2 / (m - 1))
-        self.odds, self.se = np.log(p / (1 - p)), np.sqrt(of_x + of_y) / (p * (1 - p))
-        self.fewer = min(n, m)
-
-    def low(self, alpha: float) -> float:
-        odds = self.odds - scipy_stats.t.ppf(1 - alpha, self.df) * self.se
-        return float(min(1 / (1 + np.exp(-odds)), alpha ** (1 / self.fewer)))
-
-    def pvalue(self) -> float:
-        """The smallest alpha whose bound exceeds one half."""
-        low, high = 0.0, 1.0
-        for _ in range(48):
-            middle = 0.5 * (low + high)
-            low, high = (low, middle) if self.low(middle) > 0.5 else (middle, high)
-        return high
-
-
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (3, 4), (5, 5), (5, 30), (12, 9), (31, 31)])
-def test_probability_pvalue_against_bisection_of_alpha(n: int, m: int) -> None:
-    """The p-value is where a plainly written bound passes one half; the roots are that bound."""
-    rng = np.random.default_rng([n, m])
-    seen = 0
-    for _ in range(12):
-        x, y = rng.normal(0.6, 1.0, n).round(1), rng.normal(0.0, 1.5, m).round(1)
-        r = probability_greater(x, y, 0.05)
-        if not 0.0 < r.estimate < 1.0:
-            continue
-        here, there = NaiveSuperiority(x, y), NaiveSuperiority(y, x)
-        assert float(r.pvalue) == pytest.approx(here.pvalue(), rel=1e-9)
-        assert float(r.pvalue_less) == pytest.approx(there.pvalue(), rel=1e-9)
-        for alpha in ALPHAS:
-            found = probability_greater(x, y, alpha)
-            low, high = here.low(alpha), 1 - there.low(alpha)  # held at the verdict's side of one half
-            low = max(low, 0.5) if r.pvalue <= alpha else min(low, 0.5)
-            high = min(high, 0.5) if r.pvalue_less <= alpha else max(high, 0.5)
-            assert (float(found.low), float(found.high)) == pytest.approx((low, high), rel=1e-9)
-        seen += 1
-    assert seen >= 4
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 10, 31])
-def test_probability_pvalue_of_separated_samples(n: int) -> None:
-    """n pairs all won: 2^-n, the sign test's p-value, and the bound exceeds 1/2 from there on, itself included."""
-    x, y = np.arange(n) + 100.0, np.arange(n + 2.0)
-    r = probability_greater(x, y, 0.5**n)
-    assert float(r.pvalue) == scipy_stats.binomtest(n, n, alternative="greater").pvalue
-    assert 0.5 < r.low <= 0.5 + 1e-15
-    assert float(probability_greater(x, y, float(np.nextafter(0.5**n, 0.0))).low) <= 0.5
-    assert float(r.pvalue_less) == 1.0
-
-
-def test_probability_pvalue_without_spread() -> None:
-    """One value among others tells nothing of the spread; equal values nothing of a difference."""
-    single = probability_greater([2.0], [1.0, 3.0, 4.0], 0.05)
-    assert np.isnan(single.pvalue)
-    assert np.isnan(single.pvalue_less)
-    assert (float(single.low), float(single.high)) == (0.0, 1.0)
-    equal = probability_greater([2.0, 2.0], [2.0, 2.0, 2.0], 0.05)
-    assert (float(equal.pvalue), float(equal.pvalue_less)) == (1.0, 1.0)
-    assert probability_greater(np.ones((3, 0, 2)), np.ones((3, 0, 4)), 0.05).pvalue.shape == (3, 0)
-
-
 RISKS = st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.8])
 # Values on a coarse grid: ties inside and across samples, zeros, constants.
 TIMES = st.integers(2, 12).flatmap(

@@ -21,7 +21,7 @@ from speedproof.protocols.mean import means
 from speedproof.protocols.noise_floor import over_the_floor
 from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules, Sides
 from speedproof.protocols.results import Comparison
-from speedproof.protocols.typical import typical_runs, typical_sides
+from speedproof.protocols.typical import single_runs, typical_runs, typical_sides
 from speedproof.protocols.units import blocks_of
 from speedproof.stats.permutation import one_order
 from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
@@ -155,9 +155,11 @@ QUESTIONS: dict[str, Question] = _Questions(
             "P[faster run]",
             "on a single run",
             "probability",
-            _later("protocols.single_run", "single_runs"),
+            single_runs,
             "median",
             runs_needed_ranks,
+            one_order,
+            typical_sides,
         ),
         Question(
             "touati2009",

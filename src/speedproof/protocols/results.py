@@ -77,7 +77,7 @@ def few_separate(n: int, alpha: float) -> bool:
     return n < PROVING and 0.5**n > alpha
 
 
-_BY_RUNS = ("typical", "median", "mean")
+_BY_RUNS = ("typical", "single run", "median", "mean")
 _FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely"
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
-from itertools import count
+from itertools import count, repeat
 from operator import is_
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from speedproof.arrays import BoolArray, FloatArray, stacked
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
+from speedproof.options import QuestionName
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
 from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed, few_separate
@@ -36,6 +38,7 @@ _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
     "runs in one {0}"
 )
+_ASKED = "the value of a typical run of the candidate {better}"
 ZEROS = Needed(None, None, Assumption.SOME_TIME.violated)
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
@@ -58,6 +61,15 @@ def typical_runs(prepared: PreparedPairs) -> list[Comparison]:
     the verdict stands, the ratio means nothing.
     """
     return in_batches(typical_sides(prepared), partial(_answers, rules=prepared.rules))
+
+
+def single_runs(prepared: PreparedPairs) -> list[Comparison]:
+    """Ask whether a single run of the candidate beats a single run of the reference more often than not.
+
+    That such a chance exceeds one half is that the typical ratio exceeds 1: the hypothesis and the test are those
+    of the typical run, and ``speedup`` is its chance.
+    """
+    return in_batches(typical_sides(prepared), partial(_answers, rules=prepared.rules, of_chance=True))
 
 
 def typical_sides(prepared: PreparedPairs) -> Sequence[Sides]:
@@ -130,7 +142,7 @@ def _in_sequence(traits: frozenset[Trait]) -> bool:
     return Trait.ORDER_KNOWN in traits and not traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
-def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
+def _answers(sides: SameSizes, rules: Rules, *, of_chance: bool = False) -> list[Comparison]:
     """Compare pairs of equal sizes, all paired by session or none."""
     (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
@@ -162,10 +174,10 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         test_name, runs_needed = "studentised rank test", runs_needed_ranks
     pvalues = lists(bounds.pvalue, bounds.pvalue_less)
     meant = ~np.isnan(bounds.low)
-    margins = at_margins(tests, rules.margin, meant, meant)
+    margins = at_margins(tests, None if of_chance else rules.margin, meant, meant)
     ratios = lists(bounds.estimate, bounds.low, bounds.high)
     order = _of_order(sides, slow, fast, rules, pvalues, (factors, slowly))
-    chances = zip(*lists(bounds.chance, bounds.chance_low, bounds.chance_high), strict=True)
+    chances = lists(bounds.chance, bounds.chance_low, bounds.chance_high)
 
     def needed(undecided: Sequence[int]) -> Mapping[int, Needed | None]:
         """Runs that can decide at all, or that would find the difference that was observed."""
@@ -175,20 +187,35 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
                 k for k in count(2) if one_order(k, k) <= rules.alpha and not few_separate(k, rules.alpha)
             )
             return fewest(sides, undecided, next(counts))
-        arguments = (sides, slow, fast, rules, undecided, runs_needed, ratios[0], factors)
+        arguments = (
+            sides,
+            slow,
+            fast,
+            rules,
+            undecided,
+            runs_needed,
+            () if of_chance else ratios[0],
+            factors,
+        )
         runs = forecasts(*arguments) if rules.forecast else {}
         # Of runs that drift more tell no more, nor of one that takes no time.
         drifts = (drifting(n, m, factors) | slowly).tolist()
         nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()
         return {i: ZEROS if nothing[i] else DRIFT if drifts[i] else runs.get(i) for i in undecided}
 
+    protocol: QuestionName = "single run" if of_chance else "typical"
+    asked = "a single run of the candidate {better} more often than not" if of_chance else _ASKED
+    only: dict[str, Sequence[Any]] = {"quantity": ["probability"] * len(sides)}
+    if not of_chance:
+        only = {"chance": [*map(Estimate, *chances, repeat(1 - rules.alpha))]}
+        only["log"] = log_speedups(ratios[0], errors)
     return compared(
-        "typical",
-        "is the value of a typical run of the candidate {better}?",
+        protocol,
+        f"is {asked}?",
         sides,
         rules,
         pvalues,
-        ratios,
+        chances if of_chance else ratios,
         margins,
         needed,
         test=[test_name] * len(sides),
@@ -196,9 +223,8 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
             (*[check for check in side.known if check.kind not in ADJUSTED], *order.get(i, ()))
             for i, side in enumerate(sides)
         ],
-        chance=[Estimate(at, low, high, 1 - rules.alpha) for at, low, high in chances],
         ties=sides.pooled.tied_share.tolist(),
-        log=log_speedups(ratios[0], errors),
+        **only,
     )
 
 

@@ -40,29 +40,23 @@ from speedproof.stats.rank_scores import (
     pairs_of,
     scores_of,
 )
-from speedproof.stats.ranks import PooledOrder, brunner_munzel_of, pooled_order, tie_excess
+from speedproof.stats.ranks import PooledOrder, pooled_order, tie_excess
 from speedproof.stats.ratio import Interval, edges, hold, monotone
-from speedproof.stats.special import t_ppf, t_sf
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 18  # ratios, of several pairs: so many that calls cost little
 
 
-class Bounded(OneSided, frozen=True):
-    """An estimate with two one-sided bounds, each at confidence 1 - alpha, and the p-values of their test."""
-
-    estimate: FloatArray  # shape of the leading axes
-    low: FloatArray
-    high: FloatArray
-
-
-class TypicalRatio(Bounded, frozen=True):
+class TypicalRatio(OneSided, frozen=True):
     """The typical ratio of X to Y and the chance that X exceeds Y, with one-sided bounds of risk alpha.
 
     Estimated is the median of the ratios x / y, that of two zeros being 1; its bounds are 0 and infinity where
     there is none (or the ratio is that). All three are NaN where a value is negative.
     """
 
+    estimate: FloatArray  # shape of the leading axes
+    low: FloatArray
+    high: FloatArray
     chance: (
         FloatArray  # P[X > Y] + P[X = Y] / 2 and its bounds: on the p-values' side of 1/2 from four runs on
     )
@@ -323,24 +317,3 @@ def chance_bounds(
     low = np.where(chance == 1.0, separation, np.minimum(low, separation))
     high = np.where(chance == 0.0, 1.0 - separation, np.maximum(high, 1.0 - separation))
     return hold(low, high, faster, slower, equal=0.5)
-
-
-def probability_greater(
-    x: ArrayLike, y: ArrayLike, alpha: float, *, order: PooledOrder | None = None
-) -> Bounded:
-    """P[X > Y] + P[X = Y] / 2 with one-sided bounds that hold under unequal spread, as far as 0 and 1.
-
-    Brunner and Munzel's standard error and degrees of freedom, with Student's quantile. `pvalue` is the tail of
-    Student's distribution at the log odds over their standard error, but at least 2^-min(n, m). `low` above 1/2
-    implies that `brunner_munzel` rejects at alpha. The simulated coverage is in docs/tables.md.
-    """
-    order = pooled_order(x, y) if order is None else order
-    r, fewer = brunner_munzel_of(order), min(order.n, order.m)
-    defined = r.se > 0.0
-    p, df = np.where(defined, r.estimate, 0.5), np.where(defined, r.df, 1.0)
-    t = np.log(p / (1.0 - p)) / (np.where(defined, r.se, 1.0) / (p * (1.0 - p)))
-    pvalue = np.where(defined, np.maximum(t_sf(t, df), 0.5**fewer), r.pvalue)
-    pvalue_less = np.where(defined, np.maximum(t_sf(-t, df), 0.5**fewer), r.pvalue_less)
-    quantile, separation = t_ppf(1.0 - alpha, df), alpha ** (1.0 / fewer)
-    bounds = chance_bounds(r.estimate, r.se, quantile, separation, pvalue <= alpha, pvalue_less <= alpha)
-    return Bounded(pvalue, pvalue_less, r.estimate, bounds.low, bounds.high)
