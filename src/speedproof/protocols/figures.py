@@ -25,7 +25,7 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.options import QuestionName
-from speedproof.protocols.pair import Rules, SameSizes, Sides, comparisons
+from speedproof.protocols.pair import Batch, Rules, Sides, comparisons
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import PROVING
@@ -96,7 +96,7 @@ def at_margins(
 
 
 def forecasts(
-    sides: SameSizes,
+    sides: Batch,
     slow: FloatArray,
     fast: FloatArray,
     rules: Rules,
@@ -203,7 +203,7 @@ def compared(
 
 def conclusions(
     location: Literal["mean", "median"],
-    sides: SameSizes,
+    sides: Batch,
     values: tuple[FloatArray, FloatArray],
     rules: Rules,
     decision: Decision,

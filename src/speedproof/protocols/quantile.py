@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.options import quantile_name
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
+from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
 
@@ -36,7 +36,7 @@ def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
     return sides
 
 
-def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
+def _answers(sides: Batch, q: float, rules: Rules) -> list[Comparison]:
     """Compare pairs of equal sizes."""
     slow, fast = sides.ordered
     quantiles = Quantiles.of(slow, fast, q)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from speedproof.protocols.figures import compared, fewest, forecasts, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, in_batches
+from speedproof.protocols.pair import Batch, PreparedPairs, Rules, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.superiority import probability_greater
@@ -23,7 +23,7 @@ def single_runs(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
+def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
     """Compare pairs of equal sizes."""
     slow, fast = sides.ordered
     chance = probability_greater(slow, fast, rules.alpha, order=sides.pooled)

@@ -22,7 +22,7 @@ from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
-from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
+from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed, few_separate
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
@@ -130,7 +130,7 @@ def _in_sequence(traits: frozenset[Trait]) -> bool:
     return Trait.ORDER_KNOWN in traits and not traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
-def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
+def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
     """Compare pairs of equal sizes, all paired by session or none."""
     (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
