@@ -175,7 +175,6 @@ def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[in
 
 def compared(
     protocol: QuestionName,
-    question: str,
     sides: Sequence[Sides],
     rules: Rules,
     pvalues: Sequence[Sequence[float]],
@@ -198,7 +197,7 @@ def compared(
     given |= {"pvalue": pvalues[0], "pvalue_slower": pvalues[1], "verdict": verdicts, "at_margin": margins}
     given["speedup"] = map(Estimate, *ratios, repeat(1 - alpha))
     given["needed"] = map(would_decide.get, range(len(sides)))
-    return comparisons(protocol, question, sides, rules, **given)
+    return comparisons(protocol, sides, rules, **given)
 
 
 def conclusions(
@@ -238,7 +237,6 @@ def conclusions(
     together = location == "median"
     return compared(
         location,
-        f"is the {location} of the candidate {{better}}?",
         sides,
         rules,
         pvalues,

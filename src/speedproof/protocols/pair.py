@@ -105,23 +105,21 @@ class Sides(Struct, frozen=True, eq=False):
         """All checks of both samples, whatever the protocol."""
         return self.all_checks()[self.place]
 
-    def answer(self, protocol: str, question: str, rules: Rules, **values: Any) -> Comparison:
+    def answer(self, protocol: str, rules: Rules, **values: Any) -> Comparison:
         """The comparison of this pair alone."""
-        return comparisons(protocol, question, [self], rules, **{k: [v] for k, v in values.items()})[0]
+        return comparisons(protocol, [self], rules, **{k: [v] for k, v in values.items()})[0]
 
 
 def comparisons(
-    protocol: str, question: str, sides: Sequence[Sides], rules: Rules, **columns: Iterable[Any]
+    protocol: str, sides: Sequence[Sides], rules: Rules, **columns: Iterable[Any]
 ) -> list[Comparison]:
-    """One of each of the sides, by the columns of their answers; ``{better}`` stands for what a good value is."""
-    asked = {turned: question.format(better="higher" if turned else "lower") for turned in (False, True)}
+    """One of each of the sides, by the columns of their answers."""
     names, defaults = Comparison.__struct_fields__, Comparison.__struct_defaults__
     columns = dict(zip(names[::-1], map(repeat, defaults[::-1]), strict=False)) | columns
     columns |= {
         "benchmark": [side.key.benchmark for side in sides],
         "metric": [side.key.metric for side in sides],
         "protocol": repeat(protocol),
-        "question": [asked[side.turned] for side in sides],
         "alpha": repeat(rules.alpha),
         "reference": [side.summaries[0] for side in sides],
         "candidate": [side.summaries[1] for side in sides],

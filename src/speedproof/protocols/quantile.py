@@ -55,7 +55,6 @@ def _answers(sides: Batch, q: float, rules: Rules) -> list[Comparison]:
     observed = zip(sides, *lists(np.exp(quantiles.of_x), np.exp(quantiles.of_y)), strict=True)
     return compared(
         quantile_name(q),
-        slowest_begin(q),
         sides,
         rules,
         pvalues,
@@ -66,11 +65,6 @@ def _answers(sides: Batch, q: float, rules: Rules) -> list[Comparison]:
         checks=[side.checks for side in sides],
         quantiles=[_as_measured(*of_pair) for of_pair in observed],
     )
-
-
-def slowest_begin(q: float) -> str:
-    """The question in words."""
-    return f"is the candidate faster where its slowest {100 * (1 - q):g} % of runs begin?"
 
 
 def quantiles_of(side: Sides, slow: FloatArray, fast: FloatArray, q: float) -> tuple[float, float]:

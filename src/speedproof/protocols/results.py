@@ -168,8 +168,6 @@ class Comparison(Struct, frozen=True):
         What was compared.
     protocol : str
         ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``, ...
-    question : str
-        The alternative hypothesis in words.
     alpha : float
         The risk of each of the two sides.
     reference, candidate : Summary
@@ -220,7 +218,6 @@ class Comparison(Struct, frozen=True):
     benchmark: str
     metric: str
     protocol: str
-    question: str
     alpha: Risk
     reference: Summary
     candidate: Summary

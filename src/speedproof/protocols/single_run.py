@@ -39,7 +39,6 @@ def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
     rows = len(sides)
     return compared(
         "single run",
-        "is a single run of the candidate {better} more often than not?",
         sides,
         rules,
         pvalues,

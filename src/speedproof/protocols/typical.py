@@ -184,7 +184,6 @@ def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
 
     return compared(
         "typical",
-        "is the value of a typical run of the candidate {better}?",
         sides,
         rules,
         pvalues,
