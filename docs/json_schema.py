@@ -52,16 +52,16 @@ def _computed(name: property | cached_property[Any]) -> Any:
     return Annotated[kind, msgspec.Meta(description=of.__doc__)]
 
 
+COMPARED = defstruct(
+    "SuiteComparison",
+    [(name, _computed(getattr(SuiteComparison, name))) for name in FOLLOWING],
+    bases=(SuiteComparison,),
+    kw_only=True,
+    namespace={"__doc__": SuiteComparison.__doc__},
+)
+"""As ``as_record`` writes it."""
 RESULTS: dict[str, list[Any]] = {
-    "compare": [
-        defstruct(
-            "SuiteComparison",
-            [(name, _computed(getattr(SuiteComparison, name))) for name in FOLLOWING],
-            bases=(SuiteComparison,),
-            kw_only=True,
-            namespace={"__doc__": SuiteComparison.__doc__},
-        )
-    ],
+    "compare": [COMPARED],
     "suite": [SuiteReport],
     "hpt": [
         defstruct(
