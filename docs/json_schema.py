@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from inspect import cleandoc, getsource
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 import msgspec.inspect
@@ -34,7 +35,7 @@ from speedproof.protocols.planning import Calibration, PowerPlan, RunPlan
 from speedproof.protocols.ranking import RunRanking
 from speedproof.protocols.results import Hpt, SuiteRanking
 from speedproof.protocols.speedup_test import SuiteReport
-from speedproof.protocols.suite import SuiteComparison
+from speedproof.protocols.suite import FOLLOWING, SuiteComparison
 from speedproof.protocols.why import Why
 from speedproof.reporting.bisection import ExportedBisection
 from speedproof.reporting.history_results import ExportedHistory
@@ -43,8 +44,24 @@ from speedproof.reporting.stored import Context, StoredSuite
 
 PAGE = Path(__file__).with_name("schema.json")
 
+
+def _computed(name: property | cached_property[Any]) -> Any:
+    """The type of a property that is written beside the fields, with its documentation."""
+    of = name.func if isinstance(name, cached_property) else name.fget
+    kind = get_type_hints(of)["return"]
+    return Annotated[kind, msgspec.Meta(description=of.__doc__)]
+
+
+COMPARED = defstruct(
+    "SuiteComparison",
+    [(name, _computed(getattr(SuiteComparison, name))) for name in FOLLOWING],
+    bases=(SuiteComparison,),
+    kw_only=True,
+    namespace={"__doc__": SuiteComparison.__doc__},
+)
+"""As ``as_record`` writes it."""
 RESULTS: dict[str, list[Any]] = {
-    "compare": [SuiteComparison],
+    "compare": [COMPARED],
     "suite": [SuiteReport],
     "hpt": [
         defstruct(
@@ -146,9 +163,9 @@ def json_schema(
 
 def _described(definitions: Mapping[str, dict[str, Any]], types: Sequence[Any]) -> None:
     """Give every field the comment that stands beside it, or above it, in the code."""
-    for name, kind in _classes(msgspec.inspect.multi_type_info(types)).items():
+    for name, sources in _classes(msgspec.inspect.multi_type_info(types)).items():
         comment: list[str] = []
-        for line in "".join(map(getsource, kind.__mro__[: kind.__mro__.index(msgspec.Struct)])).splitlines():
+        for line in "".join(map(getsource, sources)).splitlines():
             above, field = (
                 re.fullmatch(r" {4}# (.*)", line),
                 re.fullmatch(r" {4}(\w+): [^#]*(?:# (.*))?", line),
@@ -162,14 +179,14 @@ def _described(definitions: Mapping[str, dict[str, Any]], types: Sequence[Any]) 
             comment = [*comment, above[1]] if above else []
 
 
-def _classes(found: Any) -> dict[str, type]:
-    """The classes of results that types are made of, by name."""
+def _classes(found: Any) -> dict[str, list[type]]:
+    """The classes of results that types are made of, by name, each with its bases."""
     if isinstance(found, list | tuple):
-        return {name: kind for part in found for name, kind in _classes(part).items()}
+        return {name: kinds for part in found for name, kinds in _classes(part).items()}
     if isinstance(found, msgspec.inspect.StructType | msgspec.inspect.DataclassType):
         inner = _classes([field.type for field in found.fields])
-        ours = found.cls.__module__.startswith("speedproof")
-        return {found.cls.__name__: found.cls, **inner} if ours else inner
+        ours = [kind for kind in found.cls.__mro__ if kind.__module__.startswith("speedproof")]
+        return {found.cls.__name__: ours, **inner}
     if isinstance(found, msgspec.inspect.Type):
         return _classes([getattr(found, f) for f in found.__struct_fields__ if f.endswith(("type", "types"))])
     return {}

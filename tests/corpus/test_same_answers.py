@@ -198,7 +198,7 @@ def test_against_comparing_the_files(
         # The texts of checks stay behind, and what is drawn of a few alone.
         one = every[key]
         kept = replace(
-            one, question="", at_margin=None, ties=0.0,
+            one, at_margin=None, ties=0.0,
             checks=tuple(Note(note.kind) for note in one.failed_checks),
         )  # fmt: skip
         assert plain(own) == near(plain(kept))

@@ -14,8 +14,8 @@ from speedproof.protocols import aggregates, hpt, modes, planning, ranking
 from speedproof.protocols.claims import StopRules
 from speedproof.protocols.hpt_levels import HptRule
 from speedproof.protocols.noise_floor import NoiseFloor
-from speedproof.protocols.pair import DEFAULT, UNNAMED, Rules
-from speedproof.protocols.questions import ask
+from speedproof.protocols.pair import DEFAULT, UNNAMED, PreparedPairs, Rules
+from speedproof.protocols.questions import answers, ask
 from speedproof.protocols.results import Comparison, Hpt, SuiteRanking
 
 compare_means, compare_medians = partial(ask, "mean"), partial(ask, "median")
@@ -30,17 +30,17 @@ plan_runs = partial(planning.plan_runs, alpha=0.05)
 def geometric_means(
     pairs: Sequence[Pair], alpha: float = 0.05, floor: NoiseFloor | None = None, question: str = "mean"
 ) -> aggregates.GeometricMeans:
-    return aggregates.geometric_means(_asked(question, pairs), pairs, alpha, floor)
+    return aggregates.geometric_means(_asked(question, pairs, floor), alpha)
 
 
 def log_ratios(
     pairs: Sequence[Pair], floor: NoiseFloor | None = None, question: str = "mean"
 ) -> aggregates.LogRatios:
-    return aggregates.log_ratios(_asked(question, pairs), pairs, floor)
+    return aggregates.log_ratios(_asked(question, pairs, floor))
 
 
-def _asked(question: str, pairs: Sequence[Pair]) -> list[Comparison]:
-    return [ask(question, pair.reference, pair.candidate, key=pair.key) for pair in pairs]
+def _asked(question: str, pairs: Sequence[Pair], floor: NoiseFloor | None) -> list[Comparison]:
+    return answers(question, PreparedPairs(pairs, Rules(floor=floor)))
 
 
 def rank_suite(

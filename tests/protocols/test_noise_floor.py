@@ -190,6 +190,9 @@ def test_the_largest_difference_of_a_candidates_own_controls_counts(sizes: tuple
     )
     assert [c.verdict for c in own.headlines] == [Verdict.UNDECIDED, moved, moved]
     assert own.controls == ("idle", "still")
+    counts = [dict(of.accelerated)["typical"].accelerated for of in (own, other)]
+    assert counts == [2 * (moved is Verdict.FASTER), 1]
+    assert own.controlled == ()
     assert [c.verdict for c in other.headlines] == [Verdict.FASTER]
 
 

@@ -16,7 +16,7 @@ from speedproof.data.suite import Key, Pair
 from speedproof.errors import DataError
 from speedproof.protocols import planning
 from speedproof.protocols.figures import forecasts
-from speedproof.protocols.pair import Rules, SameSizes
+from speedproof.protocols.pair import Batch, Rules
 from speedproof.protocols.planning import MOST_RUNS, calibrate, plan_power
 from speedproof.stats.power import RunsNeeded, variance_components
 from speedproof.stats.sequential import blocks_needed
@@ -209,11 +209,11 @@ def test_one_far_run_is_no_matter_to_a_median() -> None:
     assert size.high < 4 * size.low
 
 
-def fake_sides(slow: FloatArray, fast: FloatArray) -> SameSizes:
+def fake_sides(slow: FloatArray, fast: FloatArray) -> Batch:
     of_x, of_y = SimpleNamespace(n=slow.shape[1], unit="s"), SimpleNamespace(n=fast.shape[1])
     rows = zip(slow, fast, strict=True)
     sides: list[Any] = [SimpleNamespace(x=of_x, y=of_y, slow=x, fast=y, turned=False) for x, y in rows]
-    return SameSizes(sides)
+    return Batch(sides)
 
 
 def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:

@@ -28,11 +28,11 @@ from speedproof.protocols.claims import Claim, Demand, Outcome, SessionQuestion,
 from speedproof.protocols.gate import Absent, GateDecision, GateRow, GateRules
 from speedproof.protocols.inputs import Input, OverInputs
 from speedproof.protocols.modes import MatchedMode, ModeComparison
-from speedproof.protocols.negative_controls import WITHHELD, Controls, withheld
+from speedproof.protocols.negative_controls import Controls, withheld
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.planning import Calibration, PlannedSize, PowerPlan, RunPlan, RunsForPower
 from speedproof.protocols.questions import QUESTIONS
-from speedproof.protocols.results import Comparison, Needed, RSpeedup, Verdict
+from speedproof.protocols.results import WITHHELD, Comparison, Needed, RSpeedup, Verdict
 from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
 from speedproof.reporting import planning
 from speedproof.reporting.corpus import comparisons, contents, modelled, table_of

@@ -214,13 +214,18 @@ def test_what_was_left_out_is_told_and_listed(
     """The first of what cannot be compared, and all of it in the details; of the geometric mean, too."""
     rng = np.random.default_rng(1)
     result, _ = make_suite({name: rng.normal(1, 0.01, (2, 12)) for name in "ab"})
-    assert result.geometric_means is not None
-    means = replace(result.geometric_means, left_out=("z", "y"))
+    without = [replace(c, benchmark=name, log=None) for name in "zy" for c in result.by_benchmark["a"]]
     gains = tuple(
         (of, replace(gain, speedup=0.0 if of == "mean" else math.inf)) for of, gain in result.overall
     )
     made = sheet.report(
-        replace(result, problems=problems, only_candidate=("e",), geometric_means=means, overall=gains),
+        replace(
+            result,
+            problems=problems,
+            only_candidate=("e",),
+            comparisons=(*result.comparisons, *without),
+            overall=gains,
+        ),
         details=True,
     )
     assert f"Left out: c: units{more}" in [text.text for text in (*made.notes, *made.headline)]
@@ -231,9 +236,8 @@ def test_what_was_left_out_is_told_and_listed(
         True,
         False,
     )
-    for none in (None, replace(means, benchmarks=0)):
-        told = sheet.report(replace(result, geometric_means=none), details=True).sections
-        assert not any(line.text.startswith("Geometric mean") for part in told for line in part.headline)
+    told = sheet.report(replace(result, comparisons=tuple(without)), details=True).sections
+    assert not any(line.text.startswith("Geometric mean") for part in told for line in part.headline)
     chance = sp.compare_suite(
         Suite.of_samples({"b": {"old": [3.0, 3.1, 3.2], "new": [2.0, 2.1, 2.2]}}), protocols="single run"
     )

@@ -178,7 +178,7 @@ class PairResult(Shown, Struct, frozen=True):
     def to_json(self) -> str:
         """What ``speedproof compare --json`` writes."""
         more = {} if self.explained is None else {"why": [self.explained]}
-        return to_json("compare", (self.result,), rankings={}, **more)
+        return to_json("compare", (self.result.as_record(),), rankings={}, **more)
 
     def reports(self, *, details: bool = False, explain: bool = False) -> Iterable[Report]:
         """The result in words, for every format: with all protocols, with every check."""

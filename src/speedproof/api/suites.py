@@ -232,7 +232,7 @@ class SuiteResult(Shown, Struct, frozen=True):
 
     def to_json(self, **more: Any) -> str:
         """The JSON of ``speedproof compare --json``; ``more`` is added beside the results."""
-        return to_json("compare", self.results, rankings=dict(self.rankings), **more)
+        return to_json("compare", [r.as_record() for r in self.results], rankings=dict(self.rankings), **more)
 
     def reports(
         self, *, everything: bool = False, details: bool = False, explain: bool = False

@@ -20,7 +20,6 @@ from speedproof.errors import DataError, UsageError
 from speedproof.formats.versions import dimensions, without
 from speedproof.protocols.caveats import MachineSpeeds, machine_speeds
 from speedproof.protocols.inputs import Input, OverInputs, over_inputs
-from speedproof.protocols.results import Comparison
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.why import Why as Why
 from speedproof.protocols.why import why as explain
@@ -257,7 +256,6 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
     values_by_name: dict[str, set[str]] = {}
     problems: list[str] = []
     without_it: dict[str, None] = {}
-    sessions = {}
     for at, result in enumerate(results):
         for c in result.headlines:
             sides = [
@@ -278,12 +276,11 @@ def over(suite: Suite, results: Sequence[SuiteComparison], parameter: str) -> Ov
             else:
                 name = without(c.benchmark, {parameter: value}, bare=True)
                 families.setdefault((at, name), []).append(Input(value, _size(value), c))
-                sessions[c.benchmark] = _sessions(c, sides[0].session_count, sides[1].session_count)
     lines = []
     for (at, name), inputs in families.items():
         if len(inputs) > 1:
             versions = (results[at].reference, results[at].candidate)
-            lines.append(over_inputs((name, parameter), versions, inputs, sessions))
+            lines.append(over_inputs((name, parameter), versions, inputs))
         else:
             problems.append(f"{name}: one input only ({parameter} = {inputs[0].value})")
     if not lines:
@@ -307,10 +304,3 @@ def _size(value: str) -> float | None:
         base, power = 1024.0 if match["binary"] else 1000.0, " kmgt".index(match["prefix"].lower() or " ")
         size = float(match["number"]) * base**power
     return size if 0.0 < size < math.inf else None
-
-
-def _sessions(c: Comparison, old: int, new: int) -> tuple[float, float]:
-    """The standard error that sessions add to a logarithm, where it was included."""
-    if c.floor is None:
-        return 0.0, math.inf
-    return c.floor.deviation * math.sqrt(1 / old + 1 / new), c.floor.degrees

@@ -213,7 +213,7 @@ class Seen(msgspec.Struct):
             alone=(_first(pairing.only_reference), _first(pairing.only_candidate)),
             problems=problems[:_NAMED],
             incomparable=len(problems),
-            ratios=log_ratios(heads, pairing.pairs, rules.floor),
+            ratios=log_ratios(heads),
             totals=[[fsum(places[at][::2]), fsum(places[at][1::2])] for at in LOCATIONS],
             rates=any(pair.reference.higher_is_better for pair in pairing.pairs[:1]),
             caveats=[

@@ -394,7 +394,6 @@ def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
     floor, log = parts(*(f"floor_{name}" for name in FLOOR)), parts(*(f"log_{name}" for name in LOG))
     return Comparison(
         **{name: row[name] for name in same},
-        question="",
         alpha=alpha,
         reference=reference,
         candidate=candidate,

@@ -28,8 +28,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.arrays import FloatArray
-from speedproof.data.suite import Pair
-from speedproof.protocols.noise_floor import NoiseFloor, between_sessions
 from speedproof.protocols.results import Comparison, LogSpeedup, Verdict
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import benchmarks_needed, clopper_pearson, prop_test, validity_2013, wilson
@@ -132,11 +130,9 @@ class LogRatios(Struct):
     single: int = 0  # how many have no error: one run of a side
 
     @classmethod
-    def of(
-        cls, speedup: float, log: LogSpeedup, sessions: tuple[float, float] = (0.0, math.inf)
-    ) -> LogRatios:
+    def of(cls, speedup: float, log: LogSpeedup) -> LogRatios:
         """One benchmark, with the error that sessions add."""
-        value = math.log(speedup)
+        value, sessions = math.log(speedup), log.sessions or (0.0, math.inf)
         if not log.error < _NO_ERROR:
             return cls(1, value, log.centre, 0.0, 0.0, 0.0, *sessions, single=1)
         variance = log.error**2
@@ -191,20 +187,16 @@ def with_sessions(alone: MeanLogRatio, sessions: float, degrees: float) -> MeanL
     return MeanLogRatio(alone.value, alone.centre, math.hypot(alone.error, sessions), df)
 
 
-def log_ratios(
-    comparisons: Iterable[Comparison], pairs: Iterable[Pair], floor: NoiseFloor | None = None
-) -> LogRatios:
+def log_ratios(comparisons: Iterable[Comparison]) -> LogRatios:
     """The logarithms of all comparisons that have a ratio."""
     ratios = LogRatios()
-    for c, pair in zip(comparisons, pairs, strict=True):
+    for c in comparisons:
         if c.log is not None:
-            ratios.add(LogRatios.of(c.speedup.value, c.log, between_sessions(pair, floor)))
+            ratios.add(LogRatios.of(c.speedup.value, c.log))
     return ratios
 
 
-def geometric_means(
-    comparisons: Sequence[Comparison], pairs: Sequence[Pair], alpha: float, floor: NoiseFloor | None = None
-) -> GeometricMeans:
+def geometric_means(comparisons: Sequence[Comparison], alpha: float) -> GeometricMeans:
     """The geometric mean of the speedups of comparisons, one a pair, with an interval for either question.
 
     "Like these" takes the logarithms of the speedups for a random sample of a normal population. Benchmarks
@@ -212,7 +204,7 @@ def geometric_means(
     the one for these benchmarks is safe to quote.
     """
     left_out = tuple(c.benchmark for c in comparisons if c.log is None)
-    return log_ratios(comparisons, pairs, floor).means(alpha, left_out)
+    return log_ratios(comparisons).means(alpha, left_out)
 
 
 def _exp(value: float) -> float:

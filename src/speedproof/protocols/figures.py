@@ -25,7 +25,7 @@ from msgspec import Struct
 from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.options import QuestionName
-from speedproof.protocols.pair import Rules, SameSizes, Sides, comparisons
+from speedproof.protocols.pair import Batch, Rules, Sides, comparisons
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import PROVING
@@ -96,7 +96,7 @@ def at_margins(
 
 
 def forecasts(
-    sides: SameSizes,
+    sides: Batch,
     slow: FloatArray,
     fast: FloatArray,
     rules: Rules,
@@ -175,7 +175,6 @@ def fewest(sides: Sequence[Sides], wanted: Sequence[int], least: int) -> dict[in
 
 def compared(
     protocol: QuestionName,
-    question: str,
     sides: Sequence[Sides],
     rules: Rules,
     pvalues: Sequence[Sequence[float]],
@@ -198,12 +197,12 @@ def compared(
     given |= {"pvalue": pvalues[0], "pvalue_slower": pvalues[1], "verdict": verdicts, "at_margin": margins}
     given["speedup"] = map(Estimate, *ratios, repeat(1 - alpha))
     given["needed"] = map(would_decide.get, range(len(sides)))
-    return comparisons(protocol, question, sides, rules, **given)
+    return comparisons(protocol, sides, rules, **given)
 
 
 def conclusions(
     location: Literal["mean", "median"],
-    sides: SameSizes,
+    sides: Batch,
     values: tuple[FloatArray, FloatArray],
     rules: Rules,
     decision: Decision,
@@ -238,7 +237,6 @@ def conclusions(
     together = location == "median"
     return compared(
         location,
-        f"is the {location} of the candidate {{better}}?",
         sides,
         rules,
         pvalues,

@@ -381,7 +381,8 @@ def _cases(
                 x, y = reversed(blocks) if pair.reference.higher_is_better else blocks
                 average = mean_of_blocks(np.log(x) - np.log(y))
             elif ratio is not None:
-                average = LogRatios.of(*ratio, between_sessions(pair, floor)).mean(like_these=False)
+                log = replace(ratio[1], sessions=between_sessions(pair, floor))
+                average = LogRatios.of(ratio[0], log).mean(like_these=False)
             some.append(case := _Case(demands[pair.key], comparison, side, average, blocks))
             if average is not None:
                 case.by_mean, case.other_way = case.against(alpha), case.opposite(alpha)

@@ -11,7 +11,7 @@ from speedproof.data.notes import Assumption
 from speedproof.options import HEADLINE, WORTH_KNOWING, quantile_name
 from speedproof.protocols.figures import log_speedups
 from speedproof.protocols.pair import Rules, Sides
-from speedproof.protocols.quantile import quantiles_of, slowest_begin
+from speedproof.protocols.quantile import quantiles_of
 from speedproof.protocols.results import CHANGED, SEQUENTIAL, AtMargin, Comparison, State, Verdict
 from speedproof.protocols.sequential import block_checks, needed_of, pvalue_at, verdict_on
 from speedproof.stats.estimate import Estimate
@@ -51,7 +51,6 @@ def in_blocks(
     needed = needed_of(sequence, within) if verdict is Verdict.UNDECIDED else None
     return side.answer(
         HEADLINE if q is None else quantile_name(q),
-        "is the value of a typical run of the candidate {better}?" if q is None else slowest_begin(q),
         rules,
         state=State.SIGNIFICANT if verdict in CHANGED else State.NOT_SIGNIFICANT,
         test=SEQUENTIAL,

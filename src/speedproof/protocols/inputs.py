@@ -8,12 +8,12 @@ that of the parameter, by regression with random effects: inputs scatter about i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.protocols.aggregates import LogRatios
+from speedproof.protocols.aggregates import log_ratios
 from speedproof.protocols.figures import verdict_of
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.association import LEAST_POINTS, Trend, trend
@@ -46,21 +46,12 @@ class OverInputs(Struct, frozen=True):
     verdict: Verdict  # of that
 
 
-def over_inputs(
-    names: tuple[str, str],
-    versions: tuple[str, str],
-    inputs: Sequence[Input],
-    sessions: Mapping[str, tuple[float, float]],
-) -> OverInputs:
-    """Of the inputs of one benchmark: its name and the parameter's, and what sessions add to each comparison."""
+def over_inputs(names: tuple[str, str], versions: tuple[str, str], inputs: Sequence[Input]) -> OverInputs:
+    """Of the inputs of one benchmark: its name and the parameter's."""
     inputs = sorted(inputs, key=lambda one: (one.size is None, one.size or 0.0))
     first = inputs[0].comparison
-    alpha, logs = first.alpha, LogRatios()
-    for one in inputs:
-        c = one.comparison
-        assert c.log is not None
-        logs.add(LogRatios.of(c.speedup.value, c.log, sessions[c.benchmark]))
-    mean = logs.mean(like_these=True)
+    alpha = first.alpha
+    mean = log_ratios(one.comparison for one in inputs).mean(like_these=True)
     faster, slower = mean.pvalue(), mean.pvalue(less=True)
     sized = [(math.log(one.size), one.comparison.log) for one in inputs if one.size is not None]
     line: Trend | None = None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists, log_speedups
-from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, in_batches
+from speedproof.protocols.pair import Batch, PreparedPairs, Rules, in_batches
 from speedproof.protocols.results import Comparison, LogSpeedup
 from speedproof.stats.estimate import TestResult
 from speedproof.stats.normality import shapiro_wilk
@@ -118,13 +118,13 @@ def apart(prepared: PreparedPairs) -> list[tuple[float, LogSpeedup] | None]:
     return in_batches(prepared.sides("mean"), _apart)
 
 
-def _apart(sides: SameSizes) -> list[tuple[float, LogSpeedup] | None]:
+def _apart(sides: Batch) -> list[tuple[float, LogSpeedup] | None]:
     ratios, errors = location_ratios(mean, *sides.values), log_ratio_of_means(*sides.values)
     logs = log_speedups(ratios, errors)
     return [None if log is None else (ratio, log) for ratio, log in zip(ratios, logs, strict=True)]
 
 
-def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
+def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
     """Compare pairs of equal sizes."""
     (slow, fast), ordered = sides.values, sides.ordered
     moments = common_moments(slow, fast)
@@ -155,7 +155,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
     return comparisons
 
 
-def _slow_runs(sides: SameSizes) -> Iterator[tuple[int, tuple[float, float]]]:
+def _slow_runs(sides: Batch) -> Iterator[tuple[int, tuple[float, float]]]:
     """By row, how many runs of the candidate take how long, where they alone make its mean worse.
 
     They are longer than any of the reference, begin at the widest gap, and leave little of what the mean is worse.

@@ -11,7 +11,7 @@ from msgspec import Struct
 from speedproof.arrays import FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.protocols.figures import SMALL, Decision, at_margins, conclusions, lists
-from speedproof.protocols.pair import KSRule, PreparedPairs, Rules, SameSizes, in_batches
+from speedproof.protocols.pair import Batch, KSRule, PreparedPairs, Rules, in_batches
 from speedproof.protocols.results import Comparison
 from speedproof.stats.power import runs_needed_ranks
 from speedproof.stats.ranks import PooledOrder, RankSum, rank_sum
@@ -63,7 +63,7 @@ def medians(prepared: PreparedPairs) -> list[Comparison]:
     return in_batches(prepared.sides("median"), partial(_answers, rules=prepared.rules))
 
 
-def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
+def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
     """Compare pairs of equal sizes."""
     slow, fast = sides.ordered
     tests = median_tests(slow, fast, rules.ks_rule, sides.pooled)

@@ -18,13 +18,9 @@ from speedproof.data.suite import Pair, Suite
 from speedproof.options import WORTH_KNOWING, SessionAsked
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import answers
-from speedproof.protocols.results import CHANGED, Comparison, Needed, State, Verdict
+from speedproof.protocols.results import CHANGED, UNTESTED, WITHHELD, Comparison, State, Verdict
 from speedproof.protocols.suite import SuiteComparison
 
-WITHHELD = Needed(None, None, "withheld, as the machine or the build differs by as much")
-"""Why nothing is claimed of what its own runs would prove."""
-UNTESTED = Needed(None, None, "not tested, as some of its builds are still to be measured")
-"""Why nothing is claimed of what is tested once."""
 _BUILT_AGAIN = "the difference of two builds of the reference"
 _UNTOUCHED = "the difference where the change can have done nothing"
 
@@ -154,5 +150,4 @@ def withheld(result: SuiteComparison, controls: Controls) -> SuiteComparison:
         comparisons=tuple(heads.get(id(c), (c, False))[0] for c in result.comparisons),
         caveats=without_layout((*result.caveats, *controls.notes(result.candidate)), controls.asked),
         controls=tuple(c.benchmark for c in controls.comparisons if c.candidate.label == result.candidate),
-        controlled=() if any(lost for _, lost in heads.values()) else result.controlled,
     )

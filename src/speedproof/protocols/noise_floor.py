@@ -55,11 +55,11 @@ def counted_in(pair: Pair, floor: NoiseFloor | None) -> SessionSpread | None:
     return None if order_of_measuring(x, y) is Order.MIXED else floor.of(pair.key)
 
 
-def between_sessions(pair: Pair, floor: NoiseFloor | None) -> tuple[float, float]:
+def between_sessions(pair: Pair, floor: NoiseFloor | None) -> tuple[float, float] | None:
     """What sessions add to the error of the logarithm of a pair's ratio, and the degrees of freedom behind it."""
     spread = counted_in(pair, floor)
     if spread is None or not spread.variance > 0.0:
-        return 0.0, math.inf
+        return None
     share = 1.0 / pair.reference.session_count + 1.0 / pair.candidate.session_count
     return math.sqrt(share * spread.variance), spread.degrees
 
@@ -70,10 +70,10 @@ def over_the_floor(
     """Comparisons of pairs, each held against the floor where that applies."""
     if floor is None:
         return comparisons
-    spreads = [counted_in(pair, floor) for pair in pairs]
     return [
-        comparison if spread is None else _held_against(comparison, pair, spread)
-        for comparison, pair, spread in zip(comparisons, pairs, spreads, strict=True)
+        c if spread is None else _held_against(c, pair, spread, between_sessions(pair, floor))
+        for c, pair in zip(comparisons, pairs, strict=True)
+        for spread in [counted_in(pair, floor)]
     ]
 
 
@@ -82,7 +82,11 @@ def hides(floor: SessionFloor, speedup: float, edge: float = 1.0) -> bool:
     return speedup > 0.0 and abs(math.log(speedup / edge)) <= math.log1p(floor.reach)
 
 
-def _held_against(c: Comparison, pair: Pair, spread: SessionSpread) -> Comparison:
+def _held_against(
+    c: Comparison, pair: Pair, spread: SessionSpread, error: tuple[float, float] | None
+) -> Comparison:
+    if c.log is not None:
+        c = replace(c, log=replace(c.log, sessions=error))
     x, y = pair.reference, pair.candidate
     ratio, low, high = c.speedup.value, c.speedup.low, c.speedup.high
     if c.quantity == "probability":  # of the ratio it tells nothing: that of the medians, its error unknown

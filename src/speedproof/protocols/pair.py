@@ -105,23 +105,21 @@ class Sides(Struct, frozen=True, eq=False):
         """All checks of both samples, whatever the protocol."""
         return self.all_checks()[self.place]
 
-    def answer(self, protocol: str, question: str, rules: Rules, **values: Any) -> Comparison:
+    def answer(self, protocol: str, rules: Rules, **values: Any) -> Comparison:
         """The comparison of this pair alone."""
-        return comparisons(protocol, question, [self], rules, **{k: [v] for k, v in values.items()})[0]
+        return comparisons(protocol, [self], rules, **{k: [v] for k, v in values.items()})[0]
 
 
 def comparisons(
-    protocol: str, question: str, sides: Sequence[Sides], rules: Rules, **columns: Iterable[Any]
+    protocol: str, sides: Sequence[Sides], rules: Rules, **columns: Iterable[Any]
 ) -> list[Comparison]:
-    """One of each of the sides, by the columns of their answers; ``{better}`` stands for what a good value is."""
-    asked = {turned: question.format(better="higher" if turned else "lower") for turned in (False, True)}
+    """One of each of the sides, by the columns of their answers."""
     names, defaults = Comparison.__struct_fields__, Comparison.__struct_defaults__
     columns = dict(zip(names[::-1], map(repeat, defaults[::-1]), strict=False)) | columns
     columns |= {
         "benchmark": [side.key.benchmark for side in sides],
         "metric": [side.key.metric for side in sides],
         "protocol": repeat(protocol),
-        "question": [asked[side.turned] for side in sides],
         "alpha": repeat(rules.alpha),
         "reference": [side.summaries[0] for side in sides],
         "candidate": [side.summaries[1] for side in sides],
@@ -130,16 +128,23 @@ def comparisons(
     return list(map(Comparison, *map(columns.__getitem__, names)))
 
 
-class SameSizes(list[Sides]):
-    """Sides of equal sizes with their values; statistics that several protocols use are computed once."""
+class Batch(tuple[Sides, ...]):
+    """The sides of pairs in order; statistics that several protocols use are computed once."""
 
-    def __init__(self, sides: Sequence[Sides]) -> None:
-        super().__init__(sides)
-        self.values = stacked([side.slow for side in sides]), stacked([side.fast for side in sides])
+    @cached_property
+    def batches(self) -> list[tuple[list[int], Batch]]:
+        """For each size, the positions of its sides, and these."""
+        shapes = ((s.slow.size + s.fast.size, s.slow.size, s.paired) for s in self)
+        return [(rows, Batch([self[i] for i in rows])) for rows in batches(shapes)]
+
+    @cached_property
+    def values(self) -> tuple[FloatArray, FloatArray]:
+        """The values of sides of equal sizes, a row each."""
+        return stacked([side.slow for side in self]), stacked([side.fast for side in self])
 
     @cached_property
     def ordered(self) -> tuple[FloatArray, FloatArray]:
-        """The values in ascending order, a row each."""
+        """The same in ascending order."""
         ordered = []
         for values, are_fast in zip(self.values, (False, True), strict=True):
             if values.shape[1] >= LARGE:
@@ -155,16 +160,6 @@ class SameSizes(list[Sides]):
     def pooled(self) -> PooledOrder:
         """The values of both sides in one order."""
         return pooled_order(*self.ordered)
-
-
-class AllSides(tuple[Sides, ...]):
-    """The sides of pairs in order, grouped by size."""
-
-    @cached_property
-    def batches(self) -> list[tuple[list[int], SameSizes]]:
-        """For each size, the positions of its sides, and these."""
-        shapes = ((s.slow.size + s.fast.size, s.slow.size, s.paired) for s in self)
-        return [(rows, SameSizes([self[i] for i in rows])) for rows in batches(shapes)]
 
 
 class PreparedPairs:
@@ -185,10 +180,10 @@ class PreparedPairs:
         )
         # The same with values at places that both sides have
         self.matched = tuple(map(matched_pair, self.pairs)) if self.reduced else self.pairs
-        self._sides: dict[StandsForAProcess, AllSides] = {}
+        self._sides: dict[StandsForAProcess, Batch] = {}
         self._summaries: dict[StandsForAProcess, list[Summary]] = {}
 
-    def sides(self, location: StandsForAProcess) -> AllSides:
+    def sides(self, location: StandsForAProcess) -> Batch:
         """The pairs, in order, with the mean or the median of a unit in the place of its values."""
         location = location if self.reduced else "median"
         if location not in self._sides:
@@ -221,7 +216,7 @@ class PreparedPairs:
         """Checks that hold for every location: coarse values and steadiness of processes."""
         return coarse_values(self.pairs), steadiness(self._measured)
 
-    def _prepare(self, location: StandsForAProcess) -> AllSides:
+    def _prepare(self, location: StandsForAProcess) -> Batch:
         used, summaries = self._used(location), self.summaries(location)
         ordered = in_order(self._measured, used)  # which puts large samples in order
         ranks: list[FloatArray | None] = [None] * len(used)
@@ -270,12 +265,12 @@ class PreparedPairs:
             both = None if of_slow is None or of_fast is None else (of_slow, of_fast)
             notes, x, y = tuple(chain.from_iterable(parts[i])), used[at_x], used[at_y]
             sides.append(Sides(pair.key, x, y, slow, fast, turned, both_sides, notes, checks, i, both))
-        return AllSides(sides)
+        return Batch(sides)
 
 
-def in_batches(sides: Sequence[Sides], answers: Callable[[SameSizes], list[_Answer]]) -> list[_Answer]:
+def in_batches(sides: Sequence[Sides], answers: Callable[[Batch], list[_Answer]]) -> list[_Answer]:
     """The answers about all pairs, in order, asked of pairs of equal sizes together."""
     of_row: dict[int, _Answer] = {}
-    for rows, alike in (sides if isinstance(sides, AllSides) else AllSides(sides)).batches:
+    for rows, alike in (sides if isinstance(sides, Batch) else Batch(sides)).batches:
         of_row.update(zip(rows, answers(alike), strict=True))
     return [of_row[i] for i in range(len(sides))]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from speedproof.arrays import FloatArray
 from speedproof.options import quantile_name
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists
-from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
+from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
 
@@ -36,7 +36,7 @@ def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
     return sides
 
 
-def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
+def _answers(sides: Batch, q: float, rules: Rules) -> list[Comparison]:
     """Compare pairs of equal sizes."""
     slow, fast = sides.ordered
     quantiles = Quantiles.of(slow, fast, q)
@@ -55,7 +55,6 @@ def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
     observed = zip(sides, *lists(np.exp(quantiles.of_x), np.exp(quantiles.of_y)), strict=True)
     return compared(
         quantile_name(q),
-        slowest_begin(q),
         sides,
         rules,
         pvalues,
@@ -66,11 +65,6 @@ def _answers(sides: SameSizes, q: float, rules: Rules) -> list[Comparison]:
         checks=[side.checks for side in sides],
         quantiles=[_as_measured(*of_pair) for of_pair in observed],
     )
-
-
-def slowest_begin(q: float) -> str:
-    """The question in words."""
-    return f"is the candidate faster where its slowest {100 * (1 - q):g} % of runs begin?"
 
 
 def quantiles_of(side: Sides, slow: FloatArray, fast: FloatArray, q: float) -> tuple[float, float]:

@@ -121,9 +121,7 @@ def rank_suite(
     claims, undermined = {}, {v: dict[str, None]() for v in versions}
     for duel in duels:
         keys_of_duel = [(name, *duel) for name in common]
-        mean = log_ratios(
-            (made[at] for at in keys_of_duel), (pairs[at] for at in keys_of_duel), rules.floor
-        ).mean(like_these=False)
+        mean = log_ratios(made[at] for at in keys_of_duel).mean(like_these=False)
         claims[duel] = mean.estimate(rules.alpha), mean.centre >= 0, mean.pvalue(), mean.pvalue(less=True)
         for at in keys_of_duel:
             for check in made[at].undermining:

@@ -92,6 +92,12 @@ class Needed(Struct, frozen=True):
     within: float | None = None  # the margin within which they would prove both the same; else a difference
 
 
+WITHHELD = Needed(None, None, "withheld, as the machine or the build differs by as much")
+"""Why nothing is claimed of what its own runs would prove."""
+UNTESTED = Needed(None, None, "not tested, as some of its builds are still to be measured")
+"""Why nothing is claimed of what is tested once."""
+
+
 class AtMargin(Struct, frozen=True):
     """P-values at the edges of a margin, by the test that gave the verdict; c = 1 / (1 + margin).
 
@@ -145,6 +151,8 @@ class LogSpeedup(Struct, frozen=True):
     centre: float  # without its bias, which would not average out
     error: float  # its standard error; NaN where one side is a single run
     df: float  # degrees of freedom of that; infinite where nothing random makes it
+    # What sessions add to that error, and the degrees of freedom behind it, where a noise floor tells
+    sessions: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.error < 0 or self.df < 0.5:
@@ -160,8 +168,6 @@ class Comparison(Struct, frozen=True):
         What was compared.
     protocol : str
         ``"mean"``, ``"median"``, ``"single run"``, ``"touati2009"``, ...
-    question : str
-        The alternative hypothesis in words.
     alpha : float
         The risk of each of the two sides.
     reference, candidate : Summary
@@ -212,7 +218,6 @@ class Comparison(Struct, frozen=True):
     benchmark: str
     metric: str
     protocol: str
-    question: str
     alpha: Risk
     reference: Summary
     candidate: Summary

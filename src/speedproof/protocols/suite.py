@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from speedproof.data.notes import Note
+from speedproof.data.notes import Assumption, Note
 from speedproof.data.suite import Pair, Pairing
 from speedproof.errors import DataError
 from speedproof.options import ASKED, DETAILS, QuestionName
@@ -37,14 +39,15 @@ from speedproof.protocols.caveats import (
     machine_speeds,
     one_layout,
 )
-from speedproof.protocols.checks import same_values
 from speedproof.protocols.multiplicity import ADJUSTMENTS, Controlled, control_verdicts
 from speedproof.protocols.pair import PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, answers, headline_of
-from speedproof.protocols.results import Comparison, Hpt, Risk, Verdict
+from speedproof.protocols.results import UNTESTED, WITHHELD, Comparison, Hpt, Risk, Verdict
 
 LEAST_FOR_HPT = 5
 _AT_A_TIME = 1 << 9  # pairs
+FOLLOWING = ("geometric_means", "controlled", "accelerated", "gain_2009")
+"""What a comparison of a suite says by its comparisons, computed when asked."""
 
 
 class SuiteComparison(Struct, frozen=True, dict=True):
@@ -67,19 +70,9 @@ class SuiteComparison(Struct, frozen=True, dict=True):
     # The article's overall speedup and gain for min, mean and median, every benchmark run once: those that
     # take long count most. Empty for a metric where higher is better: totals of rates mean nothing
     overall: tuple[tuple[Location, OverallGain], ...] = ()
-    # The proportion of accelerated benchmarks by each protocol of the articles
-    accelerated: tuple[tuple[str, Accelerated], ...] = ()
-    # Of the rows' speedups, for these benchmarks and for ones like these; None for a single benchmark
-    geometric_means: GeometricMeans | None = None
-    # The verdicts of each protocol of the articles after multiplicity control, by Holm and by Benjamini and
-    # Hochberg; empty for a single benchmark
-    controlled: tuple[Controlled, ...] = ()
     # Hierarchical Performance Testing, on five benchmarks or more whose values are positive, when everything
     # was asked: it takes as long as all the rest
     hpt: Hpt | None = None
-    # The 2009 protocol's weighted gain over ``"all"`` programs and over the ``"accelerated"`` ones, when that
-    # protocol was asked
-    gain_2009: tuple[tuple[str, Gain2009], ...] = ()
     caveats: tuple[Note, ...] = ()  # what the data cannot know, of all benchmarks together
     # Two speeds of processes that most benchmarks of both versions share
     machine: MachineSpeeds | None = None
@@ -108,6 +101,57 @@ class SuiteComparison(Struct, frozen=True, dict=True):
         """The protocols of the comparisons, in order."""
         return tuple(dict.fromkeys(c.protocol for c in self.comparisons))
 
+    @cached_property
+    def _timed(self) -> dict[str, list[Comparison]]:
+        """The answers of each protocol that gives a speedup."""
+        return {
+            name: [c for c in self.comparisons if c.protocol == name]
+            for name in self.protocols
+            if QUESTIONS[name].quantity == "speedup"
+        }
+
+    @cached_property
+    def geometric_means(self) -> GeometricMeans | None:
+        """Of the rows' speedups, for these benchmarks and for ones like these; None for a single benchmark.
+
+        None of one measurement given twice: its interval would be a proof of equality.
+        """
+        heads = self.headlines
+        twice = all(any(check.kind is Assumption.TWO_MEASUREMENTS for check in c.checks) for c in heads)
+        return geometric_means(heads, self.alpha) if len(heads) > 1 and not twice else None
+
+    @cached_property
+    def controlled(self) -> tuple[Controlled, ...]:
+        """The verdicts of each protocol of the articles after control, by Holm and by Benjamini and Hochberg.
+
+        Empty for a single benchmark, and where some verdict is withheld.
+        """
+        if len(self.headlines) < 2 or any(c.needed in (UNTESTED, WITHHELD) for c in self.headlines):
+            return ()
+        return tuple(
+            control_verdicts(each, self.alpha, method=method, margin=self.margin)
+            for each in self._timed.values()
+            for method in ADJUSTMENTS
+        )
+
+    @property
+    def accelerated(self) -> tuple[tuple[str, Accelerated], ...]:
+        """The proportion of accelerated benchmarks by each protocol of the articles."""
+        faster = [
+            (name, sum(c.proven_verdict is Verdict.FASTER for c in each))
+            for name, each in self._timed.items()
+        ]
+        return accelerated_by(faster, len(self.headlines), self.alpha)
+
+    @property
+    def gain_2009(self) -> tuple[tuple[str, Gain2009], ...]:
+        """The 2009 protocol's weighted gain over ``"all"`` programs and ``"accelerated"`` ones, where asked."""
+        return gains_2009(self.comparisons)
+
+    def as_record(self) -> dict[str, Any]:
+        """For JSON, with what follows from the comparisons."""
+        return asdict(self) | {name: getattr(self, name) for name in FOLLOWING}
+
 
 def compare_suite(
     pairing: Pairing,
@@ -124,18 +168,11 @@ def compare_suite(
     prepared = [PreparedPairs(pairs[at : at + _AT_A_TIME], rules) for at in range(0, len(pairs), _AT_A_TIME)]
     machine = machine_speeds(pairing.read_of(metric), rules.alpha)
     comparisons = at_two_speeds(list(_answers(prepared, protocols, done)), machine)
-    several, alpha = len(pairs) > 1, rules.alpha
     heads = [c for c in comparisons if c.protocol == headline_of(protocols)]
-    asked = {
-        protocol: [c for c in comparisons if c.protocol == protocol]
-        for protocol in (protocols if pairs else ())
-        if QUESTIONS[protocol].quantity == "speedup"
-    }
-    faster = [(name, sum(c.proven_verdict is Verdict.FASTER for c in each)) for name, each in asked.items()]
     return SuiteComparison(
         *versions,
         metric=metric,
-        alpha=alpha,
+        alpha=rules.alpha,
         margin=rules.margin,
         nested=rules.nested,
         comparisons=comparisons,
@@ -146,18 +183,7 @@ def compare_suite(
         problems=tuple(reason for key, reason in pairing.incomparable if key.metric == metric),
         unmeasured=tuple(k.benchmark for k in pairing.unmeasured if k.metric == metric),
         overall=_overall(prepared),
-        accelerated=accelerated_by(faster, len(pairs), alpha),
-        # None of one measurement given twice: its interval would be a proof of equality
-        geometric_means=geometric_means(heads, pairs, alpha, rules.floor)
-        if several and not all(same_values(pair.reference, pair.candidate) for pair in pairs)
-        else None,
-        controlled=tuple(
-            control_verdicts(each, alpha, method=method, margin=rules.margin)
-            for each in (asked.values() if several else ())
-            for method in ADJUSTMENTS
-        ),
-        hpt=hpt_of([pairs], alpha) if set(DETAILS) <= set(protocols) else None,
-        gain_2009=gains_2009(comparisons),
+        hpt=hpt_of([pairs], rules.alpha) if set(DETAILS) <= set(protocols) else None,
     )
 
 

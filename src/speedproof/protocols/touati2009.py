@@ -164,7 +164,6 @@ def _answer(side: Sides, rules: Rules) -> Comparison:
     stopped = state in (State2009.HUNDRED_NEEDED, State2009.NOT_NORMAL)
     return side.answer(
         "touati2009",
-        "is the mean of the candidate {better}?",
         rules,
         state=state_of(min(pvalue, slower), alpha, failing if stopped else (), together=all(failing)),
         test=test,

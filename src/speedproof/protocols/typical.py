@@ -22,9 +22,8 @@ from speedproof.arrays import BoolArray, FloatArray, stacked
 from speedproof.data.notes import Assumption, Note
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
-from speedproof.options import QuestionName
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
-from speedproof.protocols.pair import PreparedPairs, Rules, SameSizes, Sides, in_batches
+from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed, few_separate
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
@@ -38,7 +37,6 @@ _WITHIN = (
     "the same {0}s measured both sides: the ratios within each were tested, and speedup and chance are of two "
     "runs in one {0}"
 )
-_ASKED = "the value of a typical run of the candidate {better}"
 ZEROS = Needed(None, None, Assumption.SOME_TIME.violated)
 DRIFT = Needed(None, None, "the runs drift: measure in turns, with 'speedproof run'")
 # What the test itself takes care of: by the effective sizes, by wider bounds, by units that both sides have.
@@ -142,7 +140,7 @@ def _in_sequence(traits: frozenset[Trait]) -> bool:
     return Trait.ORDER_KNOWN in traits and not traits & {Trait.SORTED, Trait.RANDOM_ORDER}
 
 
-def _answers(sides: SameSizes, rules: Rules, *, of_chance: bool = False) -> list[Comparison]:
+def _answers(sides: Batch, rules: Rules, *, of_chance: bool = False) -> list[Comparison]:
     """Compare pairs of equal sizes, all paired by session or none."""
     (slow, fast), ordered = sides.values, sides.ordered
     steps = coarse_steps(*ordered, [max(side.x.written_unit, side.y.written_unit) for side in sides])
@@ -203,15 +201,12 @@ def _answers(sides: SameSizes, rules: Rules, *, of_chance: bool = False) -> list
         nothing = ((slow == 0.0).all(axis=1) ^ (fast == 0.0).all(axis=1)).tolist()
         return {i: ZEROS if nothing[i] else DRIFT if drifts[i] else runs.get(i) for i in undecided}
 
-    protocol: QuestionName = "single run" if of_chance else "typical"
-    asked = "a single run of the candidate {better} more often than not" if of_chance else _ASKED
     only: dict[str, Sequence[Any]] = {"quantity": ["probability"] * len(sides)}
     if not of_chance:
         only = {"chance": [*map(Estimate, *chances, repeat(1 - rules.alpha))]}
         only["log"] = log_speedups(ratios[0], errors)
     return compared(
-        protocol,
-        f"is {asked}?",
+        "single run" if of_chance else "typical",
         sides,
         rules,
         pvalues,

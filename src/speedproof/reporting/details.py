@@ -190,7 +190,9 @@ def _explained(result: SuiteComparison, voice: Voice) -> Iterator[Report]:
 def _why(answers: Sequence[Comparison], voice: Voice) -> Iterator[Text]:
     seen: set[tuple[str, str]] = set()
     for c in answers:
-        yield Text(f"{c.protocol}: {c.question}", "strong")
+        better, _ = words.gain_and_loss(c)
+        better += "" if better == "faster" else f" ({'higher' if c.candidate.higher_is_better else 'lower'})"
+        yield Text(f"{c.protocol}: is Y {better} {QUESTIONS[c.protocol].where}?", "strong")
         repeated = [check for check in c.checks if check.held and (check.name, check.message) in seen]
         for check in c.checks:
             if check in repeated:

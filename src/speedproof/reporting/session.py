@@ -11,8 +11,7 @@ from speedproof.data.notes import Assumption
 from speedproof.data.suite import Suite
 from speedproof.data.units import format_value
 from speedproof.protocols.claims import SessionQuestion
-from speedproof.protocols.negative_controls import WITHHELD
-from speedproof.protocols.results import SEQUENTIAL, Comparison, SuiteRanking, Verdict
+from speedproof.protocols.results import SEQUENTIAL, WITHHELD, Comparison, SuiteRanking, Verdict
 from speedproof.protocols.sequential import NO_NUMBER, CandidateResult
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.protocols.units import summarise
