@@ -166,7 +166,9 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         benchmarks = total
         if versions > 1:
             ((benchmarks,),) = rows(f"SELECT count(DISTINCT benchmark) {chosen}", headline)
-        tested = [protocol for protocol in asked.protocols if protocol != "single run" and total]
+        tested = [
+            protocol for protocol in asked.protocols if QUESTIONS[protocol].quantity == "speedup" and total
+        ]
         faster, slower = (counts[headline][v] for v in (Verdict.FASTER, Verdict.SLOWER))
         once = "reference_observations = 1 AND candidate_observations = 1"
         ((single,),) = rows(f"SELECT coalesce(bool_and({once}), false) {chosen}", headline)

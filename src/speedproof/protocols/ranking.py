@@ -36,7 +36,7 @@ from speedproof.protocols.results import (
     SuiteRanking,
     Verdict,
 )
-from speedproof.protocols.typical import ADJUSTED
+from speedproof.protocols.typical import ADJUSTED, single_runs
 from speedproof.protocols.units import clusters_of, independent_units, matched, repeated_in
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.multiplicity import holm
@@ -349,9 +349,10 @@ def _duels(
     """Every pair by the headline's test, which allows for runs that are alike, drift or warm up; its chance."""
     pairs = {(i, j): Pair(UNNAMED, samples[i], samples[j]) for i, j in combinations(samples, 2)}
     made = all_answers(HEADLINE, pairs, known, Rules(alpha))
-    no_chance = {duel: pair for duel, pair in pairs.items() if made[duel].chance is None}
-    single = all_answers("single run", no_chance, {}, Rules(alpha))
-    return {duel: (made[duel], made[duel].chance or single[duel].speedup) for duel in pairs}
+    no_chance = [duel for duel in pairs if made[duel].chance is None]
+    single = single_runs(PreparedPairs([pairs[duel] for duel in no_chance], Rules(alpha)))
+    chances = {duel: c.speedup for duel, c in zip(no_chance, single, strict=True)}
+    return {duel: (made[duel], made[duel].chance or chances[duel]) for duel in pairs}
 
 
 def _undermining(

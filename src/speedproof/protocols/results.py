@@ -77,7 +77,6 @@ def few_separate(n: int, alpha: float) -> bool:
     return n < PROVING and 0.5**n > alpha
 
 
-_BY_RUNS = ("typical", "single run", "median", "mean")
 _FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely"
 
 
@@ -302,7 +301,8 @@ class Comparison(Struct, frozen=True):
     def by_few_runs(self) -> bool:
         """Whether so few values decided that both versions have to vary alike."""
         least = min(self.reference.n, self.candidate.n)
-        return self.protocol in _BY_RUNS and not self.paired and few_separate(least, self.alpha)
+        by_runs = self.quantiles is None and self.difference is None
+        return by_runs and not self.paired and few_separate(least, self.alpha)
 
     @property
     def proven_verdict(self) -> Verdict:
