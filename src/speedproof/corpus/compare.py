@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
 from speedproof.corpus.place import Place, arrays, arrow, filled
 from speedproof.corpus.read import rows_of
@@ -118,28 +119,25 @@ def _compare_part(task: Task) -> int:
     asked, order = task.asked
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     suite, paired = pairs_of(task.corpus, task.files, asked, order)
-    flat = [(versions, pair) for versions, comparisons in paired.items() for pair in comparisons.pairs]
-    pairs = [pair for _, pair in flat]
+    pairs = [pair for of_two in paired.values() for pair in of_two.pairs]
     by_protocol: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
     places: dict[Location, list[float]] = {at: [] for at in LOCATIONS}
-    for at in range(0, len(flat), _TOGETHER):
+    for at in range(0, len(pairs), _TOGETHER):
         prepared = PreparedPairs(pairs[at : at + _TOGETHER], rules)
         for protocol in asked.protocols:
             by_protocol[protocol] += answers(protocol, prepared)
         for location, values in located(prepared).items():
             places[location] += values
-    speeds = two_speeds_of(pairs).T.tolist()
-    of_pairs = {name: [None if isnan(v) else v for v in of] for name, of in zip(SPEEDS, speeds, strict=True)}
-    note, start, skipped = [], 0, list(map(str, suite.skipped))
+    heads, note, skipped = by_protocol[headline_of(asked.protocols)], [], list(map(str, suite.skipped))
+    start = end = 0
     for versions, of_two in paired.items():
-        end = start + len(of_two.pairs)
-        seen = Seen.of(of_two, versions, rules, skipped,
-                       {protocol: comparisons[start:end] for protocol, comparisons in by_protocol.items()},
-                       {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
+        start, end = end, end + len(of_two.pairs)
+        totals = [[fsum(places[at][2 * start + i : 2 * end : 2]) for i in (0, 1)] for at in LOCATIONS]
+        seen = Seen.of(of_two, versions, rules, skipped, heads[start:end], totals)
         note.append((versions, msgspec.to_builtins(seen)))
-        start, skipped = end, []
-    task.keep(_rows_of(by_protocol, of_pairs), note, use_dictionary=_REPEATED)
-    return len(flat)
+        skipped = []
+    task.keep(_rows_of(by_protocol, two_speeds_of(pairs)), note, use_dictionary=_REPEATED)
+    return len(pairs)
 
 
 def pairs_of(
@@ -197,12 +195,11 @@ class Seen(msgspec.Struct):
         versions: tuple[str, str],
         rules: Rules,
         skipped: Sequence[str],
-        answers: Mapping[str, Sequence[Comparison]],
-        places: Mapping[Location, Sequence[float]],
+        heads: Sequence[Comparison],
+        totals: list[list[float]],
     ) -> Seen:
-        """Of pairs, what could not be read, their answers by protocol, and both locations of each in turn."""
-        problems = [*pairing.problems, *skipped]
-        heads = answers[headline_of(answers)]
+        """Of pairs, what could not be read, the answers to the headline question, and both sides' totals."""
+        problems = [*(reason for _, reason in pairing.incomparable), *skipped]
         return cls(
             pairs=len(pairing.pairs),
             only_reference=len(pairing.only_reference),
@@ -211,7 +208,7 @@ class Seen(msgspec.Struct):
             problems=problems[:_NAMED],
             incomparable=len(problems),
             ratios=log_ratios(heads, pairing.pairs, rules.floor),
-            totals=[[fsum(places[at][::2]), fsum(places[at][1::2])] for at in LOCATIONS],
+            totals=totals,
             rates=any(pair.reference.higher_is_better for pair in pairing.pairs[:1]),
             caveats=[
                 (c.kind.name, c.versions, len(c.benchmarks) or len(pairing.pairs), c.message, c.statistic)
@@ -275,18 +272,17 @@ _COLUMNS: dict[str, dict[str, Callable[[Comparison], Any]]] = {
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
 
-def _rows_of(
-    by_protocol: Mapping[str, Sequence[Comparison]], of_pairs: Mapping[str, Sequence[Any]]
-) -> pa.Table:
-    """The answers of all protocols; what is known of each pair itself stands in the rows of the first one."""
+def _rows_of(by_protocol: Mapping[str, Sequence[Comparison]], speeds: FloatArray) -> pa.Table:
+    """The answers of all protocols; the speeds of each pair stand in the rows of the first one."""
     schema, tables = answer_columns(), []
-    beside = arrays(of_pairs, schema)
+    of_pairs = (([None if isnan(v) else v for v in of]) for of in speeds.T.tolist())
+    beside = dict(zip(SPEEDS, of_pairs, strict=True))
     for comparisons in by_protocol.values():
         columns = {
             name: list(map(of, comparisons)) for kind in _COLUMNS.values() for name, of in kind.items()
         }
         columns["failed"] = [[note.kind.value for note in c.failed_checks] for c in comparisons]
-        tables.append(filled(arrays(columns, schema) | beside, schema))
+        tables.append(filled(arrays(columns | beside, schema), schema))
         beside = {}
     return arrow().concat_tables(tables)
 

@@ -142,13 +142,15 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
             proven[protocol][Verdict(verdict) if sound else Verdict.UNDECIDED] += count
         total = sum(counts[headline].values())
         chosen = "FROM judged WHERE protocol = ?"
-        ((versions,),) = rows(f"SELECT count(DISTINCT (reference, candidate)) {chosen}", headline)
+        once = "coalesce(bool_and(reference_observations = 1 AND candidate_observations = 1), false)"
+        reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
+        ((versions, single, *sessions),) = rows(
+            f"SELECT count(DISTINCT (reference, candidate)), {once}, {reach} {chosen}", headline
+        )
         benchmarks = total
         if versions > 1:
             ((benchmarks,),) = rows(f"SELECT count(DISTINCT benchmark) {chosen}", headline)
         tested = [p for p in asked.protocols if QUESTIONS[p].quantity == "speedup" and total]
-        once = "reference_observations = 1 AND candidate_observations = 1"
-        ((single,),) = rows(f"SELECT coalesce(bool_and({once}), false) {chosen}", headline)
         faster, slower = (counts[headline][v] for v in CHANGED)
         most = {Verdict.UNDECIDED: 2 * _SHOWN} if single else {
             Verdict.SLOWER: max(_SHOWN, 2 * _SHOWN - faster),
@@ -163,8 +165,6 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
                 *(headline, verdict.value, limit),
             )
         ]
-        reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
-        (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
         joint = [
             joint
             for protocol in tested
@@ -201,7 +201,7 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
         wholes=_wholes(answers, alpha),
         undermined=proven[headline][Verdict.UNDECIDED] - counts[headline][Verdict.UNDECIDED],
         undermining=tuple(sorted(undermining, key=lambda item: (-item[1], item[0].value))),
-        sessions=sessions if sessions[0] else None,
+        sessions=tuple(sessions) if sessions[0] else None,
         machines=tuple((*pair, machine) for pair, machine in machines.items()),
         hpt=_hpt(answers, asked) if versions == 1 and total <= MOST_FOR_HPT else None,
     )
@@ -291,28 +291,22 @@ def _hpt(answers: Answers, asked: Asked) -> OverBenchmarks | None:
 
 def _wholes(answers: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
     """By pair of versions the parts merged in their order; of many pairs the first ones."""
-    parts: dict[tuple[str, str], list[Seen]] = {}
+    parts: dict[tuple[str, str], Seen] = {}
     for note in answers.notes():
         for versions, seen in convert(note, list[tuple[tuple[str, str], Seen]]):
             if versions in parts or len(parts) < _PAIRS:
-                parts.setdefault(versions, []).append(seen)
+                parts.setdefault(versions, Seen()).add(seen)
     return tuple((*versions, _whole_of(seen, alpha)) for versions, seen in parts.items())
 
 
-def _whole_of(parts: Iterable[Seen], alpha: float) -> Whole:
-    """Merge parts in their order."""
-    seen = Seen()
-    for part in parts:
-        seen.add(part)
-    gains: tuple[tuple[Location, OverallGain], ...] = ()
-    if seen.pairs and not seen.rates:
-        gains = tuple(
-            (location, overall_gain([before], [after], [1.0]))
-            for location, (before, after) in zip(LOCATIONS, seen.totals, strict=True)
-        )
-    return Whole(
-        seen, seen.ratios.means(alpha) if seen.ratios.count > 1 else None, gains, tuple(_caveats(seen))
+def _whole_of(seen: Seen, alpha: float) -> Whole:
+    gains = tuple(
+        (location, overall_gain([before], [after], [1.0]))
+        for location, (before, after) in zip(LOCATIONS, seen.totals, strict=True)
+        if seen.pairs and not seen.rates
     )
+    means = seen.ratios.means(alpha) if seen.ratios.count > 1 else None
+    return Whole(seen, means, gains, tuple(_caveats(seen)))
 
 
 def _caveats(seen: Seen) -> Iterable[Note]:
