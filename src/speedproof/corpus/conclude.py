@@ -17,8 +17,7 @@ from msgspec import Struct, convert
 
 from speedproof.corpus.answers import Answers
 from speedproof.corpus.compare import PVALUES, SPEEDS, Asked, Seen, answer_columns, pairs_of
-from speedproof.corpus.place import arrow, of_rows
-from speedproof.corpus.read import fetched, parts_of, rows_of
+from speedproof.corpus.read import fetched, parts_of, quoted, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
@@ -129,9 +128,8 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
     with answers.table(answer_columns()) as connection:
         rows = partial(fetched, connection)
         machines = {(one, other): machine for one, other, machine in _machines(rows, headline, alpha)}
-        shaken = [dict(zip(_VERSIONS, pair, strict=True)) for pair in machines]
-        connection.register("shaken", of_rows(shaken, arrow().schema(dict.fromkeys(_VERSIONS, "string"))))
-        connection.execute(_JUDGED)
+        shaken = ", ".join(f"({quoted(one)}, {quoted(other)})" for one, other in machines) or "(NULL, NULL)"
+        connection.execute(_JUDGED.format(shaken=shaken))
         counts, proven = (
             {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols} for _ in range(2)
         )
@@ -208,12 +206,11 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
 
 
 _Query = Callable[..., list[tuple[Any, ...]]]
-_VERSIONS = ("reference", "candidate")
 _JUDGED = f"""
 CREATE TEMP VIEW judged AS SELECT answers.* REPLACE (
-    CASE WHEN shaken.reference IS NULL THEN failed ELSE list_append(failed, '{Assumption.ONE_SPEED.value}') END
-    AS failed, proven AND shaken.reference IS NULL AS proven)
-FROM answers LEFT JOIN shaken USING (reference, candidate)
+    CASE WHEN shaken THEN list_append(failed, '{Assumption.ONE_SPEED.value}') ELSE failed END AS failed,
+    proven AND NOT shaken AS proven)
+FROM (SELECT *, coalesce((reference, candidate) IN ({{shaken}}), false) AS shaken FROM answers) AS answers
 """
 """The answers with the check that a machine of two speeds fails."""
 _SIZE = "coalesce(bound, CASE WHEN speedup > 0 AND isfinite(speedup) THEN abs(ln(speedup)) ELSE 0 END)"

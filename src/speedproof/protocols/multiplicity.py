@@ -126,8 +126,8 @@ def kept_claims(
     That is the claim in row `places`, none where it is -1. Of a larger ``family`` p-values up to alpha suffice.
     """
     adjusted = ADJUSTMENTS[method](plain.ravel(), family).reshape(plain.shape)
-    own = np.take_along_axis(adjusted, np.maximum(places, 0)[None], axis=0)[0]
-    return adjusted, (places >= 0) & (own <= alpha)
+    of_claim = np.take_along_axis(adjusted, np.maximum(places, 0)[None], axis=0)[0]
+    return adjusted, (places >= 0) & (of_claim <= alpha)
 
 
 def _decided(
