@@ -26,6 +26,7 @@ from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answ
 from speedproof.corpus.place import Place, arrays, arrow, filled
 from speedproof.corpus.read import rows_of
 from speedproof.corpus.schema import opened, suite_of
+from speedproof.data.notes import Assumption
 from speedproof.data.record import pairing
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pairing, Suite
@@ -269,20 +270,27 @@ _COLUMNS: dict[str, dict[str, Callable[[Comparison], Any]]] = {
            for side in ("reference", "candidate") for name in ("n", "observations")},
     },
 }  # fmt: skip
+_KINDS = {kind: kind.value for kind in Assumption}  # which costs less than its property
 _REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
 
 def _rows_of(by_protocol: Mapping[str, Sequence[Comparison]], speeds: FloatArray) -> pa.Table:
     """The answers of all protocols; the speeds of each pair stand in the rows of the first one."""
     schema, tables = answer_columns(), []
-    of_pairs = (([None if isnan(v) else v for v in of]) for of in speeds.T.tolist())
-    beside = dict(zip(SPEEDS, of_pairs, strict=True))
+    cells: dict[str, list[Any]] = {}
+    made: dict[str, pa.Array] = {}
+    beside = {
+        name: [None if isnan(v) else v for v in of]
+        for name, of in zip(SPEEDS, speeds.T.tolist(), strict=True)
+    }
     for comparisons in by_protocol.values():
-        columns = {
-            name: list(map(of, comparisons)) for kind in _COLUMNS.values() for name, of in kind.items()
-        }
-        columns["failed"] = [[note.kind.value for note in c.failed_checks] for c in comparisons]
-        tables.append(filled(arrays(columns | beside, schema), schema))
+        before, cells = (
+            cells,
+            {n: list(map(of, comparisons)) for names in _COLUMNS.values() for n, of in names.items()},
+        )
+        cells["failed"] = [[_KINDS[note.kind] for note in c.checks if not note.held] for c in comparisons]
+        made |= arrays({name: of for name, of in cells.items() if of != before.get(name)}, schema)
+        tables.append(filled(made | arrays(beside, schema), schema))
         beside = {}
     return arrow().concat_tables(tables)
 
