@@ -355,24 +355,10 @@ def labelled(
                 f"{argument}: a corpus takes files whole; give the file without :{given.version}"
             )
         for path in given.paths:
-            read = read_files([path], format=format, options=options, skip=known)
-            for results in _whole(read) if by else read:
+            # Which field tells the versions of a file apart depends on all of it.
+            for results in read_files([path], format=format, options=options, skip=known, whole=bool(by)):
                 label = given.name or _label(path, results.path, several)
                 yield label, _versioned(results, given.name, label, by)
-
-
-def _whole(files: Iterable[FileResults]) -> Iterator[FileResults]:
-    """Join the parts of each file: which field tells its versions apart depends on all of them."""
-    parts: list[FileResults] = []
-    for part in files:
-        parts.append(part)
-        if not part.more:
-            yield replace(
-                part,
-                records=tuple(r for p in parts for r in p.records),
-                skipped=tuple(s for p in parts for s in p.skipped),
-            )
-            parts = []
 
 
 def _label(argument: str, path: str, several: bool) -> str:
