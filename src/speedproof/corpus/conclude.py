@@ -239,7 +239,7 @@ def _jointly(
     columns = PVALUES[: len(claims)]
     known = " + ".join(f"count(*) FILTER (NOT isnan({p}))" for p in columns)
     ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
-    place = "CASE WHEN proven THEN list_position($3, verdict) - 1 ELSE -1 END AS place"
+    place = "CASE WHEN proven THEN coalesce(list_position($3, verdict), 0) - 1 ELSE -1 END AS place"
     chosen = connection.execute(
         f"SELECT {place}, {', '.join(columns)} FROM judged "
         f"WHERE protocol = $1 AND least({', '.join(columns)}) <= $2",
