@@ -51,6 +51,12 @@ def decider_of(decide_by: str | None) -> tuple[str, float | None]:
     return (metric or "time", q) if q is not None else (decide_by or "time", None)
 
 
+def main_metric(metrics: Iterable[str], decide_by: str | None) -> str:
+    """The metric that is compared unless another is asked for: that which decides, or else time, or the first."""
+    there = list(metrics)
+    return next((name for name in (decider_of(decide_by)[0], "time", *there) if name in there), "time")
+
+
 HEADLINE: QuestionName = "typical"
 """The question whose answer is a benchmark's verdict."""
 

@@ -16,7 +16,6 @@ from tests.corpus.made import Results, put
 
 import speedproof as sp
 from speedproof.corpus.read import query
-from speedproof.data.notes import Note
 from speedproof.data.record import FileResults, Record
 from speedproof.data.sample import Trait
 from speedproof.options import ASKED, DETAILS
@@ -194,14 +193,11 @@ def test_against_comparing_the_files(
     expected_keys = [*slower[: max(50, 100 - len(faster))], *faster[: max(50, 100 - len(slower))]]
     shown = [(one.reference.label, one.candidate.label, one.benchmark, one.protocol) for one in c.clearest]
     assert shown == expected_keys
-    for own, key in zip(c.clearest, shown, strict=True):
-        # The texts of checks stay behind, and what is drawn of a few alone.
-        one = every[key]
-        kept = replace(
-            one, at_margin=None, ties=0.0,
-            checks=tuple(Note(note.kind) for note in one.failed_checks),
-        )  # fmt: skip
-        assert plain(own) == near(plain(kept))
+    beside = [key for key in sorted(every) if (*key[:3], "typical") in shown and key[3] != "typical"]
+    of_others = [(one.reference.label, one.candidate.label, one.benchmark, one.protocol) for one in c.beside]
+    assert sorted(of_others) == beside
+    for own, key in zip((*c.clearest, *c.beside), (*shown, *of_others), strict=True):
+        assert plain(own) == near(plain(every[key]))
 
 
 def remade(made: Callable[[Record], Any]) -> Results:

@@ -39,7 +39,7 @@ from speedproof.errors import UsageError
 from speedproof.formats.source import ReadOptions
 from speedproof.formats.suites import all_there, names_given, read_files, turned
 from speedproof.formats.versions import named, onto_versions, stem_of
-from speedproof.options import ASKED, Judging, QuestionName, SessionAsked, decider_of
+from speedproof.options import ASKED, Judging, QuestionName, SessionAsked, main_metric
 from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting.model import MANY, Report, Reported
@@ -331,9 +331,8 @@ def _metric(manifest: Manifest, name: str | None, question: SessionAsked | None 
     metrics = manifest.metrics
     if name is not None and name not in metrics:
         raise UsageError(f"there is no metric {name}; available: {', '.join(metrics)}")
-    usual = (decider_of(question.decide_by if question else None)[0], "time")
-    most = max(metrics, key=metrics.__getitem__, default="time")
-    return name or next((metric for metric in usual if metric in metrics), most)
+    most_first = sorted(metrics, key=metrics.__getitem__, reverse=True)
+    return name or main_metric(most_first, question.decide_by if question else None)
 
 
 def labelled(
@@ -356,24 +355,10 @@ def labelled(
                 f"{argument}: a corpus takes files whole; give the file without :{given.version}"
             )
         for path in given.paths:
-            read = read_files([path], format=format, options=options, skip=known)
-            for results in _whole(read) if by else read:
+            # Which field tells the versions of a file apart depends on all of it.
+            for results in read_files([path], format=format, options=options, skip=known, whole=bool(by)):
                 label = given.name or _label(path, results.path, several)
                 yield label, _versioned(results, given.name, label, by)
-
-
-def _whole(files: Iterable[FileResults]) -> Iterator[FileResults]:
-    """Join the parts of each file: which field tells its versions apart depends on all of them."""
-    parts: list[FileResults] = []
-    for part in files:
-        parts.append(part)
-        if not part.more:
-            yield replace(
-                part,
-                records=tuple(r for p in parts for r in p.records),
-                skipped=tuple(s for p in parts for s in p.skipped),
-            )
-            parts = []
 
 
 def _label(argument: str, path: str, several: bool) -> str:
@@ -443,7 +428,7 @@ class CorpusComparison(Shown, Struct, frozen=True):
 
     def why(self) -> WhyResult:
         """What the differences of two versions go with: of all benchmarks, or of the largest changes."""
-        from speedproof.api.whys import WhyResult, alone, of_versions
+        from speedproof.api.whys import WhyResult, why
         from speedproof.corpus.conclude import samples_of
 
         conclusion = self.conclusion
@@ -451,17 +436,13 @@ class CorpusComparison(Shown, Struct, frozen=True):
             raise UsageError(
                 "what differences go with is said of two versions; name a reference and a candidate"
             )
-        if not conclusion.comparisons:
-            return WhyResult({})
         clearest = [c.benchmark for c in conclusion.clearest]
         names = clearest if conclusion.comparisons > MANY else [key.benchmark for key in self.keys()]
-        versions = conclusion.wholes[0][:2]
-        ((_, suite),) = samples_of(self.corpus, {versions: names}, self.asked.where)
-        machine = next((machine for *_, machine in conclusion.machines), None)
-        explained = of_versions(suite, versions, conclusion.metric, machine, conclusion.alpha)
-        if names and not explained:
-            raise alone(conclusion.metric)
-        return WhyResult({versions[-1]: explained})
+        if not names:
+            return WhyResult({})
+        reference, candidate, _ = conclusion.wholes[0]
+        ((_, suite),) = samples_of(self.corpus, {(reference, candidate): names}, self.asked.where)
+        return why(suite, reference=reference, metric=conclusion.metric, confidence=1 - conclusion.alpha)
 
     def _few(self) -> tuple[SuiteComparison, Suite] | None:
         """The same comparison in memory, if it fits on one sheet; otherwise None."""

@@ -133,21 +133,16 @@ def why(
     for versions in sides:
         read = chosen.pair(*versions).read_of(explained) if len(versions) == 2 else []
         machine = machine_speeds(read, alpha)
-        by_candidate[versions[-1]] = of_versions(suite, versions, explained, machine, alpha, seed, done)
+        by_candidate[versions[-1]] = _of_versions(suite, versions, explained, machine, alpha, seed, done)
     if not any(by_candidate.values()):
-        raise alone(explained)
+        raise UsageError(
+            f"there is no metric beside {explained} that it could go with; 'speedproof run' records some, and "
+            "more with --perf, --energy and --metric"
+        )
     return WhyResult(by_candidate)
 
 
-def alone(metric: str) -> UsageError:
-    """The error where no other metric of the runs is available."""
-    return UsageError(
-        f"there is no metric beside {metric} that it could go with; 'speedproof run' records some, and more with "
-        "--perf, --energy and --metric"
-    )
-
-
-def of_versions(
+def _of_versions(
     suite: Suite,
     versions: tuple[str, ...],
     metric: str,

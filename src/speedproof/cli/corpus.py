@@ -87,7 +87,10 @@ class WorkOptions(CommandOptions, frozen=True, kw_only=True):
 
 
 class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
-    """Compare versions on every benchmark."""
+    """Compare versions on every benchmark.
+
+    Unlike compare, no claim is withheld where what cannot differ does (run --control, --unaffected).
+    """
 
     reference: Annotated[str | None, "VERSION", "the version to compare against", Title("comparing")] = None
     candidate: Annotated[str | None, "VERSION", "the version under trial"] = None

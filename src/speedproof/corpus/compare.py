@@ -12,24 +12,24 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import chain, combinations, pairwise
-from math import fsum, isnan
-from operator import attrgetter, is_, itemgetter
+from itertools import combinations, pairwise
+from math import fsum, isnan, nan
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
+from speedproof.arrays import FloatArray
 from speedproof.corpus.answers import FLOOR_FILE, HERE, Answers, How, Task, answered
-from speedproof.corpus.place import Place, arrays, arrow, filled, lists
+from speedproof.corpus.place import Place, arrays, arrow, filled
 from speedproof.corpus.read import rows_of
 from speedproof.corpus.schema import opened, suite_of
 from speedproof.data.notes import Assumption
 from speedproof.data.record import pairing
 from speedproof.data.sample import Sample
-from speedproof.data.suite import Key, Pair, Pairing, Suite
+from speedproof.data.suite import Key, Pairing, Suite
 from speedproof.errors import FormatError, UsageError
 from speedproof.options import ASKED, QuestionName
 from speedproof.protocols.aggregates import LOCATIONS, Location, LogRatios, log_ratios
@@ -37,9 +37,8 @@ from speedproof.protocols.caveats import two_speeds_of
 from speedproof.protocols.noise_floor import NoiseFloor
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import answers, headline_of
-from speedproof.protocols.results import Comparison
+from speedproof.protocols.results import CHANGED, Comparison, size_of
 from speedproof.protocols.suite import all_caveats, located
-from speedproof.protocols.units import Summary
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,28 +120,25 @@ def _compare_part(task: Task) -> int:
     asked, order = task.asked
     rules = asked.rules if not asked.floor else replace(asked.rules, floor=_floor_in(task.out, asked.floor))
     suite, paired = pairs_of(task.corpus, task.files, asked, order)
-    flat = [(versions, pair) for versions, comparisons in paired.items() for pair in comparisons.pairs]
-    pairs = [pair for _, pair in flat]
+    pairs = [pair for of_two in paired.values() for pair in of_two.pairs]
     by_protocol: dict[str, list[Comparison]] = {protocol: [] for protocol in asked.protocols}
     places: dict[Location, list[float]] = {at: [] for at in LOCATIONS}
-    for at in range(0, len(flat), _TOGETHER):
+    for at in range(0, len(pairs), _TOGETHER):
         prepared = PreparedPairs(pairs[at : at + _TOGETHER], rules)
         for protocol in asked.protocols:
             by_protocol[protocol] += answers(protocol, prepared)
         for location, values in located(prepared).items():
             places[location] += values
-    speeds = two_speeds_of(pairs).T.tolist()
-    of_pairs = {name: [None if isnan(v) else v for v in of] for name, of in zip(SPEEDS, speeds, strict=True)}
-    note, start, skipped = [], 0, list(map(str, suite.skipped))
+    heads, note, skipped = by_protocol[headline_of(asked.protocols)], [], list(map(str, suite.skipped))
+    start = end = 0
     for versions, of_two in paired.items():
-        end = start + len(of_two.pairs)
-        seen = Seen.of(of_two, versions, rules, skipped,
-                       {protocol: comparisons[start:end] for protocol, comparisons in by_protocol.items()},
-                       {location: values[2 * start : 2 * end] for location, values in places.items()})  # fmt: skip
+        start, end = end, end + len(of_two.pairs)
+        totals = [[fsum(places[at][2 * start + i : 2 * end : 2]) for i in (0, 1)] for at in LOCATIONS]
+        seen = Seen.of(of_two, versions, rules, skipped, heads[start:end], totals)
         note.append((versions, msgspec.to_builtins(seen)))
-        start, skipped = end, []
-    task.keep(_rows_of(flat, by_protocol, of_pairs), note, use_dictionary=_REPEATED)
-    return len(flat)
+        skipped = []
+    task.keep(_rows_of(by_protocol, two_speeds_of(pairs)), note, use_dictionary=_REPEATED)
+    return len(pairs)
 
 
 def pairs_of(
@@ -200,12 +196,11 @@ class Seen(msgspec.Struct):
         versions: tuple[str, str],
         rules: Rules,
         skipped: Sequence[str],
-        answers: Mapping[str, Sequence[Comparison]],
-        places: Mapping[Location, Sequence[float]],
+        heads: Sequence[Comparison],
+        totals: list[list[float]],
     ) -> Seen:
-        """Of pairs, what could not be read, their answers by protocol, and both locations of each in turn."""
-        problems = [*pairing.problems, *skipped]
-        heads = answers[headline_of(answers)]
+        """Of pairs, what could not be read, the answers to the headline question, and both sides' totals."""
+        problems = [*(reason for _, reason in pairing.incomparable), *skipped]
         return cls(
             pairs=len(pairing.pairs),
             only_reference=len(pairing.only_reference),
@@ -214,7 +209,7 @@ class Seen(msgspec.Struct):
             problems=problems[:_NAMED],
             incomparable=len(problems),
             ratios=log_ratios(heads),
-            totals=[[fsum(places[at][::2]), fsum(places[at][1::2])] for at in LOCATIONS],
+            totals=totals,
             rates=any(pair.reference.higher_is_better for pair in pairing.pairs[:1]),
             caveats=[
                 (c.kind.name, c.versions, len(c.benchmarks) or len(pairing.pairs), c.message, c.statistic)
@@ -239,106 +234,74 @@ class Seen(msgspec.Struct):
 
 SPEEDS = ("speeds_reference", "speeds_candidate", "speeds_within")
 """What :func:`speedproof.protocols.caveats.two_speeds_of` finds."""
-SIDES = (
-    *("n", "observations", "mean", "median", "minimum", "maximum", "deviation", "mad"),
-    *("repeated", "higher_is_better"),
-)
-FLOOR = ("deviation", "degrees", "sessions", "reach")
-LOG = ("centre", "error", "df")
-QUANTILES, SLOW_RUNS = ("reference_quantile", "candidate_quantile"), ("slow_share", "slow_times")
-_OWN = ("protocol", "verdict", "state", "test", "pvalue", "pvalue_slower", "paired")
-_SELDOM: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "at_margin": {"pvalue_equivalent": attrgetter("equivalent")},
-    "chance": {
-        "chance": attrgetter("value"), "chance_low": attrgetter("low"), "chance_high": attrgetter("high"),
+PVALUES = ("pvalue", "pvalue_slower", "pvalue_equivalent")
+"""Of the claims, in their order."""
+
+
+def _bound(c: Comparison) -> float | None:
+    """By how much at least it changed; 1 where no more is proven."""
+    return None if c.verdict not in CHANGED else 1.0 if isnan(bound := size_of(c)[1]) else bound
+
+
+_COLUMNS: dict[str, dict[str, Callable[[Comparison], Any]]] = {
+    "string": {
+        **{name: attrgetter(name) for name in ("benchmark", "metric", "protocol", "verdict", "state", "test")},
+        "reference": attrgetter("reference.label"), "candidate": attrgetter("candidate.label"),
+        "unit": attrgetter("reference.unit"),
     },
-    "floor": {f"floor_{name}": attrgetter(name) for name in FLOOR},
-    "log": {f"log_{name}": attrgetter(name) for name in LOG},
-    "quantiles": {name: itemgetter(i) for i, name in enumerate(QUANTILES)},
-    "slow_runs": {name: itemgetter(i) for i, name in enumerate(SLOW_RUNS)},
+    "bool": {"proven": attrgetter("proven"), "paired": attrgetter("paired")},
+    "double": {
+        **{name: attrgetter(name) for name in PVALUES[:2]},
+        PVALUES[2]: lambda c: c.at_margin.equivalent if c.at_margin else nan,
+        "speedup": attrgetter("speedup.value"),
+        "low": attrgetter("certified.low"), "high": attrgetter("certified.high"), "bound": _bound,
+        "chance": lambda c: c.chance and c.chance.value,
+        "chance_low": lambda c: c.chance and c.chance.low,
+        "chance_high": lambda c: c.chance and c.chance.high,
+        "floor_reach": lambda c: c.floor and c.floor.reach,
+        **{f"{side}_{name}": attrgetter(f"{side}.{name}")
+           for side in ("reference", "candidate")
+           for name in ("mean", "median", "minimum", "maximum", "deviation", "mad")},
+    },
+    "int64": {
+        "needed_reference": lambda c: c.needed and c.needed.reference,
+        "needed_candidate": lambda c: c.needed and c.needed.candidate,
+        **{f"{side}_{name}": attrgetter(f"{side}.{name}")
+           for side in ("reference", "candidate") for name in ("n", "observations")},
+    },
 }  # fmt: skip
-"""What few protocols have, and the columns that it gives."""
-_KINDS = {kind: kind.value for kind in Assumption}
-_REPEATED = [
-    *("metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"),
-    *("reference_repeated", "candidate_repeated"),
-]
+_KINDS = {kind: kind.value for kind in Assumption}  # which costs less than its property
+_REPEATED = ["metric", "reference", "candidate", "protocol", "verdict", "state", "test", "unit"]
 
 
-def _rows_of(
-    flat: Sequence[tuple[tuple[str, str], Pair]],
-    by_protocol: Mapping[str, Sequence[Comparison]],
-    of_pairs: Mapping[str, Sequence[Any]],
-) -> pa.Table:
-    """The answers of all protocols; what is known of each pair itself stands in the rows of the first one."""
-    schema = answer_columns()
-    names = {
-        "benchmark": [pair.key.benchmark for _, pair in flat],
-        "metric": [pair.key.metric for _, pair in flat],
-        "reference": [reference for (reference, _), _ in flat],
-        "candidate": [candidate for (_, candidate), _ in flat],
-        "unit": [pair.reference.unit for _, pair in flat],
+def _rows_of(by_protocol: Mapping[str, Sequence[Comparison]], speeds: FloatArray) -> pa.Table:
+    """The answers of all protocols; the speeds of each pair stand in the rows of the first one."""
+    schema, tables = answer_columns(), []
+    cells: dict[str, list[Any]] = {}
+    made: dict[str, pa.Array] = {}
+    beside = {
+        name: [None if isnan(v) else v for v in of]
+        for name, of in zip(SPEEDS, speeds.T.tolist(), strict=True)
     }
-    common = arrays(names, schema)
-    of_side: dict[str, list[Summary]] = {"reference": [], "candidate": []}
-    beside, tables = arrays(of_pairs, schema), []
     for comparisons in by_protocol.values():
-        for side, known in of_side.items():
-            summaries: list[Summary] = list(map(attrgetter(side), comparisons))
-            # Mostly they are the same
-            if len(known) != len(summaries) or not all(map(is_, summaries, known)):
-                of_side[side] = summaries
-                columns = {f"{side}_{name}": list(map(attrgetter(name), summaries)) for name in SIDES}
-                common |= arrays(columns, schema)
-        tables.append(filled(common | _columns_of(comparisons, schema) | beside, schema))
+        before, cells = (
+            cells,
+            {n: list(map(of, comparisons)) for names in _COLUMNS.values() for n, of in names.items()},
+        )
+        cells["failed"] = [[_KINDS[note.kind] for note in c.checks if not note.held] for c in comparisons]
+        made |= arrays({name: of for name, of in cells.items() if of != before.get(name)}, schema)
+        tables.append(filled(made | arrays(beside, schema), schema))
         beside = {}
     return arrow().concat_tables(tables)
-
-
-def _columns_of(comparisons: Sequence[Comparison], schema: pa.Schema) -> dict[str, pa.Array]:
-    """What comparisons of one protocol have of their own."""
-    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), comparisons)) for name in _OWN}
-    speedups = [c.speedup for c in comparisons]
-    columns["speedup"] = [one.value for one in speedups]
-    checks = [c.checks for c in comparisons]
-    sizes = np.array(list(map(len, checks)), dtype=np.int64)
-    every = list(chain.from_iterable(checks))
-    failed = [i for i, check in enumerate(every) if not check.held]
-    owners = np.repeat(np.arange(len(comparisons)), sizes)[np.array(failed, dtype=np.int64)]
-    kinds = [every[i].kind for i in failed]
-    for i, kind in zip(owners.tolist(), kinds, strict=True):
-        if kind is Assumption.SHIFT:
-            speedups[i] = comparisons[i].certified
-    columns["low"], columns["high"] = [one.low for one in speedups], [one.high for one in speedups]
-    needed = [c.needed for c in comparisons]
-    columns["needed_reference"] = [n and n.reference for n in needed]
-    columns["needed_candidate"] = [n and n.candidate for n in needed]
-    for of, parts in _SELDOM.items():
-        there = list(map(attrgetter(of), comparisons))
-        if any(there):
-            columns |= {name: [one and part(one) for one in there] for name, part in parts.items()}
-    counts = np.bincount(owners, minlength=len(comparisons)).tolist()
-    names = lists([_KINDS[kind] for kind in kinds], counts, schema.field("failed").type)
-    return arrays(columns, schema) | {"failed": names}
 
 
 def answer_columns() -> pa.Schema:
     """The columns of an answer."""
     pa = arrow()
-    number, whole, text = pa.float64(), pa.int64(), pa.string()
-    of_side = {"n": whole, "observations": whole, "repeated": text, "higher_is_better": pa.bool_()}
     return pa.schema(
         [
-            *((name, text) for name in ("benchmark", "metric", "reference", "candidate", "protocol", "verdict",
-                                        "state", "test", "unit")),
-            *((name, number) for name in ("pvalue", "pvalue_slower", "pvalue_equivalent", "speedup", "low", "high",
-                                          "chance", "chance_low", "chance_high")),
-            ("needed_reference", whole), ("needed_candidate", whole), ("failed", pa.list_(text)),
-            ("paired", pa.bool_()), *((f"log_{name}", number) for name in LOG),
-            *((name, number) for name in (*QUANTILES, *SLOW_RUNS)),
-            *((f"{side}_{name}", of_side.get(name, number))
-              for side in ("reference", "candidate") for name in SIDES),
-            *((f"floor_{name}", whole if name == "sessions" else number) for name in FLOOR),
-            *((name, number) for name in SPEEDS),
+            *((name, pa.type_for_alias(kind)) for kind, names in _COLUMNS.items() for name in names),
+            ("failed", pa.list_(pa.string())),
+            *((name, pa.float64()) for name in SPEEDS),
         ]
-    )  # fmt: skip
+    )

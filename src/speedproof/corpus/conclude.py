@@ -7,8 +7,7 @@ are significant alone.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -17,20 +16,8 @@ import numpy as np
 from msgspec import Struct, convert
 
 from speedproof.corpus.answers import Answers
-from speedproof.corpus.compare import (
-    FLOOR,
-    LOG,
-    QUANTILES,
-    SIDES,
-    SLOW_RUNS,
-    SPEEDS,
-    Asked,
-    Seen,
-    answer_columns,
-    pairs_of,
-)
-from speedproof.corpus.place import arrow, of_rows
-from speedproof.corpus.read import fetched, parts_of, rows_of
+from speedproof.corpus.compare import PVALUES, SPEEDS, Asked, Seen, answer_columns, pairs_of
+from speedproof.corpus.read import fetched, parts_of, quoted, rows_of
 from speedproof.corpus.schema import digest, opened, records
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.data.suite import Suite
@@ -42,28 +29,20 @@ from speedproof.protocols.aggregates import (
     Location,
     OverallGain,
     accelerated_by,
+    banded,
+    overall_gain,
 )
-from speedproof.protocols.caveats import MachineSpeeds, common_speeds
-from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control
+from speedproof.protocols.caveats import MachineSpeeds, at_two_speeds, common_speeds
+from speedproof.protocols.multiplicity import ADJUSTMENTS, CLAIMS, Control, kept_claims
+from speedproof.protocols.pair import PreparedPairs
 from speedproof.protocols.questions import QUESTIONS, headline_of
-from speedproof.protocols.results import (
-    Comparison,
-    LogSpeedup,
-    Needed,
-    RSpeedup,
-    SessionFloor,
-    State,
-    Verdict,
-    Winner,
-)
+from speedproof.protocols.questions import answers as ask
+from speedproof.protocols.results import CHANGED, Comparison, RSpeedup, Verdict, Winner
 from speedproof.protocols.suite import SuiteComparison, compare_suite, hpt_of
-from speedproof.protocols.units import Summary
-from speedproof.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     import duckdb
 
-_BANDS = (0.05, 0.02)
 _PAIRS = 20
 MOST_FOR_HPT = 100_000
 """Benchmarks whose runs memory is to hold together: 1 GB of ten runs a side."""
@@ -148,78 +127,94 @@ def conclude(answers: Answers, asked: Asked) -> Conclusion:
     headline = headline_of(asked.protocols)
     with answers.table(answer_columns()) as connection:
         rows = partial(fetched, connection)
-        machines = tuple(_machines(rows, headline, alpha))
-        shaken = [{"reference": one, "candidate": other} for one, other, _ in machines]
-        connection.register("shaken", of_rows(shaken, arrow().schema(dict.fromkeys(_VERSIONS, "string"))))
-        connection.execute(_JUDGED)
+        machines = {(one, other): machine for one, other, machine in _machines(rows, headline, alpha)}
+        shaken = ", ".join(f"({quoted(one)}, {quoted(other)})" for one, other in machines) or "(NULL, NULL)"
+        connection.execute(_JUDGED.format(shaken=shaken))
         counts, proven = (
             {str(protocol): dict.fromkeys(Verdict, 0) for protocol in asked.protocols} for _ in range(2)
         )
         for protocol, verdict, sound, count in rows(
-            f"SELECT protocol, verdict, {_SOUND}, count(*) FROM judged GROUP BY ALL"
+            "SELECT protocol, verdict, proven, count(*) FROM judged GROUP BY ALL"
         ):
             counts[protocol][Verdict(verdict)] += count
             proven[protocol][Verdict(verdict) if sound else Verdict.UNDECIDED] += count
         total = sum(counts[headline].values())
-        chosen = "FROM answers WHERE protocol = ?"
-        ((versions,),) = rows(f"SELECT count(DISTINCT (reference, candidate)) {chosen}", headline)
+        chosen = "FROM judged WHERE protocol = ?"
+        once = "coalesce(bool_and(reference_observations = 1 AND candidate_observations = 1), false)"
+        reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
+        ((versions, single, *sessions),) = rows(
+            f"SELECT count(DISTINCT (reference, candidate)), {once}, {reach} {chosen}", headline
+        )
         benchmarks = total
         if versions > 1:
             ((benchmarks,),) = rows(f"SELECT count(DISTINCT benchmark) {chosen}", headline)
-        tested = [
-            protocol for protocol in asked.protocols if QUESTIONS[protocol].quantity == "speedup" and total
-        ]
-        faster, slower = (counts[headline][v] for v in (Verdict.FASTER, Verdict.SLOWER))
-        once = "reference_observations = 1 AND candidate_observations = 1"
-        ((single,),) = rows(f"SELECT coalesce(bool_and({once}), false) {chosen}", headline)
+        tested = [p for p in asked.protocols if QUESTIONS[p].quantity == "speedup" and total]
+        faster, slower = (counts[headline][v] for v in CHANGED)
         most = {Verdict.UNDECIDED: 2 * _SHOWN} if single else {
             Verdict.SLOWER: max(_SHOWN, 2 * _SHOWN - faster),
             Verdict.FASTER: max(_SHOWN, 2 * _SHOWN - slower),
         }  # fmt: skip
-        clearest = _clearest(connection, headline, most, alpha)
-        reach = "count(floor_reach), min(floor_reach), max(floor_reach)"
-        (sessions,) = rows(f"SELECT {reach} {chosen}", headline)
-        return Conclusion(
-            **answers.about,
-            metric=asked.metric,
-            alpha=alpha,
-            margin=margin,
-            headline=headline,
-            comparisons=total,
-            benchmarks=benchmarks,
-            versions=versions,
-            counts=counts,
-            proven=proven,
-            joint=tuple(
-                joint
-                for protocol in tested
-                if total > 1
-                for joint in _jointly(connection, protocol, alpha, margin)
-            ),
-            accelerated=accelerated_by([(p, proven[p][Verdict.FASTER]) for p in tested], total, alpha),
-            single_runs=single,
-            bands={v: _bands(rows, headline, v) for v in (Verdict.SLOWER, Verdict.FASTER)},
-            clearest=clearest,
-            beside=_beside(connection, clearest, headline, alpha),
-            wholes=_wholes(answers, alpha),
-            undermined=proven[headline][Verdict.UNDECIDED] - counts[headline][Verdict.UNDECIDED],
-            undermining=_undermining(rows, headline),
-            sessions=sessions if sessions[0] else None,
-            machines=machines,
-            hpt=_hpt(answers, asked) if versions == 1 and total <= MOST_FOR_HPT else None,
+        keys = [
+            (key, (one, other))
+            for verdict, limit in most.items()
+            for key, one, other in rows(
+                f"SELECT benchmark, reference, candidate {chosen} AND verdict = ? "
+                f"ORDER BY {_SIZE} DESC, benchmark, reference, candidate LIMIT ?",
+                *(headline, verdict.value, limit),
+            )
+        ]
+        joint = [
+            joint
+            for protocol in tested
+            if total > 1
+            for joint in _jointly(connection, protocol, alpha, margin)
+        ]
+        bands = {}
+        for verdict in CHANGED[::-1]:
+            of = connection.execute(f"SELECT bound {chosen} AND verdict = ?", [headline, verdict.value])
+            bands[verdict] = banded(of.fetchnumpy()["bound"])
+        failed = rows(
+            f"SELECT unnest(list_distinct(failed)) AS kind, count(*) {chosen} AND verdict <> ? GROUP BY kind",
+            *(headline, Verdict.UNDECIDED.value),
         )
+    undermining = [(_KINDS[name], count) for name, count in failed if _KINDS[name] in UNDERMINING]
+    of_protocol = _compared(answers.corpus, keys, asked, machines)
+    return Conclusion(
+        **answers.about,
+        metric=asked.metric,
+        alpha=alpha,
+        margin=margin,
+        headline=headline,
+        comparisons=total,
+        benchmarks=benchmarks,
+        versions=versions,
+        counts=counts,
+        proven=proven,
+        joint=tuple(joint),
+        accelerated=accelerated_by([(p, proven[p][Verdict.FASTER]) for p in tested], total, alpha),
+        single_runs=single,
+        bands=bands,
+        clearest=tuple(of_protocol[headline, *key] for key in keys),
+        beside=tuple(c for (protocol, *_), c in of_protocol.items() if protocol != headline),
+        wholes=_wholes(answers, alpha),
+        undermined=proven[headline][Verdict.UNDECIDED] - counts[headline][Verdict.UNDECIDED],
+        undermining=tuple(sorted(undermining, key=lambda item: (-item[1], item[0].value))),
+        sessions=tuple(sessions) if sessions[0] else None,
+        machines=tuple((*pair, machine) for pair, machine in machines.items()),
+        hpt=_hpt(answers, asked) if versions == 1 and total <= MOST_FOR_HPT else None,
+    )
 
 
 _Query = Callable[..., list[tuple[Any, ...]]]
-_VERSIONS = ("reference", "candidate")
-_OF_PAIR = ("benchmark", *_VERSIONS)
 _JUDGED = f"""
 CREATE TEMP VIEW judged AS SELECT answers.* REPLACE (
-    CASE WHEN shaken.reference IS NULL THEN failed ELSE list_append(failed, '{Assumption.ONE_SPEED.value}') END
-    AS failed) FROM answers LEFT JOIN shaken USING (reference, candidate)
+    CASE WHEN shaken THEN list_append(failed, '{Assumption.ONE_SPEED.value}') ELSE failed END AS failed,
+    proven AND NOT shaken AS proven)
+FROM (SELECT *, coalesce((reference, candidate) IN ({{shaken}}), false) AS shaken FROM answers) AS answers
 """
 """The answers with the check that a machine of two speeds fails."""
-_SOUND = f"NOT list_has_any(failed, {sorted(kind.value for kind in UNDERMINING)})"
+_SIZE = "coalesce(bound, CASE WHEN speedup > 0 AND isfinite(speedup) THEN abs(ln(speedup)) ELSE 0 END)"
+"""What is proven of a change; of what is undecided how far its ratio is from 1."""
 
 
 def _machines(rows: _Query, headline: str, alpha: float) -> Iterator[tuple[str, str, MachineSpeeds]]:
@@ -240,47 +235,40 @@ def _jointly(
     connection: duckdb.DuckDBPyConnection, protocol: str, alpha: float, margin: float | None
 ) -> Iterator[Joint]:
     """What is left of the claims that are proven alone; no other can be after a correction."""
-    columns = dict(zip(CLAIMS, ("pvalue", "pvalue_slower", "pvalue_equivalent"), strict=True))
-    known = " + ".join(f"count(*) FILTER ({p} IS NOT NULL AND NOT isnan({p}))" for p in columns.values())
+    claims = CLAIMS if margin is not None else CHANGED
+    columns = PVALUES[: len(claims)]
+    known = " + ".join(f"count(*) FILTER (NOT isnan({p}))" for p in columns)
     ((family,),) = fetched(connection, f"SELECT {known} FROM answers WHERE protocol = ?", protocol)
-    proven = ", ".join(  # no nulls, for which NumPy's masked arrays are imported: as long as 200 comparisons
-        f"coalesce(verdict = '{verdict}' AND {_SOUND}, false), coalesce({p}, 'nan')"
-        for verdict, p in columns.items()
+    place = "CASE WHEN proven THEN coalesce(list_position($3, verdict), 0) - 1 ELSE -1 END AS place"
+    chosen = connection.execute(
+        f"SELECT {place}, {', '.join(columns)} FROM judged "
+        f"WHERE protocol = $1 AND least({', '.join(columns)}) <= $2",
+        [protocol, alpha, [claim.value for claim in claims]],
     )
-    usable = " OR ".join(f"{p} <= $2" for p in columns.values())
-    rows: Any = connection.execute(
-        f"SELECT {proven} FROM judged WHERE protocol = $1 AND ({usable})", [protocol, alpha]
-    ).fetchnumpy()
-    both = list(rows.values())
-    at = [p <= alpha for p in both[1::2]]
-    claims = np.repeat(np.arange(len(at)), [*map(np.count_nonzero, at)])
-    sound_claims, pvalues = (
-        np.concatenate([column[of] for column, of in zip(part, at, strict=True)])
-        for part in (both[::2], both[1::2])
-    )
-    for method, adjust in ADJUSTMENTS.items():
-        kept = claims[sound_claims & (adjust(pvalues, family) <= alpha)]
-        counts = {v: int(np.count_nonzero(kept == i)) for i, v in enumerate(CLAIMS)}
-        if margin is None:
-            del counts[Verdict.EQUIVALENT]
-        yield Joint(protocol, method, family, counts)
+    places, *pvalues = chosen.fetchnumpy().values()
+    for method in ADJUSTMENTS:
+        _, kept = kept_claims(np.array(pvalues), places, alpha, method, family)
+        counts = np.bincount(places[kept], minlength=len(claims)).tolist()
+        yield Joint(protocol, method, family, dict(zip(claims, counts, strict=True)))
 
 
-# How clearly a verdict is proven: its bound, or 1 where none is; of what is undecided how far its ratio is from 1.
-_BOUND = {
-    Verdict.FASTER: "CASE WHEN low >= 1 THEN low ELSE 1 END",
-    Verdict.SLOWER: "CASE WHEN high = 0 THEN 'infinity'::DOUBLE WHEN 1 / high >= 1 THEN 1 / high ELSE 1 END",
-    Verdict.UNDECIDED: "CASE WHEN speedup > 0 AND speedup < 'infinity' THEN abs(ln(speedup)) ELSE 0 END",
-}
-
-
-def _bands(rows: _Query, headline: str, verdict: Verdict) -> tuple[int, ...]:
-    wide, narrow = _BANDS
-    bands = (f"b - 1 >= {wide}", f"b - 1 < {wide} AND b - 1 >= {narrow}", f"b - 1 < {narrow}")
-    counts = ", ".join(f"count(*) FILTER (WHERE {band})" for band in bands)
-    bound = f"(SELECT {_BOUND[verdict]} AS b FROM answers WHERE protocol = ? AND verdict = ?)"
-    (row,) = rows(f"SELECT {counts} FROM {bound}", headline, verdict.value)
-    return tuple(map(int, row))
+def _compared(
+    corpus: str,
+    keys: Sequence[tuple[str, tuple[str, str]]],
+    asked: Asked,
+    machines: Mapping[tuple[str, str], MachineSpeeds],
+) -> dict[tuple[str, str, tuple[str, str]], Comparison]:
+    """The comparisons of these benchmarks, by protocol: of their samples again, in the order of the names."""
+    chosen: dict[tuple[str, str], list[str]] = {}
+    for name, pair in keys:
+        chosen.setdefault(pair, []).append(name)
+    compared = {}
+    for pair, suite in samples_of(corpus, chosen, asked.where, asked.metric) if chosen else ():
+        prepared = PreparedPairs(suite.pair(*pair).pairs, asked.rules)
+        for protocol in asked.protocols:
+            for c in at_two_speeds(ask(protocol, prepared), machines.get(pair)):
+                compared[str(protocol), c.benchmark, pair] = c
+    return dict(sorted(compared.items(), key=lambda item: (*item[0][1:], item[0][0])))
 
 
 def _hpt(answers: Answers, asked: Asked) -> OverBenchmarks | None:
@@ -298,44 +286,24 @@ def _hpt(answers: Answers, asked: Asked) -> OverBenchmarks | None:
     return OverBenchmarks(len(hpt.benchmarks), **{name: getattr(hpt, name) for name in same})
 
 
-def _undermining(rows: _Query, headline: str) -> tuple[tuple[Assumption, int], ...]:
-    """Which assumptions undermine verdicts, each how often."""
-    chosen = "FROM judged WHERE protocol = ? AND verdict <> 'undecided'"
-    counts = Counter[Assumption]()
-    for names, count in rows(f"SELECT list_distinct(failed), count(*) {chosen} GROUP BY 1", headline):
-        counts.update({_KINDS[name]: count for name in names if _KINDS[name] in UNDERMINING})
-    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0].value)))
-
-
 def _wholes(answers: Answers, alpha: float) -> tuple[tuple[str, str, Whole], ...]:
     """By pair of versions the parts merged in their order; of many pairs the first ones."""
-    parts: dict[tuple[str, str], list[Seen]] = {}
+    parts: dict[tuple[str, str], Seen] = {}
     for note in answers.notes():
         for versions, seen in convert(note, list[tuple[tuple[str, str], Seen]]):
             if versions in parts or len(parts) < _PAIRS:
-                parts.setdefault(versions, []).append(seen)
+                parts.setdefault(versions, Seen()).add(seen)
     return tuple((*versions, _whole_of(seen, alpha)) for versions, seen in parts.items())
 
 
-def _whole_of(parts: Iterable[Seen], alpha: float) -> Whole:
-    """Merge parts in their order."""
-    seen = Seen()
-    for part in parts:
-        seen.add(part)
-    gains: tuple[tuple[Location, OverallGain], ...] = ()
-    if seen.pairs and not seen.rates:
-        gains = tuple(
-            (location, _gain(*total)) for location, total in zip(LOCATIONS, seen.totals, strict=True)
-        )
-    return Whole(
-        seen, seen.ratios.means(alpha) if seen.ratios.count > 1 else None, gains, tuple(_caveats(seen))
+def _whole_of(seen: Seen, alpha: float) -> Whole:
+    gains = tuple(
+        (location, overall_gain([before], [after], [1.0]))
+        for location, (before, after) in zip(LOCATIONS, seen.totals, strict=True)
+        if seen.pairs and not seen.rates
     )
-
-
-def _gain(before: float, after: float) -> OverallGain:
-    if not (0 < before < math.inf and 0 < after < math.inf):
-        return OverallGain(math.nan, math.nan)
-    return OverallGain(before / after, 1 - after / before)
+    means = seen.ratios.means(alpha) if seen.ratios.count > 1 else None
+    return Whole(seen, means, gains, tuple(_caveats(seen)))
 
 
 def _caveats(seen: Seen) -> Iterable[Note]:
@@ -350,67 +318,6 @@ def _caveats(seen: Seen) -> Iterable[Note]:
         number, message, _ = alike[next(i for i, passed in enumerate(counts) if 2 * passed >= counts[-1])]
         where = () if counts[-1] == seen.pairs else ("",) * counts[-1]
         yield Note(Assumption[kind], message, versions, where, number)
-
-
-def _clearest(
-    connection: duckdb.DuckDBPyConnection, headline: str, shown: dict[Verdict, int], alpha: float
-) -> tuple[Comparison, ...]:
-    comparisons = []
-    for verdict, most in shown.items():
-        rows: Any = connection.sql(
-            f"SELECT * FROM judged WHERE protocol = ? AND verdict = ? "
-            f"ORDER BY {_BOUND[verdict]} DESC, benchmark, reference, candidate LIMIT ?",
-            params=[headline, verdict.value, most],
-        )
-        comparisons += [_comparison(row, alpha) for row in rows.to_arrow_table().to_pylist()]
-    return tuple(comparisons)
-
-
-def _beside(
-    connection: duckdb.DuckDBPyConnection, clearest: Iterable[Comparison], headline: str, alpha: float
-) -> tuple[Comparison, ...]:
-    keys = {(c.benchmark, c.reference.label, c.candidate.label) for c in clearest}
-    rows = [dict(zip(_OF_PAIR, key, strict=True)) for key in sorted(keys)]
-    connection.register("chosen", of_rows(rows, arrow().schema(dict.fromkeys(_OF_PAIR, "string"))))
-    answers: Any = connection.sql(
-        f"SELECT * FROM judged SEMI JOIN chosen USING ({', '.join(_OF_PAIR)}) WHERE protocol <> ? "
-        f"ORDER BY {', '.join(_OF_PAIR)}, protocol",
-        params=[headline],
-    )
-    return tuple(_comparison(row, alpha) for row in answers.to_arrow_table().to_pylist())
-
-
-def _comparison(row: dict[str, Any], alpha: float) -> Comparison:
-    """A row as the comparison that it was, but for the texts of its checks."""
-    reference, candidate = (
-        Summary(label=row[side], **{name: row[f"{side}_{name}"] for name in SIDES}, unit=row["unit"])
-        for side in ("reference", "candidate")
-    )
-    needed = (row["needed_reference"], row["needed_candidate"])
-    chance = Estimate(row["chance"], row["chance_low"], row["chance_high"], 1 - alpha)
-    same = ("benchmark", "metric", "protocol", "test", "pvalue", "pvalue_slower", "paired")
-
-    def parts(*names: str) -> tuple[Any, ...] | None:
-        return None if row[names[0]] is None else tuple(row[name] for name in names)
-
-    floor, log = parts(*(f"floor_{name}" for name in FLOOR)), parts(*(f"log_{name}" for name in LOG))
-    return Comparison(
-        **{name: row[name] for name in same},
-        alpha=alpha,
-        reference=reference,
-        candidate=candidate,
-        state=State(row["state"]),
-        speedup=Estimate(row["speedup"], row["low"], row["high"], 1 - alpha),
-        verdict=Verdict(row["verdict"]),
-        checks=tuple(Note(_KINDS[kind]) for kind in row["failed"]),
-        needed=Needed(*needed, "") if any(n is not None for n in needed) else None,
-        quantity=QUESTIONS[row["protocol"]].quantity,
-        chance=None if row["chance"] is None else chance,
-        floor=SessionFloor(*floor) if floor else None,
-        log=LogSpeedup(*log) if log else None,
-        quantiles=parts(*QUANTILES),
-        slow_runs=parts(*SLOW_RUNS),
-    )
 
 
 def samples_of(

@@ -44,7 +44,7 @@ from speedproof.data.record import (
 )
 from speedproof.data.sample import Alike, Sample
 from speedproof.errors import DataError, Parameter, UsageError
-from speedproof.options import SESSION_ASKS, SessionAsked, decider_of
+from speedproof.options import SESSION_ASKS, SessionAsked, main_metric
 
 _NAMED = 5
 _FEW = 9  # values of a field that may be versions
@@ -182,9 +182,7 @@ class Suite(Alike, Struct, frozen=True, eq=False, dict=True):
     @property
     def main_metric(self) -> str:
         """The default metric: the one that decided its sessions, or else time, or the first metric."""
-        metrics = self.metrics
-        usual = (decider_of(self.question.decide_by)[0], "time", *metrics)
-        return next((name for name in usual if name in metrics), "time")
+        return main_metric(self.metrics, self.question.decide_by)
 
     @property
     def question(self) -> SessionAsked:

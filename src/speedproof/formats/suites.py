@@ -282,20 +282,21 @@ def read_files(
     format: str | None = None,
     options: ReadOptions = _DEFAULTS,
     skip: Callable[[str], bool] = lambda path: False,
+    whole: bool = False,
 ) -> Iterator[FileResults]:
-    r"""Read many files, folders and archives, holding one file at a time, and a part of a large one."""
+    r"""Read many files, folders and archives, holding one at a time, and of a large one a part or the whole."""
     chosen = None if format is None else format_named(format)
     for opened in _sources(paths, skip):
         if isinstance(opened, FormatError):
             yield FileResults(opened.path, reject=opened)
             continue
         try:
-            yield from _parts(opened, chosen, options)
+            yield from _parts(opened, chosen, options, whole)
         except FormatError as error:
             yield FileResults(opened.name, reject=error)
 
 
-def _parts(source: Source, format: Format | None, options: ReadOptions) -> Iterator[FileResults]:
+def _parts(source: Source, format: Format | None, options: ReadOptions, whole: bool) -> Iterator[FileResults]:
     records: list[Record] = []
     skipped: list[Skipped] = []
     measured, first, values = False, "", 0
@@ -306,7 +307,7 @@ def _parts(source: Source, format: Format | None, options: ReadOptions) -> Itera
         else:
             skipped.append(item)
             first = first or str(item)
-        if values >= PART_VALUES or len(records) + len(skipped) >= PART_ITEMS:
+        if not whole and (values >= PART_VALUES or len(records) + len(skipped) >= PART_ITEMS):
             yield FileResults(source.name, tuple(records), tuple(skipped), more=True)
             records, skipped, values = [], [], 0
     reject = None if measured else source.error("", first)

@@ -328,6 +328,13 @@ def accelerated_by(
     )
 
 
+def banded(bounds: Iterable[float] | FloatArray) -> tuple[int, ...]:
+    """How many changes are by 5 % or more, by 2 to 5 %, by less or by an amount that is not proven."""
+    least = np.fromiter(bounds, np.float64) - 1
+    wide, medium = (int(np.count_nonzero(least >= share)) for share in (0.05, 0.02))
+    return wide, medium - wide, least.size - medium
+
+
 class Gain2009(Struct, frozen=True):
     """The weighted overall gain of the 2009 protocol, its section 3."""
 

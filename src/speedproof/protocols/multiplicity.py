@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import BoolArray, FloatArray, IntArray
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
@@ -107,30 +107,41 @@ def control_verdicts(
     promise = _PROMISE[method].format(risk=100 * alpha)
     if marked := sum(c.verdict is not Verdict.UNDECIDED and not c.proven for c in comparisons):
         promise += f"; {marked} more are shown, not proven"
-    adjusted = ADJUSTMENTS[method](plain.ravel()).reshape(plain.shape)
     return Controlled(
         protocol=next(iter(protocols), ""),
         method=method,
         alpha=alpha,
         margin=margin,
         family=int(np.count_nonzero(~np.isnan(plain))),
-        verdicts=_decided(comparisons, plain, adjusted, alpha),
+        verdicts=_decided(comparisons, plain, alpha, method),
         promise=promise,
     )
 
 
+def kept_claims(
+    plain: FloatArray, places: IntArray, alpha: float, method: Control, family: int | None = None
+) -> tuple[FloatArray, BoolArray]:
+    """P-values adjusted, a row a claim and a column a benchmark, and which benchmarks keep what is proven of them.
+
+    That is the claim in row `places`, none where it is -1. Of a larger ``family`` p-values up to alpha suffice.
+    """
+    adjusted = ADJUSTMENTS[method](plain.ravel(), family).reshape(plain.shape)
+    of_claim = np.take_along_axis(adjusted, np.maximum(places, 0)[None], axis=0)[0]
+    return adjusted, (places >= 0) & (of_claim <= alpha)
+
+
 def _decided(
-    comparisons: Sequence[Comparison], plain: FloatArray, adjusted: FloatArray, alpha: float
+    comparisons: Sequence[Comparison], plain: FloatArray, alpha: float, method: Control
 ) -> tuple[ControlledVerdict, ...]:
     """By the p-values of each claim, a row each: of what is undecided the nearest claim is told."""
     alone = [c.proven_verdict for c in comparisons]
     place_of = {claim: i for i, claim in enumerate(CLAIMS[: len(plain)])}
     places = np.array([place_of.get(verdict, -1) for verdict in alone], dtype=np.int64)
+    adjusted, kept = kept_claims(plain, places, alpha, method)
     nearest = np.where(np.isnan(adjusted), np.inf, adjusted).argmin(axis=0)
     which = np.where(places < 0, nearest, places)[None]
     p, uncorrected = (np.take_along_axis(table, which, axis=0)[0] for table in (adjusted, plain))
-    kept = ((places >= 0) & (p <= alpha)).tolist()
-    verdicts = [one if keep else Verdict.UNDECIDED for one, keep in zip(alone, kept, strict=True)]
+    verdicts = [one if keep else Verdict.UNDECIDED for one, keep in zip(alone, kept.tolist(), strict=True)]
     names, shown = [c.benchmark for c in comparisons], [c.verdict for c in comparisons]
     columns = p.tolist(), (1 - p).tolist(), (1 - uncorrected).tolist()
     return tuple(map(ControlledVerdict, names, verdicts, shown, *columns))

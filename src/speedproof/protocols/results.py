@@ -315,6 +315,26 @@ class Comparison(Struct, frozen=True):
         return outermost((self.reference.repeated, self.candidate.repeated))
 
 
+def inverse(value: float) -> float:
+    """The ratio the other way round; infinity for 0."""
+    return math.inf if value == 0 else 1 / value
+
+
+def size_of(c: Comparison) -> tuple[float, float]:
+    """By how much it is better or worse, at least 1, and by how much at least; NaN where unknown or not proven."""
+    s, certified = c.speedup, c.certified
+    ratio, bound = s.value, certified.low
+    if c.verdict is not Verdict.FASTER:
+        ratio, bound = inverse(ratio), inverse(certified.high)
+    if not (math.isfinite(ratio) and ratio > 0):
+        return math.nan, bound if math.isfinite(bound) and bound >= 1 else math.nan
+    if not bound >= 1:
+        bound = math.nan
+    # A bound lies beyond its own ratio where the risk is above one half; else the ratio is another's.
+    beyond = certified.confidence < 0.5 and ratio >= 1
+    return ratio if beyond or math.isnan(bound) else max(ratio, bound, 1.0), bound
+
+
 class RSpeedup(Struct, frozen=True):
     """The speedup of the winner at one confidence."""
 

@@ -10,10 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from speedproof.protocols.bisection import BisectionFinding, BisectionOutcome
+from speedproof.protocols.results import inverse
 from speedproof.reporting.model import Report, Style, Text
 from speedproof.reporting.numbers import factor, percent, plural, rough
 from speedproof.reporting.shown import Shown
-from speedproof.reporting.words import inverse, metric_first, of_metric, span
+from speedproof.reporting.words import metric_first, of_metric, span
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.sequential import FORECAST_FROM
 

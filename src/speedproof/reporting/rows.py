@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from speedproof.data.notes import Note
 from speedproof.options import WORTH_KNOWING
-from speedproof.protocols.aggregates import LogRatios
+from speedproof.protocols.aggregates import LogRatios, banded
 from speedproof.protocols.questions import QUESTIONS
 from speedproof.protocols.results import Comparison, Verdict
 from speedproof.protocols.suite import SuiteComparison
@@ -39,7 +39,7 @@ OUTCOMES: dict[Verdict, Meaning] = {
     Verdict.SLOWER: "failed",
     Verdict.UNDECIDED: "undecided",
 }
-_BANDS = {"over 5 %": 0.05, "2 to 5 %": 0.02, "below 2 %": 0.0}
+_BANDS = ("over 5 %", "2 to 5 %", "below 2 %")
 _TITLE, _BRIEF = 16, 9
 
 
@@ -101,15 +101,12 @@ class Voice(Struct, frozen=True):
         return Table.of((Column(f"{self.shown} change"), *right(*_BANDS)), rows)
 
     @staticmethod
-    def banded(heads: Sequence[Comparison]) -> dict[Verdict, list[int]]:
+    def banded(heads: Sequence[Comparison]) -> dict[Verdict, tuple[int, ...]]:
         """For each verdict the number of bounds in each band."""
-        counts = {}
-        for verdict in words.CHANGED[::-1]:
-            bounds = [words.effect(c).bound for c in heads if c.verdict is verdict]
-            above = [sum(b - 1 >= least for b in bounds) for least in _BANDS.values()]
-            above[-1] = len(bounds)  # also where no bound is proven
-            counts[verdict] = [n - before for before, n in zip([0, *above], above, strict=False)]
-        return counts
+        return {
+            verdict: banded(words.effect(c).bound for c in heads if c.verdict is verdict)
+            for verdict in words.CHANGED[::-1]
+        }
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from speedproof.data.units import format_value
 from speedproof.protocols.inputs import Input, OverInputs
-from speedproof.protocols.results import Comparison, Verdict
+from speedproof.protocols.results import Comparison, Verdict, inverse
 from speedproof.protocols.why import LEAST_RUNS, ByStates, GoesWith, StateOfRuns, Why
 from speedproof.reporting import words
 from speedproof.reporting.model import Cell, Column, Report, Row, Style, Table, Text, folded, right
@@ -347,7 +347,7 @@ def _like_these(of: OverInputs) -> str:
     change = words.observed(of.like_these.value, *better_worse)
     if of.verdict is Verdict.UNDECIDED:
         return f"undecided ({change})"
-    bound = of.like_these.low if of.verdict is Verdict.FASTER else words.inverse(of.like_these.high)
+    bound = of.like_these.low if of.verdict is Verdict.FASTER else inverse(of.like_these.high)
     return f"{change}, at least {factor(bound, -1, 3)}"
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from speedproof.data.sample import clock_of
 from speedproof.options import HEADLINE, WORTH_KNOWING
 from speedproof.protocols.results import CHANGED as CHANGED
-from speedproof.protocols.results import Comparison, Needed, State, Verdict
+from speedproof.protocols.results import Comparison, Needed, State, Verdict, inverse, size_of
 from speedproof.protocols.units import Summary
 from speedproof.reporting.model import Style
 from speedproof.reporting.numbers import ONE, case_share, factor, level, rough, share
@@ -91,22 +91,7 @@ def counted(counts: Mapping[Verdict, int], words: Mapping[Verdict, str]) -> str:
 
 def effect(result: Comparison) -> Effect:
     """The size of the effect in the direction of the verdict."""
-    faster = result.verdict is Verdict.FASTER
-    word = gain_and_loss(result)[0 if faster else 1]
-    s, certified = result.speedup, result.certified
-    ratio, bound = (s.value, certified.low) if faster else (inverse(s.value), inverse(certified.high))
-    if not (math.isfinite(ratio) and ratio > 0):
-        return Effect(word, math.nan, bound if math.isfinite(bound) and bound >= 1 else math.nan)
-    if not bound >= 1:
-        bound = math.nan
-    # A bound lies beyond its own ratio where the risk is above one half; else the ratio is another's.
-    beyond = certified.confidence < 0.5 and ratio >= 1
-    return Effect(word, ratio if beyond or math.isnan(bound) else max(ratio, bound, 1.0), bound)
-
-
-def inverse(value: float) -> float:
-    """The ratio the other way round; infinity for 0."""
-    return math.inf if value == 0 else 1 / value
+    return Effect(gain_and_loss(result)[result.verdict is not Verdict.FASTER], *size_of(result))
 
 
 def change(result: Comparison) -> str:
