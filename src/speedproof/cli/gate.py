@@ -20,7 +20,7 @@ from speedproof.cli.files import (
     select,
     write_answer,
 )
-from speedproof.cli.run import RunOptions, measuring_words
+from speedproof.cli.run import RunOptions
 from speedproof.cli.run import run as measure
 from speedproof.declaring import Argument, Taken, Title, fields, read_toml
 from speedproof.errors import FormatError, UsageError
@@ -354,4 +354,4 @@ def _load(asked: GateOptions) -> "sp.Suite":
     )
 
 
-COMMAND = Command(GateOptions, run, respelt=measuring_words)
+COMMAND = Command(GateOptions, run)

@@ -1,16 +1,14 @@
 """``speedproof run``: measure versions in random order until the comparison is proven; ``speedproof bisect``."""
 
-import itertools
 import os
 import platform
 import time
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Annotated, Literal
 
-import click
 from msgspec.structs import replace
 
 from speedproof.cli.command import Command
@@ -22,13 +20,9 @@ from speedproof.options import CommandOptions, Explained, handed
 from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 
-_SHELL = "--shell"
 _RESULTS = (".json", ".jsonl", ".csv")
-_REVISIONS = "--revisions"
 MEASURES_ON = {"Linux": "Linux", "Darwin": "macOS"}
 """The platforms on which processes can be started and measured."""
-
-_SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
 
 
 class RunOptions(CommandOptions, frozen=True, kw_only=True):
@@ -84,23 +78,6 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     def named(self) -> list[str | list[str]]:
         """The commands: texts, and the program with its arguments after ``--``."""
         return [*self.commands, *([list(self.words)] if self.words else [])]
-
-
-def measuring_words(ctx: click.Context, args: list[str]) -> list[str]:
-    """Of a command that measures: ``--shell`` alone means sh, ``--revisions`` takes all words up to an option."""
-    at = args.index("--") if "--" in args else len(args)
-    named: list[str] = []
-    inside = False
-    for word, following in itertools.pairwise([*args[:at], ""]):
-        if word == _SHELL and PurePath(following).name in _SHELLS:
-            text = f"{_SHELL} {following}: write {_SHELL}={following}, for {_SHELL} alone means sh"
-            raise click.UsageError(text, ctx)
-        inside = word == _REVISIONS or (inside and not word.startswith("-"))
-        if not inside:
-            named.append(f"{_SHELL}=sh" if word == _SHELL else word)
-        elif word != _REVISIONS:
-            named.append(f"{_REVISIONS}={word}")
-    return named + args[at:]
 
 
 def refuse_files(words: tuple[str, ...], *, json: bool) -> None:
@@ -267,6 +244,6 @@ def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
 
 
 COMMANDS = {
-    "run": partial(Command, RunOptions, run, respelt=measuring_words),
+    "run": partial(Command, RunOptions, run),
     "bisect": partial(Command, BisectOptions, _bisect),
 }
