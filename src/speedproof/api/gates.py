@@ -75,7 +75,7 @@ class GateResult(Shown, Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """0 pass, 1 fail, 3 undecided, as the command's."""
-        return self.outcome.exit_code
+        return self.outcome.exit_code()
 
     def to_json(self, **more: object) -> str:
         """What ``speedproof gate --json`` writes, with more to tell in the envelope."""

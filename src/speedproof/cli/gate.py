@@ -216,9 +216,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     if asked.look and asked.open:
         _leave(asked.open, result)
     explained = _explained(asked, result.decision.rules.alpha) if asked.why and result is not before else {}
-    undecided = settings.undecided or "report"
-    if result.decision.rules.look < count:
-        undecided = "report"
+    undecided = None if result.decision.rules.look < count else settings.undecided
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
     more: dict[str, object] = {}
     if explained:
@@ -231,10 +229,10 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
     if result.open and asked.look:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
-    if result.outcome != "undecided" or undecided == "report":
-        return result.exit_code
-    console.remark(f"the gate is undecided, which is to {undecided}")
-    return int(undecided == "fail")
+    code = result.outcome.exit_code(undecided)
+    if code != result.exit_code:
+        console.remark(f"the gate is undecided, which is to {undecided}")
+    return code
 
 
 def _explained(asked: GateOptions, alpha: float) -> "dict[str, tuple[Why, ...]]":

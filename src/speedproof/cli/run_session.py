@@ -219,9 +219,7 @@ def _exit_code(options: RunOptions, session: EndedSession, console: Console) -> 
     if measured.fruitless or measured.unfinished:
         return ERROR
     if outcome is not None:
-        if outcome == "undecided" and options.undecided in ("pass", "fail"):
-            return FAILED if options.undecided == "fail" else 0
-        return outcome.exit_code
+        return outcome.exit_code(options.undecided)
     return FAILED if options.fail_on and fails(options.fail_on, session.compared[0], console) else 0
 
 
