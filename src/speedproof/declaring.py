@@ -53,18 +53,16 @@ FIRST: Final = True
 """Marks the most common options, which the short help of a large command also shows."""
 
 
-class More(NamedTuple):
+def _more(field: str, value: str) -> tuple[str, str]:
     """A further attribute of an option: one of the fields above."""
-
-    field: str
-    value: str
+    return field, value
 
 
-Title = partial(More, "title")
+Title = partial(_more, "title")
 """Starts an option group with this title."""
-Needs = partial(More, "needs")
+Needs = partial(_more, "needs")
 """The option that must also be given."""
-Excludes = partial(More, "excludes")
+Excludes = partial(_more, "excludes")
 """The options that must not be given together with this one."""
 
 
@@ -130,7 +128,7 @@ def fields(kind: type[Struct]) -> Iterator[Field]:
 
 def _option(metadata: Sequence[Any]) -> Option:
     *usage, text = (part for part in metadata if type(part) is str)
-    more = dict(part for part in metadata if isinstance(part, More))
+    more: dict[str, str] = dict(part for part in metadata if isinstance(part, tuple))
     parse = next((part for part in metadata if callable(part)), None)
     return Option(text, "".join(usage), parse, **more, first=FIRST in metadata)
 

@@ -14,10 +14,10 @@ from shlex import quote
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from speedproof import values
-from speedproof.declaring import FIRST, Argument, Excludes, Formats, Taken
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
@@ -103,6 +103,36 @@ Explained = Annotated[
     "say what the time goes with, and how much of the difference: other metrics of the same runs (page "
     "faults, counters), or two speeds of the machine",
 ]
+Alpha = Annotated[
+    Annotated[float, Meta(ge=1e-9, lt=0.5)] | None,
+    "RISK",
+    "risk of a wrong verdict, in each direction (default: 0.05)",
+    Excludes("confidence"),
+]
+Confidence = Annotated[
+    Annotated[float, Meta(gt=0.5, le=1 - 1e-9)] | None,
+    "LEVEL",
+    "1 - alpha: how sure every bound is (default: 0.95)",
+]
+Quantiles = Annotated[
+    tuple[float, ...],
+    "Q",
+    "compare this quantile instead, where the slowest runs begin: 0.975, from 0.5 to 0.9999; may be repeated, "
+    "the first is shown",
+    values.quantile,
+]
+Reference = Annotated[str | None, "VERSION", "the version to compare against (default: the first)"]
+UndecidedIs = Annotated[
+    Undecided | None,
+    "exit code of an undecided gate: 3 (report, the default), 1 (fail) or 0 (pass)",
+    Needs("gate"),
+]
+Fast = Annotated[
+    bool,
+    "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
+    "bootstrap's fits early, so that p may shift a little",
+]
+Json = Annotated[bool, "write JSON"]
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -147,9 +177,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 class Choosing(Struct, frozen=True, kw_only=True):
     """Which versions, benchmarks and metrics."""
 
-    reference: Annotated[
-        str | None, "VERSION", "the version to compare against (default: the first)", FIRST
-    ] = None
+    reference: Annotated[Reference, FIRST] = None
     by: Annotated[
         str | None,
         "FIELD",
@@ -177,15 +205,8 @@ class Choosing(Struct, frozen=True, kw_only=True):
 class Judging(Struct, frozen=True, kw_only=True):
     """How two versions are compared."""
 
-    alpha: Annotated[
-        float | None,
-        "SHARE",
-        "risk of a wrong verdict, in each direction (default: 0.05)",
-        Excludes("confidence"),
-    ] = None
-    confidence: Annotated[
-        float | None, "SHARE", "1 - alpha: how sure every bound is (default: 0.95)", values.any_level
-    ] = None
+    alpha: Alpha = None
+    confidence: Annotated[Confidence, values.any_level] = None  # as in the papers' examples
     margin: Annotated[
         float | None,
         "SHARE",
@@ -244,11 +265,7 @@ class Gating(Struct, frozen=True, kw_only=True):
         Policy,
         FIRST,
     ] = None
-    undecided: Annotated[
-        Undecided | None,
-        "exit code of an undecided gate: 3 (report, the default), 1 (fail) or 0 (pass)",
-        FIRST,
-    ] = None
+    undecided: Annotated[UndecidedIs, FIRST] = None
     protocol: Annotated[
         Location | None, "whose test decides: of the typical run (default), of means, medians or slowest runs"
     ] = None
@@ -315,6 +332,24 @@ class SessionAsked(Struct, frozen=True, omit_defaults=True):
 def tested_once(stored: Mapping[str, str], runs: int) -> bool:
     """Whether a session fixed this number of runs beforehand, and no gate looked at them on the way."""
     return stored.get("runs") == str(runs) and stored.get("gate") != "true"
+
+
+class Changing(Struct, frozen=True, kw_only=True):
+    """Which changes from commit to commit are shown."""
+
+    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
+        0.95
+    )
+    fdr: Annotated[
+        bool, "allow a share of the changes to be false (Benjamini and Hochberg), which finds more"
+    ] = False
+    all: Annotated[bool, "show every change"] = False
+    json: Json = False
+
+    @property
+    def correction(self) -> Literal["bh", "holm"]:
+        """The correction over all places where something may have changed."""
+        return "bh" if self.fdr else "holm"
 
 
 class Modelling(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,6 @@ import click
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof import values
 from speedproof.api.given import as_measured, quantile_measured, rules_of
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import INTERRUPTED, Console
@@ -19,10 +18,14 @@ from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
     ASKED,
     DETAILS,
+    Changing,
     CommandOptions,
     Explained,
+    Fast,
+    Json,
     Judging,
     Output,
+    Quantiles,
     Reading,
     Store,
     answer,
@@ -35,7 +38,6 @@ from speedproof.values import place
 _ROWS = 40
 
 Place = Annotated[str, Argument("CORPUS", "its folder, or the URL of an object store", is_file=False)]
-Json = Annotated[bool, "write JSON"]
 
 
 class BuildOptions(CommandOptions, frozen=True, kw_only=True):
@@ -97,12 +99,7 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
         "many pairs instead: all, consecutive (in order of first appearance), or a file with a reference and "
         "a candidate on each line",
     ] = None
-    quantile: Annotated[
-        tuple[float, ...],
-        "Q",
-        "compare this quantile instead, where the slowest runs begin: 0.975; may be repeated, the first is shown",
-        values.quantile,
-    ] = ()
+    quantile: Quantiles = ()
     why: Annotated[Explained, Excludes("pairs")] = False
     judging: Annotated[Judging, Taken("comparing")]
     store: Store = None
@@ -122,11 +119,7 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
 
     components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
     bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
-    fast: Annotated[
-        bool,
-        "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
-        "bootstrap's fits early",
-    ] = False
+    fast: Fast = False
     seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
     json: Json = False
 
@@ -137,12 +130,7 @@ class CorpusChangesOptions(WorkOptions, frozen=True, kw_only=True):
     repository: Annotated[
         str | None, "DIR", "versions are commits here, in the order of its branch", Title("changes")
     ] = None
-    fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
-    all: Annotated[bool, "show every change"] = False
-    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
-        0.95
-    )
-    json: Json = False
+    changes: Changing
 
 
 @contextmanager
@@ -243,10 +231,10 @@ def _model(asked: ModelCorpusOptions, console: Console) -> int:
 
 
 def _changes(asked: CorpusChangesOptions, console: Console) -> int:
-    how = {"correction": "bh" if asked.fdr else "holm"}
+    of = asked.changes
+    how = {"correction": of.correction, "confidence": of.confidence}
     changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **how)
-    reports = changes.reports(everything=asked.all)
-    return _shown("changes", changes.changes, reports, console, json=asked.json)
+    return _shown("changes", changes.changes, changes.reports(everything=of.all), console, json=of.json)
 
 
 Result = TypeVar("Result")

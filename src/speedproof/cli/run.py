@@ -15,8 +15,8 @@ from speedproof.cli.command import Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
 from speedproof.declaring import LATEST, Argument, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.measuring_options import MeasuredOutput, Measuring, UndecidedMeasured
-from speedproof.options import CommandOptions, Explained, handed
+from speedproof.measuring_options import MeasuredOutput, Measuring, Variables
+from speedproof.options import CommandOptions, Explained, UndecidedIs, handed
 from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 
@@ -70,7 +70,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         "exit with code 1 if this is the verdict on any candidate; what is shown but not proven counts as "
         "undecided; may be repeated",
     ] = ()
-    undecided: UndecidedMeasured = None
+    undecided: UndecidedIs = None
     why: Explained = False
     output: MeasuredOutput
 
@@ -136,9 +136,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
         "CMD",
         "command that builds a commit, in a working tree of its own; with {seed}, every pair has fresh builds",
     ] = ""
-    build_env: Annotated[
-        tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
-    ] = ()
+    build_env: Variables = ()
     shell: Annotated[bool, "run the benchmark in sh"] = False
     timeout: Annotated[
         float | None, "S", "a run that takes longer than S seconds counts as failed", positive_seconds

@@ -14,6 +14,7 @@ from speedproof.declaring import Argument, Excludes, Needs, Taken, Title
 from speedproof.options import (
     Choosing,
     CommandOptions,
+    Fast,
     Modelling,
     Output,
     Reading,
@@ -197,11 +198,7 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
     bootstrap: Annotated[
         int, "N", "bootstrap samples of the test; 0: no test (default: 200)", Title("testing")
     ] = 200
-    fast: Annotated[
-        bool,
-        "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
-        "bootstrap's fits early, so that p may shift a little",
-    ] = False
+    fast: Fast = False
     undersampling: Annotated[
         float | None,
         "C",
