@@ -57,9 +57,9 @@ def planned(*argv: str) -> tuple[PlannedBenchmark, ...]:
 def test_shell_takes_no_command_for_its_name(argv: list[str]) -> None:
     args = parse(["run", "--shell=bash --norc", "a", "--", "b", "--shell", "c"])
     assert (args.measuring.shell, args.commands, args.words) == ("bash --norc", ("a",), ("b", "--shell", "c"))
-    args = parse(["run", "--shell", "/bin/zsh", "a", "--revisions", "A", "B", "--build", "make", "c"])
+    args = parse(["run", "--shell", "/bin/zsh", "", "--revisions", "A", "B", "--build", "make", "c"])
     assert (args.measuring.shell, args.measuring.revisions) == ("/bin/zsh", ("A", "B"))
-    assert args.commands == ("a", "c")
+    assert args.commands == ("", "c")
     (benchmark,) = planned(*argv)
     assert [v.text for v in benchmark.versions] == ["echo a | cat", "echo b | cat"]
     assert [(Path(v.command[0]).name, *v.command[1:]) for v in benchmark.versions] == [

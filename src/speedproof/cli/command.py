@@ -300,7 +300,7 @@ class Command(click.Command, Generic[A]):
                 many = word if metavar.endswith("...") else ""
             if metavar == _MAYBE_SHELL and following.rpartition("/")[2] not in _SHELLS:
                 word += "=sh"
-            if word != many:
+            if not many or word != many:
                 written.append(f"{many}={word}" if many else word)
         return written
 
