@@ -179,17 +179,17 @@ class Choosing(Struct, frozen=True, kw_only=True):
 
     reference: Annotated[Reference, FIRST] = None
     by: Annotated[
-        str | None,
+        str,
         "FIELD",
         "tell versions apart by a field of the files or of the names (lib of f:lib=ACM, format of "
         "F/format=json; several: lib,size)",
-    ] = None
+    ] = ""
     rows: Annotated[
-        str | None, "FIELD", "name benchmarks by these fields only; 'name' is what precedes the parameters"
-    ] = None
+        str, "FIELD", "name benchmarks by these fields only; 'name' is what precedes the parameters"
+    ] = ""
     match: Annotated[
-        Literal["name", "position"] | None, "how the benchmarks of versions are matched (default: by name)"
-    ] = None
+        Literal["name", "position"], "how the benchmarks of versions are matched (default: by name)"
+    ] = "name"
     metric: Annotated[
         str | None,
         "NAME",
@@ -385,6 +385,6 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
 
 def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
-    """The option values that a function accepts as arguments of the same names."""
+    """What structs say of the arguments that a function accepts, by the same names."""
     names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
-    return {name: getattr(part, name) for part in parts for name in part.__struct_fields__ if name in names}
+    return {name: getattr(part, name) for part in parts for name in names if hasattr(part, name)}

@@ -118,7 +118,7 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
     """Fit a mixture to every sample."""
 
     components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
-    bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
+    bootstrap: Annotated[int, "--bootstrap-samples N", "of the test; 0: no test (default: 200)"] = 200
     fast: Fast = False
     seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
     json: Json = False
@@ -226,14 +226,13 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
-    models = _worked("modelling parts", sp.Corpus.model, asked, console, bootstrap=asked.bootstrap_samples)
+    models = _worked("modelling parts", sp.Corpus.model, asked, console)
     return _shown("model", models.models, models.reports(), console, json=asked.json)
 
 
 def _changes(asked: CorpusChangesOptions, console: Console) -> int:
     of = asked.changes
-    how = {"correction": of.correction, "confidence": of.confidence}
-    changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **how)
+    changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **handed(sp.Corpus.changes, of))
     return _shown("changes", changes.changes, changes.reports(everything=of.all), console, json=of.json)
 
 

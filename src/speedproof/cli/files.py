@@ -31,12 +31,8 @@ def load(paths: Sequence[str], reading: Reading, choosing: Choosing = _ANYTHING)
     """Read all files of a command into one suite."""
     return sp.read(
         *paths,
-        **handed(sp.read, reading),
+        **handed(sp.read, reading, replace(choosing, only=(), skip=(), metric="all")),
         columns=columns_of(reading),
-        by=choosing.by or (),
-        rows=choosing.rows or (),
-        match=choosing.match or "name",
-        reference=choosing.reference,
     )
 
 

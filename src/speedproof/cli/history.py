@@ -322,7 +322,6 @@ def _page(asked: PageOptions, console: Console) -> int:
         ) as ticker:
             size += history.page(
                 folder / name,
-                correction=asked.shared.correction,
                 done=ticker.advance,
                 **handed(sp.History.page, asked, asked.shared),
             )
@@ -447,8 +446,7 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
 
 
 def _changed(asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
-    chosen = handed(sp.History.changes, asked.shared, asked)
-    return asked.history.changes(correction=asked.shared.correction, **chosen)
+    return asked.history.changes(**handed(sp.History.changes, asked.shared, asked))
 
 
 def _answer(
