@@ -165,12 +165,13 @@ KINDS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(["K", "N", "SEED", "THREADS"], values.whole),
     "FACTOR": values.positive,
     "LEVEL": values.level,
+    "Q": values.quantile,
     "RISK": values.risk,
     "S": values.seconds,
 }
 """The parser of what stands for a value in the help of an option."""
 
-EXAMPLES = {"LEVEL": '0.95 or "95%"', "SHARE": '0.02 or "2%"'}
+EXAMPLES = {"LEVEL": '0.95 or "95%"', "Q": '0.99 or "99%"', "SHARE": '0.02 or "2%"'}
 """How Python and settings write such a value."""
 
 

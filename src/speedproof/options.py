@@ -119,7 +119,6 @@ Quantiles = Annotated[
     "Q",
     "compare this quantile instead, where the slowest runs begin: 0.975, from 0.5 to 0.9999; may be repeated, "
     "the first is shown",
-    values.quantile,
 ]
 Reference = Annotated[str | None, "VERSION", "the version to compare against (default: the first)"]
 UndecidedIs = Annotated[
@@ -273,7 +272,6 @@ class Gating(Struct, frozen=True, kw_only=True):
         float | None,
         "Q",
         "the test of this quantile decides: 0.975, from 0.5 to 0.9999",
-        values.quantile,
         Excludes("protocol"),
     ] = None
     benchmark: tuple[BenchmarkSettings, ...] = ()  # of the file alone

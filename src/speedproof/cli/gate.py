@@ -22,7 +22,7 @@ from speedproof.cli.files import (
 )
 from speedproof.cli.run import RunOptions
 from speedproof.cli.run import run as measure
-from speedproof.declaring import Argument, Taken, Title, fields, read_toml
+from speedproof.declaring import Argument, Taken, Title, read_toml
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store, handed
@@ -33,12 +33,10 @@ if TYPE_CHECKING:
     from speedproof.api.whys import Why
 
 _STATE = ".look"
-# What makes a gate measure, and what it then has in common with a gate over files.
+# What makes a gate measure, how it then measures, and what else is of gates that measure, too.
 _MEASURED = ("suite", "revisions", "driver")
-_COMMON = frozenset([
-    "metric", "only", "skip", "margin", "confidence", "policy", "undecided", "config", "why", "json", "html",
-    "markdown", "junit", "github_summary",
-])  # fmt: skip
+_MEASURING = Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof")
+_COMMON = ("only", "skip", "config")
 _OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
 
 
@@ -127,21 +125,21 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         ),
     ]
     reading: Reading
-    measuring: Annotated[
-        Measuring, Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof")
-    ]
+    measuring: Annotated[Measuring, _MEASURING]
 
 
 def run(asked: GateOptions, console: Console) -> int:
     """Carry the command out; the exit code is the gate's answer."""
     measured = [asked.given[name] for name in _MEASURED if name in asked.given]
-    of_measuring = {field.name for field in fields(Measuring)} - _COMMON
     if measured:
-        common = of_measuring | _COMMON
-        if of_files := [option for name, option in asked.given.items() if name not in common]:
+        from speedproof.cli.main import command
+
+        taken = {param.name for param in command("run").params}.union(_COMMON)
+        if of_files := [option for name, option in asked.given.items() if name not in taken]:
             raise UsageError(f"{', '.join(of_files)}: {_OF_FILES}; leave out these, or {', '.join(measured)}")
         return measure(_to_measure(asked, console), console)
-    if needless := [option for name, option in asked.given.items() if name in of_measuring]:
+    of_measuring = filter(_MEASURING.takes, Measuring.__struct_fields__)
+    if needless := [asked.given[name] for name in of_measuring if name in asked.given]:
         raise UsageError(
             f"{', '.join(needless)}: only where the gate measures; give --suite, --revisions or --driver, too"
         )
