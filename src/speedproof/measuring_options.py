@@ -110,7 +110,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
     ] = ()
     reference: Reference = None
     calibrate: Annotated[
-        bool, "measure one command against itself", Excludes(" ".join([*OF_VERDICTS, "min_runs"]))
+        bool, "measure one command against itself", Excludes(" ".join([*OF_VERDICTS, "min_runs", "suite"]))
     ] = False
     seed: Annotated[int | None, "N", "seed of the random order (default: a fresh one)"] = None
     warmup: Annotated[

@@ -81,8 +81,8 @@ FILES = {
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),
     ("show nowhere.json", "nowhere.json"), ("help comprae", "unknown command comprae; did you mean compare?"),
     ("help history ad", "unknown command ad; did you mean add?"), ("help show x", "unknown command x; "),
-    ("gate --baseline x", "x is compared with nothing; give --candidate, too"),
-    ("gate --candidate x", "x is compared with nothing; give --baseline, too"),
+    ("gate --baseline x", "--baseline needs --candidate FILE; give that, too"),
+    ("gate --candidate x", "--candidate needs --baseline FILE; give that, too"),
     *((line, "give the results of the baseline and of the candidate: speedproof gate main.json branch.json")
       for line in ("gate", "gate x --baseline base.txt --candidate x")),
 ])  # fmt: skip

@@ -311,7 +311,7 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         (("--look", "2/3", "--open", "nowhere"), "nowhere.look does not hold what look 1 found"),
         (("--look", "2/3"), "needs --open FILE"),
         (("--look", "4/3", "--open", "open"), "the number of this look"),
-        (("--open", "open"), "say which look this is"),
+        (("--open", "open"), "needs --look K/N"),
     ):
         assert message in " ".join(refused("gate", *one, *words).split())
 

@@ -105,7 +105,7 @@ def test_what_a_suite_says_is_not_said_beside_it(words: str) -> None:
     Path("s.toml").write_text(SUITE)
     told = f"what --suite measures is defined in s.toml; leave out {words.split()[0]}\n"
     assert told in refused("--suite", "s.toml", *words.split())
-    assert "--suite out" in refused("--suite", "s.toml", "--calibrate")
+    assert "--calibrate and --suite exclude each other" in refused("--suite", "s.toml", "--calibrate")
 
 
 def test_what_applies_to_a_suite_is_applied() -> None:

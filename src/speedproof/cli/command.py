@@ -314,8 +314,10 @@ class Command(click.Command, Generic[A]):
         declaring.exclusive({str(p.name): p.excludes for p in options}, given)
         for p in (p for p in options if p.name in given):
             if p.needs and not ctx.params.get(p.needs, True):
-                needed = next(o.long for o in options if o.name == p.needs)
-                raise click.UsageError(f"{p.long} belongs to {needed}; give that, too", ctx)
+                needed = next(
+                    " ".join(filter(None, [o.long, o.metavar])) for o in options if o.name == p.needs
+                )
+                raise click.UsageError(f"{p.long} needs {needed}; give that, too", ctx)
         return _made(self._kind, {**ctx.params, "given": given, "argv": ctx.meta.get("argv", [])})
 
     def invoke(self, ctx: click.Context) -> int:

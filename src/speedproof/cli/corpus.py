@@ -98,6 +98,7 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
         "WHICH",
         "many pairs instead: all, consecutive (in order of first appearance), or a file with a reference and "
         "a candidate on each line",
+        Excludes("reference candidate"),
     ] = None
     quantile: Quantiles = ()
     why: Annotated[Explained, Excludes("pairs")] = False
@@ -185,8 +186,6 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
     output = asked.output
     check_outputs(output)
-    if asked.pairs and (asked.reference or asked.candidate):
-        raise UsageError("--pairs and --reference or --candidate exclude each other")
     pairs = asked.pairs if asked.pairs in ("all", "consecutive", None) else pairs_in_file(asked.pairs)
     named = chain(*pairs) if isinstance(pairs, tuple) else filter(None, (asked.reference, asked.candidate))
     question = sp.Corpus(asked.corpus).question(asked.where, {*named})

@@ -22,7 +22,7 @@ from speedproof.cli.files import (
 )
 from speedproof.cli.run import RunOptions
 from speedproof.cli.run import run as measure
-from speedproof.declaring import Argument, Taken, Title, read_toml
+from speedproof.declaring import Argument, Needs, Taken, Title, read_toml
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store, handed
@@ -84,8 +84,12 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --
-    baseline: Annotated[str | None, "FILE", "the baseline, instead of the first FILE"] = None
-    candidate: Annotated[str | None, "FILE", "the candidate, instead of the second FILE"] = None
+    baseline: Annotated[str | None, "FILE", "the baseline, instead of the first FILE", Needs("candidate")] = (
+        None
+    )
+    candidate: Annotated[
+        str | None, "FILE", "the candidate, instead of the second FILE", Needs("baseline")
+    ] = None
     metric: Annotated[
         tuple[str, ...],
         "NAME",
@@ -100,11 +104,13 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         "K/N",
         "this is look K of N while measuring goes on: each takes 1/N of the risk, and what passed at an earlier "
         "look need not be measured again",
+        Needs("open"),
     ] = None
     open: Annotated[
         str | None,
         "FILE",
         "where a look lists the undecided benchmarks, one a line; what the next look must know is in FILE.look",
+        Needs("look"),
     ] = None
     store: Store = None
     config: Annotated[
@@ -278,18 +284,12 @@ def _decided(
 
 def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | None"]:
     """From ``2/3``: how many looks there are, and what those before this one found."""
-    if text is None:
-        if path is not None:
-            raise UsageError(
-                "--open carries what one look leaves to the next; say which look this is: --look 1/3"
-            )
+    if text is None or path is None:
         return 1, None
     match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
     if match is None or int(match[1]) > int(match[2]):
         raise UsageError(f"--look {text}: write the number of this look and the total, for example 2/3")
     number, count = int(match[1]), int(match[2])
-    if path is None:
-        raise UsageError(f"--look {text} needs --open FILE, where a look leaves what is open to the next")
     state = Path(path + _STATE)
     if number == 1:
         return count, None
@@ -326,9 +326,6 @@ def _leave(path: str, result: "sp.GateResult") -> None:
 def _load(asked: GateOptions) -> "sp.Suite":
     """The suite of the files, with the versions to hold together: two, or those of a session."""
     named = [asked.baseline, asked.candidate] if asked.baseline and asked.candidate else []
-    if not named and (alone := asked.baseline or asked.candidate):
-        other = "--candidate" if asked.baseline else "--baseline"
-        raise UsageError(f"{alone} is compared with nothing; give {other}, too")
     files = asked.files or tuple(named)
     if not files or (asked.files and named):
         raise UsageError(

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from speedproof.cli.command import Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
-from speedproof.declaring import LATEST, Argument, Taken, Title
+from speedproof.declaring import LATEST, Argument, Excludes, Needs, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.measuring_options import MeasuredOutput, Measuring, Variables
 from speedproof.options import CommandOptions, Explained, UndecidedIs, handed
@@ -64,6 +64,7 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         str | None,
         "[FILE]",
         "measure nothing: show the verdict on the last session of this file (default: @last, the latest)",
+        Excludes("resume"),
     ] = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster"], ...],
@@ -130,7 +131,7 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     ] = ()
     words: tuple[str, ...] = ()  # after --
     good: Annotated[str | None, "REV", "the older end, instead of A..B", Title("what is bisected")] = None
-    bad: Annotated[str | None, "REV", "the newer end (default: HEAD)"] = None
+    bad: Annotated[str | None, "REV", "the newer end (default: HEAD)", Needs("good")] = None
     build: Annotated[
         str,
         "CMD",
@@ -225,12 +226,10 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
 def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
     """The ends and the command."""
     what = list(asked.what)
-    if asked.good is None and asked.bad is None:
+    if asked.good is None:
         if not what or ".." not in what[0]:
             raise UsageError("give the range A..B first, as v1.2..main, or --good REV [--bad REV]")
         names = what.pop(0)
-    elif asked.good is None:
-        raise UsageError("--bad needs --good, the end from before the change")
     else:
         names = f"{asked.good}..{asked.bad or 'HEAD'}"
     commands: list[str | list[str]] = [*what, *([list(asked.words)] if asked.words else [])]
