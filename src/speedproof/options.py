@@ -153,10 +153,11 @@ class Reading(Struct, frozen=True, kw_only=True):
         "what the columns of a wide CSV file are (default: version, or runs where they are numbered)",
     ] = None
     column: Annotated[
-        tuple[str, ...],
+        tuple[tuple[str, str], ...],
         "ROLE=NAME",
         "the column of a CSV file that plays a role (benchmark, version, value, unit, process, metric "
         "or run); may be repeated",
+        values.pair,
     ] = ()
     benchmark_columns: Annotated[
         str | None,
@@ -171,6 +172,12 @@ class Reading(Struct, frozen=True, kw_only=True):
         values.count,
     ] = None
     where: Annotated[str | None, "SQL", "rows of a corpus to read: \"version in ('3.12', '3.13')\""] = None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of CSV files by role."""
+        chosen = {"benchmark": self.benchmark_columns, "version": self.version_column}
+        return dict(self.column) | {role: name for role, name in chosen.items() if name}
 
 
 class Choosing(Struct, frozen=True, kw_only=True):

@@ -75,7 +75,7 @@ FILES = {
     (f"compare {O2} {O3} --skip *", "no benchmark matches '*' and not '*' ("),
     ("compare old=x old=base.txt", "the files of one version stand together: old=FILE,FILE"),
     (f"compare {O2} {O3} --only colatz", "do you mean collatz?"),
-    (f"compare {O2} {O3} --column x=y", "ROLE=NAME"), (f"suite {ROOT}/README.md", "README.md"),
+    (f"compare {O2} {O3} --column x", "'x' lacks a ="), (f"suite {ROOT}/README.md", "README.md"),
     (f"compare {FORMATS}/go-changes.txt --by nothing", "goos"),
     ("compare kinds.csv", "tell versions apart by a field (--by kind)"),
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),

@@ -12,7 +12,7 @@ import speedproof as sp
 from speedproof.api.given import as_measured, quantile_measured, rules_of
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import INTERRUPTED, Console
-from speedproof.cli.files import check_outputs, columns_of, report_no_floor, write_answer
+from speedproof.cli.files import check_outputs, report_no_floor, write_answer
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
@@ -158,7 +158,6 @@ def _build(asked: BuildOptions, console: Console) -> int:
             asked.output,
             append=asked.append,
             by=asked.by.split(",") if asked.by else (),
-            columns=columns_of(reading),
             **handed(sp.Corpus.build, reading),
             done=ticker.advance,
             unchanged=lambda: left_out.append(None),

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 import speedproof as sp
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, INTERRUPTED, Console
-from speedproof.cli.files import STDOUT, columns_of
+from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title, refuse
 from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
@@ -361,7 +361,6 @@ def _add(asked: AddOptions, console: Console) -> int:
                 added = history.add(
                     path,
                     **handed(sp.History.add, asked, asked.reading) | {"machine": asked.machine or ""},
-                    columns=columns_of(asked.reading),
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
