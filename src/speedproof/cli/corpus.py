@@ -119,7 +119,7 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
     """Fit a mixture to every sample."""
 
     components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
-    bootstrap: Annotated[int, "--bootstrap-samples N", "of the test; 0: no test (default: 200)"] = 200
+    bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
     fast: Fast = False
     seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
     json: Json = False
@@ -224,7 +224,7 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
 
 def _model(asked: ModelCorpusOptions, console: Console) -> int:
-    models = _worked("modelling parts", sp.Corpus.model, asked, console)
+    models = _worked("modelling parts", sp.Corpus.model, asked, console, bootstrap=asked.bootstrap_samples)
     return _shown("model", models.models, models.reports(), console, json=asked.json)
 
 
