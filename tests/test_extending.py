@@ -136,10 +136,9 @@ DEAR = {
     "column high": 3, "column low": 3, "column undermining": 3, "column unit": 3,
     "driver go": 3,
     "format criterion": 4, "format csv": 4, "format hyperfine": 3, "format raw": 3,
-    "option all": 3, "option build": 3, "option confidence": 6, "option files": 3, "option json": 3,
-    "option metric": 5, "option output": 6, "option quantile": 4, "option reference": 3, "option save": 3,
-    "option seed": 4, "option shell": 3,
-    "question mean": 5, "question single run": 4, "question touati2009": 4, "question typical": 4,
+    "option build": 3, "option confidence": 3, "option files": 3, "option json": 3,
+    "option metric": 5, "option output": 6, "option save": 3, "option seed": 4, "option shell": 3,
+    "question mean": 4, "question single run": 4, "question touati2009": 4, "question typical": 4,
     "report csv": 4, "report html": 7, "report junit": 3, "report markdown": 5,
 }  # fmt: skip
 NAMES, TYPES = 43, 360

@@ -53,18 +53,16 @@ FIRST: Final = True
 """Marks the most common options, which the short help of a large command also shows."""
 
 
-class More(NamedTuple):
+def _more(field: str, value: str) -> tuple[str, str]:
     """A further attribute of an option: one of the fields above."""
-
-    field: str
-    value: str
+    return field, value
 
 
-Title = partial(More, "title")
+Title = partial(_more, "title")
 """Starts an option group with this title."""
-Needs = partial(More, "needs")
+Needs = partial(_more, "needs")
 """The option that must also be given."""
-Excludes = partial(More, "excludes")
+Excludes = partial(_more, "excludes")
 """The options that must not be given together with this one."""
 
 
@@ -130,7 +128,7 @@ def fields(kind: type[Struct]) -> Iterator[Field]:
 
 def _option(metadata: Sequence[Any]) -> Option:
     *usage, text = (part for part in metadata if type(part) is str)
-    more = dict(part for part in metadata if isinstance(part, More))
+    more: dict[str, str] = dict(part for part in metadata if isinstance(part, tuple))
     parse = next((part for part in metadata if callable(part)), None)
     return Option(text, "".join(usage), parse, **more, first=FIRST in metadata)
 
@@ -167,12 +165,13 @@ KINDS: dict[str, Callable[[str], object]] = {
     **dict.fromkeys(["K", "N", "SEED", "THREADS"], values.whole),
     "FACTOR": values.positive,
     "LEVEL": values.level,
+    "Q": values.quantile,
     "RISK": values.risk,
     "S": values.seconds,
 }
 """The parser of what stands for a value in the help of an option."""
 
-EXAMPLES = {"LEVEL": '0.95 or "95%"', "SHARE": '0.02 or "2%"'}
+EXAMPLES = {"LEVEL": '0.95 or "95%"', "Q": '0.99 or "99%"', "SHARE": '0.02 or "2%"'}
 """How Python and settings write such a value."""
 
 

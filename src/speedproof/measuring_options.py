@@ -9,20 +9,20 @@ from speedproof import values
 from speedproof.declaring import FIRST, Excludes, Needs, Taken, Title
 from speedproof.errors import UsageError
 from speedproof.options import (
+    Alpha,
     BenchmarkSettings,
+    Confidence,
     MeasuredPolicy,
     Output,
-    Undecided,
+    Reference,
     benchmark_settings,
 )
 
 Positive = Annotated[int, Meta(ge=1)]
 Seconds = Annotated[float, Meta(gt=0)]
 Share = Annotated[float, Meta(gt=0, lt=1)]
-UndecidedMeasured = Annotated[
-    Undecided | None,
-    "with --gate, the exit code where it is undecided: 3 (report, the default), 1 (fail) or 0 (pass)",
-    Needs("gate"),
+Variables = Annotated[
+    tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
 ]
 MeasuredOutput = Annotated[
     Output,
@@ -78,9 +78,7 @@ class Measuring(Struct, frozen=True, kw_only=True):
         FIRST,
     ] = ()
     build: Annotated[str, "CMD", "command that builds a revision, in a working tree of its own", FIRST] = ""
-    build_env: Annotated[
-        tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
-    ] = ()
+    build_env: Variables = ()
     builds: Annotated[
         Positive | None,
         "K",
@@ -110,9 +108,9 @@ class Measuring(Struct, frozen=True, kw_only=True):
         "NAME",
         "a benchmark that the change cannot affect: if it differs, no difference is claimed that is no larger",
     ] = ()
-    reference: Annotated[str | None, "NAME", "the version to compare against (default: the first)"] = None
+    reference: Reference = None
     calibrate: Annotated[
-        bool, "measure one command against itself", Excludes(" ".join([*OF_VERDICTS, "min_runs"]))
+        bool, "measure one command against itself", Excludes(" ".join([*OF_VERDICTS, "min_runs", "suite"]))
     ] = False
     seed: Annotated[int | None, "N", "seed of the random order (default: a fresh one)"] = None
     warmup: Annotated[
@@ -167,18 +165,8 @@ class Measuring(Struct, frozen=True, kw_only=True):
     ] = None
     perf: Annotated[str | None, "EVENTS", "counters of 'perf stat', for example instructions"] = None
     energy: Annotated[bool, "energy of the processor packages (RAPL)"] = False
-    alpha: Annotated[
-        Annotated[float, Meta(ge=1e-9, lt=0.5)] | None,
-        "RISK",
-        "risk of a wrong verdict, in each direction (default: 0.05)",
-        Title("stopping"),
-        Excludes("confidence"),
-    ] = None
-    confidence: Annotated[
-        Annotated[float, Meta(gt=0.5, le=1 - 1e-9)] | None,
-        "LEVEL",
-        "1 - alpha: how sure every bound is (default: 0.95)",
-    ] = None
+    alpha: Annotated[Alpha, Title("stopping")] = None
+    confidence: Confidence = None
     gate: Annotated[
         bool,
         "hold every benchmark to --margin (default: 2%): stop when it is proven to be kept or exceeded; exit "

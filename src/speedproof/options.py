@@ -14,10 +14,10 @@ from shlex import quote
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from speedproof import values
-from speedproof.declaring import FIRST, Argument, Excludes, Formats, Taken
+from speedproof.declaring import FIRST, Argument, Excludes, Formats, Needs, Taken
 from speedproof.errors import UsageError
 
 QuestionName = Literal["typical", "mean", "median", "single run", "touati2009", "p90", "p95", "p99", "p99.9"]
@@ -109,6 +109,35 @@ Explained = Annotated[
     "say what the time goes with, and how much of the difference: other metrics of the same runs (page "
     "faults, counters), or two speeds of the machine",
 ]
+Alpha = Annotated[
+    Annotated[float, Meta(ge=1e-9, lt=0.5)] | None,
+    "RISK",
+    "risk of a wrong verdict, in each direction (default: 0.05)",
+    Excludes("confidence"),
+]
+Confidence = Annotated[
+    Annotated[float, Meta(gt=0.5, le=1 - 1e-9)] | None,
+    "LEVEL",
+    "1 - alpha: how sure every bound is (default: 0.95)",
+]
+Quantiles = Annotated[
+    tuple[float, ...],
+    "Q",
+    "compare this quantile instead, where the slowest runs begin: 0.975, from 0.5 to 0.9999; may be repeated, "
+    "the first is shown",
+]
+Reference = Annotated[str | None, "VERSION", "the version to compare against (default: the first)"]
+UndecidedIs = Annotated[
+    Undecided | None,
+    "exit code of an undecided gate: 3 (report, the default), 1 (fail) or 0 (pass)",
+    Needs("gate"),
+]
+Fast = Annotated[
+    bool,
+    "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
+    "bootstrap's fits early, so that p may shift a little",
+]
+Json = Annotated[bool, "write JSON"]
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -130,10 +159,11 @@ class Reading(Struct, frozen=True, kw_only=True):
         "what the columns of a wide CSV file are (default: version, or runs where they are numbered)",
     ] = None
     column: Annotated[
-        tuple[str, ...],
+        tuple[tuple[str, str], ...],
         "ROLE=NAME",
         "the column of a CSV file that plays a role (benchmark, version, value, unit, process, metric "
         "or run); may be repeated",
+        values.pair,
     ] = ()
     benchmark_columns: Annotated[
         str | None,
@@ -149,25 +179,29 @@ class Reading(Struct, frozen=True, kw_only=True):
     ] = None
     where: Annotated[str | None, "SQL", "rows of a corpus to read: \"version in ('3.12', '3.13')\""] = None
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of CSV files by role."""
+        chosen = {"benchmark": self.benchmark_columns, "version": self.version_column}
+        return dict(self.column) | {role: name for role, name in chosen.items() if name}
+
 
 class Choosing(Struct, frozen=True, kw_only=True):
     """Which versions, benchmarks and metrics."""
 
-    reference: Annotated[
-        str | None, "VERSION", "the version to compare against (default: the first)", FIRST
-    ] = None
+    reference: Annotated[Reference, FIRST] = None
     by: Annotated[
-        str | None,
+        str,
         "FIELD",
         "tell versions apart by a field of the files or of the names (lib of f:lib=ACM, format of "
         "F/format=json; several: lib,size)",
-    ] = None
+    ] = ""
     rows: Annotated[
-        str | None, "FIELD", "name benchmarks by these fields only; 'name' is what precedes the parameters"
-    ] = None
+        str, "FIELD", "name benchmarks by these fields only; 'name' is what precedes the parameters"
+    ] = ""
     match: Annotated[
-        Literal["name", "position"] | None, "how the benchmarks of versions are matched (default: by name)"
-    ] = None
+        Literal["name", "position"], "how the benchmarks of versions are matched (default: by name)"
+    ] = "name"
     metric: Annotated[
         str | None,
         "NAME",
@@ -183,15 +217,8 @@ class Choosing(Struct, frozen=True, kw_only=True):
 class Judging(Struct, frozen=True, kw_only=True):
     """How two versions are compared."""
 
-    alpha: Annotated[
-        float | None,
-        "SHARE",
-        "risk of a wrong verdict, in each direction (default: 0.05)",
-        Excludes("confidence"),
-    ] = None
-    confidence: Annotated[
-        float | None, "SHARE", "1 - alpha: how sure every bound is (default: 0.95)", values.any_level
-    ] = None
+    alpha: Alpha = None
+    confidence: Annotated[Confidence, values.any_level] = None  # as in the papers' examples
     margin: Annotated[
         float | None,
         "SHARE",
@@ -250,11 +277,7 @@ class Gating(Struct, frozen=True, kw_only=True):
         Policy,
         FIRST,
     ] = None
-    undecided: Annotated[
-        Undecided | None,
-        "exit code of an undecided gate: 3 (report, the default), 1 (fail) or 0 (pass)",
-        FIRST,
-    ] = None
+    undecided: Annotated[UndecidedIs, FIRST] = None
     protocol: Annotated[
         Location | None, "whose test decides: of the typical run (default), of means, medians or slowest runs"
     ] = None
@@ -262,7 +285,6 @@ class Gating(Struct, frozen=True, kw_only=True):
         float | None,
         "Q",
         "the test of this quantile decides: 0.975, from 0.5 to 0.9999",
-        values.quantile,
         Excludes("protocol"),
     ] = None
     benchmark: tuple[BenchmarkSettings, ...] = ()  # of the file alone
@@ -323,6 +345,24 @@ def tested_once(stored: Mapping[str, str], runs: int) -> bool:
     return stored.get("runs") == str(runs) and stored.get("gate") != "true"
 
 
+class Changing(Struct, frozen=True, kw_only=True):
+    """Which changes from commit to commit are shown."""
+
+    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
+        0.95
+    )
+    fdr: Annotated[
+        bool, "allow a share of the changes to be false (Benjamini and Hochberg), which finds more"
+    ] = False
+    all: Annotated[bool, "show every change"] = False
+    json: Json = False
+
+    @property
+    def correction(self) -> Literal["bh", "holm"]:
+        """The correction over all places where something may have changed."""
+        return "bh" if self.fdr else "holm"
+
+
 class Modelling(Struct, frozen=True, kw_only=True):
     """How mixtures are fitted."""
 
@@ -356,6 +396,6 @@ class CommandOptions(Struct, frozen=True, kw_only=True):
 
 
 def handed(function: Callable[..., object], *parts: Struct) -> dict[str, Any]:
-    """The option values that a function accepts as arguments of the same names."""
+    """What structs say of the arguments that a function accepts, by the same names."""
     names = [p.name for p in signature(function).parameters.values() if p.kind is not p.VAR_POSITIONAL]
-    return {name: getattr(part, name) for part in parts for name in part.__struct_fields__ if name in names}
+    return {name: getattr(part, name) for part in parts for name in names if hasattr(part, name)}

@@ -124,6 +124,14 @@ def filled(text: str) -> str:
     return text
 
 
+def pair(text: str) -> tuple[str, str]:
+    """A name and a value, with = between them."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{text!r} lacks a = between name and value")
+    return name, value
+
+
 def whole(given: object) -> int:
     """A whole number that is not negative."""
     text = str(given)

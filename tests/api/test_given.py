@@ -182,7 +182,7 @@ def test_a_history_is_asked_what_it_can_tell(tmp_path: Path) -> None:
         (lambda: history.decide("c", "nope"), "state='nope'.*'blessed', 'invalid', 'fixed'"),
         (lambda: history.alarms(every=0), "every=0: expected a positive number of commits"),
         (lambda: history.alarms(every=float("inf")), "every=inf"),
-        (lambda: history.alarms(last=0), "last=0: expected a number of commits"),
+        (lambda: history.alarms(last=0), "last=0: expected how many"),
         (lambda: history.query(last=-2), "last=-2: expected how many"),
         (lambda: history.page(tmp_path / "p", compare="x"), "compare='x': expected a list of texts"),
         (lambda: history.changes(correction="x"), "correction='x'.*'holm', 'bh'"),

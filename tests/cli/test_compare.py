@@ -75,14 +75,14 @@ FILES = {
     (f"compare {O2} {O3} --skip *", "no benchmark matches '*' and not '*' ("),
     ("compare old=x old=base.txt", "the files of one version stand together: old=FILE,FILE"),
     (f"compare {O2} {O3} --only colatz", "do you mean collatz?"),
-    (f"compare {O2} {O3} --column x=y", "ROLE=NAME"), (f"suite {ROOT}/README.md", "README.md"),
+    (f"compare {O2} {O3} --column x", "'x' lacks a ="), (f"suite {ROOT}/README.md", "README.md"),
     (f"compare {FORMATS}/go-changes.txt --by nothing", "goos"),
     ("compare kinds.csv", "tell versions apart by a field (--by kind)"),
     ("compare base.txt x again=x --unit s", "no measurement of base can be used"),
     ("show nowhere.json", "nowhere.json"), ("help comprae", "unknown command comprae; did you mean compare?"),
     ("help history ad", "unknown command ad; did you mean add?"), ("help show x", "unknown command x; "),
-    ("gate --baseline x", "x is compared with nothing; give --candidate, too"),
-    ("gate --candidate x", "x is compared with nothing; give --baseline, too"),
+    ("gate --baseline x", "--baseline needs --candidate FILE; give that, too"),
+    ("gate --candidate x", "--candidate needs --baseline FILE; give that, too"),
     *((line, "give the results of the baseline and of the candidate: speedproof gate main.json branch.json")
       for line in ("gate", "gate x --baseline base.txt --candidate x")),
 ])  # fmt: skip

@@ -120,6 +120,7 @@ def test_settings_and_options(three: dict[str, str]) -> None:
     ("[gate]\nmargin = -1\n", "gate.margin", "between 0 and 1"),
     ('[gate]\nmargin = "wide"\n', "gate.margin", "is not a number"),
     ("[gate]\nconfidence = 95\n", "gate.confidence", "between 0 and 1"),
+    ("[gate]\nquantile = true\n", "gate.quantile", 'write 0.99 or "99%"'),
     ('[gate]\npolicy = "none"\n', "gate.policy", "no-regression, proven-improvement, equivalence"),
     ('[gate]\nprotocol = "both"\n', "gate.protocol", "mean, median"),
     ("[gate]\nundecided = 3\n", "gate.undecided", "report, fail, pass"),
@@ -310,7 +311,7 @@ def test_what_an_earlier_look_left_open_must_be_there(write: Write) -> None:
         (("--look", "2/3", "--open", "nowhere"), "nowhere.look does not hold what look 1 found"),
         (("--look", "2/3"), "needs --open FILE"),
         (("--look", "4/3", "--open", "open"), "the number of this look"),
-        (("--open", "open"), "say which look this is"),
+        (("--open", "open"), "needs --look K/N"),
     ):
         assert message in " ".join(refused("gate", *one, *words).split())
 

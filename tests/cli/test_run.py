@@ -64,8 +64,8 @@ def test_what_three_runs_show_is_an_exit_code_as_of_compare() -> None:
 
 
 @pytest.mark.parametrize(("words", "named"), [
-    (("--store", "s.db"), "--store"), (("--protocol=mean", "--look", "1/2"), "--protocol, --look"),
-    (("--baseline", "a.json"), "--baseline"),
+    (("--store", "s.db"), "--store"), (("--protocol=mean", "--first", "2"), "--protocol, --first"),
+    (("--baseline", "a.json", "--candidate", "b.json"), "--baseline, --candidate"),
 ])  # fmt: skip
 def test_a_gate_that_measures_names_what_only_files_have(words: tuple[str, ...], named: str) -> None:
     err = refused("gate", "--suite", "bench.toml", *words)
@@ -349,7 +349,7 @@ def test_environment_input_shell_and_setup() -> None:
     (["true", "--resume", "r.jsonl"], "leave them out"),
     (["--resume", "r.jsonl"], "r.jsonl: cannot be read: No such file"),
     (["true", "--review", "r.jsonl"], "leave them out"),
-    (["--resume", "r.jsonl", "--review", "r.jsonl"], "give one of them"),
+    (["--resume", "r.jsonl", "--review", "r.jsonl"], "exclude each other"),
     (["true", "--save", "/dev/null"], "/dev/null: is not a file that can be read again"),
     (["true", "true", "--min-runs", "7", "--max-runs", "5"], "--min-runs 7 and --max-runs 5"),
 ])  # fmt: skip

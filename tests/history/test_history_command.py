@@ -1139,7 +1139,7 @@ def test_the_columns_of_a_csv_are_chosen(tmp_path: Path) -> None:
         {("sort", "c1"): 1.1e-3, ("sort", "c2"): 2.1e-3, ("cpu", "c1"): 2.1e-3, ("cpu", "c2"): 4.1e-3}
     )
     code, _, err = run(tmp_path, "add", str(tmp_path / "r.csv"), "--column", "values=wall_ms", repository="/")
-    assert (code, "--column values=wall_ms: say ROLE=NAME" in err) == (2, True)
+    assert (code, "'values' is not a role of a CSV column; the roles are" in err) == (2, True)
 
 
 @pytest.mark.parametrize("session", ["", "night"])

@@ -79,8 +79,6 @@ def bisect(
     >>> r.culprit, round(r.finding.step, 2)
     ('b', 1.29)
     """
-    if max_pairs < 1:
-        raise UsageError(f"max_pairs={max_pairs}: expected at least one pair of runs")
     min_change = proportion_given("min_change", min_change, '0.01 or "1%"')
     _check(commits)
     search = Bisection(len(commits), alpha=alpha_of(confidence), min_change=min_change)

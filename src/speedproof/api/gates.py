@@ -75,7 +75,7 @@ class GateResult(Shown, Struct, frozen=True):
     @property
     def exit_code(self) -> int:
         """0 pass, 1 fail, 3 undecided, as the command's."""
-        return self.outcome.exit_code
+        return self.outcome.exit_code()
 
     def to_json(self, **more: object) -> str:
         """What ``speedproof gate --json`` writes, with more to tell in the envelope."""
@@ -199,8 +199,6 @@ def gate(
         metrics = {row.comparison.metric for row in after.decision.rows}
         metric = metric or (metrics.pop() if len(metrics) == 1 else "all")
     suite = of_metric(suite, metric)
-    if looks is not None and looks < 1:
-        raise UsageError(f"looks={looks!r}: expected how often the gate will be asked, at least once")
     versions: tuple[str, ...] = ()
     candidates = 1  # that share the risk
     if candidate is None and (looks or 1) == 1 and after is None:

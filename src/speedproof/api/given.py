@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def quantile_given(given: object) -> float:
     """Parse a quantile."""
-    return proportion_given("quantile", given, '0.99 or "99%"', quantile)
+    return proportion_given("quantile", given, EXAMPLES["Q"], quantile)
 
 
 S = TypeVar("S", bound="Struct")
@@ -41,7 +41,7 @@ def options_of(kind: type[S], **given: object) -> S:
     for field in fields(kind):
         option, value = field.asked, given.get(field.name)
         if isinstance(option, Option) and option.parser is not None and value is not None:
-            example = EXAMPLES.get("LEVEL" if field.name == "confidence" else option.usage, "")
+            example = EXAMPLES.get(option.metavar, "")
             values[field.name] = read_given(field.name, value, example, option.parser)
     return kind(**values)
 

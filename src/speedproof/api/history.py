@@ -28,7 +28,7 @@ from speedproof.data.checked import checked
 from speedproof.data.names import enumerate_names
 from speedproof.data.suite import Key, Suite
 from speedproof.data.units import format_values
-from speedproof.declaring import proportion_given
+from speedproof.declaring import EXAMPLES, proportion_given
 from speedproof.errors import DataError, Parameter, UsageError
 from speedproof.formats.suites import read as read_suite
 from speedproof.history.commits import (
@@ -290,7 +290,7 @@ class History:
 
         every = find_history_changes(tracks, alpha_of(confidence), correction=correction)
         changes = tuple(filter(shown, every))
-        sure = proportion_given("confidence", confidence, '0.95 or "95%"', level)
+        sure = proportion_given("confidence", confidence, EXAMPLES["LEVEL"], level)
         alarms = () if apart else beyond_changes(tracks, series, said, changes)
         followed = self._followed(line, commits, branch, benchmark, tracks)
         read = (tuple(commits), series, tracks, changes, said, floor)

@@ -180,8 +180,6 @@ def model(
     else:
         suite = Suite.of_samples({"values": suite}, unit=unit, metric=metric)
     components_given(components=components, max_components=max_components)
-    if bootstrap < 0:
-        raise UsageError(f"bootstrap={bootstrap}: expected a number of samples, or 0 for no test")
     if undersampling is not None:
         undersampling = proportion_given("undersampling", undersampling, "0.9", share)
     quantiles = [proportion_given("quantiles", p, "0.99") for p in quantiles]

@@ -116,8 +116,6 @@ def _plan_of_suite(path: str, asked: Request, tell: Tell, held: ExitStack) -> tu
     """The plan in a suite file; options that the file can set itself are refused."""
     if asked.commands:
         raise UsageError("give commands or --suite, not both")
-    if asked.measuring.calibrate:
-        raise UsageError("--calibrate measures one command against itself; leave --suite out")
     asked.refuse(*PLANNED, because=f"what --suite measures is defined in {path}")
     if asked.measuring.revisions:
         from speedproof.measuring.revisions import repository

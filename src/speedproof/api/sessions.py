@@ -116,10 +116,6 @@ def measure(
             raise UsageError(
                 f"{version}: expected a command, as text or as program and arguments, not {command!r}"
             )
-    if warmup is not None and warmup < 0:
-        raise UsageError(
-            f"warmup={warmup}: expected a number of runs, 0 or more, or None until they are steady"
-        )
     if len(commands) == 1:
         raise UsageError(
             'one command has nothing to be compared with: give two or more, sp.measure({"old": "./old", '

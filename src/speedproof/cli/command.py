@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 _NEAR = 0.66
 _WHOLE = declaring.Taken()
 _PATHS = frozenset(["DIR", "FILE", "PATH"])
-_MAYBE_FILE = "[FILE]"
+_MAYBE_FILE, _MAYBE_SHELL = "[FILE]", "[=SHELL]"
+_SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
 _MANY = 40
 """More options and arguments than this are not all in a command's help."""
 _ALL = "speedproof.all options"
@@ -258,9 +259,7 @@ class Command(click.Command, Generic[A]):
         kind: type[A],
         run: Callable[[A, Console], int],
         help: str = "",
-        respelt: Callable[[click.Context, list[str]], list[str]] = lambda ctx, args: args,
     ) -> None:
-        """``respelt`` writes words as click reads them."""
         description, _, examples = cleandoc(help or kind.__doc__ or "").partition("\n\n    ")
         examples = "\n".join(line[2:] for line in f"    {examples}".split("\n")) if examples else ""
         super().__init__(
@@ -273,22 +272,37 @@ class Command(click.Command, Generic[A]):
         if self._short:
             whole = declaring.Option("show all options", first=True)
             self.params.append(eager("help_all", whole, _show_all_help))
-        self._kind, self._run, self._respelt = kind, run, respelt
+        self._kind, self._run = kind, run
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse as click does, but name the command in errors; ``words`` are those after ``--``."""
-        args = self._respelt(ctx, args)
         words: tuple[str, ...] = ()
         if "words" in self._kind.__struct_fields__ and "--" in args:
             at = args.index("--")
             args, words = args[:at], tuple(args[at + 1 :])
         try:
-            left = super().parse_args(ctx, args)
+            left = super().parse_args(ctx, self._with_values(args))
         except click.BadOptionUsage as error:
             error.ctx = error.ctx or ctx
             raise
         ctx.params["words"] = words
         return left
+
+    def _with_values(self, args: list[str]) -> list[str]:
+        """Every value with its option where click has no such: ``A B...`` takes all words, ``[=SHELL]`` few."""
+        metavars = {
+            name: p.metavar or "" for p in self.params if isinstance(p, ClickOption) for name in p.opts
+        }
+        written, many = list[str](), ""
+        for word, following in pairwise([*args, ""]):
+            metavar = metavars.get(word, "")
+            if word.startswith("-"):
+                many = word if metavar.endswith("...") else ""
+            if metavar == _MAYBE_SHELL and following.rpartition("/")[2] not in _SHELLS:
+                word += "=sh"
+            if not many or word != many:
+                written.append(f"{many}={word}" if many else word)
+        return written
 
     def asked_of(self, ctx: click.Context) -> A:
         """The struct that is passed to the command's function."""
@@ -300,8 +314,10 @@ class Command(click.Command, Generic[A]):
         declaring.exclusive({str(p.name): p.excludes for p in options}, given)
         for p in (p for p in options if p.name in given):
             if p.needs and not ctx.params.get(p.needs, True):
-                needed = next(o.long for o in options if o.name == p.needs)
-                raise click.UsageError(f"{p.long} belongs to {needed}; give that, too", ctx)
+                needed = next(
+                    " ".join(filter(None, [o.long, o.metavar])) for o in options if o.name == p.needs
+                )
+                raise click.UsageError(f"{p.long} needs {needed}; give that, too", ctx)
         return _made(self._kind, {**ctx.params, "given": given, "argv": ctx.meta.get("argv", [])})
 
     def invoke(self, ctx: click.Context) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof import options, values
+from speedproof import options
 from speedproof.cli.command import Command
 from speedproof.cli.console import FAILED, Console
 from speedproof.cli.files import (
@@ -48,14 +48,7 @@ class CompareOptions(options.CommandOptions, frozen=True, kw_only=True):
         "mean, median, both, single-run or touati2009 alone; that of the slowest runs (p90, p95, p99 or p99.9)",
         Title("deciding"),
     ] = "all"
-    quantile: Annotated[
-        tuple[float, ...],
-        "Q",
-        "compare this quantile instead, where the slowest runs begin: 0.975, from 0.5 to 0.9999; may be repeated, "
-        "the first is shown",
-        values.quantile,
-        Excludes("protocol"),
-    ] = ()
+    quantile: Annotated[options.Quantiles, Excludes("protocol")] = ()
     judging: Annotated[
         options.Judging,
         Taken(

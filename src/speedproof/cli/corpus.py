@@ -9,20 +9,23 @@ import click
 from msgspec.structs import replace
 
 import speedproof as sp
-from speedproof import values
 from speedproof.api.given import as_measured, quantile_measured, rules_of
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import INTERRUPTED, Console
-from speedproof.cli.files import check_outputs, columns_of, report_no_floor, write_answer
+from speedproof.cli.files import check_outputs, report_no_floor, write_answer
 from speedproof.declaring import Argument, Excludes, Taken, Title
 from speedproof.errors import SpeedproofError, UsageError
 from speedproof.options import (
     ASKED,
     DETAILS,
+    Changing,
     CommandOptions,
     Explained,
+    Fast,
+    Json,
     Judging,
     Output,
+    Quantiles,
     Reading,
     Store,
     answer,
@@ -35,7 +38,6 @@ from speedproof.values import place
 _ROWS = 40
 
 Place = Annotated[str, Argument("CORPUS", "its folder, or the URL of an object store", is_file=False)]
-Json = Annotated[bool, "write JSON"]
 
 
 class BuildOptions(CommandOptions, frozen=True, kw_only=True):
@@ -99,13 +101,9 @@ class CompareCorpusOptions(WorkOptions, frozen=True, kw_only=True):
         "WHICH",
         "many pairs instead: all, consecutive (in order of first appearance), or a file with a reference and "
         "a candidate on each line",
+        Excludes("reference candidate"),
     ] = None
-    quantile: Annotated[
-        tuple[float, ...],
-        "Q",
-        "compare this quantile instead, where the slowest runs begin: 0.975; may be repeated, the first is shown",
-        values.quantile,
-    ] = ()
+    quantile: Quantiles = ()
     why: Annotated[Explained, Excludes("pairs")] = False
     judging: Annotated[Judging, Taken("comparing")]
     store: Store = None
@@ -125,11 +123,7 @@ class ModelCorpusOptions(WorkOptions, frozen=True, kw_only=True):
 
     components: Annotated[int, "K", "largest number of components (default: 9)", Title("modelling")] = 9
     bootstrap_samples: Annotated[int, "N", "of the test; 0: no test (default: 200)"] = 200
-    fast: Annotated[
-        bool,
-        "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
-        "bootstrap's fits early",
-    ] = False
+    fast: Fast = False
     seed: Annotated[int, "SEED", "of all random numbers (default: 0)"] = 0
     json: Json = False
 
@@ -140,12 +134,7 @@ class CorpusChangesOptions(WorkOptions, frozen=True, kw_only=True):
     repository: Annotated[
         str | None, "DIR", "versions are commits here, in the order of its branch", Title("changes")
     ] = None
-    fdr: Annotated[bool, "allow a share of false changes (Benjamini and Hochberg): finds more"] = False
-    all: Annotated[bool, "show every change"] = False
-    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
-        0.95
-    )
-    json: Json = False
+    changes: Changing
 
 
 @contextmanager
@@ -172,7 +161,6 @@ def _build(asked: BuildOptions, console: Console) -> int:
             asked.output,
             append=asked.append,
             by=asked.by.split(",") if asked.by else (),
-            columns=columns_of(reading),
             **handed(sp.Corpus.build, reading),
             done=ticker.advance,
             unchanged=lambda: left_out.append(None),
@@ -200,8 +188,6 @@ def _compare(asked: CompareCorpusOptions, console: Console) -> int:
 
     output = asked.output
     check_outputs(output)
-    if asked.pairs and (asked.reference or asked.candidate):
-        raise UsageError("--pairs and --reference or --candidate exclude each other")
     pairs = asked.pairs if asked.pairs in ("all", "consecutive", None) else pairs_in_file(asked.pairs)
     named = chain(*pairs) if isinstance(pairs, tuple) else filter(None, (asked.reference, asked.candidate))
     question = sp.Corpus(asked.corpus).question(asked.where, {*named})
@@ -246,10 +232,9 @@ def _model(asked: ModelCorpusOptions, console: Console) -> int:
 
 
 def _changes(asked: CorpusChangesOptions, console: Console) -> int:
-    how = {"correction": "bh" if asked.fdr else "holm"}
-    changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **how)
-    reports = changes.reports(everything=asked.all)
-    return _shown("changes", changes.changes, reports, console, json=asked.json)
+    of = asked.changes
+    changes = _worked("reducing parts", sp.Corpus.changes, asked, console, **handed(sp.Corpus.changes, of))
+    return _shown("changes", changes.changes, changes.reports(everything=of.all), console, json=of.json)
 
 
 Result = TypeVar("Result")

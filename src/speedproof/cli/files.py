@@ -29,15 +29,7 @@ _LEFT_OUT = 10  # as many are named
 
 def load(paths: Sequence[str], reading: Reading, choosing: Choosing = _ANYTHING) -> sp.Suite:
     """Read all files of a command into one suite."""
-    return sp.read(
-        *paths,
-        **handed(sp.read, reading),
-        columns=columns_of(reading),
-        by=choosing.by or (),
-        rows=choosing.rows or (),
-        match=choosing.match or "name",
-        reference=choosing.reference,
-    )
+    return sp.read(*paths, **handed(sp.read, reading, replace(choosing, only=(), skip=(), metric="all")))
 
 
 def load_chosen(
@@ -59,20 +51,6 @@ def joint_of(
     """The states of runs by the metrics that ``--joint`` names, with commas between them."""
     suite, _ = load_chosen(paths, reading, replace(choosing, metric="all"), console)
     return sp.joint(suite, [name.strip() for name in names.split(",")])
-
-
-def columns_of(reading: Reading) -> dict[str, str]:
-    """The CSV columns by role, as given by ``--column`` and similar options."""
-    columns: dict[str, str] = {}
-    for item in reading.column:
-        role, equals, name = item.partition("=")
-        if not equals or role not in sp.formats.ROLES:
-            raise UsageError(
-                f"--column {item}: say ROLE=NAME, where ROLE is one of {', '.join(sp.formats.ROLES)}"
-            )
-        columns[role] = name
-    chosen = {"benchmark": reading.benchmark_columns, "version": reading.version_column}
-    return columns | {role: name for role, name in chosen.items() if name}
 
 
 def select(suite: sp.Suite, choosing: Choosing, console: Console) -> sp.Suite:

@@ -20,9 +20,9 @@ from speedproof.cli.files import (
     select,
     write_answer,
 )
-from speedproof.cli.run import RunOptions, measuring_words
+from speedproof.cli.run import RunOptions
 from speedproof.cli.run import run as measure
-from speedproof.declaring import Argument, Taken, Title, fields, read_toml
+from speedproof.declaring import Argument, Needs, Taken, Title, read_toml
 from speedproof.errors import FormatError, UsageError
 from speedproof.measuring_options import Measuring
 from speedproof.options import Choosing, CommandOptions, Explained, Gating, Output, Reading, Store, handed
@@ -33,12 +33,10 @@ if TYPE_CHECKING:
     from speedproof.api.whys import Why
 
 _STATE = ".look"
-# What makes a gate measure, and what it then has in common with a gate over files.
+# What makes a gate measure, how it then measures, and what else is of gates that measure, too.
 _MEASURED = ("suite", "revisions", "driver")
-_COMMON = frozenset([
-    "metric", "only", "skip", "margin", "confidence", "policy", "undecided", "config", "why", "json", "html",
-    "markdown", "junit", "github_summary",
-])  # fmt: skip
+_MEASURING = Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof")
+_COMMON = ("only", "skip", "config")
 _OF_FILES = "only for files: what is measured ends when typical runs decide, at equal shares of the risk"
 
 
@@ -86,8 +84,12 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         ),
     ] = ()
     words: tuple[str, ...] = ()  # after --
-    baseline: Annotated[str | None, "FILE", "the baseline, instead of the first FILE"] = None
-    candidate: Annotated[str | None, "FILE", "the candidate, instead of the second FILE"] = None
+    baseline: Annotated[str | None, "FILE", "the baseline, instead of the first FILE", Needs("candidate")] = (
+        None
+    )
+    candidate: Annotated[
+        str | None, "FILE", "the candidate, instead of the second FILE", Needs("baseline")
+    ] = None
     metric: Annotated[
         tuple[str, ...],
         "NAME",
@@ -102,11 +104,13 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         "K/N",
         "this is look K of N while measuring goes on: each takes 1/N of the risk, and what passed at an earlier "
         "look need not be measured again",
+        Needs("open"),
     ] = None
     open: Annotated[
         str | None,
         "FILE",
         "where a look lists the undecided benchmarks, one a line; what the next look must know is in FILE.look",
+        Needs("look"),
     ] = None
     store: Store = None
     config: Annotated[
@@ -127,21 +131,21 @@ class GateOptions(CommandOptions, frozen=True, kw_only=True):
         ),
     ]
     reading: Reading
-    measuring: Annotated[
-        Measuring, Taken(leave="plan calibrate metric confidence gate policy margin precision stop_at_proof")
-    ]
+    measuring: Annotated[Measuring, _MEASURING]
 
 
 def run(asked: GateOptions, console: Console) -> int:
     """Carry the command out; the exit code is the gate's answer."""
     measured = [asked.given[name] for name in _MEASURED if name in asked.given]
-    of_measuring = {field.name for field in fields(Measuring)} - _COMMON
     if measured:
-        common = of_measuring | _COMMON
-        if of_files := [option for name, option in asked.given.items() if name not in common]:
+        from speedproof.cli.main import command
+
+        taken = {param.name for param in command("run").params}.union(_COMMON)
+        if of_files := [option for name, option in asked.given.items() if name not in taken]:
             raise UsageError(f"{', '.join(of_files)}: {_OF_FILES}; leave out these, or {', '.join(measured)}")
         return measure(_to_measure(asked, console), console)
-    if needless := [option for name, option in asked.given.items() if name in of_measuring]:
+    of_measuring = filter(_MEASURING.takes, Measuring.__struct_fields__)
+    if needless := [asked.given[name] for name in of_measuring if name in asked.given]:
         raise UsageError(
             f"{', '.join(needless)}: only where the gate measures; give --suite, --revisions or --driver, too"
         )
@@ -216,9 +220,7 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     if asked.look and asked.open:
         _leave(asked.open, result)
     explained = _explained(asked, result.decision.rules.alpha) if asked.why and result is not before else {}
-    undecided = settings.undecided or "report"
-    if result.decision.rules.look < count:
-        undecided = "report"
+    undecided = None if result.decision.rules.look < count else settings.undecided
     reports = result.reports(everything=asked.output.all, undecided_fails=undecided == "fail")
     more: dict[str, object] = {}
     if explained:
@@ -231,10 +233,10 @@ def _of_files(asked: GateOptions, console: Console) -> int:
     write_answer(asked, asked.output, console, lambda **_: reports, lambda: result.to_json(**more), **known)
     if result.open and asked.look:
         console.remark(f"{asked.open}: the benchmarks that are open, {len(result.open)}")
-    if result.outcome != "undecided" or undecided == "report":
-        return result.exit_code
-    console.remark(f"the gate is undecided, which is to {undecided}")
-    return int(undecided == "fail")
+    code = result.outcome.exit_code(undecided)
+    if code != result.exit_code:
+        console.remark(f"the gate is undecided, which is to {undecided}")
+    return code
 
 
 def _explained(asked: GateOptions, alpha: float) -> "dict[str, tuple[Why, ...]]":
@@ -282,18 +284,12 @@ def _decided(
 
 def _looks(text: str | None, path: str | None) -> tuple[int, "sp.GateResult | None"]:
     """From ``2/3``: how many looks there are, and what those before this one found."""
-    if text is None:
-        if path is not None:
-            raise UsageError(
-                "--open carries what one look leaves to the next; say which look this is: --look 1/3"
-            )
+    if text is None or path is None:
         return 1, None
     match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
     if match is None or int(match[1]) > int(match[2]):
         raise UsageError(f"--look {text}: write the number of this look and the total, for example 2/3")
     number, count = int(match[1]), int(match[2])
-    if path is None:
-        raise UsageError(f"--look {text} needs --open FILE, where a look leaves what is open to the next")
     state = Path(path + _STATE)
     if number == 1:
         return count, None
@@ -330,9 +326,6 @@ def _leave(path: str, result: "sp.GateResult") -> None:
 def _load(asked: GateOptions) -> "sp.Suite":
     """The suite of the files, with the versions to hold together: two, or those of a session."""
     named = [asked.baseline, asked.candidate] if asked.baseline and asked.candidate else []
-    if not named and (alone := asked.baseline or asked.candidate):
-        other = "--candidate" if asked.baseline else "--baseline"
-        raise UsageError(f"{alone} is compared with nothing; give {other}, too")
     files = asked.files or tuple(named)
     if not files or (asked.files and named):
         raise UsageError(
@@ -354,4 +347,4 @@ def _load(asked: GateOptions) -> "sp.Suite":
     )
 
 
-COMMAND = Command(GateOptions, run, respelt=measuring_words)
+COMMAND = Command(GateOptions, run)

@@ -10,17 +10,16 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 import speedproof as sp
 from speedproof.cli.command import Command, Group
 from speedproof.cli.console import FAILED, INTERRUPTED, Console
-from speedproof.cli.files import STDOUT, columns_of
+from speedproof.cli.files import STDOUT
 from speedproof.declaring import Argument, Taken, Title, refuse
 from speedproof.errors import Parameter, UsageError
 from speedproof.measuring_options import Measuring
-from speedproof.options import CommandOptions, Output, Reading, handed
+from speedproof.options import Changing, CommandOptions, Output, Reading, handed
 from speedproof.reporting.formats import write_whole
 from speedproof.reporting.formats.csv import separated
 from speedproof.reporting.model import Report, Text, to_json
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from speedproof.reporting.history_results import HistoryAlarm
 
 
-class Shared(Struct, frozen=True, kw_only=True):
+class Shared(Changing, frozen=True, kw_only=True):
     """What several actions ask in the same words."""
 
     commit: Annotated[str | None, "REV", "only this commit, one row per benchmark"] = None
@@ -43,17 +42,9 @@ class Shared(Struct, frozen=True, kw_only=True):
     metric: Annotated[str | None, "NAME", "the metric to follow, or all (default: time)"] = None
     branch: Annotated[str, "REV", "follow the first parents of this (default: HEAD)"] = "HEAD"
     every: Annotated[int, "N", "mean number of commits between false alarms (default: 1000)", count] = 1000
-    confidence: Annotated[float, "LEVEL", "that no change is shown where there is none (default: 0.95)"] = (
-        0.95
-    )
-    fdr: Annotated[
-        bool, "allow a share of the changes to be false (Benjamini and Hochberg), which finds more"
-    ] = False
     fail_on_change: Annotated[
         bool, "exit with code 1 at a slowdown that stands: nothing undid it, and nobody decided about it"
     ] = False
-    all: Annotated[bool, "show every change"] = False
-    json: Annotated[bool, "write JSON"] = False
 
 
 class HistoryOptions(CommandOptions, frozen=True, kw_only=True):
@@ -331,7 +322,6 @@ def _page(asked: PageOptions, console: Console) -> int:
         ) as ticker:
             size += history.page(
                 folder / name,
-                correction="bh" if asked.shared.fdr else "holm",
                 done=ticker.advance,
                 **handed(sp.History.page, asked, asked.shared),
             )
@@ -371,7 +361,6 @@ def _add(asked: AddOptions, console: Console) -> int:
                 added = history.add(
                     path,
                     **handed(sp.History.add, asked, asked.reading) | {"machine": asked.machine or ""},
-                    columns=columns_of(asked.reading),
                     done=ticker.of if len(files) == 1 else lambda of, done: None,
                 )
             except sp.SpeedproofError as error:
@@ -456,9 +445,7 @@ def _show(asked: ShowBenchmarkOptions, console: Console) -> int:
 
 
 def _changed(asked: ChangesOptions | ShowBenchmarkOptions) -> "sp.HistoryResult":
-    correction: Literal["bh", "holm"] = "bh" if asked.shared.fdr else "holm"
-    chosen = handed(sp.History.changes, asked.shared, asked)
-    return asked.history.changes(correction=correction, **chosen)
+    return asked.history.changes(**handed(sp.History.changes, asked.shared, asked))
 
 
 def _answer(

@@ -1,34 +1,28 @@
 """``speedproof run``: measure versions in random order until the comparison is proven; ``speedproof bisect``."""
 
-import itertools
 import os
 import platform
 import time
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Annotated, Literal
 
-import click
 from msgspec.structs import replace
 
 from speedproof.cli.command import Command
 from speedproof.cli.console import INTERRUPTED, QUIET, UNDECIDED, Console
-from speedproof.declaring import LATEST, Argument, Taken, Title
+from speedproof.declaring import LATEST, Argument, Excludes, Needs, Taken, Title
 from speedproof.errors import UsageError
-from speedproof.measuring_options import MeasuredOutput, Measuring, UndecidedMeasured
-from speedproof.options import CommandOptions, Explained, handed
+from speedproof.measuring_options import MeasuredOutput, Measuring, Variables
+from speedproof.options import CommandOptions, Explained, UndecidedIs, handed
 from speedproof.reporting.model import to_json
 from speedproof.values import count, place, positive_seconds
 
-_SHELL = "--shell"
 _RESULTS = (".json", ".jsonl", ".csv")
-_REVISIONS = "--revisions"
 MEASURES_ON = {"Linux": "Linux", "Darwin": "macOS"}
 """The platforms on which processes can be started and measured."""
-
-_SHELLS = frozenset(["ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"])
 
 
 class RunOptions(CommandOptions, frozen=True, kw_only=True):
@@ -70,13 +64,14 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
         str | None,
         "[FILE]",
         "measure nothing: show the verdict on the last session of this file (default: @last, the latest)",
+        Excludes("resume"),
     ] = None
     fail_on: Annotated[
         tuple[Literal["slower", "undecided", "not-faster"], ...],
         "exit with code 1 if this is the verdict on any candidate; what is shown but not proven counts as "
         "undecided; may be repeated",
     ] = ()
-    undecided: UndecidedMeasured = None
+    undecided: UndecidedIs = None
     why: Explained = False
     output: MeasuredOutput
 
@@ -84,23 +79,6 @@ class RunOptions(CommandOptions, frozen=True, kw_only=True):
     def named(self) -> list[str | list[str]]:
         """The commands: texts, and the program with its arguments after ``--``."""
         return [*self.commands, *([list(self.words)] if self.words else [])]
-
-
-def measuring_words(ctx: click.Context, args: list[str]) -> list[str]:
-    """Of a command that measures: ``--shell`` alone means sh, ``--revisions`` takes all words up to an option."""
-    at = args.index("--") if "--" in args else len(args)
-    named: list[str] = []
-    inside = False
-    for word, following in itertools.pairwise([*args[:at], ""]):
-        if word == _SHELL and PurePath(following).name in _SHELLS:
-            text = f"{_SHELL} {following}: write {_SHELL}={following}, for {_SHELL} alone means sh"
-            raise click.UsageError(text, ctx)
-        inside = word == _REVISIONS or (inside and not word.startswith("-"))
-        if not inside:
-            named.append(f"{_SHELL}=sh" if word == _SHELL else word)
-        elif word != _REVISIONS:
-            named.append(f"{_REVISIONS}={word}")
-    return named + args[at:]
 
 
 def refuse_files(words: tuple[str, ...], *, json: bool) -> None:
@@ -153,15 +131,13 @@ class BisectOptions(CommandOptions, frozen=True, kw_only=True):
     ] = ()
     words: tuple[str, ...] = ()  # after --
     good: Annotated[str | None, "REV", "the older end, instead of A..B", Title("what is bisected")] = None
-    bad: Annotated[str | None, "REV", "the newer end (default: HEAD)"] = None
+    bad: Annotated[str | None, "REV", "the newer end (default: HEAD)", Needs("good")] = None
     build: Annotated[
         str,
         "CMD",
         "command that builds a commit, in a working tree of its own; with {seed}, every pair has fresh builds",
     ] = ""
-    build_env: Annotated[
-        tuple[str, ...], "NAME", "an environment variable that builds depend on, such as CFLAGS"
-    ] = ()
+    build_env: Variables = ()
     shell: Annotated[bool, "run the benchmark in sh"] = False
     timeout: Annotated[
         float | None, "S", "a run that takes longer than S seconds counts as failed", positive_seconds
@@ -250,12 +226,10 @@ def _bisect(asked: BisectOptions, console: Console) -> int:
 def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
     """The ends and the command."""
     what = list(asked.what)
-    if asked.good is None and asked.bad is None:
+    if asked.good is None:
         if not what or ".." not in what[0]:
             raise UsageError("give the range A..B first, as v1.2..main, or --good REV [--bad REV]")
         names = what.pop(0)
-    elif asked.good is None:
-        raise UsageError("--bad needs --good, the end from before the change")
     else:
         names = f"{asked.good}..{asked.bad or 'HEAD'}"
     commands: list[str | list[str]] = [*what, *([list(asked.words)] if asked.words else [])]
@@ -267,6 +241,6 @@ def _asked(asked: BisectOptions) -> tuple[list[str], str | list[str]]:
 
 
 COMMANDS = {
-    "run": partial(Command, RunOptions, run, respelt=measuring_words),
+    "run": partial(Command, RunOptions, run),
     "bisect": partial(Command, BisectOptions, _bisect),
 }

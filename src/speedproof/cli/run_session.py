@@ -197,8 +197,6 @@ def _stored(
     options: RunOptions, asked: Request, console: Console, file: str
 ) -> tuple[list[run_start.StoredSession], Request]:
     """The last session of a file and those that it went on with, oldest first; its options are taken over."""
-    if options.review is not None and options.resume is not None:
-        raise UsageError("--review only looks, --resume measures; give one of them")
     option, m = "--review" if options.resume is None else "--resume", asked.measuring
     if asked.commands or m.suite or m.save or m.name or m.reference:
         raise UsageError(f"{option} takes commands, names and file from the session; leave them out")
@@ -219,9 +217,7 @@ def _exit_code(options: RunOptions, session: EndedSession, console: Console) -> 
     if measured.fruitless or measured.unfinished:
         return ERROR
     if outcome is not None:
-        if outcome == "undecided" and options.undecided in ("pass", "fail"):
-            return FAILED if options.undecided == "fail" else 0
-        return outcome.exit_code
+        return outcome.exit_code(options.undecided)
     return FAILED if options.fail_on and fails(options.fail_on, session.compared[0], console) else 0
 
 

@@ -14,6 +14,7 @@ from speedproof.declaring import Argument, Excludes, Needs, Taken, Title
 from speedproof.options import (
     Choosing,
     CommandOptions,
+    Fast,
     Modelling,
     Output,
     Reading,
@@ -197,11 +198,7 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
     bootstrap: Annotated[
         int, "N", "bootstrap samples of the test; 0: no test (default: 200)", Title("testing")
     ] = 200
-    fast: Annotated[
-        bool,
-        "choose mixtures of more than 3,000 values (otherwise 10,000) by groups of neighbours; end the "
-        "bootstrap's fits early, so that p may shift a little",
-    ] = False
+    fast: Fast = False
     undersampling: Annotated[
         float | None,
         "C",
@@ -215,8 +212,11 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
     ignore_rounding: Annotated[bool, "do not repeat a fit that is rejected with a model of the rounding"] = (
         False
     )
-    quantile: Annotated[
-        tuple[float, ...], "P", "the value below which a run stays with probability P", Title("asking")
+    quantiles: Annotated[
+        tuple[float, ...],
+        "--quantile P",
+        "the value below which a run stays with probability P",
+        Title("asking"),
     ] = ()
     below: Annotated[tuple[str, ...], "VALUE", "the chance that a run takes at most VALUE: 12ms"] = ()
     metrics: Annotated[
@@ -230,7 +230,7 @@ class ModelOptions(CommandOptions, frozen=True, kw_only=True):
         "NAMES",
         "instead, the states that runs fall into by several metrics at once: time,minor-faults",
         Excludes(
-            "components compatible bootstrap fast undersampling distance ignore_rounding quantile below metrics "
+            "components compatible bootstrap fast undersampling distance ignore_rounding quantiles below metrics "
             "observations delta"
         ),
     ] = None
@@ -263,7 +263,6 @@ def _model(asked: ModelOptions, console: Console) -> int:
             metric="all",
             **handed(sp.model, asked, asked.modelling),
             rounding=not asked.ignore_rounding,
-            quantiles=asked.quantile,
             done=ticker.advance,
         )
     console.remark(*result.problems)

@@ -44,8 +44,9 @@ class SuiteOptions(options.CommandOptions, frozen=True, kw_only=True):
         "which the speedup is significant",
         any_level,
     ] = None
-    weight: Annotated[
+    weighting: Annotated[
         Literal["custom", "equal", "fraction"],
+        "--weight",
         "weights in the overall gain: the Coef column (default), all equal, or the reference's times",
     ] = "custom"
     precision: Annotated[float, "R", "half width for the number of benchmarks needed (default: 0.05)"] = 0.05
@@ -65,7 +66,7 @@ class SuiteOptions(options.CommandOptions, frozen=True, kw_only=True):
 def _suite(asked: SuiteOptions, console: Console) -> int:
     """Carry the command out; 2 after the report when some benchmark could not be read."""
     check_outputs(asked.output, asked.config)
-    result = sp.speedup_test(weighting=asked.weight, **options.handed(sp.speedup_test, asked, asked.reading))
+    result = sp.speedup_test(**options.handed(sp.speedup_test, asked, asked.reading))
     prefix = asked.save
     if prefix is None and asked.original and not asked.output.json and asked.config != "-":
         prefix = asked.config.removesuffix(".csv")  # the tool always wrote its files
@@ -93,9 +94,9 @@ class HptOptions(options.CommandOptions, frozen=True, kw_only=True):
     choosing: Annotated[
         options.Choosing, Taken(metric="the metric to test (default: time, or what decided the session)")
     ]
-    r: Annotated[
+    confidences: Annotated[
         tuple[float, ...],
-        "LEVEL",
+        "--r LEVEL",
         "confidence of the speedup; may be repeated (default: 0.95 and 0.99)",
         proportion,
         Title("deciding"),
@@ -120,9 +121,9 @@ class HptOptions(options.CommandOptions, frozen=True, kw_only=True):
         bool,
         "keep a difference of medians that contradicts the test within the benchmark, as the article does",
     ] = False
-    speedup: Annotated[
+    speedups: Annotated[
         tuple[float, ...],
-        "FACTOR",
+        "--speedup FACTOR",
         "say with which confidence the winner is more than this much faster; may be repeated",
     ] = ()
     output: Annotated[
@@ -146,8 +147,6 @@ def _hpt(asked: HptOptions, console: Console) -> int:
             suite,
             reference=reference,
             candidate=candidate,
-            confidences=asked.r,
-            speedups=asked.speedup,
             **options.handed(sp.hpt, asked),
         )
         console.remark(*result.problems)

@@ -29,8 +29,15 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", NoneType: "None"}
-
-_LEAST = {"seed": (0, "a whole number, 0 or more"), "jobs": (1, "a number of threads, at least 1")}
+_LEAST = {
+    "bootstrap": (0, "a number of samples, or 0 for no test"),
+    "jobs": (1, "a number of threads, at least 1"),
+    "last": (1, "how many, at least 1"),
+    "looks": (1, "how many looks there are, at least one"),
+    "max_pairs": (1, "at least one pair of runs"),
+    "seed": (0, "a whole number, 0 or more"),
+    "warmup": (0, "a number of runs, 0 or more, or None until they are steady"),
+}
 
 
 def checked(*unchecked: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

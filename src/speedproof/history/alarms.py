@@ -166,8 +166,6 @@ def find_alarms(
     """
     if not 0 < every < math.inf:
         raise UsageError(f"every={every:g}: expected a positive number of commits")
-    if last < 1:
-        raise UsageError(f"last={last}: expected a number of commits, at least 1")
     mean = every * len(tracks)
     placed: list[tuple[int, HistoryAlarm]] = []
     fresh = [track for track in tracks if int(track.at[-1]) >= len(track.order) - last]

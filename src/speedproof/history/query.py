@@ -24,8 +24,6 @@ def query(
     machine: str | None,
 ) -> list[QueriedSample]:
     """Samples by benchmark (patterns, or a part), machine (pattern), metric, commit; all, or the last by date."""
-    if last is not None and last < 1:
-        raise UsageError(f"last={last}: expected how many samples to give, at least 1")
     chosen: dict[str, Sequence[str]] = {}
     if metric is not None:
         chosen["r.metric"] = [metric]

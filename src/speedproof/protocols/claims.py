@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from speedproof.arrays import ArrayLike, FloatArray
 from speedproof.errors import Parameter, UsageError
-from speedproof.options import WORTH_KNOWING, BenchmarkSettings, Multiplicity, Policy
+from speedproof.options import WORTH_KNOWING, BenchmarkSettings, Multiplicity, Policy, Undecided
 from speedproof.stats.multiplicity import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class Outcome(StrEnum):
     FAIL = "fail"
     UNDECIDED = "undecided"
 
-    @property
-    def exit_code(self) -> int:
-        """The exit code of a command with this outcome."""
-        return {"pass": 0, "fail": 1, "undecided": 3}[self]
+    def exit_code(self, undecided: Undecided | None = None) -> int:
+        """The exit code of a command with this outcome; an undecided one may be mapped to another."""
+        meant = undecided if self is Outcome.UNDECIDED else self
+        return {"pass": 0, "fail": 1}.get(str(meant), 3)
 
 
 class Demand(Struct, frozen=True, dict=True):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from speedproof.data.suite import Pair, Suite
-from speedproof.declaring import proportion_given
+from speedproof.declaring import EXAMPLES, proportion_given
 from speedproof.protocols.caveats import MachineSpeeds, caveats_of
 from speedproof.protocols.hpt import AS_GIVEN, HptClaim, HptClaims
 from speedproof.protocols.pair import PreparedPairs, Rules
@@ -124,7 +124,7 @@ class HptResult(Shown, Struct, frozen=True, dict=True):
 
     def r_speedup(self, confidence: float | str) -> RSpeedup:
         """The speedup of the winner that holds with a confidence r."""
-        confidence = proportion_given("confidence", confidence, '0.95 or "95%"')
+        confidence = proportion_given("confidence", confidence, EXAMPLES["LEVEL"])
         for speedup in self.result.speedups:
             if speedup.confidence == confidence:
                 return speedup
