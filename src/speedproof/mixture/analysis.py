@@ -41,6 +41,7 @@ from speedproof.mixture.results import (
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.quantile_ratio import quantile_limits
 from speedproof.stats.ranks import ascending
+from speedproof.stats.scaling import mean
 from speedproof.stats.special import gamma_cdf, gamma_shape, ndtr
 
 MOST_TESTED = 4_000
@@ -292,15 +293,14 @@ def families(
 
     ``N`` bootstrap samples test each, 0 for no test, of the values ``tested`` where these are others.
     """
-    unit = float(values.mean())
-    if not (values.min() > 0.0 and np.log(values / unit).std() > _LEAST):
+    unit = mean(values)
+    if not (values.min() > 1e-300 * unit and np.log(values / unit).std() > _LEAST):
         return ()
     rows, some = ((x / unit)[None] for x in (values, values if tested is None else tested))
     results = []
     for number, (name, kind) in enumerate(_KINDS.items()):
         parameters = kind.fit(rows)
-        with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            loglik = float(kind.log_density(rows, *parameters).sum()) - values.size * math.log(unit)
+        loglik = float(kind.log_density(rows, *parameters).sum()) - values.size * math.log(unit)
         fitted = zip(kind.names, parameters, kind.sized, strict=True)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         results.append(

@@ -29,7 +29,7 @@ from speedproof.stats.ratio import (
     variance_ratio_from,
     welch_from,
 )
-from speedproof.stats.scaling import location_ratios, mean, middle
+from speedproof.stats.scaling import in_common_unit, location_ratios, mean, middle
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
@@ -160,17 +160,16 @@ def _slow_runs(sides: SameSizes) -> Iterator[tuple[int, tuple[float, float]]]:
 
     They are longer than any of the reference, begin at the widest gap, and leave little of what the mean is worse.
     """
-    (slow, fast), ordered = sides.values, sides.ordered
+    slow, fast, ascending_slow, ascending_fast = in_common_unit(*sides.values, *sides.ordered)
     if (m := fast.shape[-1]) < 2:
         return
-    typical, most = middle(ordered[1]), ordered[0][:, -1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        usual, worse = slow.mean(axis=-1), fast.mean(axis=-1)
-        perhaps = (worse > usual) & (typical > 0.0) & (typical <= most) & (ordered[1][:, -1] > most)
-        (rows,) = np.nonzero(perhaps)
-        values, left = ordered[1][rows], (usual + _LEFT * (worse - usual))[rows, None]
-        others = values.cumsum(axis=-1)[:, :-1] / np.arange(1, m)
-        gaps = np.where((others <= left) & (values[:, 1:] > most[rows, None]), np.diff(values), 0.0)
+    typical, most = middle(ascending_fast), ascending_slow[:, -1]
+    usual, worse = slow.mean(axis=-1), fast.mean(axis=-1)
+    perhaps = (worse > usual) & (typical > 0.0) & (typical <= most) & (ascending_fast[:, -1] > most)
+    (rows,) = np.nonzero(perhaps)
+    values, left = ascending_fast[rows], (usual + _LEFT * (worse - usual))[rows, None]
+    others = values.cumsum(axis=-1)[:, :-1] / np.arange(1, m)
+    gaps = np.where((others <= left) & (values[:, 1:] > most[rows, None]), np.diff(values), 0.0)
     for i, run, at, of_row in zip(rows.tolist(), values, gaps.argmax(axis=-1).tolist(), gaps, strict=True):
         if of_row[at] > 0.0 and not sides[i].turned:
             times = float(middle(run[at + 1 :])) / float(typical[i])

@@ -74,8 +74,7 @@ class Question(Struct, frozen=True):
                 np.stack([side.slow for side in sides]), np.stack([side.fast for side in sides])
             )
             forecast = _later("stats.paired_ratio", "runs_needed_pairs") if sides[0].paired else self.forecast
-            with np.errstate(over="ignore", invalid="ignore"):
-                runs = forecast(*scaled(slow, fast, np.array(times)[:, None]), alphas[0])
+            runs = forecast(*scaled(slow, fast, np.array(times)[:, None]), alphas[0])
             for row, x, y in zip(rows, runs.x.tolist(), runs.y.tolist(), strict=True):
                 needed[row] = x, y
         return needed

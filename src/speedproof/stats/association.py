@@ -89,9 +89,9 @@ def associations(
     r, m = ranks[:, 0], ranks[:, 1:]
     # Where a metric never varies in a stratum, time counts for nothing there either.
     varies = np.array([(m[at] != 0.0).any(axis=0) for at in places])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = m / np.sqrt((m * m).sum(axis=0))
-        against = 1.0 / np.sqrt(np.array([(r[at] @ r[at]) for at in places]) @ varies)
+    squares = (m * m).sum(axis=0), np.array([(r[at] @ r[at]) for at in places]) @ varies
+    lengths_m, length_r = (np.sqrt(np.where(square > 0.0, square, np.nan)) for square in squares)
+    scaled, against = m / lengths_m, 1.0 / length_r
     # Directions of unit length that span the means of the states within their strata.
     sets = np.unique(of * (int(labels.max(initial=0)) + 1) + labels, return_inverse=True)[1]
     groups = np.eye(int(sets.max(initial=0)) + 1)[sets]
@@ -102,8 +102,7 @@ def associations(
 
     def statistics(order: IntArray) -> ArrayPair:
         """Of orders, shape (draws, n): correlations and shares between states, shape (draws, metrics)."""
-        with np.errstate(invalid="ignore"):  # for constant values
-            correlation = (r[order] @ scaled) * against
+        correlation = (r[order] @ scaled) * against
         between = np.zeros_like(correlation)
         for direction in directions:
             between += (direction[order] @ scaled) ** 2

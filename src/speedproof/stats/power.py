@@ -53,6 +53,10 @@ def _whole(total: FloatArray, n: int, m: int) -> RunsNeeded:
     )
 
 
+def _over(noise: FloatArray, effect: FloatArray) -> FloatArray:
+    return np.divide(noise, effect, out=np.full_like(noise, np.inf), where=effect > 0.0)
+
+
 def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
     """Runs after which a one-sided t-test would find the observed difference of means, in its direction.
 
@@ -63,11 +67,9 @@ def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     n, m = mx.n, my.n
     effect = np.abs(mx.mean - my.mean)
     noise = mx.variance * ((n + m) / n) + my.variance * ((n + m) / m)
-    defined = (effect > 0.0) & (min(n, m) >= 2)
     z = normal_quantile(1.0 - alpha)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = (z + normal_quantile(power)) ** 2 * (noise / effect**2) + 0.5 * z * z
-    return _whole(np.where(defined, total, np.inf), n, m)
+    of_effect = _over(noise, effect**2) if min(n, m) >= 2 else np.full_like(noise, np.inf)
+    return _whole((z + normal_quantile(power)) ** 2 * of_effect + 0.5 * z * z, n, m)
 
 
 def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
@@ -83,15 +85,12 @@ def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     n, m, order = x.shape[-1], y.shape[-1], pooled_order(x, y)
     test = brunner_munzel_of(order)
     effect = np.abs(test.estimate - 0.5)
-    defined = effect > 0.0
     size = n + m
     untied = 1.0 - tie_excess(order.ends) / (size**3 - size)
     tested = np.sqrt(untied * (size * size / (12.0 * n * m)))
     spread = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
     noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * spread
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.maximum((noise / effect) ** 2, fewest_that_can_reject(n / size, alpha))
-    return _whole(np.where(defined, total, np.inf), n, m)
+    return _whole(np.maximum(_over(noise, effect) ** 2, fewest_that_can_reject(n / size, alpha)), n, m)
 
 
 def fewest_that_can_reject(share: float, alpha: float) -> float:

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided, TestResult
-from speedproof.stats.scaling import in_common_unit
+from speedproof.stats.scaling import in_common_unit, unbounded
 from speedproof.stats.special import f_tails, normal_quantile, t_quantile, t_sf, t_sf_pdf
 
 
@@ -71,8 +71,7 @@ def variance_ratio_from(mx: Moments, my: Moments) -> TestResult:
     if min(df) < 1:
         undefined = np.full(np.broadcast_shapes(mx.mean.shape, my.mean.shape), np.nan)
         return TestResult(undefined, undefined)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        f = np.divide(mx.variance, my.variance)
+    f = unbounded(np.divide, mx.variance, my.variance)
     return TestResult(f, 2.0 * np.minimum(*f_tails(f, *df)))
 
 
@@ -130,6 +129,8 @@ def _ttest(mx: Moments, my: Moments, squared_error: FloatArray, df: FloatArray |
 
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 _LEAST = 5e-324  # the smallest double above 0
+# Where nothing varies, or a mean is 0, statistics are infinite or undefined, and are then left out.
+_UNDEFINED = np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
 class Interval(Struct, frozen=True):
@@ -163,8 +164,7 @@ def edges(gamma: float) -> tuple[float, float]:
 def scaled(x: FloatArray, y: FloatArray, gamma: ArrayLike) -> ArrayPair:
     """X and gamma Y as they compare: the ratio of two zeros is 1, as of other equal values."""
     gamma = np.asarray(gamma)
-    with np.errstate(over="ignore", under="ignore"):
-        times_y = gamma * y
+    times_y = unbounded(np.multiply, gamma, y)
     if x.all():
         return x, times_y
     times_y = np.where(y > 0.0, np.maximum(times_y, 2.0 * _LEAST), times_y)  # nothing positive equals 0
@@ -195,6 +195,7 @@ def monotone(gamma: float, shifted: OneSided, at_one: OneSided, defined: BoolArr
     return OneSided(np.where(defined, above, np.nan), np.where(defined, below, np.nan))
 
 
+@_UNDEFINED
 def ratio_of_means(
     x: ArrayLike,
     y: ArrayLike,
@@ -220,6 +221,7 @@ def ratio_of_means(
     return Interval(np.where(ratio, low, np.nan), np.where(ratio, high, np.nan))
 
 
+@_UNDEFINED
 def ratio_of_means_test(
     x: ArrayLike,
     y: ArrayLike,
@@ -246,18 +248,18 @@ def ratio_of_means_test(
     return monotone(gamma, OneSided(t_sf(t, df), t_sf(-t, df)), at_one, defined)
 
 
+@_UNDEFINED
 def log_ratio_of_means(x: ArrayLike, y: ArrayLike, known: tuple[Moments, Moments] | None = None) -> LogErrors:
     """Errors of log(mean X / mean Y) by the delta method: Var log(mean) is s^2 / (n mean^2) to first order.
 
     The logarithm of a mean with that variance v is too low by v / 2 on average.
     """
     mx, my = known or common_moments(x, y)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
-        total = of_x + of_y
-        share = of_x / total
-        df = 1.0 / (share**2 / max(mx.n - 1, 1) + (1.0 - share) ** 2 / max(my.n - 1, 1))
-        bias = np.nan_to_num(of_y - of_x) / 2.0
+    of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
+    total = of_x + of_y
+    share = of_x / total
+    df = 1.0 / (share**2 / max(mx.n - 1, 1) + (1.0 - share) ** 2 / max(my.n - 1, 1))
+    bias = np.nan_to_num(of_y - of_x) / 2.0
     return LogErrors(np.sqrt(total), np.where(total > 0.0, df, np.inf), bias)
 
 
@@ -307,21 +309,19 @@ class _Contrast(Struct, frozen=True):
         mixed = self.x * self.y + np.abs(t) * np.sqrt(np.maximum(spread, 0.0))
         from_zero = self.x**2 - square * self.squared_x
         to_infinity = self.y**2 - square * self.squared_y
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            below = np.where(from_zero > 0.0, from_zero / mixed, 0.0)
-            above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
+        below = np.where(from_zero > 0.0, from_zero / mixed, 0.0)
+        above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
         return np.where(t > 0.0, below, above)
 
     def statistic(self, gamma: FloatArray, sizes: tuple[int, int]) -> ArrayPair:
         """The statistic, and Welch's degrees of freedom from n - 1 and m - 1; gamma may be infinite."""
         # as (x / gamma - y) / ..., so that infinity is a number like others
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            inverse = np.minimum(1.0 / gamma, 1.0)
-            weight = np.minimum(gamma, 1.0)
-            share_x, share_y = self.squared_x * inverse**2, self.squared_y * weight**2
-            total = share_x + share_y
-            share = share_x / total  # NaN, and so the tail, where nothing varies
-            t = (self.x * inverse - self.y * weight) / np.sqrt(total)
+        inverse = np.minimum(1.0 / gamma, 1.0)
+        weight = np.minimum(gamma, 1.0)
+        share_x, share_y = self.squared_x * inverse**2, self.squared_y * weight**2
+        total = share_x + share_y
+        share = share_x / total  # NaN, and so the tail, where nothing varies
+        t = (self.x * inverse - self.y * weight) / np.sqrt(total)
         return t, 1.0 / (share**2 / sizes[0] + (1.0 - share) ** 2 / sizes[1])
 
     def rows(self, which: BoolArray) -> _Contrast:
@@ -361,10 +361,9 @@ def _welch_roots(
         some, before = contrast.rows(moving), gamma[:, moving]
         t, df = some.statistic(before, sizes)
         tail, density = t_sf_pdf(_SIGN * t, df)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            following = some.root(t + _SIGN * (tail - alpha) / density)
-            # By the smaller one, which is not infinite where the other is.
-            near = np.abs(following - before) <= 1e-13 * np.minimum(following, before)
+        following = some.root(t + _SIGN * (tail - alpha) / density)
+        # By the smaller one, which is not infinite where the other is.
+        near = np.abs(following - before) <= 1e-13 * np.minimum(following, before)
         gamma[:, moving], settled[:, moving] = following, (following == before) | near
     settled &= np.where(beyond_1, gamma >= 1.0, gamma <= 1.0)
     rest = np.asarray(~settled.all(axis=0))
@@ -383,5 +382,4 @@ def _bisect(contrast: _Contrast, sizes: tuple[int, int], alpha: float, beyond_1:
         tail = t_sf(_SIGN * t, df)
         up = np.where(_SIGN > 0.0, tail <= alpha, tail > alpha)
         low, high = np.where(up, middle, low), np.where(up, high, middle)
-    with np.errstate(divide="ignore"):
-        return np.where(high >= 1.0, np.inf, low / (1.0 - low))
+    return np.where(high >= 1.0, np.inf, low / (1.0 - low))

@@ -436,11 +436,11 @@ def scale_of(ordered: FloatArray) -> float:
 def log_factors(differences: FloatArray, scales: FloatArray, shift: float) -> FloatArray:
     """Logarithms of the factors ``1 + sign(d - c) tanh(min(slope r, top))`` of every block and bet."""
     v = differences - shift
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        r = np.where(scales > _TIE, np.abs(v) / scales, 1.0)
-        stakes = np.minimum(r[:, None] * _SLOPES, _TOPS)
-    # A tie bets nothing; 0 times infinity above made its stake meaningless.
-    signed = np.where(np.abs(v)[:, None] > _TIE, np.copysign(stakes, v[:, None]), 0.0)
+    size = np.abs(v)
+    bets = size > _TIE
+    r = np.divide(size, scales, out=np.ones_like(v), where=bets & (scales > _TIE))
+    stakes = np.minimum(r[:, None] * _SLOPES, _TOPS)
+    signed = np.where(bets[:, None], np.copysign(stakes, v[:, None]), 0.0)
     # 1 + tanh(u) = 2 / (1 + exp(-2u)); |u| is small enough for any of the two forms.
     return np.asarray(-np.log(0.5 + 0.5 * np.exp(-2.0 * signed)))
 
