@@ -25,9 +25,9 @@ from speedproof.stats.ratio import (
     log_ratio_of_means,
     ratio_of_means,
     ratio_of_means_test,
-    student_from,
-    variance_ratio_from,
-    welch_from,
+    student,
+    variance_ratio,
+    welch,
 )
 from speedproof.stats.scaling import in_common_unit, location_ratios, mean, middle
 
@@ -64,9 +64,9 @@ def mean_tests(x: FloatArray, y: FloatArray, known: tuple[Moments, Moments] | No
         m=y.shape[-1],
         shapiro_x=_normality(x),
         shapiro_y=_normality(y),
-        variances=variance_ratio_from(*moments),
-        student=student_from(*moments),
-        welch=welch_from(*moments),
+        variances=variance_ratio(*moments),
+        student=student(*moments),
+        welch=welch(*moments),
     )
 
 
@@ -137,9 +137,9 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         (slow, fast),
         rules,
         decision,
-        bounds=ratio_of_means(slow, fast, rules.alpha, pooled, moments),
+        bounds=ratio_of_means(*moments, rules.alpha, pooled),
         margins=at_margins(
-            partial(map, lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled, moments)),
+            partial(map, lambda gamma: ratio_of_means_test(*moments, gamma, pooled)),
             rules.margin,
             tested,
             tested,
@@ -148,7 +148,7 @@ def _answers(sides: SameSizes, rules: Rules) -> list[Comparison]:
         tests=["Student's t test" if equal else "Welch's t test" for equal in pooled],
         checks=_checks(tests, decision, [side.turned for side in sides]),
         runs_needed=runs_needed_means,
-        errors=log_ratio_of_means(slow, fast, moments),
+        errors=log_ratio_of_means(*moments),
     )
     for i, seen in _slow_runs(sides):
         comparisons[i] = replace(comparisons[i], slow_runs=seen)

@@ -21,10 +21,9 @@ import numpy as np
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import one_order
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import LogErrors, edges, hold, monotone
 from speedproof.stats.scaling import unbounded
-from speedproof.stats.signed_rank import upper_tail
+from speedproof.stats.signed_rank import untied_tail, walsh_averages
 from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
 
@@ -37,7 +36,7 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     ``chance`` is P[X > Y] within a pair, not of runs of two sessions.
     """
     n = x.shape[1]
-    tail = _tail(n)
+    tail = untied_tail(n)
     at_one = paired_ratio_test(x, y, 1.0, steps=steps)
     rejecting = np.flatnonzero(tail <= alpha)
     centres, least, most = (_walsh(x, y, steps, sign) for sign in (0.0, -1.0, 1.0))
@@ -95,7 +94,7 @@ def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:
     return LogErrors(error / np.sqrt(_EFFICIENCY), np.maximum(n - 1.0, 1.0), 0.0 * n)
 
 
-def runs_needed_pairs(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
+def runs_needed_pairs(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> ArrayPair:
     """Sessions after which the test would find the observed ratio; infinity where a ratio means nothing.
 
     Guenther's formula (see `runs_needed_means`) by the efficiency of ranks, never fewer than can reject.
@@ -109,18 +108,13 @@ def runs_needed_pairs(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     runs = (z + normal_quantile(power)) ** 2 / effect / _EFFICIENCY + 0.5 * z * z
     fewest = next(n for n in itertools.count(2) if one_order(n, n) <= alpha)
     needed = np.where(np.isnan(runs), np.inf, np.maximum(np.ceil(runs), fewest))
-    return RunsNeeded(needed, needed)
-
-
-def _tail(n: int) -> FloatArray:
-    """P[T >= t] for t = 0, 1, ...: of the positive Walsh averages of n values that are symmetric about 0."""
-    return upper_tail(tuple(range(2, 2 * n + 1, 2)))[::2]
+    return needed, needed
 
 
 def _pvalues(d: FloatArray, edge: float) -> FloatArray:
     """Against "around the edge or below it", of rows of values."""
     n = d.shape[1]
-    ranks: FloatArray = _tail(n)[(_averages(d) > edge).sum(axis=1)]
+    ranks: FloatArray = untied_tail(n)[(walsh_averages(d) > edge).sum(axis=1)]
     if n < 2:
         return ranks
     off = d - edge
@@ -148,14 +142,9 @@ def _meant(x: FloatArray, y: FloatArray) -> BoolArray:
     return np.asarray((x >= 0.0).all(axis=1) & (y >= 0.0).all(axis=1))
 
 
-def _averages(d: FloatArray) -> FloatArray:
-    i, j = np.triu_indices(d.shape[1])
-    return np.sort(0.5 * unbounded(np.add, d[:, i], d[:, j]), axis=1)
-
-
 def _walsh(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> FloatArray:
     """The averages of `_logs`, in ascending order; that of two infinite ones may be anything."""
-    averages = _averages(_logs(x, y, steps, sign))
+    averages = walsh_averages(_logs(x, y, steps, sign))
     return np.sort(np.where(np.isnan(averages), sign * np.inf, averages), axis=1) if sign else averages
 
 

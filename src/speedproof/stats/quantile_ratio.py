@@ -23,10 +23,9 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, edges, hold
 from speedproof.stats.scaling import unbounded
-from speedproof.stats.special import betainc, ndtr, ndtri, normal_quantile
+from speedproof.stats.special import betainc, bisected, ndtr, ndtri, normal_quantile
 
 _FARTHEST = 38.0  # deviates beyond which a tail is no double any more
 _HALVINGS = 60
@@ -131,7 +130,7 @@ class Quantiles(Struct, frozen=True):
         )
 
     @np.errstate(divide="ignore", invalid="ignore")
-    def runs_needed(self, alpha: float, power: float = 0.8) -> RunsNeeded:
+    def runs_needed(self, alpha: float, power: float = 0.8) -> ArrayPair:
         """Runs of each side that would prove the observed ratio, in the proportion that there is now."""
         z = normal_quantile(1.0 - alpha)
         at_z = np.full(len(self.x), z)
@@ -141,7 +140,7 @@ class Quantiles(Struct, frozen=True):
         factor = np.where(np.isnan(times), np.inf, times)
         n, m = self.x.shape[-1], self.y.shape[-1]
         least = least_runs(self.q, alpha)
-        return RunsNeeded(*(np.maximum(np.ceil(factor * runs), least) for runs in (n, m)))
+        return np.maximum(np.ceil(factor * n), least), np.maximum(np.ceil(factor * m), least)
 
     def _ends(self, alpha: float) -> ArrayPair:
         z = np.full(len(self.x), normal_quantile(1.0 - alpha))
@@ -157,7 +156,7 @@ class Quantiles(Struct, frozen=True):
 
 def runs_needed_quantiles(
     x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8, *, q: float
-) -> RunsNeeded:
+) -> ArrayPair:
     """Runs after which the test of the ratio of two quantiles would find what was observed, row by row."""
     return Quantiles.of(x, y, q).runs_needed(alpha, power)
 
@@ -169,12 +168,7 @@ def _ascending_logs(values: ArrayLike) -> FloatArray:
 
 def _farthest(proven: Callable[[FloatArray], BoolArray], rows: int) -> FloatArray:
     """The largest deviates at which something is still proven; 0 where it is not at 0."""
-    low, high = np.zeros(rows), np.full(rows, _FARTHEST)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        so = proven(middle)
-        low, high = np.where(so, middle, low), np.where(so, high, middle)
-    return low
+    return bisected(lambda z: ~proven(z), np.zeros(rows), np.full(rows, _FARTHEST), _HALVINGS)[0]
 
 
 def _limit(logs: FloatArray, z: FloatArray, q: float, *, clipped: bool = False) -> FloatArray:

@@ -24,7 +24,7 @@ from msgspec import Struct
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided, TestResult
 from speedproof.stats.scaling import in_common_unit, unbounded
-from speedproof.stats.special import f_tails, normal_quantile, t_quantile, t_sf, t_sf_pdf
+from speedproof.stats.special import bisected, f_tails, normal_quantile, t_quantile, t_sf, t_sf_pdf
 
 
 class Moments(Struct, frozen=True):
@@ -42,8 +42,10 @@ class TTest(OneSided, frozen=True):
     df: FloatArray
 
 
-def moments(x: ArrayLike) -> Moments:
+def moments(x: ArrayLike | Moments) -> Moments:
     """Mean and variance along the last axis, exact to rounding however far from zero the values lie."""
+    if isinstance(x, Moments):
+        return x
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
     origin = x[..., 0]
@@ -54,37 +56,33 @@ def moments(x: ArrayLike) -> Moments:
     return Moments(n, origin + offset, variance)
 
 
-def common_moments(x: ArrayLike, y: ArrayLike) -> tuple[Moments, Moments]:
-    """Moments of two samples in one unit, in which no square or fourth power overflows or underflows."""
+def common_moments(x: ArrayLike | Moments, y: ArrayLike | Moments) -> tuple[Moments, Moments]:
+    """Moments of two samples in one unit, in which no square or fourth power overflows or underflows.
+
+    Moments stay as they are: what takes samples here takes what is known of them as well.
+    """
+    if isinstance(x, Moments) or isinstance(y, Moments):
+        return moments(x), moments(y)
     x, y = in_common_unit(x, y)
     return moments(x), moments(y)
 
 
-def variance_ratio(x: ArrayLike, y: ArrayLike) -> TestResult:
+def variance_ratio(x: ArrayLike | Moments, y: ArrayLike | Moments) -> TestResult:
     """F test of H0: X and Y have one variance, two-sided; NaN when a size is below 2 or both are constant."""
-    return variance_ratio_from(*common_moments(x, y))
-
-
-def variance_ratio_from(mx: Moments, my: Moments) -> TestResult:
-    """`variance_ratio` for samples whose moments are known."""
+    mx, my = common_moments(x, y)
     df = (mx.n - 1, my.n - 1)
     if min(df) < 1:
-        undefined = np.full(np.broadcast_shapes(mx.mean.shape, my.mean.shape), np.nan)
-        return TestResult(undefined, undefined)
+        return TestResult.undefined(*np.broadcast_shapes(mx.mean.shape, my.mean.shape))
     f = unbounded(np.divide, mx.variance, my.variance)
     return TestResult(f, 2.0 * np.minimum(*f_tails(f, *df)))
 
 
-def student(x: ArrayLike, y: ArrayLike) -> TTest:
+def student(x: ArrayLike | Moments, y: ArrayLike | Moments) -> TTest:
     """Student's t-test of two means with one pooled variance; NaN when n + m < 3.
 
     NaN also when the standard error is below 10 eps times the larger mean, as in R's t.test.
     """
-    return student_from(*common_moments(x, y))
-
-
-def student_from(mx: Moments, my: Moments) -> TTest:
-    """`student` for samples whose moments are known."""
+    mx, my = common_moments(x, y)
     df = mx.n + my.n - 2
     if df < 1:
         return _undefined(mx, my)
@@ -92,16 +90,12 @@ def student_from(mx: Moments, my: Moments) -> TTest:
     return _ttest(mx, my, pooled * (1.0 / mx.n + 1.0 / my.n), float(df))
 
 
-def welch(x: ArrayLike, y: ArrayLike) -> TTest:
+def welch(x: ArrayLike | Moments, y: ArrayLike | Moments) -> TTest:
     """Welch's t-test of two means, with the degrees of freedom of Welch and Satterthwaite.
 
     NaN when a size is below 2, or the standard error as small as for `student`.
     """
-    return welch_from(*common_moments(x, y))
-
-
-def welch_from(mx: Moments, my: Moments) -> TTest:
-    """`welch` for samples whose moments are known."""
+    mx, my = common_moments(x, y)
     if min(mx.n, my.n) < 2:
         return _undefined(mx, my)
     of_x, of_y = mx.variance / mx.n, my.variance / my.n
@@ -197,11 +191,7 @@ def monotone(gamma: float, shifted: OneSided, at_one: OneSided, defined: BoolArr
 
 @_UNDEFINED
 def ratio_of_means(
-    x: ArrayLike,
-    y: ArrayLike,
-    alpha: float,
-    equal_variances: ArrayLike,
-    known: tuple[Moments, Moments] | None = None,
+    x: ArrayLike | Moments, y: ArrayLike | Moments, alpha: float, equal_variances: ArrayLike
 ) -> Interval:
     """Bounds of mean X / mean Y by the inverted t-test (E. C. Fieller, J. R. Stat. Soc. B 16(2), 1954).
 
@@ -209,7 +199,7 @@ def ratio_of_means(
     p-value can fall and rise again when a sample of two or three values has a standard error of tens of percents
     of its mean; the bound then is an end of the rejected stretch on the side of 1 that the verdict names.
     """
-    mx, my = known or common_moments(x, y)
+    mx, my = common_moments(x, y)
     shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
     equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), shape)
     low, high = np.empty(shape), np.empty(shape)
@@ -223,17 +213,13 @@ def ratio_of_means(
 
 @_UNDEFINED
 def ratio_of_means_test(
-    x: ArrayLike,
-    y: ArrayLike,
-    gamma: float,
-    equal_variances: ArrayLike,
-    known: tuple[Moments, Moments] | None = None,
+    x: ArrayLike | Moments, y: ArrayLike | Moments, gamma: float, equal_variances: ArrayLike
 ) -> OneSided:
     """Test mean X / mean Y against gamma; NaN where the test of gamma = 1 is undefined or a mean is negative."""
     edges(gamma)
-    mx, my = known or common_moments(x, y)
+    mx, my = common_moments(x, y)
     equal = np.asarray(equal_variances, dtype=np.bool_)
-    pooled, separate = student_from(mx, my), welch_from(mx, my)
+    pooled, separate = student(mx, my), welch(mx, my)
     sizes = (max(mx.n - 1, 1), max(my.n - 1, 1))
     t, _ = _pooled(mx, my).statistic(np.asarray(gamma), sizes)
     t_welch, df = _separate(mx, my).statistic(np.asarray(gamma), sizes)
@@ -249,12 +235,12 @@ def ratio_of_means_test(
 
 
 @_UNDEFINED
-def log_ratio_of_means(x: ArrayLike, y: ArrayLike, known: tuple[Moments, Moments] | None = None) -> LogErrors:
+def log_ratio_of_means(x: ArrayLike | Moments, y: ArrayLike | Moments) -> LogErrors:
     """Errors of log(mean X / mean Y) by the delta method: Var log(mean) is s^2 / (n mean^2) to first order.
 
     The logarithm of a mean with that variance v is too low by v / 2 on average.
     """
-    mx, my = known or common_moments(x, y)
+    mx, my = common_moments(x, y)
     of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
     total = of_x + of_y
     share = of_x / total
@@ -280,7 +266,7 @@ def _separate(mx: Moments, my: Moments) -> _Contrast:
 def _pooled_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
     quantile = t_quantile(1.0 - alpha, float(max(mx.n + my.n - 2, 1)))
     roots = _pooled(mx, my).root(np.array([[quantile], [-quantile]]))
-    return _certified(roots, student_from(mx, my), alpha)
+    return _certified(roots, student(mx, my), alpha)
 
 
 def _certified(roots: FloatArray, test: TTest, alpha: float) -> Interval:
@@ -329,7 +315,7 @@ class _Contrast(Struct, frozen=True):
 
 
 def _welch_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
-    test = welch_from(mx, my)
+    test = welch(mx, my)
     defined = ~np.isnan(test.statistic)
     roots = np.zeros((2, *defined.shape))
     contrast = _separate(mx, my).rows(defined)
@@ -375,11 +361,11 @@ def _welch_roots(
 
 def _bisect(contrast: _Contrast, sizes: tuple[int, int], alpha: float, beyond_1: BoolArray) -> FloatArray:
     """The crossing by halving w in gamma = w / (1 - w), from [1/2, 1] or [0, 1/2] down to rounding."""
-    low, high = np.where(beyond_1, 0.5, 0.0), np.where(beyond_1, 1.0, 0.5)
-    for _ in range(52):
-        middle = 0.5 * (low + high)
-        t, df = contrast.statistic(middle / (1.0 - middle), sizes)
+
+    def crossed(w: FloatArray) -> BoolArray:
+        t, df = contrast.statistic(w / (1.0 - w), sizes)
         tail = t_sf(_SIGN * t, df)
-        up = np.where(_SIGN > 0.0, tail <= alpha, tail > alpha)
-        low, high = np.where(up, middle, low), np.where(up, high, middle)
+        return ~np.where(_SIGN > 0.0, tail <= alpha, tail > alpha)
+
+    low, high = bisected(crossed, np.where(beyond_1, 0.5, 0.0), np.where(beyond_1, 1.0, 0.5), 52)
     return np.where(high >= 1.0, np.inf, low / (1.0 - low))

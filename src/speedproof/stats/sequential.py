@@ -59,7 +59,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.stats.location import hodges_lehmann
 from speedproof.stats.quantile_ratio import Quantiles
 from speedproof.stats.scaling import NORMAL_DEVIATION, middle
-from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
+from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, untied_tail, walsh_averages
 from speedproof.stats.special import decreasing_roots, halved, ndtri
 
 # The rounding of a sum of logarithms is far below this; it is held back from every rejection.
@@ -380,11 +380,9 @@ class FixedPairs(PairedSequence):
         n = ordered.size
         if 2.0**-n > self._alpha:
             return -math.inf
-        rows, columns = np.triu_indices(n)
-        averages = np.sort(0.5 * (ordered[rows] + ordered[columns]))
+        averages = walsh_averages(ordered)
         if n < COUNTS_BELOW:
-            tail = upper_tail(tuple(range(2, 2 * n + 1, 2)))[::2]  # of no ties
-            least = int(np.argmax(tail <= self._alpha))  # the smallest sum that rejects
+            least = int(np.argmax(untied_tail(n) <= self._alpha))  # the smallest sum that rejects
         else:
             total = n * (n + 1)
             deviation = math.sqrt(total * (2 * n + 1) / 24)

@@ -274,6 +274,17 @@ def halved(upper: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
+def bisected(
+    upper: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray, times: int
+) -> ArrayPair:
+    """Intervals halved so many times: a middle in the upper part is the new high end."""
+    for _ in range(times):
+        middle = 0.5 * (low + high)
+        above = upper(middle)
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return low, high
+
+
 def decreasing_roots(
     function: Callable[[FloatArray], FloatArray],
     low: FloatArray,

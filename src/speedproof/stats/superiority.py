@@ -40,7 +40,7 @@ from speedproof.stats.rank_scores import (
     pairs_of,
     scores_of,
 )
-from speedproof.stats.ranks import PooledOrder, brunner_munzel_of, pooled_order, tie_excess
+from speedproof.stats.ranks import PooledOrder, brunner_munzel, pooled_order, tie_excess
 from speedproof.stats.ratio import Interval, edges, hold, monotone
 from speedproof.stats.scaling import unbounded
 from speedproof.stats.special import t_ppf, t_sf
@@ -335,7 +335,7 @@ def probability_greater(
     implies that `brunner_munzel` rejects at alpha. The simulated coverage is in docs/tables.md.
     """
     order = pooled_order(x, y) if order is None else order
-    r, fewer = brunner_munzel_of(order), min(order.n, order.m)
+    r, fewer = brunner_munzel(x, y, order=order), min(order.n, order.m)
     defined = r.se > 0.0
     p, df = np.where(defined, r.estimate, 0.5), np.where(defined, r.df, 1.0)
     t = np.log(p / (1.0 - p)) / (np.where(defined, r.se, 1.0) / (p * (1.0 - p)))
