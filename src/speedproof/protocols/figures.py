@@ -127,7 +127,7 @@ def forecasts(
         values = in_common_unit(slow[rows[within]], fast[rows[within]])
         # Both one-sided tests have to reject, so that each gets half of the risk of missing it.
         both = [runs_needed(*scaled(values[0], values[1], end), rules.alpha, power=0.9) for end in ends]
-        same = [np.maximum(getattr(both[0], side), getattr(both[1], side)) for side in ("x", "y")]
+        same = [*map(np.maximum, *both)]
         fewer = same[0] < of_slow[within]
         within[within] = fewer
         of_slow[within], of_fast[within] = same[0][fewer], same[1][fewer]
