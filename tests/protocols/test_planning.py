@@ -18,7 +18,7 @@ from speedproof.protocols import planning
 from speedproof.protocols.figures import forecasts
 from speedproof.protocols.pair import Batch, Rules
 from speedproof.protocols.planning import MOST_RUNS, calibrate, plan_power
-from speedproof.stats.power import RunsNeeded, variance_components
+from speedproof.stats.power import variance_components
 from speedproof.stats.sequential import blocks_needed
 
 
@@ -220,11 +220,11 @@ def test_a_forecast_of_equivalence_is_the_larger_of_two_tests() -> None:
     """Where the observed speedup is inside, and only if it is less than the difference takes."""
     slow, fast = np.arange(6.0) + 1, np.arange(5.0) + 1
 
-    def runs_needed(x: Any, y: Any, alpha: float, power: float = 0.8) -> RunsNeeded:
+    def runs_needed(x: Any, y: Any, alpha: float, power: float = 0.8) -> tuple[Any, Any]:
         times = float(np.asarray(y)[0, 0] / fast[0])
         if power == 0.8:
-            return RunsNeeded(np.array([300.0]), np.array([310.0]))
-        return RunsNeeded(np.array([100 * times]), np.array([50 / times]))
+            return np.array([300.0]), np.array([310.0])
+        return np.array([100 * times]), np.array([50 / times])
 
     for speedup, expected in ((1.0, (125, 63)), (1.24, (125, 63)), (1.26, (300, 310)), (0.79, (300, 310))):
         rules = Rules(margin=0.25)

@@ -186,13 +186,13 @@ def test_sessions_needed_by_guenthers_formula() -> None:
         fewest = next(n for n in range(2, 99) if 1 / math.comb(2 * n, n) <= alpha)
         for power in (0.8, 0.95):
             found = runs_needed_pairs(x, y, alpha, power)
-            assert found.x is found.y
+            assert found[0] is found[1]
             z, reach = stats.norm.isf(alpha), stats.norm.isf(alpha) + stats.norm.ppf(power)
             for row in (0, 5):
                 d = np.log(x[row] / y[row])
                 plain = (reach / d.mean()) ** 2 * d.var(ddof=1) * math.pi / 3 + z * z / 2
-                assert found.x[row] == max(math.ceil(plain), fewest)
-            assert found.x[1] == max(math.ceil(z * z / 2), fewest)
-            assert found.x[[2, 3, 4]].tolist() == [math.inf] * 3
-        assert (runs_needed_pairs(x, y, alpha).x == runs_needed_pairs(x, y, alpha, 0.8).x).all()
-    assert runs_needed_pairs(x[0], y[0], 0.05).x.shape == ()
+                assert found[0][row] == max(math.ceil(plain), fewest)
+            assert found[0][1] == max(math.ceil(z * z / 2), fewest)
+            assert found[0][[2, 3, 4]].tolist() == [math.inf] * 3
+        assert (runs_needed_pairs(x, y, alpha)[0] == runs_needed_pairs(x, y, alpha, 0.8)[0]).all()
+    assert runs_needed_pairs(x[0], y[0], 0.05)[0].shape == ()

@@ -53,7 +53,7 @@ def test_bounds_of_a_naive_twin(n: int, m: int, q: float) -> None:
             low = math.log(naive_low(*((x[i], y[i]) if ratio > 0 else (y[i], x[i])), q, alpha))
             times = ((abs(ratio) - low) / z * (z + stats.norm.ppf(0.8)) / ratio) ** 2
             needed = runs_needed_quantiles(x[i][None], y[i][None], alpha, q=q)
-            assert (needed.x[0], needed.y[0]) == tuple(
+            assert (needed[0][0], needed[1][0]) == tuple(
                 max(math.ceil(times * k), least_runs(q, alpha)) for k in (n, m)
             )
 
@@ -132,7 +132,7 @@ def test_as_many_runs_as_needed_find_it() -> None:
     """The forecast of 400 runs, drawn anew, finds the difference about as often as it says."""
     rng = np.random.default_rng(7)
     x, y = 1.1 * rng.lognormal(0.0, 0.3, (200, 400)), rng.lognormal(0.0, 0.3, (200, 400))
-    runs = int(np.median(runs_needed_quantiles(x, y, 0.05, q=0.9).x))
+    runs = int(np.median(runs_needed_quantiles(x, y, 0.05, q=0.9)[0]))
     again = Quantiles.of(1.1 * rng.lognormal(0, 0.3, (400, runs)), rng.lognormal(0, 0.3, (400, runs)), 0.9)
     assert 0.65 <= (again.test().pvalue <= 0.05).mean() <= 0.95
 

@@ -60,11 +60,10 @@ class Unit(Struct, frozen=True):
         import numpy as np
 
         values = np.asarray(values, dtype=np.float64)
-        return (
-            values
-            if self.numerator == self.denominator
-            else _scaled(values, self.numerator, self.denominator)
-        )
+        if self.numerator == self.denominator:
+            return values
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity is refused where the sample is made
+            return _scaled(values, self.numerator, self.denominator)
 
     def convert(self, value: float) -> float:
         """One value in the base unit, as :meth:`to_base` gives it."""
@@ -83,24 +82,22 @@ def _scaled(values: FloatArray, numerator: int, denominator: int) -> FloatArray:
     import numpy as np
 
     if denominator == 1 and numerator & (numerator - 1) == 0:
-        with np.errstate(over="ignore"):  # infinity is refused where the sample is made
-            return values * float(numerator)  # a power of two changes no digit
-    with np.errstate(over="ignore", invalid="ignore"):
-        # The places of one value suffice for most; a number of fewer places gives the same quotient.
-        result, small, same = _quotients(values, _places(values), numerator, denominator)
-        short = small & same
-        if short.all():
-            return result
-        todo = np.flatnonzero(~short)
-        # All digits of a double, the result of a computation, unless a decimal is found.
-        result[todo] = values[todo] * float(numerator) / float(denominator)
-        least = np.min(np.abs(values), where=np.isfinite(values) & (values != 0), initial=_DIGITS)
-        # Each is tried at the most places that it may have.
-        for places in range(min(22, 15 - math.floor(math.log10(least))), -1, -1):
-            if todo.size:
-                quotients, small, same = _quotients(values[todo], places, numerator, denominator)
-                result[todo[small & same]] = quotients[small & same]
-                todo = todo[~small]
+        return values * float(numerator)  # a power of two changes no digit
+    # The places of one value suffice for most; a number of fewer places gives the same quotient.
+    result, small, same = _quotients(values, _places(values), numerator, denominator)
+    short = small & same
+    if short.all():
+        return result
+    todo = np.flatnonzero(~short)
+    # All digits of a double, the result of a computation, unless a decimal is found.
+    result[todo] = values[todo] * float(numerator) / float(denominator)
+    least = np.min(np.abs(values), where=np.isfinite(values) & (values != 0), initial=_DIGITS)
+    # Each is tried at the most places that it may have.
+    for places in range(min(22, 15 - math.floor(math.log10(least))), -1, -1):
+        if todo.size:
+            quotients, small, same = _quotients(values[todo], places, numerator, denominator)
+            result[todo[small & same]] = quotients[small & same]
+            todo = todo[~small]
     return result
 
 

@@ -83,8 +83,7 @@ def _per_iteration(sample: _Sample, frame: Record, unit: Unit = _NANOSECONDS) ->
         reason = "an iteration count is not positive"
     if reason:
         return frame.left_out(reason)
-    with np.errstate(over="ignore"):  # infinity is refused where the sample is made
-        values = np.array(times, dtype=np.float64) / np.array(iters, dtype=np.float64)
+    values = np.array([time / n for time, n in zip(times, iters, strict=True)])
     return frame.holding(values, unit, metric=metric_of(unit.base), traits=_TRAITS)
 
 

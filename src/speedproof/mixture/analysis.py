@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from speedproof.arrays import FloatArray
+from speedproof.arrays import BoolArray, FloatArray
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key
 from speedproof.mixture.fitting import LEAST, Distance, MixtureFit, fit
@@ -41,7 +41,8 @@ from speedproof.mixture.results import (
 from speedproof.mixture.rounding import fit_rounded, goodness_of_rounded, rounding_matters
 from speedproof.stats.quantile_ratio import quantile_limits
 from speedproof.stats.ranks import ascending
-from speedproof.stats.special import gamma_cdf, gamma_shape, ndtr
+from speedproof.stats.scaling import mean
+from speedproof.stats.special import bisected, gamma_cdf, gamma_shape, ndtr
 
 MOST_TESTED = 4_000
 """Of larger samples so many values, drawn at random, are tested: the bootstrap fits every sample it draws."""
@@ -229,16 +230,16 @@ def _fit_exponential(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _fit_weibull(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The shape by bisection on the score, whose sign changes once; the scale follows."""
-    logs = np.log(x / x.max(axis=1, keepdims=True))
+    logs = np.log(np.maximum(x / x.max(axis=1, keepdims=True), np.finfo(float).tiny))
     mean = logs.mean(axis=1, keepdims=True)
     middle = 1.2825 / np.maximum(logs.std(axis=1, keepdims=True), _LEAST)  # of moments
-    low, high = np.log(middle / 30.0), np.log(middle * 30.0)
-    for _ in range(_STEPS):
-        at = 0.5 * (low + high)
+
+    def above(at: FloatArray) -> BoolArray:
         powers = np.exp(np.exp(at) * logs)
         weighted = (powers * logs).sum(axis=1, keepdims=True) / powers.sum(axis=1, keepdims=True)
-        above = weighted - mean > np.exp(-at)
-        low, high = np.where(above, low, at), np.where(above, at, high)
+        return np.asarray(weighted - mean > np.exp(-at))
+
+    low, high = bisected(above, np.log(middle / 30.0), np.log(middle * 30.0), _STEPS)
     shape = np.exp(0.5 * (low + high))
     scale = np.exp(shape * logs).mean(axis=1, keepdims=True) ** (1.0 / shape)
     return scale * x.max(axis=1, keepdims=True), shape
@@ -292,15 +293,14 @@ def families(
 
     ``N`` bootstrap samples test each, 0 for no test, of the values ``tested`` where these are others.
     """
-    unit = float(values.mean())
-    if not (values.min() > 0.0 and np.log(values / unit).std() > _LEAST):
+    unit = mean(values)
+    if not (values.min() > 1e-300 * unit and np.log(values / unit).std() > _LEAST):
         return ()
     rows, some = ((x / unit)[None] for x in (values, values if tested is None else tested))
     results = []
     for number, (name, kind) in enumerate(_KINDS.items()):
         parameters = kind.fit(rows)
-        with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            loglik = float(kind.log_density(rows, *parameters).sum()) - values.size * math.log(unit)
+        loglik = float(kind.log_density(rows, *parameters).sum()) - values.size * math.log(unit)
         fitted = zip(kind.names, parameters, kind.sized, strict=True)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         results.append(

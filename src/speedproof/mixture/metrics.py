@@ -34,6 +34,7 @@ from speedproof.mixture.fitting import MixtureFit
 from speedproof.mixture.goodness import draw_samples, refitted
 from speedproof.mixture.model import MixtureModel
 from speedproof.stats.estimate import Estimate
+from speedproof.stats.scaling import unbounded
 from speedproof.stats.special import ndtr, ndtri, t_quantile
 
 Ties = Literal["strict", "half", "equal"]
@@ -267,8 +268,7 @@ def sample_intervals(
             df = total**2 / float((variances**2 / degrees).sum())
             odds = np.log(chance / (1.0 - chance))
             half = t_quantile(1.0 - 0.5 * alpha, df) * np.sqrt(total) / (chance * (1.0 - chance))
-            with np.errstate(over="ignore"):
-                low, high = (float(1.0 / (1.0 + np.exp(shift - odds))) for shift in (half, -half))
+            low, high = (float(1.0 / (1.0 + unbounded(np.exp, shift - odds))) for shift in (half, -half))
         elif chance in (0.0, 1.0) and fewest > 1:
             low, high = (certain, 1.0) if chance else (0.0, 1.0 - certain)
         low, high = min(low, certain), max(high, 1.0 - certain)

@@ -22,14 +22,13 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import BoolArray, FloatArray
+from speedproof.arrays import ArrayPair, BoolArray, FloatArray
 from speedproof.data.notes import Assumption, Note
 from speedproof.options import QuestionName
 from speedproof.protocols.pair import Batch, Rules, Sides, comparisons
 from speedproof.protocols.results import AtMargin, Comparison, LogSpeedup, Needed, State, Verdict
 from speedproof.stats.estimate import Estimate, OneSided
 from speedproof.stats.permutation import PROVING
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, LogErrors, scaled
 from speedproof.stats.scaling import in_common_unit
 
@@ -101,7 +100,7 @@ def forecasts(
     fast: FloatArray,
     rules: Rules,
     wanted: Sequence[int],
-    runs_needed: Callable[..., RunsNeeded],
+    runs_needed: Callable[..., ArrayPair],
     speedups: Sequence[float] = (),
     inflation: FloatArray | None = None,
 ) -> dict[int, Needed]:
@@ -118,8 +117,7 @@ def forecasts(
     if not wanted:
         return needed
     rows = np.asarray(wanted)
-    runs = runs_needed(slow[rows], fast[rows], rules.alpha)
-    of_slow, of_fast = runs.x, runs.y
+    of_slow, of_fast = runs_needed(slow[rows], fast[rows], rules.alpha)
     within = np.zeros(rows.size, dtype=np.bool_)
     if rules.margin is not None and speedups:
         ends = 1.0 / (1.0 + rules.margin), 1.0 + rules.margin
@@ -129,7 +127,7 @@ def forecasts(
         values = in_common_unit(slow[rows[within]], fast[rows[within]])
         # Both one-sided tests have to reject, so that each gets half of the risk of missing it.
         both = [runs_needed(*scaled(values[0], values[1], end), rules.alpha, power=0.9) for end in ends]
-        same = [np.maximum(getattr(both[0], side), getattr(both[1], side)) for side in ("x", "y")]
+        same = [*map(np.maximum, *both)]
         fewer = same[0] < of_slow[within]
         within[within] = fewer
         of_slow[within], of_fast[within] = same[0][fewer], same[1][fewer]
@@ -212,7 +210,7 @@ def conclusions(
     observed: Sequence[float],
     tests: Sequence[str],
     checks: Sequence[Sequence[Note]],
-    runs_needed: Callable[..., RunsNeeded],
+    runs_needed: Callable[..., ArrayPair],
     errors: LogErrors | None = None,
 ) -> list[Comparison]:
     """From what a figure decided about pairs of equal sizes to comparisons by the names of the user's samples."""

@@ -23,6 +23,7 @@ from msgspec import Struct
 from speedproof.arrays import ArrayLike, FloatArray, IntArray, NDArray
 from speedproof.errors import UsageError
 from speedproof.stats.ranks import EXACT_BELOW, merged_places, rank_sum_normal, rank_sum_sd, rank_sum_tails
+from speedproof.stats.scaling import unbounded
 from speedproof.stats.signed_rank import SignedRank, signs_of_ranks
 
 HptRule = Literal["exact", "paper"]
@@ -34,6 +35,7 @@ Printed = tuple[IntArray, IntArray]
 PAPER_EXACT_BELOW = 12
 _DIGITS = 15
 
+_MOST_POWER = 308  # of ten
 _LARGEST = Fraction(float(np.finfo(np.float64).max))
 _SURE = 0.5 - 10**_DIGITS * float(np.finfo(np.longdouble).eps)  # a power and its product are rounded
 _UNSURE = 3e-14  # relative error of a value times a speedup, with room
@@ -144,13 +146,13 @@ def printed_digits(values: FloatArray) -> Printed:
     """The 15 digits that positive doubles print as, as whole numbers, and their powers of ten."""
     powers = np.floor(np.log10(values)).astype(np.int64) - (_DIGITS - 1)
     least, most = int(powers.min()), int(powers.max())
-    with np.errstate(over="ignore", invalid="ignore"):  # where long doubles are doubles
-        scales = np.array([_power_of_ten(-power) for power in range(least, most + 1)])
-        scaled = values * scales[powers - least]
-        whole = np.rint(scaled)
-        digits = whole.astype(np.int64)
-        # The logarithm may be that of the next power of ten.
-        sure = (np.abs(scaled - whole) < _SURE) & (scaled > 10 ** (_DIGITS - 1)) & (whole <= 10**_DIGITS)
+    # A long double may be a double: without its largest powers very small values are not sure below.
+    scales = np.array([_power_of_ten(min(-power, _MOST_POWER)) for power in range(least, most + 1)])
+    scaled = values * scales[powers - least]
+    whole = np.rint(scaled)
+    digits = whole.astype(np.int64)
+    # The logarithm may be that of the next power of ten.
+    sure = (np.abs(scaled - whole) < _SURE) & (scaled > 10 ** (_DIGITS - 1)) & (whole <= 10**_DIGITS)
     for i in (~sure).nonzero()[0].tolist():
         mantissa, power = format(float(values[i]), f".{_DIGITS - 1}e").split("e")
         digits[i], powers[i] = int(mantissa.replace(".", "")), int(power) - _DIGITS + 1
@@ -258,8 +260,7 @@ def pairs_won(duel: Duel, speedup: Fraction) -> tuple[int, IntArray, IntArray]:
     """
     upper, lower = duel.upper, duel.lower
     # In doubles first: what is nearer than their error is decided in whole numbers.
-    with np.errstate(over="ignore"):  # beyond all of the others
-        reach = upper.rounded * float(min(1 / speedup, _LARGEST))
+    reach = unbounded(np.multiply, upper.rounded, float(min(1 / speedup, _LARGEST)))
     beaten, upto = (
         merged_places(lower.rounded[None], (reach * (1 + side * _UNSURE))[None], x_first=side > 0)[1][0]
         for side in (-1, 1)

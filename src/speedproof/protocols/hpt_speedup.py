@@ -231,11 +231,10 @@ class _Line:
             top, bottom = a[i] + sign * a[j], b[i] + sign * b[j]
             usable = bottom != 0
             g = np.divide(top, bottom, out=np.zeros_like(top), where=usable)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                error = 4e-16 * (a[i] + a[j] + np.abs(g) * (b[i] + b[j])) / np.abs(bottom)
             # What cancellation has spoilt is worked out exactly, unless it is far outside.
-            spoilt = (error > _ERROR) & (g + error >= least) & (g - error <= end)
-            for k in np.flatnonzero(spoilt | ~usable).tolist():
+            error = 4e-16 * (a[i] + a[j] + np.abs(g) * (b[i] + b[j]))
+            error = np.divide(error, np.abs(bottom), out=np.full_like(top, np.inf), where=usable)
+            for k in np.flatnonzero((error > _ERROR) & (g + error >= least) & (g - error <= end)).tolist():
                 above, below = self._crossing(int(i[k]), int(j[k]), sign)
                 g[k] = above / below if below else 0.0
             inside = (g >= least * (1 - _TOGETHER / 2)) & (g <= end * (1 + _TOGETHER / 2))

@@ -16,6 +16,7 @@ from speedproof.arrays import BoolArray, FloatArray, IntArray, StateArray
 from speedproof.protocols.hpt_levels import Duel, HptRule, tested_state
 from speedproof.stats.ranks import rank_sum_tails
 from speedproof.stats.ratio_medians import Ratios
+from speedproof.stats.scaling import unbounded
 from speedproof.stats.special import normal_quantile
 
 FREE = 2  # too few runs for a test: the medians decide
@@ -182,8 +183,7 @@ def _ratios(duel: Duel, least: float, most: float) -> tuple[FloatArray, IntArray
     """The ratios of different runs in a window, ascending; their places and weights; how many pairs are beyond."""
     upper, lower = duel.upper, duel.lower
     if math.isinf(most):
-        with np.errstate(over="ignore", under="ignore"):
-            every = (upper.rounded[:, None] / lower.rounded).ravel()
+        every = unbounded(np.divide, upper.rounded[:, None], lower.rounded).ravel()
         places = np.flatnonzero(every > least * (1 - _TOGETHER))
         values, weights, beyond = every[places], (upper.counts[:, None] * lower.counts).ravel()[places], 0
     else:

@@ -25,11 +25,11 @@ from speedproof.stats.ratio import (
     log_ratio_of_means,
     ratio_of_means,
     ratio_of_means_test,
-    student_from,
-    variance_ratio_from,
-    welch_from,
+    student,
+    variance_ratio,
+    welch,
 )
-from speedproof.stats.scaling import location_ratios, mean, middle
+from speedproof.stats.scaling import in_common_unit, location_ratios, mean, middle
 
 SHAPIRO_MOST = 5000
 """Royston's approximation of the Shapiro-Wilk p-value was made for at most this many values."""
@@ -64,9 +64,9 @@ def mean_tests(x: FloatArray, y: FloatArray, known: tuple[Moments, Moments] | No
         m=y.shape[-1],
         shapiro_x=_normality(x),
         shapiro_y=_normality(y),
-        variances=variance_ratio_from(*moments),
-        student=student_from(*moments),
-        welch=welch_from(*moments),
+        variances=variance_ratio(*moments),
+        student=student(*moments),
+        welch=welch(*moments),
     )
 
 
@@ -137,9 +137,9 @@ def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
         (slow, fast),
         rules,
         decision,
-        bounds=ratio_of_means(slow, fast, rules.alpha, pooled, moments),
+        bounds=ratio_of_means(*moments, rules.alpha, pooled),
         margins=at_margins(
-            partial(map, lambda gamma: ratio_of_means_test(slow, fast, gamma, pooled, moments)),
+            partial(map, lambda gamma: ratio_of_means_test(*moments, gamma, pooled)),
             rules.margin,
             tested,
             tested,
@@ -148,7 +148,7 @@ def _answers(sides: Batch, rules: Rules) -> list[Comparison]:
         tests=["Student's t test" if equal else "Welch's t test" for equal in pooled],
         checks=_checks(tests, decision, [side.turned for side in sides]),
         runs_needed=runs_needed_means,
-        errors=log_ratio_of_means(slow, fast, moments),
+        errors=log_ratio_of_means(*moments),
     )
     for i, seen in _slow_runs(sides):
         comparisons[i] = replace(comparisons[i], slow_runs=seen)
@@ -160,17 +160,16 @@ def _slow_runs(sides: Batch) -> Iterator[tuple[int, tuple[float, float]]]:
 
     They are longer than any of the reference, begin at the widest gap, and leave little of what the mean is worse.
     """
-    (slow, fast), ordered = sides.values, sides.ordered
+    slow, fast, ascending_slow, ascending_fast = in_common_unit(*sides.values, *sides.ordered)
     if (m := fast.shape[-1]) < 2:
         return
-    typical, most = middle(ordered[1]), ordered[0][:, -1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        usual, worse = slow.mean(axis=-1), fast.mean(axis=-1)
-        perhaps = (worse > usual) & (typical > 0.0) & (typical <= most) & (ordered[1][:, -1] > most)
-        (rows,) = np.nonzero(perhaps)
-        values, left = ordered[1][rows], (usual + _LEFT * (worse - usual))[rows, None]
-        others = values.cumsum(axis=-1)[:, :-1] / np.arange(1, m)
-        gaps = np.where((others <= left) & (values[:, 1:] > most[rows, None]), np.diff(values), 0.0)
+    typical, most = middle(ascending_fast), ascending_slow[:, -1]
+    usual, worse = slow.mean(axis=-1), fast.mean(axis=-1)
+    perhaps = (worse > usual) & (typical > 0.0) & (typical <= most) & (ascending_fast[:, -1] > most)
+    (rows,) = np.nonzero(perhaps)
+    values, left = ascending_fast[rows], (usual + _LEFT * (worse - usual))[rows, None]
+    others = values.cumsum(axis=-1)[:, :-1] / np.arange(1, m)
+    gaps = np.where((others <= left) & (values[:, 1:] > most[rows, None]), np.diff(values), 0.0)
     for i, run, at, of_row in zip(rows.tolist(), values, gaps.argmax(axis=-1).tolist(), gaps, strict=True):
         if of_row[at] > 0.0 and not sides[i].turned:
             times = float(middle(run[at + 1 :])) / float(typical[i])

@@ -266,9 +266,8 @@ def plan_power(
 
 def _formula(question: Question, slow: FloatArray, fast: FloatArray, alpha: float) -> int:
     """The runs of each side by the test's own formula, if it knows."""
-    with np.errstate(all="ignore"):
-        runs = question.forecast(slow[None], fast[None], alpha)
-    mean = 0.5 * float(runs.x[0] + runs.y[0])
+    of_x, of_y = question.forecast(slow[None], fast[None], alpha)
+    mean = 0.5 * float(of_x[0] + of_y[0])
     return math.ceil(min(mean, MOST_RUNS)) if math.isfinite(mean) else _FEWEST
 
 

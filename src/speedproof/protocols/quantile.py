@@ -15,6 +15,7 @@ from speedproof.protocols.figures import at_margins, compared, fewest, forecasts
 from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
 from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.quantile_ratio import Quantiles, least_runs, runs_needed_quantiles
+from speedproof.stats.scaling import unbounded
 
 
 def quantile_question(q: float, prepared: PreparedPairs) -> list[Comparison]:
@@ -30,8 +31,8 @@ def quantile_sides(prepared: PreparedPairs) -> list[Sides]:
     sides = []
     for side in prepared.sides("median"):
         if side.turned:
-            with np.errstate(divide="ignore"):
-                side = replace(side, slow=1.0 / side.fast, fast=1.0 / side.slow, turned=False)
+            slow, fast = (unbounded(np.reciprocal, rates) for rates in (side.fast, side.slow))
+            side = replace(side, slow=slow, fast=fast, turned=False)
         sides.append(side)
     return sides
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from msgspec import Struct
 
-from speedproof.arrays import FloatArray, batches
+from speedproof.arrays import ArrayPair, FloatArray, batches
 from speedproof.data.sample import Sample
 from speedproof.data.suite import Key, Pair
 from speedproof.options import HEADLINE, QUANTILES, QuestionName, quantile_name, quantile_of
@@ -24,7 +24,7 @@ from speedproof.protocols.results import Comparison
 from speedproof.protocols.typical import single_runs, typical_runs, typical_sides
 from speedproof.protocols.units import blocks_of
 from speedproof.stats.permutation import one_order
-from speedproof.stats.power import RunsNeeded, runs_needed_means, runs_needed_ranks
+from speedproof.stats.power import runs_needed_means, runs_needed_ranks
 from speedproof.stats.ratio import scaled
 from speedproof.stats.scaling import in_common_unit
 
@@ -49,7 +49,7 @@ class Question(Struct, frozen=True):
     # What stands for a process in which several values are nested
     location: Literal["mean", "median"] = "mean"
     # From both samples and the risk to the runs that would find the difference
-    forecast: Callable[[FloatArray, FloatArray, float], RunsNeeded] = runs_needed_means
+    forecast: Callable[[FloatArray, FloatArray, float], ArrayPair] = runs_needed_means
     # From both sizes to the smallest p-value that samples of these sizes can have
     least_pvalue: Callable[[int, int], float] = lambda n, m: 0.0
     # The sides to test, where `location` alone does not determine them
@@ -74,10 +74,9 @@ class Question(Struct, frozen=True):
                 np.stack([side.slow for side in sides]), np.stack([side.fast for side in sides])
             )
             forecast = _later("stats.paired_ratio", "runs_needed_pairs") if sides[0].paired else self.forecast
-            with np.errstate(over="ignore", invalid="ignore"):
-                runs = forecast(*scaled(slow, fast, np.array(times)[:, None]), alphas[0])
-            for row, x, y in zip(rows, runs.x.tolist(), runs.y.tolist(), strict=True):
-                needed[row] = x, y
+            of_x, of_y = forecast(*scaled(slow, fast, np.array(times)[:, None]), alphas[0])
+            for row, *runs in zip(rows, of_x.tolist(), of_y.tolist(), strict=True):
+                needed[row] = runs[0], runs[1]
         return needed
 
 

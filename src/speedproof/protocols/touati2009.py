@@ -29,8 +29,8 @@ from speedproof.protocols.results import Comparison, Needed
 from speedproof.stats.dependence import hurst_factor
 from speedproof.stats.estimate import Estimate
 from speedproof.stats.normality import shapiro_wilk
-from speedproof.stats.ratio import moments, ratio_of_means, welch_from
-from speedproof.stats.scaling import exponent, median
+from speedproof.stats.ratio import moments, ratio_of_means, welch
+from speedproof.stats.scaling import exponent, median, unbounded
 from speedproof.stats.special import t_quantile
 
 FEW = 30  # a sample this large need not be normal
@@ -89,7 +89,7 @@ def decide_2009(x: ArrayLike, y: ArrayLike, alpha: float) -> Decision2009:
     if any(lacking):
         return replace(end, state=State2009.NOT_NORMAL, failing=tuple(lacking))
     mx, my = moments(samples[0]), moments(samples[1])
-    test = welch_from(mx, my)
+    test = welch(mx, my)
     pvalue = float(test.pvalue)
     if math.isnan(pvalue):
         return end
@@ -179,8 +179,7 @@ def _answer(side: Sides, rules: Rules) -> Comparison:
 
 def _scaled(numbers: tuple[float, float, float], exponent: int, alpha: float) -> Estimate:
     """Values times a power of two, infinite on overflow."""
-    with np.errstate(over="ignore"):
-        value, low, high = np.ldexp(numbers, exponent).tolist()
+    value, low, high = unbounded(np.ldexp, numbers, exponent).tolist()
     return Estimate(value, low, high, 1 - alpha)
 
 

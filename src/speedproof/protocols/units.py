@@ -15,7 +15,7 @@ from speedproof.data.names import begin_alike
 from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import LARGE, Sample, Trait, above_zero, all_ascending, levels_at, like
 from speedproof.data.suite import Pair
-from speedproof.stats.scaling import middle, shifts
+from speedproof.stats.scaling import middle, shifts, unbounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -263,7 +263,6 @@ def _moments(values: FloatArray, ordered: FloatArray) -> list[list[float]]:
     deviation = v.std(axis=-1, ddof=1) if n > 1 else np.full(len(v), np.nan)
     columns = [v.mean(axis=-1), median, deviation, middle(np.abs(v - median[:, None]))]
     if shift.any():
-        with np.errstate(over="ignore"):
-            columns = [np.ldexp(column, -shift) for column in columns]
+        columns = [unbounded(np.ldexp, column, -shift) for column in columns]
     columns[2:2] = [values.min(axis=-1), values.max(axis=-1)]
     return [column.tolist() for column in columns]

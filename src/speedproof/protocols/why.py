@@ -286,8 +286,7 @@ def _by_states(
     sums = np.array(
         [np.bincount(labels[version == v], time[version == v], minlength=K) for v in range(len(sides))]
     )
-    with np.errstate(invalid="ignore"):
-        means = sums / sizes
+    means = sums / np.where(sizes > 0, sizes, np.nan)
     shares = sizes / sizes.sum(axis=1, keepdims=True)
     seen = tuple(
         StateOfRuns(
@@ -348,8 +347,7 @@ def _redrawn(labels: IntArray, time: FloatArray, K: int, seed: int) -> tuple[Flo
         counts = rng.standard_exponential((min(step, _DRAWS - start), labels.size))
         parts.append(np.stack((counts @ of, counts @ (of * time[:, None]))))
     sizes, sums = np.concatenate(parts, axis=1)
-    with np.errstate(invalid="ignore"):
-        return sizes / sizes.sum(axis=1, keepdims=True), sums / sizes
+    return sizes / sizes.sum(axis=1, keepdims=True), sums / np.where(sizes > 0.0, sizes, np.nan)
 
 
 def _speedup_of_means(

@@ -32,7 +32,7 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, FloatArray, IntArray
 from speedproof.stats.ranks import midranks
-from speedproof.stats.special import t_quantile
+from speedproof.stats.special import halved, t_quantile
 
 _AT_A_TIME = 2_000_000  # drawn places in memory
 _ROUNDING = 1e-9  # statistics that differ by less are equal
@@ -89,9 +89,9 @@ def associations(
     r, m = ranks[:, 0], ranks[:, 1:]
     # Where a metric never varies in a stratum, time counts for nothing there either.
     varies = np.array([(m[at] != 0.0).any(axis=0) for at in places])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = m / np.sqrt((m * m).sum(axis=0))
-        against = 1.0 / np.sqrt(np.array([(r[at] @ r[at]) for at in places]) @ varies)
+    squares = (m * m).sum(axis=0), np.array([(r[at] @ r[at]) for at in places]) @ varies
+    lengths_m, length_r = (np.sqrt(np.where(square > 0.0, square, np.nan)) for square in squares)
+    scaled, against = m / lengths_m, 1.0 / length_r
     # Directions of unit length that span the means of the states within their strata.
     sets = np.unique(of * (int(labels.max(initial=0)) + 1) + labels, return_inverse=True)[1]
     groups = np.eye(int(sets.max(initial=0)) + 1)[sets]
@@ -102,8 +102,7 @@ def associations(
 
     def statistics(order: IntArray) -> ArrayPair:
         """Of orders, shape (draws, n): correlations and shares between states, shape (draws, metrics)."""
-        with np.errstate(invalid="ignore"):  # for constant values
-            correlation = (r[order] @ scaled) * against
+        correlation = (r[order] @ scaled) * against
         between = np.zeros_like(correlation)
         for direction in directions:
             between += (direction[order] @ scaled) ** 2
@@ -154,7 +153,6 @@ def _orders(
 
 LEAST_POINTS = 3
 _EXACT = 1e-24  # a variance of logarithms below which nothing is measured
-_HALVINGS = 50
 
 
 class Trend(Struct, frozen=True):
@@ -214,13 +212,10 @@ def trend(x: ArrayLike, y: ArrayLike, errors: ArrayLike) -> Trend:
         fitted = Trend(centre, height, slope, total**-0.5, spread**-0.5, math.sqrt(between), df)
         return fitted, squares
 
-    low, (line_at_zero, squares) = 0.0, line(0.0)
+    line_at_zero, squares = line(0.0)
     if squares <= df:
         return line_at_zero
     # At the variance about the line without weights the weighted squares are no more than their number.
     residuals = y - np.polyval(np.polyfit(x, y, 1), x)
     high = float(residuals @ residuals) / df
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if line(middle)[1] > df else (low, middle)
-    return line(high)[0]
+    return line(halved(lambda between: line(between)[1] <= df, 0.0, high))[0]

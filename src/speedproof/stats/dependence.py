@@ -33,8 +33,7 @@ def lag1(x: ArrayLike, ranks: FloatArray | None = None) -> TestResult:
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
     if n < 4:
-        undefined = np.full(x.shape[:-1], np.nan)
-        return TestResult(undefined, undefined)
+        return TestResult.undefined(*x.shape[:-1])
     ranks = midranks(x) if ranks is None else ranks
     centred = ranks - 0.5 * (n + 1)
     squares = (centred * centred).sum(axis=-1)
@@ -145,8 +144,7 @@ def drift(x: ArrayLike, ranks: FloatArray | None = None) -> TestResult:
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
     if n < 4:
-        undefined = np.full(x.shape[:-1], np.nan)
-        return TestResult(undefined, undefined)
+        return TestResult.undefined(*x.shape[:-1])
     centred = (midranks(x) if ranks is None else ranks) - 0.5 * (n + 1)
     order = np.arange(n) - 0.5 * (n - 1)
     squares = (centred * centred).sum(axis=-1)
@@ -187,8 +185,7 @@ def drift_within(x: ArrayLike, processes: ArrayLike) -> TestResult:
     slopes, correlations = slopes[..., sizes > 1], correlations[..., sizes > 1]
     k = slopes.shape[-1]
     if k < _FEW_PROCESSES:
-        undefined = np.full(values.shape[:-1], np.nan)
-        return TestResult(undefined, undefined)
+        return TestResult.undefined(*values.shape[:-1])
     error = np.asarray(slopes.std(axis=-1, ddof=1) / np.sqrt(k))
     spread_out = error > 0.0
     tail = t_sf(np.abs(slopes.mean(axis=-1)) / np.where(spread_out, error, 1.0), float(k - 1))

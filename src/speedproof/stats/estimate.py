@@ -67,6 +67,13 @@ class TestResult(Struct, frozen=True):
     statistic: FloatArray  # shape of the leading axes
     pvalue: FloatArray  # the same shape; NaN where the test is not defined
 
+    @classmethod
+    def undefined(cls, *shape: int) -> TestResult:
+        """Tests that there are too few values for."""
+        import numpy as np
+
+        return cls(*np.full((2, *shape), np.nan))
+
 
 class OneSided(Struct, frozen=True):
     """The two one-sided p-values of X against Y, or of their ratio against gamma."""

@@ -57,8 +57,7 @@ def shapiro_wilk(x: ArrayLike) -> TestResult:
     values = ascending(usual(x))
     n = values.shape[-1]
     if n < 3:
-        undefined = np.full(values.shape[:-1], np.nan)
-        return TestResult(undefined, undefined)
+        return TestResult.undefined(*values.shape[:-1])
     values = values - middle(values)[..., None]
     constant = values[..., -1] <= values[..., 0]
     values = values - values.mean(axis=-1, keepdims=True)
@@ -104,8 +103,7 @@ def lilliefors(x: ArrayLike) -> TestResult:
     values = np.sort(usual(x), axis=-1)
     n = values.shape[-1]
     if n < 4:
-        undefined = np.full(values.shape[:-1], np.nan)
-        return TestResult(undefined, undefined)
+        return TestResult.undefined(*values.shape[:-1])
     values = values - values[..., n // 2, None]
     constant = values[..., -1] <= values[..., 0]
     deviation = np.where(constant, np.nan, values.std(axis=-1, ddof=1))

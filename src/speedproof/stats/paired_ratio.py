@@ -21,9 +21,9 @@ import numpy as np
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
 from speedproof.stats.permutation import one_order
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import LogErrors, edges, hold, monotone
-from speedproof.stats.signed_rank import upper_tail
+from speedproof.stats.scaling import unbounded
+from speedproof.stats.signed_rank import untied_tail, walsh_averages
 from speedproof.stats.special import beta_ppf, normal_quantile, t_quantile, t_sf
 from speedproof.stats.superiority import TypicalRatio
 
@@ -36,20 +36,20 @@ def paired_ratio(x: FloatArray, y: FloatArray, alpha: float, *, steps: FloatArra
     ``chance`` is P[X > Y] within a pair, not of runs of two sessions.
     """
     n = x.shape[1]
-    tail = _tail(n)
+    tail = untied_tail(n)
     at_one = paired_ratio_test(x, y, 1.0, steps=steps)
     rejecting = np.flatnonzero(tail <= alpha)
-    with np.errstate(invalid="ignore"):
-        estimate = np.exp(np.median(_walsh(x, y, steps, 0.0), axis=1))
-        least, most = _walsh(x, y, steps, -1.0), _walsh(x, y, steps, 1.0)
-    low, high = np.zeros(len(x)), np.full(len(x), np.inf)
+    centres, least, most = (_walsh(x, y, steps, sign) for sign in (0.0, -1.0, 1.0))
+    centres = np.where(np.isnan(centres[:, -1:]), np.nan, centres)
+    estimate = unbounded(np.exp, np.median(centres, axis=1))
+    low, high = np.full(len(x), -np.inf), np.full(len(x), np.inf)
     if rejecting.size:
-        low, high = np.exp(least[:, least.shape[1] - rejecting[0]]), np.exp(most[:, rejecting[0] - 1])
+        low, high = least[:, least.shape[1] - rejecting[0]], most[:, rejecting[0] - 1]
     elif one_order(n, n) <= alpha:
-        low = np.exp(np.minimum(least[:, 0], _student_bound(_logs(x, y, steps, -1.0), alpha)))
-        high = np.exp(-np.minimum(-most[:, -1], _student_bound(-_logs(x, y, steps, 1.0), alpha)))
+        low = np.minimum(least[:, 0], _student_bound(_logs(x, y, steps, -1.0), alpha))
+        high = -np.minimum(-most[:, -1], _student_bound(-_logs(x, y, steps, 1.0), alpha))
     faster, slower = at_one.pvalue <= alpha, at_one.pvalue_less <= alpha
-    bounds = hold(low, high, faster, slower)
+    bounds = hold(unbounded(np.exp, low), unbounded(np.exp, high), faster, slower)
     meant = _meant(x, y)
     won, tied = (x > y).sum(axis=1), (x == y).sum(axis=1)
     chance_low = np.array([beta_ppf(alpha, k, n - k + 1.0) if k else 0.0 for k in won.tolist()])
@@ -88,53 +88,48 @@ def paired_ratio_test(x: FloatArray, y: FloatArray, gamma: float, *, steps: Floa
 
 def paired_error(x: FloatArray, y: FloatArray) -> LogErrors:
     """The standard error of the log ratio within pairs, row by row; NaN for a single pair."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        _, error = _mean_and_error(np.log(x) - np.log(y))
+    x, y = (np.log(np.where(side > 0.0, side, np.nan)) for side in (x, y))
+    _, error = _mean_and_error(x - y)
     n = np.full(len(x), x.shape[1])
     return LogErrors(error / np.sqrt(_EFFICIENCY), np.maximum(n - 1.0, 1.0), 0.0 * n)
 
 
-def runs_needed_pairs(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
+def runs_needed_pairs(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> ArrayPair:
     """Sessions after which the test would find the observed ratio; infinity where a ratio means nothing.
 
     Guenther's formula (see `runs_needed_means`) by the efficiency of ranks, never fewer than can reject.
     """
     z = normal_quantile(1.0 - alpha)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        d = np.log(np.asarray(x, dtype=np.float64)) - np.log(np.asarray(y, dtype=np.float64))
-        effect = d.mean(axis=-1) ** 2 / d.var(axis=-1, ddof=1)
-        runs = (z + normal_quantile(power)) ** 2 / effect / _EFFICIENCY + 0.5 * z * z
+    x, y = (np.asarray(side, dtype=np.float64) for side in (x, y))
+    x, y = (np.log(np.where(side > 0.0, side, np.nan)) for side in (x, y))
+    squared, variance = (x - y).mean(axis=-1) ** 2, (x - y).var(axis=-1, ddof=1)
+    effect = np.divide(squared, variance, out=np.full_like(squared, np.inf), where=variance != 0.0)
+    effect = np.where(squared > 0.0, effect, np.nan)
+    runs = (z + normal_quantile(power)) ** 2 / effect / _EFFICIENCY + 0.5 * z * z
     fewest = next(n for n in itertools.count(2) if one_order(n, n) <= alpha)
     needed = np.where(np.isnan(runs), np.inf, np.maximum(np.ceil(runs), fewest))
-    return RunsNeeded(needed, needed)
-
-
-def _tail(n: int) -> FloatArray:
-    """P[T >= t] for t = 0, 1, ...: of the positive Walsh averages of n values that are symmetric about 0."""
-    return upper_tail(tuple(range(2, 2 * n + 1, 2)))[::2]
+    return needed, needed
 
 
 def _pvalues(d: FloatArray, edge: float) -> FloatArray:
     """Against "around the edge or below it", of rows of values."""
     n = d.shape[1]
-    with np.errstate(invalid="ignore"):
-        ranks: FloatArray = _tail(n)[(_averages(d) > edge).sum(axis=1)]
-        if n < 2:
-            return ranks
-        off = d - edge
-        beyond: BoolArray = np.all((off > 0.0) & np.isfinite(off), axis=1)
-        off = np.where(beyond[:, None], off, 1.0)
-        mean, error = _mean_and_error(off / off.max(axis=1, keepdims=True))
-        t = np.divide(mean, error, out=np.full_like(mean, np.inf), where=error > 0.0)
+    ranks: FloatArray = untied_tail(n)[(walsh_averages(d) > edge).sum(axis=1)]
+    if n < 2:
+        return ranks
+    off = d - edge
+    beyond: BoolArray = np.all((off > 0.0) & np.isfinite(off), axis=1)
+    off = np.where(beyond[:, None], off, 1.0)
+    mean, error = _mean_and_error(off / off.max(axis=1, keepdims=True))
+    t = np.divide(mean, error, out=np.full_like(mean, np.inf), where=error > 0.0)
     student = np.maximum(t_sf(t, n - 1.0), one_order(n, n))
     return np.where(beyond, np.minimum(student, ranks), ranks)
 
 
 def _student_bound(d: FloatArray, alpha: float) -> FloatArray:
     """The edge at which Student's test of the mean has a p-value of alpha."""
-    with np.errstate(invalid="ignore"):
-        mean, error = _mean_and_error(d)
-        return np.nan_to_num(mean - t_quantile(1.0 - alpha, d.shape[1] - 1.0) * error, nan=-np.inf)
+    mean, error = _mean_and_error(np.where(np.isfinite(d), d, np.nan))
+    return np.nan_to_num(mean - t_quantile(1.0 - alpha, d.shape[1] - 1.0) * error, nan=-np.inf)
 
 
 def _mean_and_error(d: FloatArray) -> ArrayPair:
@@ -147,14 +142,9 @@ def _meant(x: FloatArray, y: FloatArray) -> BoolArray:
     return np.asarray((x >= 0.0).all(axis=1) & (y >= 0.0).all(axis=1))
 
 
-def _averages(d: FloatArray) -> FloatArray:
-    i, j = np.triu_indices(d.shape[1])
-    return np.sort(0.5 * (d[:, i] + d[:, j]), axis=1)
-
-
 def _walsh(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> FloatArray:
     """The averages of `_logs`, in ascending order; that of two infinite ones may be anything."""
-    averages = _averages(_logs(x, y, steps, sign))
+    averages = walsh_averages(_logs(x, y, steps, sign))
     return np.sort(np.where(np.isnan(averages), sign * np.inf, averages), axis=1) if sign else averages
 
 
@@ -163,7 +153,7 @@ def _logs(x: FloatArray, y: FloatArray, steps: FloatArray, sign: float) -> Float
 
     The ratio of two zeros is 1.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least, most = x + sign * 0.5 * steps[:, :1], y - sign * 0.5 * steps[:, 1:]
-        d = np.log(np.maximum(least, 0.0)) - np.log(np.maximum(most, 0.0))
+    least, most = x + sign * 0.5 * steps[:, :1], y - sign * 0.5 * steps[:, 1:]
+    least, most = (unbounded(np.log, np.maximum(side, 0.0)) for side in (least, most))
+    d = unbounded(np.subtract, least, most)
     return np.where(np.isnan(d), 0.0, d)

@@ -130,6 +130,7 @@ def walked(order: IntArray, n: int, m: int, inflation: FloatArray, effective: Fl
     return _deviate(studentised(Spread(scores, square_x, square_y), n, m, factors), effective[:, None])
 
 
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def states_between(
     x: FloatArray, y: FloatArray, constants: ArrayPair, slack: float
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -139,13 +140,11 @@ def states_between(
     none between such as may be equal.
     """
     (count, n), m = x.shape, y.shape[1]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratios = (x[:, :, None] / y[:, None, :]).reshape(count, n * m)
+    ratios = (x[:, :, None] / y[:, None, :]).reshape(count, n * m)
     ratios[np.isnan(ratios)] = 1.0
     order = np.argsort(ratios, axis=1)
     ends = np.pad(np.take_along_axis(ratios, order, axis=1), ((0, 0), (1, 1)), constant_values=(0.0, np.inf))
-    with np.errstate(invalid="ignore", over="ignore"):
-        real: BoolArray = ends[:, 1:] > ends[:, :-1] * (1.0 + slack)
+    real: BoolArray = ends[:, 1:] > ends[:, :-1] * (1.0 + slack)
     real[:, [0, -1]] = True  # below every ratio and above, where these are 0 or infinite, too
     return ends, walked(order, n, m, *constants), real
 

@@ -22,13 +22,12 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, FloatArray
 from speedproof.stats.ranks import (
     COMPILED,
     ascending,
-    brunner_munzel_of,
+    brunner_munzel,
     merged_places,
     pooled_order,
     tie_excess,
@@ -40,20 +39,17 @@ from speedproof.stats.special import normal_quantile
 _LEAST = 2.0
 
 
-class RunsNeeded(Struct, frozen=True):
-    """Runs of each side, in the ratio that the samples have now."""
-
-    x: FloatArray  # whole numbers, at least 2; infinity when there is no effect. Shape of the leading axes.
-    y: FloatArray
-
-
-def _whole(total: FloatArray, n: int, m: int) -> RunsNeeded:
-    return RunsNeeded(
-        np.maximum(np.ceil(total * (n / (n + m))), _LEAST), np.maximum(np.ceil(total * (m / (n + m))), _LEAST)
-    )
+def _whole(total: FloatArray, n: int, m: int) -> ArrayPair:
+    """Runs of each side in the ratio of now: whole numbers, at least 2; infinity when there is no effect."""
+    of_x, of_y = (np.maximum(np.ceil(total * (size / (n + m))), _LEAST) for size in (n, m))
+    return of_x, of_y
 
 
-def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
+def _over(noise: FloatArray, effect: FloatArray) -> FloatArray:
+    return np.divide(noise, effect, out=np.full_like(noise, np.inf), where=effect > 0.0)
+
+
+def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> ArrayPair:
     """Runs after which a one-sided t-test would find the observed difference of means, in its direction.
 
     N = (z(1 - alpha) + z(power))^2 (var X / q + var Y / (1 - q)) / d^2 + z(1 - alpha)^2 / 2, q the share of X: W.
@@ -63,14 +59,12 @@ def runs_needed_means(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     n, m = mx.n, my.n
     effect = np.abs(mx.mean - my.mean)
     noise = mx.variance * ((n + m) / n) + my.variance * ((n + m) / m)
-    defined = (effect > 0.0) & (min(n, m) >= 2)
     z = normal_quantile(1.0 - alpha)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = (z + normal_quantile(power)) ** 2 * (noise / effect**2) + 0.5 * z * z
-    return _whole(np.where(defined, total, np.inf), n, m)
+    of_effect = _over(noise, effect**2) if min(n, m) >= 2 else np.full_like(noise, np.inf)
+    return _whole((z + normal_quantile(power)) ** 2 * of_effect + 0.5 * z * z, n, m)
 
 
-def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> RunsNeeded:
+def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8) -> ArrayPair:
     """Runs after which a one-sided rank-sum test would find the observed superiority p, in its direction.
 
     N = (z(1 - alpha) s0 + z(power) s1)^2 / (p - 1/2)^2 with the variance of p by which the test goes, s0^2 / N =
@@ -81,17 +75,14 @@ def runs_needed_ranks(x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, m, order = x.shape[-1], y.shape[-1], pooled_order(x, y)
-    test = brunner_munzel_of(order)
+    test = brunner_munzel(x, y, order=order)
     effect = np.abs(test.estimate - 0.5)
-    defined = effect > 0.0
     size = n + m
     untied = 1.0 - tie_excess(order.ends) / (size**3 - size)
     tested = np.sqrt(untied * (size * size / (12.0 * n * m)))
     spread = np.where(np.isnan(test.se), tested, test.se * np.sqrt(size))
     noise = normal_quantile(1.0 - alpha) * tested + normal_quantile(power) * spread
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.maximum((noise / effect) ** 2, fewest_that_can_reject(n / size, alpha))
-    return _whole(np.where(defined, total, np.inf), n, m)
+    return _whole(np.maximum(_over(noise, effect) ** 2, fewest_that_can_reject(n / size, alpha)), n, m)
 
 
 def fewest_that_can_reject(share: float, alpha: float) -> float:

@@ -23,9 +23,9 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided
-from speedproof.stats.power import RunsNeeded
 from speedproof.stats.ratio import Interval, edges, hold
-from speedproof.stats.special import betainc, ndtr, ndtri, normal_quantile
+from speedproof.stats.scaling import unbounded
+from speedproof.stats.special import betainc, bisected, ndtr, ndtri, normal_quantile
 
 _FARTHEST = 38.0  # deviates beyond which a tail is no double any more
 _HALVINGS = 60
@@ -105,14 +105,12 @@ class Quantiles(Struct, frozen=True):
     def of_logs(cls, x: FloatArray, y: FloatArray, q: float) -> Quantiles:
         """Quantiles from the logarithms of ascending values."""
         of_x, of_y = (_limit(side, np.zeros(len(side)), q, clipped=True) for side in (x, y))
-        with np.errstate(invalid="ignore"):
-            return cls(x, y, q, of_x, of_y, of_x - of_y)
+        return cls(x, y, q, of_x, of_y, unbounded(np.subtract, of_x, of_y))
 
     @property
     def ratio(self) -> FloatArray:
         """The quantile of x over that of y, as observed."""
-        with np.errstate(over="ignore"):
-            return np.exp(self.log_ratio)
+        return unbounded(np.exp, self.log_ratio)
 
     def bounds(self, alpha: float) -> Interval:
         """Two bounds of the ratio of the quantiles, each of risk alpha."""
@@ -131,55 +129,46 @@ class Quantiles(Struct, frozen=True):
             defined * np.where(self.log_ratio < below, ndtr(-deviate_below), ndtr(deviate_above)),
         )
 
-    def runs_needed(self, alpha: float, power: float = 0.8) -> RunsNeeded:
+    @np.errstate(divide="ignore", invalid="ignore")
+    def runs_needed(self, alpha: float, power: float = 0.8) -> ArrayPair:
         """Runs of each side that would prove the observed ratio, in the proportion that there is now."""
         z = normal_quantile(1.0 - alpha)
         at_z = np.full(len(self.x), z)
         faster = self.log_ratio > 0.0
-        with np.errstate(invalid="ignore", divide="ignore"):
-            width = np.where(
-                faster, self.log_ratio - self._end(at_z, -1), self._end(at_z, 1) - self.log_ratio
-            )
-            times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
+        width = np.where(faster, self.log_ratio - self._end(at_z, -1), self._end(at_z, 1) - self.log_ratio)
+        times = (width / z * (z + normal_quantile(power)) / self.log_ratio) ** 2
         factor = np.where(np.isnan(times), np.inf, times)
         n, m = self.x.shape[-1], self.y.shape[-1]
         least = least_runs(self.q, alpha)
-        return RunsNeeded(*(np.maximum(np.ceil(factor * runs), least) for runs in (n, m)))
+        return np.maximum(np.ceil(factor * n), least), np.maximum(np.ceil(factor * m), least)
 
     def _ends(self, alpha: float) -> ArrayPair:
         z = np.full(len(self.x), normal_quantile(1.0 - alpha))
-        with np.errstate(over="ignore"):
-            return np.exp(self._end(z, -1)), np.exp(self._end(z, 1))
+        return unbounded(np.exp, self._end(z, -1)), unbounded(np.exp, self._end(z, 1))
 
+    @np.errstate(invalid="ignore")
     def _end(self, z: FloatArray, side: int) -> FloatArray:
         """The logarithm of the lower (-1) or the upper end (1) that lies so many deviates away."""
-        with np.errstate(invalid="ignore"):
-            of_x = self.of_x - _limit(self.x, side * z, self.q)
-            of_y = self.of_y - _limit(self.y, -side * z, self.q)
-            return np.asarray(self.log_ratio + side * np.hypot(of_x, of_y))
+        of_x = self.of_x - _limit(self.x, side * z, self.q)
+        of_y = self.of_y - _limit(self.y, -side * z, self.q)
+        return np.asarray(self.log_ratio + side * np.hypot(of_x, of_y))
 
 
 def runs_needed_quantiles(
     x: ArrayLike, y: ArrayLike, alpha: float, power: float = 0.8, *, q: float
-) -> RunsNeeded:
+) -> ArrayPair:
     """Runs after which the test of the ratio of two quantiles would find what was observed, row by row."""
     return Quantiles.of(x, y, q).runs_needed(alpha, power)
 
 
 def _ascending_logs(values: ArrayLike) -> FloatArray:
     ascending = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(ascending >= 0.0, np.log(ascending), np.nan)
+    return np.log(ascending, out=np.where(ascending == 0.0, -np.inf, np.nan), where=ascending > 0.0)
 
 
 def _farthest(proven: Callable[[FloatArray], BoolArray], rows: int) -> FloatArray:
     """The largest deviates at which something is still proven; 0 where it is not at 0."""
-    low, high = np.zeros(rows), np.full(rows, _FARTHEST)
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        so = proven(middle)
-        low, high = np.where(so, middle, low), np.where(so, high, middle)
-    return low
+    return bisected(lambda z: ~proven(z), np.zeros(rows), np.full(rows, _FARTHEST), _HALVINGS)[0]
 
 
 def _limit(logs: FloatArray, z: FloatArray, q: float, *, clipped: bool = False) -> FloatArray:
@@ -190,8 +179,8 @@ def _limit(logs: FloatArray, z: FloatArray, q: float, *, clipped: bool = False) 
     below = np.take_along_axis(logs, k[:, None], axis=-1)[:, 0]
     above = np.take_along_axis(logs, np.minimum(k + 1, logs.shape[-1] - 1)[:, None], axis=-1)[:, 0]
     share = at - k
-    with np.errstate(invalid="ignore"):
-        value = np.where(share == 1.0, above, below + share * (above - below))
+    # Between the logarithm of 0 and another there is nothing.
+    value = np.where(share == 1.0, above, below + share * (above - np.where(below > -np.inf, below, np.nan)))
     value = np.where((share == 0.0) | (below == above), below, value)
     if clipped:
         return value

@@ -240,10 +240,10 @@ class Search:
     def _range(self) -> ArrayPair:
         """Logarithms of ratios between which the typical one probably lies, from quantiles."""
         ends = []
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for share in (0.45, 0.55):
-                x = np.log(self.x.quantile(share))
-                ends.append(x - np.log(self.y.quantile(1.0 - share)))
+        for share in (0.45, 0.55):
+            x, y = (side.quantile(at) for side, at in ((self.x, share), (self.y, 1.0 - share)))
+            x, y = (np.log(np.where(quantile > 0.0, quantile, np.nan)) for quantile in (x, y))
+            ends.append(x - y)
         defined = np.isfinite(ends[0]) & np.isfinite(ends[1])
         return np.where(defined, ends[0] - 1e-9, 0.0), np.where(defined, ends[1] + 1e-9, 1.0)
 
@@ -342,8 +342,7 @@ class Search:
 
 
 def _exp(logarithm: FloatArray) -> FloatArray:
-    with np.errstate(under="ignore"):
-        return np.asarray(np.exp(np.minimum(logarithm, _LARGEST)))
+    return np.asarray(np.exp(np.minimum(logarithm, _LARGEST)))
 
 
 def _weight(side: _Side, row: int, places: IntArray) -> FloatArray | float:

@@ -61,18 +61,14 @@ def rank_sum(x: ArrayLike, y: ArrayLike, *, order: PooledOrder | None = None) ->
     return RankSum(pvalue, pvalue_less, w, exact, np.asarray(order.ends.sum(axis=-1)), ties)
 
 
-def brunner_munzel(x: ArrayLike, y: ArrayLike) -> BrunnerMunzel:
+def brunner_munzel(x: ArrayLike, y: ArrayLike, *, order: PooledOrder | None = None) -> BrunnerMunzel:
     """Brunner and Munzel's test with Student's distribution, one-sided both ways.
 
     Of separated samples the p-value is that of the worst case, 2^-min(n, m): min(n, m) disjoint pairs each agree
     with probability at most one half; 1 when all values are equal, NaN when a size is below 2 and they are not
     separated. E. Brunner, U. Munzel, "The nonparametric Behrens-Fisher problem", Biometrical Journal 42(1), 2000.
     """
-    return brunner_munzel_of(pooled_order(x, y))
-
-
-def brunner_munzel_of(order: PooledOrder) -> BrunnerMunzel:
-    """The same of samples that are pooled."""
+    order = pooled_order(x, y) if order is None else order
     n, m = order.n, order.m
     x_here, below_x, y_here, below_y = order.placements()
     of_x, of_y = below_x / m, below_y / n

@@ -23,8 +23,8 @@ from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, ArrayPair, BoolArray, FloatArray
 from speedproof.stats.estimate import OneSided, TestResult
-from speedproof.stats.scaling import in_common_unit
-from speedproof.stats.special import f_tails, normal_quantile, t_quantile, t_sf, t_sf_pdf
+from speedproof.stats.scaling import in_common_unit, unbounded
+from speedproof.stats.special import bisected, f_tails, normal_quantile, t_quantile, t_sf, t_sf_pdf
 
 
 class Moments(Struct, frozen=True):
@@ -42,8 +42,10 @@ class TTest(OneSided, frozen=True):
     df: FloatArray
 
 
-def moments(x: ArrayLike) -> Moments:
+def moments(x: ArrayLike | Moments) -> Moments:
     """Mean and variance along the last axis, exact to rounding however far from zero the values lie."""
+    if isinstance(x, Moments):
+        return x
     x = np.asarray(x, dtype=np.float64)
     n = x.shape[-1]
     origin = x[..., 0]
@@ -54,38 +56,33 @@ def moments(x: ArrayLike) -> Moments:
     return Moments(n, origin + offset, variance)
 
 
-def common_moments(x: ArrayLike, y: ArrayLike) -> tuple[Moments, Moments]:
-    """Moments of two samples in one unit, in which no square or fourth power overflows or underflows."""
+def common_moments(x: ArrayLike | Moments, y: ArrayLike | Moments) -> tuple[Moments, Moments]:
+    """Moments of two samples in one unit, in which no square or fourth power overflows or underflows.
+
+    Moments stay as they are: what takes samples here takes what is known of them as well.
+    """
+    if isinstance(x, Moments) or isinstance(y, Moments):
+        return moments(x), moments(y)
     x, y = in_common_unit(x, y)
     return moments(x), moments(y)
 
 
-def variance_ratio(x: ArrayLike, y: ArrayLike) -> TestResult:
+def variance_ratio(x: ArrayLike | Moments, y: ArrayLike | Moments) -> TestResult:
     """F test of H0: X and Y have one variance, two-sided; NaN when a size is below 2 or both are constant."""
-    return variance_ratio_from(*common_moments(x, y))
-
-
-def variance_ratio_from(mx: Moments, my: Moments) -> TestResult:
-    """`variance_ratio` for samples whose moments are known."""
+    mx, my = common_moments(x, y)
     df = (mx.n - 1, my.n - 1)
     if min(df) < 1:
-        undefined = np.full(np.broadcast_shapes(mx.mean.shape, my.mean.shape), np.nan)
-        return TestResult(undefined, undefined)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        f = np.divide(mx.variance, my.variance)
+        return TestResult.undefined(*np.broadcast_shapes(mx.mean.shape, my.mean.shape))
+    f = unbounded(np.divide, mx.variance, my.variance)
     return TestResult(f, 2.0 * np.minimum(*f_tails(f, *df)))
 
 
-def student(x: ArrayLike, y: ArrayLike) -> TTest:
+def student(x: ArrayLike | Moments, y: ArrayLike | Moments) -> TTest:
     """Student's t-test of two means with one pooled variance; NaN when n + m < 3.
 
     NaN also when the standard error is below 10 eps times the larger mean, as in R's t.test.
     """
-    return student_from(*common_moments(x, y))
-
-
-def student_from(mx: Moments, my: Moments) -> TTest:
-    """`student` for samples whose moments are known."""
+    mx, my = common_moments(x, y)
     df = mx.n + my.n - 2
     if df < 1:
         return _undefined(mx, my)
@@ -93,16 +90,12 @@ def student_from(mx: Moments, my: Moments) -> TTest:
     return _ttest(mx, my, pooled * (1.0 / mx.n + 1.0 / my.n), float(df))
 
 
-def welch(x: ArrayLike, y: ArrayLike) -> TTest:
+def welch(x: ArrayLike | Moments, y: ArrayLike | Moments) -> TTest:
     """Welch's t-test of two means, with the degrees of freedom of Welch and Satterthwaite.
 
     NaN when a size is below 2, or the standard error as small as for `student`.
     """
-    return welch_from(*common_moments(x, y))
-
-
-def welch_from(mx: Moments, my: Moments) -> TTest:
-    """`welch` for samples whose moments are known."""
+    mx, my = common_moments(x, y)
     if min(mx.n, my.n) < 2:
         return _undefined(mx, my)
     of_x, of_y = mx.variance / mx.n, my.variance / my.n
@@ -130,6 +123,8 @@ def _ttest(mx: Moments, my: Moments, squared_error: FloatArray, df: FloatArray |
 
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
 _LEAST = 5e-324  # the smallest double above 0
+# Where nothing varies, or a mean is 0, statistics are infinite or undefined, and are then left out.
+_UNDEFINED = np.errstate(divide="ignore", invalid="ignore", over="ignore")
 
 
 class Interval(Struct, frozen=True):
@@ -163,8 +158,7 @@ def edges(gamma: float) -> tuple[float, float]:
 def scaled(x: FloatArray, y: FloatArray, gamma: ArrayLike) -> ArrayPair:
     """X and gamma Y as they compare: the ratio of two zeros is 1, as of other equal values."""
     gamma = np.asarray(gamma)
-    with np.errstate(over="ignore", under="ignore"):
-        times_y = gamma * y
+    times_y = unbounded(np.multiply, gamma, y)
     if x.all():
         return x, times_y
     times_y = np.where(y > 0.0, np.maximum(times_y, 2.0 * _LEAST), times_y)  # nothing positive equals 0
@@ -195,12 +189,9 @@ def monotone(gamma: float, shifted: OneSided, at_one: OneSided, defined: BoolArr
     return OneSided(np.where(defined, above, np.nan), np.where(defined, below, np.nan))
 
 
+@_UNDEFINED
 def ratio_of_means(
-    x: ArrayLike,
-    y: ArrayLike,
-    alpha: float,
-    equal_variances: ArrayLike,
-    known: tuple[Moments, Moments] | None = None,
+    x: ArrayLike | Moments, y: ArrayLike | Moments, alpha: float, equal_variances: ArrayLike
 ) -> Interval:
     """Bounds of mean X / mean Y by the inverted t-test (E. C. Fieller, J. R. Stat. Soc. B 16(2), 1954).
 
@@ -208,7 +199,7 @@ def ratio_of_means(
     p-value can fall and rise again when a sample of two or three values has a standard error of tens of percents
     of its mean; the bound then is an end of the rejected stretch on the side of 1 that the verdict names.
     """
-    mx, my = known or common_moments(x, y)
+    mx, my = common_moments(x, y)
     shape = np.broadcast_shapes(mx.mean.shape, my.mean.shape)
     equal = np.broadcast_to(np.asarray(equal_variances, dtype=np.bool_), shape)
     low, high = np.empty(shape), np.empty(shape)
@@ -220,18 +211,15 @@ def ratio_of_means(
     return Interval(np.where(ratio, low, np.nan), np.where(ratio, high, np.nan))
 
 
+@_UNDEFINED
 def ratio_of_means_test(
-    x: ArrayLike,
-    y: ArrayLike,
-    gamma: float,
-    equal_variances: ArrayLike,
-    known: tuple[Moments, Moments] | None = None,
+    x: ArrayLike | Moments, y: ArrayLike | Moments, gamma: float, equal_variances: ArrayLike
 ) -> OneSided:
     """Test mean X / mean Y against gamma; NaN where the test of gamma = 1 is undefined or a mean is negative."""
     edges(gamma)
-    mx, my = known or common_moments(x, y)
+    mx, my = common_moments(x, y)
     equal = np.asarray(equal_variances, dtype=np.bool_)
-    pooled, separate = student_from(mx, my), welch_from(mx, my)
+    pooled, separate = student(mx, my), welch(mx, my)
     sizes = (max(mx.n - 1, 1), max(my.n - 1, 1))
     t, _ = _pooled(mx, my).statistic(np.asarray(gamma), sizes)
     t_welch, df = _separate(mx, my).statistic(np.asarray(gamma), sizes)
@@ -246,18 +234,18 @@ def ratio_of_means_test(
     return monotone(gamma, OneSided(t_sf(t, df), t_sf(-t, df)), at_one, defined)
 
 
-def log_ratio_of_means(x: ArrayLike, y: ArrayLike, known: tuple[Moments, Moments] | None = None) -> LogErrors:
+@_UNDEFINED
+def log_ratio_of_means(x: ArrayLike | Moments, y: ArrayLike | Moments) -> LogErrors:
     """Errors of log(mean X / mean Y) by the delta method: Var log(mean) is s^2 / (n mean^2) to first order.
 
     The logarithm of a mean with that variance v is too low by v / 2 on average.
     """
-    mx, my = known or common_moments(x, y)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
-        total = of_x + of_y
-        share = of_x / total
-        df = 1.0 / (share**2 / max(mx.n - 1, 1) + (1.0 - share) ** 2 / max(my.n - 1, 1))
-        bias = np.nan_to_num(of_y - of_x) / 2.0
+    mx, my = common_moments(x, y)
+    of_x, of_y = (np.where(m.n > 1, (np.sqrt(m.variance) / m.mean) ** 2 / m.n, np.nan) for m in (mx, my))
+    total = of_x + of_y
+    share = of_x / total
+    df = 1.0 / (share**2 / max(mx.n - 1, 1) + (1.0 - share) ** 2 / max(my.n - 1, 1))
+    bias = np.nan_to_num(of_y - of_x) / 2.0
     return LogErrors(np.sqrt(total), np.where(total > 0.0, df, np.inf), bias)
 
 
@@ -278,7 +266,7 @@ def _separate(mx: Moments, my: Moments) -> _Contrast:
 def _pooled_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
     quantile = t_quantile(1.0 - alpha, float(max(mx.n + my.n - 2, 1)))
     roots = _pooled(mx, my).root(np.array([[quantile], [-quantile]]))
-    return _certified(roots, student_from(mx, my), alpha)
+    return _certified(roots, student(mx, my), alpha)
 
 
 def _certified(roots: FloatArray, test: TTest, alpha: float) -> Interval:
@@ -307,21 +295,19 @@ class _Contrast(Struct, frozen=True):
         mixed = self.x * self.y + np.abs(t) * np.sqrt(np.maximum(spread, 0.0))
         from_zero = self.x**2 - square * self.squared_x
         to_infinity = self.y**2 - square * self.squared_y
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            below = np.where(from_zero > 0.0, from_zero / mixed, 0.0)
-            above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
+        below = np.where(from_zero > 0.0, from_zero / mixed, 0.0)
+        above = np.where(to_infinity > 0.0, mixed / to_infinity, np.inf)
         return np.where(t > 0.0, below, above)
 
     def statistic(self, gamma: FloatArray, sizes: tuple[int, int]) -> ArrayPair:
         """The statistic, and Welch's degrees of freedom from n - 1 and m - 1; gamma may be infinite."""
         # as (x / gamma - y) / ..., so that infinity is a number like others
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            inverse = np.minimum(1.0 / gamma, 1.0)
-            weight = np.minimum(gamma, 1.0)
-            share_x, share_y = self.squared_x * inverse**2, self.squared_y * weight**2
-            total = share_x + share_y
-            share = share_x / total  # NaN, and so the tail, where nothing varies
-            t = (self.x * inverse - self.y * weight) / np.sqrt(total)
+        inverse = np.minimum(1.0 / gamma, 1.0)
+        weight = np.minimum(gamma, 1.0)
+        share_x, share_y = self.squared_x * inverse**2, self.squared_y * weight**2
+        total = share_x + share_y
+        share = share_x / total  # NaN, and so the tail, where nothing varies
+        t = (self.x * inverse - self.y * weight) / np.sqrt(total)
         return t, 1.0 / (share**2 / sizes[0] + (1.0 - share) ** 2 / sizes[1])
 
     def rows(self, which: BoolArray) -> _Contrast:
@@ -329,7 +315,7 @@ class _Contrast(Struct, frozen=True):
 
 
 def _welch_bounds(mx: Moments, my: Moments, alpha: float) -> Interval:
-    test = welch_from(mx, my)
+    test = welch(mx, my)
     defined = ~np.isnan(test.statistic)
     roots = np.zeros((2, *defined.shape))
     contrast = _separate(mx, my).rows(defined)
@@ -361,10 +347,9 @@ def _welch_roots(
         some, before = contrast.rows(moving), gamma[:, moving]
         t, df = some.statistic(before, sizes)
         tail, density = t_sf_pdf(_SIGN * t, df)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            following = some.root(t + _SIGN * (tail - alpha) / density)
-            # By the smaller one, which is not infinite where the other is.
-            near = np.abs(following - before) <= 1e-13 * np.minimum(following, before)
+        following = some.root(t + _SIGN * (tail - alpha) / density)
+        # By the smaller one, which is not infinite where the other is.
+        near = np.abs(following - before) <= 1e-13 * np.minimum(following, before)
         gamma[:, moving], settled[:, moving] = following, (following == before) | near
     settled &= np.where(beyond_1, gamma >= 1.0, gamma <= 1.0)
     rest = np.asarray(~settled.all(axis=0))
@@ -376,12 +361,11 @@ def _welch_roots(
 
 def _bisect(contrast: _Contrast, sizes: tuple[int, int], alpha: float, beyond_1: BoolArray) -> FloatArray:
     """The crossing by halving w in gamma = w / (1 - w), from [1/2, 1] or [0, 1/2] down to rounding."""
-    low, high = np.where(beyond_1, 0.5, 0.0), np.where(beyond_1, 1.0, 0.5)
-    for _ in range(52):
-        middle = 0.5 * (low + high)
-        t, df = contrast.statistic(middle / (1.0 - middle), sizes)
+
+    def crossed(w: FloatArray) -> BoolArray:
+        t, df = contrast.statistic(w / (1.0 - w), sizes)
         tail = t_sf(_SIGN * t, df)
-        up = np.where(_SIGN > 0.0, tail <= alpha, tail > alpha)
-        low, high = np.where(up, middle, low), np.where(up, high, middle)
-    with np.errstate(divide="ignore"):
-        return np.where(high >= 1.0, np.inf, low / (1.0 - low))
+        return ~np.where(_SIGN > 0.0, tail <= alpha, tail > alpha)
+
+    low, high = bisected(crossed, np.where(beyond_1, 0.5, 0.0), np.where(beyond_1, 1.0, 0.5), 52)
+    return np.where(high >= 1.0, np.inf, low / (1.0 - low))

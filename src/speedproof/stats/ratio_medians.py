@@ -31,7 +31,7 @@ from speedproof.stats.ranks import (
     tie_excess,
 )
 from speedproof.stats.ratio import Interval, edges, hold, monotone, scaled
-from speedproof.stats.scaling import in_common_unit
+from speedproof.stats.scaling import in_common_unit, unbounded
 from speedproof.stats.special import normal_quantile
 
 _MOST_COMPILED = 1 << 18  # ratios of one pair, for all of which there is room
@@ -190,8 +190,7 @@ class Ratios:
 
     def places(self, gamma: float) -> IntArray:
         """For each y how many distinct x have x <= gamma y."""
-        with np.errstate(over="ignore", under="ignore"):
-            times_y = gamma * self.ys
+        times_y = unbounded(np.multiply, gamma, self.ys)
         _, (places,) = merged_places(self.xs[None], times_y[None], x_first=True)
         return np.asarray(places)
 
@@ -239,8 +238,7 @@ class Ratios:
 
     def _everything(self) -> tuple[_End, _End]:
         """An interval up to whose low end there is no ratio, and up to whose high end there are all."""
-        with np.errstate(over="ignore", under="ignore"):
-            least, most = float(self.xs[0] / self.ys[-1]), float(self.xs[-1] / self.ys[0])
+        least, most = self.xs.item(0) / self.ys.item(-1), self.xs.item(-1) / self.ys.item(0)
         # Ratios beyond all doubles lie beyond the ends, which are known to hold none and all.
         low, high = (min(max(end, 5e-324), float(_FLOATS.max)) for end in (least, most))
         none, every = np.zeros_like(self.weight_y), np.full_like(self.weight_y, self.xs.size)
@@ -251,8 +249,7 @@ class Ratios:
         first = self.places(low)
         lengths = np.maximum(self.places(high), first) - first
         of_x, of_y = listed(first, lengths)
-        with np.errstate(over="ignore", under="ignore"):
-            ratios = self.xs[of_x] / self.ys[of_y]
+        ratios = unbounded(np.divide, self.xs[of_x], self.ys[of_y])
         order = np.argsort(ratios)
         reached = self.count(first) + np.cumsum((self.weight_x[of_x] * self.weight_y[of_y])[order])
         return float(ratios[order[np.searchsorted(reached, k, side="right")]])
@@ -260,5 +257,4 @@ class Ratios:
 
 def _between(low: float, high: float, share: float) -> float:
     """The number at a share of the way from one to another, on the scale of logarithms."""
-    with np.errstate(over="ignore"):
-        return float(np.exp2((1.0 - share) * math.log2(low) + share * math.log2(high)))
+    return float(unbounded(np.exp2, (1.0 - share) * math.log2(low) + share * math.log2(high)))

@@ -12,6 +12,7 @@ import functools
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,12 @@ def in_common_unit(*samples: ArrayLike) -> tuple[FloatArray, ...]:
     if ((largest > _USUAL[0]) & (largest < _USUAL[1])).all():
         return arrays
     return tuple(np.ldexp(a, shifts(largest)[..., None]) for a in arrays)
+
+
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
+def unbounded(operation: Callable[..., Any], *values: ArrayLike) -> FloatArray:
+    """The result of an operation, which may be infinite or undefined."""
+    return np.asarray(operation(*values))
 
 
 def usual(x: ArrayLike) -> FloatArray:
@@ -105,12 +112,11 @@ def location_ratio(location: Callable[[FloatArray], float], x: ArrayLike, y: Arr
     the largest double.
     """
     values = [np.asarray(sample, dtype=np.float64) for sample in (x, y)]
-    with np.errstate(over="ignore"):  # values far above a median
-        shifts = [exponent(location(v)) for v in values]  # very small doubles have few digits
-        above, below = (location(np.ldexp(v, shift)) for v, shift in zip(values, shifts, strict=True))
-        if not (below > 0.0 and above >= 0.0):
-            return math.nan
-        return float(np.ldexp(np.divide(above, below), shifts[1] - shifts[0]))
+    shifts = [exponent(location(v)) for v in values]  # very small doubles have few digits
+    above, below = (location(unbounded(np.ldexp, v, shift)) for v, shift in zip(values, shifts, strict=True))
+    if not (below > 0.0 and above >= 0.0):
+        return math.nan
+    return float(unbounded(np.ldexp, np.divide(above, below), shifts[1] - shifts[0]))
 
 
 def location_ratios(
@@ -120,12 +126,12 @@ def location_ratios(
     odd: Callable[[FloatArray, FloatArray], float] | None = None,
 ) -> list[float]:
     """The same for rows of samples; ``odd`` says what is observed of a row with a zero or negative location."""
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        above, below = (middle(v) if location is median else v.mean(axis=-1) for v in (x, y))
-        ratios = above / below
-        largest = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1))
-    least = np.minimum(above, below)
-    for i in np.flatnonzero(~((least > _USUAL[0]) & (largest < _USUAL[1]))).tolist():
+    usual = np.maximum(np.abs(x).max(axis=-1), np.abs(y).max(axis=-1)) < _USUAL[1]
+    some = (x, y) if usual.all() else (np.where(usual[:, None], v, np.nan) for v in (x, y))
+    above, below = (middle(v) if location is median else v.mean(axis=-1) for v in some)
+    usual = np.minimum(above, below) > _USUAL[0]
+    ratios = np.divide(above, below, out=np.full_like(above, np.nan), where=usual)
+    for i in np.flatnonzero(~usual).tolist():
         ratios[i] = odd(x[i], y[i]) if odd else location_ratio(location, x[i], y[i])
     return [float(ratio) for ratio in ratios]
 

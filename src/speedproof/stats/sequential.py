@@ -59,7 +59,7 @@ from speedproof.errors import DataError, UsageError
 from speedproof.stats.location import hodges_lehmann
 from speedproof.stats.quantile_ratio import Quantiles
 from speedproof.stats.scaling import NORMAL_DEVIATION, middle
-from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, upper_tail
+from speedproof.stats.signed_rank import COUNTS_BELOW, signed_rank, untied_tail, walsh_averages
 from speedproof.stats.special import decreasing_roots, halved, ndtri
 
 # The rounding of a sum of logarithms is far below this; it is held back from every rejection.
@@ -380,11 +380,9 @@ class FixedPairs(PairedSequence):
         n = ordered.size
         if 2.0**-n > self._alpha:
             return -math.inf
-        rows, columns = np.triu_indices(n)
-        averages = np.sort(0.5 * (ordered[rows] + ordered[columns]))
+        averages = walsh_averages(ordered)
         if n < COUNTS_BELOW:
-            tail = upper_tail(tuple(range(2, 2 * n + 1, 2)))[::2]  # of no ties
-            least = int(np.argmax(tail <= self._alpha))  # the smallest sum that rejects
+            least = int(np.argmax(untied_tail(n) <= self._alpha))  # the smallest sum that rejects
         else:
             total = n * (n + 1)
             deviation = math.sqrt(total * (2 * n + 1) / 24)
@@ -436,11 +434,11 @@ def scale_of(ordered: FloatArray) -> float:
 def log_factors(differences: FloatArray, scales: FloatArray, shift: float) -> FloatArray:
     """Logarithms of the factors ``1 + sign(d - c) tanh(min(slope r, top))`` of every block and bet."""
     v = differences - shift
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        r = np.where(scales > _TIE, np.abs(v) / scales, 1.0)
-        stakes = np.minimum(r[:, None] * _SLOPES, _TOPS)
-    # A tie bets nothing; 0 times infinity above made its stake meaningless.
-    signed = np.where(np.abs(v)[:, None] > _TIE, np.copysign(stakes, v[:, None]), 0.0)
+    size = np.abs(v)
+    bets = size > _TIE
+    r = np.divide(size, scales, out=np.ones_like(v), where=bets & (scales > _TIE))
+    stakes = np.minimum(r[:, None] * _SLOPES, _TOPS)
+    signed = np.where(bets[:, None], np.copysign(stakes, v[:, None]), 0.0)
     # 1 + tanh(u) = 2 / (1 + exp(-2u)); |u| is small enough for any of the two forms.
     return np.asarray(-np.log(0.5 + 0.5 * np.exp(-2.0 * signed)))
 

@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import Struct
 
 from speedproof.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from speedproof.stats.scaling import unbounded
 
 SignedRankRule = Literal["conditional", "table"]
 
@@ -100,6 +101,17 @@ def upper_tail(doubled_ranks: tuple[int, ...]) -> FloatArray:
     sparse: FloatArray = np.repeat(tail, step)[step - 1 :]
     sparse.flags.writeable = False
     return sparse
+
+
+def untied_tail(n: int) -> FloatArray:
+    """P[T >= t] for t = 0, 1, ...: of the positive Walsh averages of n values that are symmetric about 0."""
+    return upper_tail(tuple(range(2, 2 * n + 1, 2)))[::2]
+
+
+def walsh_averages(d: FloatArray) -> FloatArray:
+    """The means of two values along the last axis, each with itself included, in order; NaN of two infinities."""
+    i, j = np.triu_indices(d.shape[-1])
+    return np.sort(0.5 * unbounded(np.add, d[..., i], d[..., j]), axis=-1)
 
 
 def tail_bounds(doubled_ranks: IntArray, total: int, others: IntArray) -> tuple[float, float]:

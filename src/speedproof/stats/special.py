@@ -41,11 +41,12 @@ def ndtri(p: ArrayLike) -> FloatArray:
     beyond = np.abs(centred) > 0.425
     if beyond.any():
         outer = q[beyond]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            r = np.sqrt(-np.log(np.minimum(outer, 1.0 - outer)))
-            tail, far = _rational(_MIDDLE, r - 1.6), r > 5.0
-            tail[far] = _rational(_FAR, r[far] - 5.0)
-        quantile[beyond] = np.copysign(np.where(np.isinf(r), r, tail), outer - 0.5)
+        least = np.minimum(outer, 1.0 - outer)
+        r = np.sqrt(-np.log(np.where(least > 0.0, least, 0.5)))
+        tail, far = _rational(_MIDDLE, r - 1.6), r > 5.0
+        tail[far] = _rational(_FAR, r[far] - 5.0)
+        tail = np.where(least > 0.0, tail, np.where(least == 0.0, np.inf, np.nan))
+        quantile[beyond] = np.copysign(tail, outer - 0.5)
     return quantile.reshape(np.shape(p))
 
 
@@ -193,12 +194,10 @@ def beta_ppf(q: float, a: float, b: float) -> float:
 def f_tails(f: ArrayLike, d1: ArrayLike, d2: ArrayLike) -> ArrayPair:
     """Lower and upper tail of the F distribution, each accurate where it is small."""
     f, d1, d2 = (np.asarray(v, dtype=np.float64) for v in (f, d1, d2))
-    with np.errstate(over="ignore"):
-        odds = np.minimum(f * (d1 / d2), 1e300)
+    most = 1e300 / (d1 / d2)
+    odds = np.minimum(f, most) * (d1 / d2)
     y = 1.0 / (1.0 + odds)
-    return _tails(
-        0.5 * d1, 0.5 * d2, np.where(odds < 1.0, odds * y, 1.0 - y), np.where(odds >= 1e300, 0.0, y)
-    )
+    return _tails(0.5 * d1, 0.5 * d2, np.where(odds < 1.0, odds * y, 1.0 - y), np.where(f >= most, 0.0, y))
 
 
 def _t_tail_and_density(t: Number, df: Number) -> tuple[Number, Number]:
@@ -273,6 +272,17 @@ def halved(upper: Callable[[float], bool], low: float, high: float) -> float:
     while low < (middle := 0.5 * (low + high)) < high:
         low, high = (low, middle) if upper(middle) else (middle, high)
     return high
+
+
+def bisected(
+    upper: Callable[[FloatArray], BoolArray], low: FloatArray, high: FloatArray, times: int
+) -> ArrayPair:
+    """Intervals halved so many times: a middle in the upper part is the new high end."""
+    for _ in range(times):
+        middle = 0.5 * (low + high)
+        above = upper(middle)
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return low, high
 
 
 def decreasing_roots(
@@ -380,8 +390,9 @@ def _temme(x: FloatArray, a: FloatArray) -> FloatArray:
     """Temme's approximation: the normal distribution and the first term of its correction."""
     mu = (x - a) / a
     eta = np.sign(mu) * np.sqrt(2.0 * np.maximum(mu - np.log1p(mu), 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correction = np.where(np.abs(eta) < _NEAR, np.polyval(_SERIES[::-1], eta), 1.0 / mu - 1.0 / eta)
+    near = np.abs(eta) < _NEAR
+    far = 1.0 / np.where(near, 1.0, mu) - 1.0 / np.where(near, 1.0, eta)
+    correction = np.where(near, np.polyval(_SERIES[::-1], eta), far)
     return np.asarray(
         ndtr(eta * np.sqrt(a)) - np.exp(-0.5 * a * eta**2) / np.sqrt(2.0 * np.pi * a) * correction
     )

@@ -42,6 +42,7 @@ from speedproof.stats.rank_scores import (
 )
 from speedproof.stats.ranks import PooledOrder, pooled_order, tie_excess
 from speedproof.stats.ratio import Interval, edges, hold, monotone
+from speedproof.stats.scaling import unbounded
 
 _MOST_RATIOS = 1 << 17  # of a pair, all of which are sorted
 _AT_ONCE = 1 << 18  # ratios, of several pairs: so many that calls cost little
@@ -282,8 +283,7 @@ def _middles(pairs: Pairs) -> FloatArray:
 
 def _centre(lower: FloatArray, upper: FloatArray) -> FloatArray:
     """The geometric mean of the two middle ratios, so that 1 / ratios give its inverse."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(lower == upper, lower, np.sqrt(lower) * np.sqrt(upper)))
+    return np.where(lower == upper, lower, unbounded(np.multiply, np.sqrt(lower), np.sqrt(upper)))
 
 
 def _values(pairs: Pairs, sign: float) -> ArrayPair:
@@ -311,9 +311,9 @@ def chance_bounds(
     defined = se > 0.0
     p = np.where(defined, chance, 0.5)
     odds = np.log(p / (1.0 - p))
-    with np.errstate(over="ignore", invalid="ignore"):
-        width = np.where(defined, quantile * se / (p * (1.0 - p)), np.inf)  # by the delta method
-        low, high = 1.0 / (1.0 + np.exp(width - odds)), 1.0 / (1.0 + np.exp(-width - odds))
+    deviation = np.multiply(quantile, se, out=np.full_like(se, np.inf), where=defined)
+    width = deviation / (p * (1.0 - p))  # by the delta method
+    low, high = 1.0 / (1.0 + unbounded(np.exp, width - odds)), 1.0 / (1.0 + unbounded(np.exp, -width - odds))
     low = np.where(chance == 1.0, separation, np.minimum(low, separation))
     high = np.where(chance == 0.0, 1.0 - separation, np.maximum(high, 1.0 - separation))
     return hold(low, high, faster, slower, equal=0.5)

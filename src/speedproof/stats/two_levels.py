@@ -137,8 +137,7 @@ def _tail(distance: FloatArray, n: int) -> FloatArray:
     # Of the sizes around it the worse.
     first, last = np.searchsorted(table["sizes"], n, side="right") - 1, np.searchsorted(table["sizes"], n)
     quantiles, log_p = np.log(table["quantiles"][first : last + 1].max(axis=0)), np.log(table["levels"])
-    with np.errstate(divide="ignore"):
-        return upper_tail(np.log(distance), quantiles, log_p, 3)
+    return upper_tail(np.log(np.maximum(distance, 1e-300)), quantiles, log_p, 3)
 
 
 @lru_cache(maxsize=4096)

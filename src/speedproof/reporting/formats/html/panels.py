@@ -160,11 +160,8 @@ def _drawn(pair: Pair, unit: str, pooled_as: str, most: int) -> dict[str, Any]:
     span = (high - low) or 1.0
 
     def steps(v: FloatArray) -> list[int]:
-        with np.errstate(over="ignore"):
-            heights: list[int] = (
-                np.clip(np.round((v / span - low / span) * STEPS), 0, STEPS).astype(int).tolist()
-            )
-        return heights
+        heights = np.round((np.clip(v, low, high) / span - low / span) * STEPS)
+        return [int(height) for height in heights.clip(0, STEPS)]
 
     return {
         "beyond": " ".join(filter(None, (pooled_as, *beyond))),
