@@ -304,18 +304,15 @@ def test_versions_that_beat_each_other_in_a_circle() -> None:
     assert "No version is fastest: each is proven slower than another" in str(sp.compare_suite(suite))
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        pytest.param(lambda suite: sp.compare(*pair()), id="compare"),
-        pytest.param(lambda suite: sp.compare_suite(suite), id="suite"),
-        pytest.param(lambda suite: sp.hpt(suite), id="hpt"),
-        pytest.param(lambda suite: sp.model(suite, bootstrap=0), id="model"),
-        pytest.param(
-            lambda suite: sp.speedup_test("tests/data/speedup_test_tool/plain.csv"), id="speedup test"
-        ),
-    ],
-)
+@pytest.mark.parametrize("result", [
+    pytest.param(lambda suite: sp.compare(*pair()), id="compare"),
+    pytest.param(lambda suite: sp.compare_suite(suite), id="suite"),
+    pytest.param(lambda suite: sp.hpt(suite), id="hpt"),
+    pytest.param(lambda suite: sp.model(suite, bootstrap=0), id="model"),
+    pytest.param(
+        lambda suite: sp.speedup_test("tests/data/speedup_test_tool/plain.csv"), id="speedup test"
+    ),
+])  # fmt: skip
 def test_a_frame_holds_what_a_csv_holds(result: Callable[[sp.Suite], Any], tmp_path: Path) -> None:
     made = result(sp.read(O2, O3))
     sp.report(made, tmp_path / "out.csv")

@@ -103,10 +103,8 @@ def test_cells_are_raced() -> None:
     assert (raced.verdict.value, raced.suite.versions) == ("faster", ("reference", "candidate"))
     plain = race_cell("max_time=20", "sum(range(n))\n---\nn\n---\n-n", {"n": 5000})
     assert [f.candidate for f in plain.findings] == ["candidate 1", "candidate 2"]
-    assert race_cell("max_time=0.1", "# nothing\n---\nn", {"n": 5}).suite.versions == (
-        "reference",
-        "candidate",
-    )
+    expected = ("reference", "candidate")
+    assert race_cell("max_time=0.1", "# nothing\n---\nn", {"n": 5}).suite.versions == expected
     text = 'assert """a\nb""" == "a\\nb"'
     assert race_cell("max_time=0.1", f"{text}\n---\n{text}", {}).suite.versions
     for line, cell, message in (

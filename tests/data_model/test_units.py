@@ -61,15 +61,12 @@ def test_equal_quantities_in_two_units_are_equal(small: str, shift: int) -> None
     np.testing.assert_array_equal(parse_unit(small).to_base(written_small), written_in_seconds)
 
 
-@pytest.mark.parametrize(
-    ("text", "base"),
-    [
-        ("ns/op", "s"), (" ms ", "s"), ("B/op", "B/op"), ("allocs/op", "allocs/op"), ("MB/s", "B/s"),
-        ("MB/sec", "B/s"), ("ops/min", "ops/s"), ("1/s", "1/s"), ("/s", "1/s"), ("integer", ""), ("none", ""),
-        ("", ""), ("cycles/iter", "cycles/op"), ("text-bytes", "text-bytes"), ("Percent", "Percent"),
-        ("x" + "/op" * 5000, "x" + "/op" * 5000),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "base"), [
+    ("ns/op", "s"), (" ms ", "s"), ("B/op", "B/op"), ("allocs/op", "allocs/op"), ("MB/s", "B/s"),
+    ("MB/sec", "B/s"), ("ops/min", "ops/s"), ("1/s", "1/s"), ("/s", "1/s"), ("integer", ""), ("none", ""),
+    ("", ""), ("cycles/iter", "cycles/op"), ("text-bytes", "text-bytes"), ("Percent", "Percent"),
+    ("x" + "/op" * 5000, "x" + "/op" * 5000),
+])  # fmt: skip
 def test_base_units(text: str, base: str) -> None:
     assert parse_unit(text).base == base
 

@@ -396,7 +396,5 @@ def test_bad_files_are_named_and_stop_nothing(files: Path, tmp_path: Path) -> No
 
 
 def test_patterns(files: Path) -> None:
-    assert [Path(f.path).name for f in read_files([str(files / "**" / "hyperfine-*.json")])] == [
-        "hyperfine-failing.json",
-        "hyperfine-memory.json",
-    ]
+    expected = ["hyperfine-failing.json", "hyperfine-memory.json"]
+    assert [Path(f.path).name for f in read_files([str(files / "**" / "hyperfine-*.json")])] == expected

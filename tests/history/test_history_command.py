@@ -805,30 +805,27 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     assert run(repository, "fixed", first, "--benchmark", "par")[1] == f"{first[:9]} is fixed\n{told}"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["add"], "missing argument 'FILE...'"),
-        (["add", "nowhere.json"], "no such file"),
-        (["add", "nowhere.json", "--machine", ""], "invalid value for '--machine': '' is no name"),
-        (["bless"], "missing argument 'COMMIT'"),
-        (["page"], "missing option '-o'"),
-        (["forget", "0000000"], "holds no commit 0000000; added last: HEAD, "),
-        (["show", "unknown"], "holds no benchmark unknown; "),
-        (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
-        (["query", "x*"], "holds no benchmark x*; available: parse, print"),
-        (["show", "p"], "holds several benchmarks p: parse, print"),
-        (["show"], "missing argument 'BENCHMARK'"),
-        (
-            ["add", str(Path(__file__).parents[1] / "data/formats/hyperfine.json"), "--commit", ""],
-            "'' names no commit",
-        ),
-        (["dance"], "no such action; choose one of add, "),
-        (["wacth"], "no such action; did you mean watch?"),
-        (["--branch", "main", "show", "parse"], "name the action first: speedproof history show"),
-        (["--fdr", "show", "parse"], "got unexpected extra arguments (show parse)"),
-    ],
-)
+@pytest.mark.parametrize(("words", "told"), [
+    (["add"], "missing argument 'FILE...'"),
+    (["add", "nowhere.json"], "no such file"),
+    (["add", "nowhere.json", "--machine", ""], "invalid value for '--machine': '' is no name"),
+    (["bless"], "missing argument 'COMMIT'"),
+    (["page"], "missing option '-o'"),
+    (["forget", "0000000"], "holds no commit 0000000; added last: HEAD, "),
+    (["show", "unknown"], "holds no benchmark unknown; "),
+    (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
+    (["query", "x*"], "holds no benchmark x*; available: parse, print"),
+    (["show", "p"], "holds several benchmarks p: parse, print"),
+    (["show"], "missing argument 'BENCHMARK'"),
+    (
+        ["add", str(Path(__file__).parents[1] / "data/formats/hyperfine.json"), "--commit", ""],
+        "'' names no commit",
+    ),
+    (["dance"], "no such action; choose one of add, "),
+    (["wacth"], "no such action; did you mean watch?"),
+    (["--branch", "main", "show", "parse"], "name the action first: speedproof history show"),
+    (["--fdr", "show", "parse"], "got unexpected extra arguments (show parse)"),
+])  # fmt: skip
 def test_errors_in_words(repository: Path, words: list[str], told: str) -> None:
     """Exit code 2 and what to do."""
     code, _, err = run(repository, *words)
@@ -870,10 +867,8 @@ def test_a_file_that_names_two_commits_is_refused(tmp_path: Path) -> None:
     assert (code, err.endswith(told)) == (2, True), err
     assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--commit", "ccc", repository="/")[0] == 0
     header, row = run(tmp_path, "query", repository="/")[1].splitlines()[2:4]
-    assert (header.split()[:3], row.split()[:4]) == (
-        ["commit", "benchmark", "median"],
-        ["ccc", "in", "10", "ms"],
-    )
+    expected = (["commit", "benchmark", "median"], ["ccc", "in", "10", "ms"])
+    assert (header.split()[:3], row.split()[:4]) == expected
     whole, other = str(tmp_path / "all.jsonl.gz"), ("--store", str(tmp_path / "other.db"))
     assert run(tmp_path, "export", whole)[:2] == (0, f"{whole}: 1 sample\n")
     assert speedproof("history", "import", whole, *other)[:2] == (0, f"1 new sample from {whole}\n")
@@ -969,10 +964,8 @@ def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
         for path in added:
             history.add(path)
         rows = history.query(metric="time")
-        assert sorted((row.benchmark, row.commit) for row in rows) == [
-            ("echo insert", head),
-            ("echo query", head),
-        ]
+        expected = [("echo insert", head), ("echo query", head)]
+        assert sorted((row.benchmark, row.commit) for row in rows) == expected
     assert history.add(folder).known
 
 

@@ -215,10 +215,8 @@ def test_an_alarm_is_undone_by_what_is_confirmed(at: int, undone: Commit | None)
     level = np.array(noisy(6, 0.0, 0))
     level[30:at] += 0.05
     back, slower = alarms_of(followed(level.tolist()), last=60)
-    assert [(a.bad, a.confirmed) for a in (back, slower)] == [
-        (COMMITS[at], undone is not None),
-        (COMMITS[30], True),
-    ]
+    expected = [(COMMITS[at], undone is not None), (COMMITS[30], True)]
+    assert [(a.bad, a.confirmed) for a in (back, slower)] == expected
     assert (back.undone, slower.undone) == (None, undone)
 
 
@@ -298,21 +296,18 @@ def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
     assert times <= 8 * 5
 
 
-@pytest.mark.parametrize(
-    ("told", "new"),
-    [
-        ({}, False),
-        ({"commit": ALL[58]}, False),
-        ({"commit": ALL[57]}, True),
-        ({"basis": "bee"}, True),
-        ({"series": 1}, True),
-        ({"confirmed": False}, True),
-        ({"factor": 1.06}, False),
-        ({"factor": 1.04}, True),
-        ({"factor": 1.0}, True),
-        ({"factor": 1 / 1.1}, True),
-    ],
-)
+@pytest.mark.parametrize(("told", "new"), [
+    ({}, False),
+    ({"commit": ALL[58]}, False),
+    ({"commit": ALL[57]}, True),
+    ({"basis": "bee"}, True),
+    ({"series": 1}, True),
+    ({"confirmed": False}, True),
+    ({"factor": 1.06}, False),
+    ({"factor": 1.04}, True),
+    ({"factor": 1.0}, True),
+    ({"factor": 1 / 1.1}, True),
+])  # fmt: skip
 def test_what_is_news(told: dict[str, object], new: bool) -> None:
     """Announced of another place, machine, benchmark or direction, less surely, or of less than half as much."""
     (alarm,) = alarms_of(followed(noisy(9, 0.1, 60)))

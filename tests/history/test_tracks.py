@@ -67,21 +67,18 @@ def measured_in(sessions: Sequence[range], level: Callable[[int, int], float], s
 ALONE = [range(i, i + 1) for i in range(60)]
 
 
-@pytest.mark.parametrize(
-    ("sessions", "slow", "at"),
-    [
-        ([*ALONE[:50], range(50, 60)], 50, 40),  # the newest, that no other session measured
-        ([*ALONE[:40], range(40, 50), *ALONE[50:]], 40, 30),  # in the middle
-        ([*ALONE[:51], range(50, 60)], 51, 40),  # one of them alone, too: its error is that of all
-        ([*ALONE[:40], range(40, 50), range(40, 50), *ALONE[50:]], 40, 30),  # measured again
-        ([range(max(i - 1, 0), i + 1) for i in range(60)], 50, 40),  # each with the one before
-        ([range(i, i + 10) for i in range(0, 52, 8)], 4, 37),  # several with those before
-        ([range(i, i + 3) for i in range(0, 60, 3)], 10, 30),  # every night its own
-        ([*ALONE[:40], range(40, 42), *ALONE[42:]], 40, 43),  # two, beside a change
-        ([range(40), *ALONE[40:]], 0, 20),  # in the session itself, too
-        ([range(35), range(19, 21)], 1, 20),  # two of one session of all, measured again
-    ],
-)
+@pytest.mark.parametrize(("sessions", "slow", "at"), [
+    ([*ALONE[:50], range(50, 60)], 50, 40),  # the newest, that no other session measured
+    ([*ALONE[:40], range(40, 50), *ALONE[50:]], 40, 30),  # in the middle
+    ([*ALONE[:51], range(50, 60)], 51, 40),  # one of them alone, too: its error is that of all
+    ([*ALONE[:40], range(40, 50), range(40, 50), *ALONE[50:]], 40, 30),  # measured again
+    ([range(max(i - 1, 0), i + 1) for i in range(60)], 50, 40),  # each with the one before
+    ([range(i, i + 10) for i in range(0, 52, 8)], 4, 37),  # several with those before
+    ([range(i, i + 3) for i in range(0, 60, 3)], 10, 30),  # every night its own
+    ([*ALONE[:40], range(40, 42), *ALONE[42:]], 40, 43),  # two, beside a change
+    ([range(40), *ALONE[40:]], 0, 20),  # in the session itself, too
+    ([range(35), range(19, 21)], 1, 20),  # two of one session of all, measured again
+])  # fmt: skip
 def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow: int, at: int) -> None:
     """20 % in one session are no change, nor confirmed, more often than stated; those at a commit are one."""
     known, shown, confirmed = {0: StoredSeries(0, Key("b"), "s", False)}, 0, 0

@@ -449,15 +449,11 @@ def test_go_benchseries_are_a_history_of_ratios(tmp_path: Path) -> None:
     assert (added.known, len(added.problems)) == (False, 0)
     assert history.add(file).known
     result = history.changes(metric="all")
-    assert {(t.basis, t.anchored, len(t)) for t in result.tracks} == {
-        ("b" * 40, True, 10),
-        ("b" * 40, True, 9),
-    }
+    expected = {("b" * 40, True, 10), ("b" * 40, True, 9)}
+    assert {(t.basis, t.anchored, len(t)) for t in result.tracks} == expected
     assert {s.key.benchmark for s in result.series.values()} == {"Parse-8", "Print-8"}
-    assert {(s.key.metric, s.higher_is_better) for s in result.series.values()} == {
-        ("ratio of sec/op", False),
-        ("ratio of B/s", True),
-    }
+    wanted = {("ratio of sec/op", False), ("ratio of B/s", True)}
+    assert {(s.key.metric, s.higher_is_better) for s in result.series.values()} == wanted
     assert {(c.commit.sha, round(c.factor, 2), result.slower(c)) for c in result.changes} == {
         (f"{5:040x}", 1.47, True),
         (f"{5:040x}", 1.47, False),

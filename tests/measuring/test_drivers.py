@@ -400,10 +400,8 @@ def test_what_is_called_differently_at_each_side_is_asked_for_by_its_own_name() 
 
     tool = scripted("google-benchmark", does, aliases={"v": {"command": "./v"}})
     tool.discover(ASKED)
-    assert tool.measure_all(ASKED, ["command", "other"], ["command"]) == {
-        "command": Run({"time": 4.0}),
-        "other": Run({"time": 5.0}),
-    }
+    expected = {"command": Run({"time": 4.0}), "other": Run({"time": 5.0})}
+    assert tool.measure_all(ASKED, ["command", "other"], ["command"]) == expected
 
 
 def test_a_tools_versions_are_set_up_and_cleaned_up() -> None:

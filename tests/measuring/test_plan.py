@@ -187,10 +187,8 @@ def test_parameters_that_change_nothing_are_found() -> None:
     """Used in the command, the environment or a hook it is used; n matters to x for k = a alone."""
     both = {"n": ["1", "2"], "k": ["a", "b"]}
     plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
-    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
-        "n": ["z"],
-        "k": ["y", "z"],
-    }
+    expected = {"n": ["z"], "k": ["y", "z"]}
+    assert {name: list(found) for name, found in idle_parameters(plan).items()} == expected
     for values, hooks in (({"n": ["1", "2"]}, Hooks(env={"N": "{n}"})), ({"n": ["1"]}, Hooks())):
         assert idle_parameters(plan_commands(["x {n}", "y"], ["x", "y"], values, hooks)) == {}
     plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], both, Hooks())

@@ -143,11 +143,8 @@ def test_an_input_counts_when_it_changed_after_the_last_run(seconds: float | Non
     times = [(3.0, 1.0), (4.0, 20.0), (21.0, 0.0), (22.0, 1.0)]
     runs = [RunLine("s", "b", "v0", 0, 0, at, {"time": time} if time else {}) for at, time in times]
     stored = replace(session(benchmarks, before), runs=tuple(runs))
-    assert [ran_until(replace(stored, runs=tuple(of))) - STARTED for of in (runs, runs[2:3], ())] == [
-        24.0,
-        21.0,
-        0.0,
-    ]
+    expected = [24.0, 21.0, 0.0]
+    assert [ran_until(replace(stored, runs=tuple(of))) - STARTED for of in (runs, runs[2:3], ())] == expected
     assert was_changed(stored, before) == []
     assert was_changed(stored, {}) == [str(Path.cwd() / "tool")]
     data.unlink()

@@ -149,13 +149,10 @@ def test_some_of_the_modes_are_parted_by_the_lowest_valley_between() -> None:
         assert found.dips.tolist() == [min(heights[a], heights[b]) - floors[at] for (a, b), at in ends]
 
 
-@pytest.mark.parametrize(
-    ("w", "mu", "s"),
-    [
-        ([], [], []), ([1.0], [0.0, 1.0], [1.0]), ([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]),
-        ([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]), ([1.0], [0.0], [0.0]), ([1.0], [np.nan], [1.0]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("w", "mu", "s"), [
+    ([], [], []), ([1.0], [0.0, 1.0], [1.0]), ([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]),
+    ([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]), ([1.0], [0.0], [0.0]), ([1.0], [np.nan], [1.0]),
+])  # fmt: skip
 def test_impossible_mixtures_are_refused(w: list[float], mu: list[float], s: list[float]) -> None:
     with pytest.raises(DataError, match="mixture"):
         MixtureModel(w, mu, s)

@@ -301,15 +301,12 @@ def test_forest_of_many() -> None:
     assert len({label.get_text() for label in ax.get_yticklabels()}) == 60
 
 
-@pytest.mark.parametrize(
-    ("ending", "start"),
-    [
-        ("svg", b"<?xml"),
-        ("png", b"\x89PNG"),
-        pytest.param("pdf", b"%PDF", marks=pytest.mark.slow),
-        ("html", b"<!"),
-    ],
-)
+@pytest.mark.parametrize(("ending", "start"), [
+    ("svg", b"<?xml"),
+    ("png", b"\x89PNG"),
+    pytest.param("pdf", b"%PDF", marks=pytest.mark.slow),
+    ("html", b"<!"),
+])  # fmt: skip
 def test_every_format_is_written_the_same_each_time(tmp_path: Path, ending: str, start: bytes) -> None:
     contents = []
     for name in "ab":

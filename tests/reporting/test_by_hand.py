@@ -205,10 +205,8 @@ def test_several_benchmarks_over_a_parameter() -> None:
     assert told[:2] == ["Over n: new against old: 1.20x faster at n = 1, 1.30x faster at n = 2",
                         "No trend is shown: 1.00x [0.79x, 1.26x] for each tenfold n."]  # fmt: skip
     two = [replace(flat, benchmark=b, candidate=c) for b, c in (("sort", "new"), ("sort", "newer"))]
-    assert [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]] == [
-        "new",
-        "newer",
-    ]
+    expected = ["new", "newer"]
+    assert [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]] == expected
     two = [replace(one, benchmark=b) for one, b in zip(two, ("sort", "hash"), strict=True)]
     names = [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]]
     assert names == ["sort (new)", "hash (newer)"]
@@ -483,12 +481,8 @@ def test_the_worst_of_a_gate_stands_first() -> None:
     assert [row.name for row in table.rows if row.folded] == ["passed"]
     assert "limit" in [column.title for column in table.columns]
     limits = {row.name: row.cells[6].text for row in table.rows}
-    assert [limits[name] for name in ("far", "allowed", "gain", "other")] == [
-        "+2 %",
-        "+70 %",
-        "faster",
-        "±2 %",
-    ]
+    expected = ["+2 %", "+70 %", "faster", "±2 %"]
+    assert [limits[name] for name in ("far", "allowed", "gain", "other")] == expected
     many = [judged(f"b{i}", OPEN, REGRESSION, (0.6, 0.99 - i / 100, 1.2)) for i in range(14)]
     table = gate_report(decided(*many)).tables[0]
     assert [row.name for row in table.rows if not row.folded] == [f"b{i}" for i in range(13, 1, -1)]
@@ -566,11 +560,8 @@ def test_reasons_that_leave_a_gate_open() -> None:
     known = replace(TWO, comparison=replace(TWO.comparison, benchmark="e", needed=Needed(9, 9, "more")))
     made = gate_report(decided(*some, known, rules=replace(RULES, look=1, looks=2, alpha=0.025)))
     notes = [text.text for text in made.notes]
-    assert notes[:3] == [
-        "a, c: noise.",
-        "b: drift.",
-        "Look 1 of 2: measure what is open again, with more runs.",
-    ]
+    expected = ["a, c: noise.", "b: drift.", "Look 1 of 2: measure what is open again, with more runs."]
+    assert notes[:3] == expected
     last = gate_report(decided(*some, rules=replace(RULES, look=2, looks=2, alpha=0.025)))
     assert "Look 2 of 2." in [text.text for text in last.notes]
     titles = [column.title for column in made.tables[0].columns]
@@ -883,10 +874,8 @@ def test_a_bisection_that_is_open_lists_the_commits(varied: bool | None, said: s
     ]  # fmt: skip
     many = replace(may, credible=(*range(1, 12),), skipped=())
     (report,) = replace(found, finding=many, commits=tuple(f"c{i}" for i in range(13))).reports()
-    assert [text.text.strip() for text in report.headline[2:-1]] == [
-        *(f"c{i}" for i in range(1, 9)),
-        "... 3 more",
-    ]
+    expected = [*(f"c{i}" for i in range(1, 9)), "... 3 more"]
+    assert [text.text.strip() for text in report.headline[2:-1]] == expected
 
 
 @pytest.mark.parametrize(("good", "failures"), [(None, 0), (True, 0), (False, 1)])

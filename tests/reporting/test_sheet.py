@@ -227,10 +227,8 @@ def test_what_was_left_out_is_told_and_listed(
     parts = {part.title: [text.text.strip() for text in part.headline] for part in made.sections}
     assert parts["Left out"] == ["e: only in new", *problems]
     assert "Without a ratio, left out: z, y." in parts["The whole suite"]
-    assert (len(gains) > 1, any(line.startswith("Total of") for line in parts["The whole suite"])) == (
-        True,
-        False,
-    )
+    expected = (True, False)
+    assert (len(gains) > 1, any(line.startswith("Total of") for line in parts["The whole suite"])) == expected
     for none in (None, replace(means, benchmarks=0)):
         told = sheet.report(replace(result, geometric_means=none), details=True).sections
         assert not any(line.text.startswith("Geometric mean") for part in told for line in part.headline)
