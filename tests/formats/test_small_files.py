@@ -392,18 +392,7 @@ def test_a_header_names_a_quantity_or_a_unit_and_is_noted(
 
 
 @pytest.mark.parametrize("word", [
-    "inf",
-    "-Infinity",
-    "1O0.2",
-    "FAILED",
-    "ERROR",
-    "x",
-    "5ms",
-    "1_000",
-    "timeout",
-    "12,5",
-    "sample 1",
-    "in",
+    "inf", "-Infinity", "1O0.2", "FAILED", "ERROR", "x", "5ms", "1_000", "timeout", "12,5", "sample 1", "in",
 ])  # fmt: skip
 def test_what_is_no_header_is_the_same_error_on_every_line(tmp_path: Path, word: str) -> None:
     messages = []
