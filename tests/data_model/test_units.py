@@ -79,10 +79,6 @@ def test_any_text_is_a_unit(text: str) -> None:
     assert parse_unit(unit.base).base == unit.base, "a base unit is its own base"
 
 
-def test_overflow_is_left_to_the_sample() -> None:
-    assert np.isinf(parse_unit("GB/s").to_base(np.array([1e305]))).all()
-
-
 def test_directions_and_metrics() -> None:
     assert direction_of("s") is direction_of("B") is direction_of("") is Direction.LOWER
     assert direction_of("ops/s") is direction_of("B/s") is direction_of("fps") is Direction.HIGHER
@@ -92,6 +88,7 @@ def test_directions_and_metrics() -> None:
     assert [metric_of(b) for b in ("s", "B", "J", "cycles", "", "B/s", "B/op")] == [
         "time", "memory", "energy", "cycles", "time", "throughput", "B/op",
     ]  # fmt: skip
+    assert np.isinf(parse_unit("GB/s").to_base(np.array([1e305]))).all()
 
 
 @given(st.floats(1e-15, 1e18), st.sampled_from(["s", "B", "cycles", "J", "B/s", "ops/s"]))
