@@ -289,6 +289,7 @@ def test_few_values_a_component_are_named() -> None:
     clear = sp.mixture.fit(np.concatenate([pair(30)[0], pair(30)[0] + 5]))
     assert (clear.components, clear.overfitted) == (2, False)
     assert not sp.mixture.fit([1.0, 2.0], components=1).overfitted
+    assert sp.mixture.fit(values, K_max=32).K_max == values.size // 3
 
 
 def test_versions_that_beat_each_other_in_a_circle() -> None:

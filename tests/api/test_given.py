@@ -112,6 +112,19 @@ def suite() -> sp.Suite:
     (lambda s: sp_.joint(s, ["time"]), "two metrics or more"),
     (lambda s: sp_.speedup_test(CONFIG, original=True, ks_rule="r422"), "original"),
     (lambda s: sp_.speedup_test(CONFIG, original=True, always_welch=True), "original"),
+    (lambda s: sp_.race(len), "two functions"),
+    *((lambda s, names=names: sp_.race(len, sum, names=names), "different names") for names in (["a", "a"], "a")),
+    (lambda s: sp.mixture.fit(OLD * 100, K_max=1000), "K_max=1000: expected 1 to 32 components"),
+    (lambda s: sp.mixture.fit(OLD * 100, components=1000), "^components=1000: expected 1 to 32"),
+    (lambda s: sp.mixture.fit(OLD, K_max=0), "K_max=0: expected 1 to 32"),
+    (lambda s: sp.rank(s, max_components=1000), "max_components=1000: expected 1 to 32"),
+    (lambda s: sp.rank(s, max_components=0), "max_components=0: expected 1 to 32"),
+    (lambda s: sp.model(s, max_components=33), "max_components=33: expected 1 to 32"),
+    (lambda s: sp.model(s, components=0), "^components=0: expected 1 to 32"),
+    (lambda s: sp.rank(s, resamples=1), "resamples=1: an interval needs at least 10"),
+    *((lambda s, make=make: make(np.zeros(3, "f8,f8")), r"give one of its columns.*Suite\.from_frame")
+      for make in (sp.sample, sp.mixture.fit)),
+    (lambda s: sp.sample(np.zeros(3, "V8")), "real numbers, not of void"),
 ])  # fmt: skip
 def test_it_is_refused(call: Callable[[sp.Suite], object], message: str, suite: sp.Suite) -> None:
     with pytest.raises(sp.SpeedproofError, match=message):
@@ -178,13 +191,6 @@ def test_a_history_is_asked_what_it_can_tell(tmp_path: Path) -> None:
     assert [found.benchmark for found in history.query(last=1)] == ["sort"]
 
 
-def test_one_pattern_is_no_list_of_letters(suite: sp.Suite) -> None:
-    files = ("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
-    assert sp.read(*files, only="mat*").benchmarks == sp.read(*files, only=["mat*"]).benchmarks == ("matmul",)
-    assert "matmul" not in sp.read(*files, skip="mat*").benchmarks
-    assert suite.select("so*").benchmarks == suite.select(skip="hash").benchmarks == ("sort",)
-
-
 def test_a_pair_is_written_and_named(tmp_path: Path, suite: sp.Suite) -> None:
     """As JSON it says what a suite says of that benchmark."""
     sp.report(pair := (whole := sp.compare_suite(suite))["sort"], tmp_path / "x.json")
@@ -224,6 +230,10 @@ def test_a_suite_is_told_in_a_line(suite: sp.Suite) -> None:
     assert str(suite) == repr(suite) == "<Suite: 2 benchmarks of old, new; time>"
     assert [suite[name].benchmarks for name in suite] == [("sort",), ("hash",)]
     assert (len(suite), "sort" in suite, "fib" in suite) == (2, True, False)
+    files = ("O2=examples/gcc/O2.json", "O3=examples/gcc/O3.json")
+    assert sp.read(*files, only="mat*").benchmarks == sp.read(*files, only=["mat*"]).benchmarks == ("matmul",)
+    assert "matmul" not in sp.read(*files, skip="mat*").benchmarks
+    assert suite.select("so*").benchmarks == suite.select(skip="hash").benchmarks == ("sort",)
 
 
 def test_warnings_of_a_suite_are_those_of_its_benchmarks() -> None:

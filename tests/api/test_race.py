@@ -50,16 +50,6 @@ def test_what_a_function_raises_is_not_caught() -> None:
         sp.race(lambda: 1 / 0, lambda: None)
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda f: sp.race(f), "two functions"), (lambda f: sp.race(f, f, names=["a", "a"]), "different names"),
-    (lambda f: sp.race(f, f, names=["a"]), "different names"),
-])  # fmt: skip
-def test_races_that_cannot_be(make: Callable[[Callable[[], None]], object], message: str) -> None:
-    """Named with the remedy."""
-    with pytest.raises(sp.SpeedproofError, match=message):
-        make(lambda: None)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_the_reference_is_that_of_its_suite(seed: int) -> None:
     """Whichever ran first; else a comparison of the runs would turn the speedup over."""
