@@ -62,11 +62,8 @@ def lines(report: Report, *, sections: bool = False) -> list[list[str]]:
 
 
 def test_a_plan() -> None:
-    sizes = (
-        PlannedSize(1.1, 8, 100.0, 7199.0),
-        PlannedSize(1.01, 900, 7200.0, 40.0),
-        PlannedSize(1.001, 0, 0.0, 0.0),
-    )
+    of = (1.1, 8, 100.0, 7199.0), (1.01, 900, 7200.0, 40.0), (1.001, 0, 0.0, 0.0)
+    sizes = tuple(PlannedSize(*size) for size in of)
     plan = RunPlan(3, 1, 0.02, 0.125, 120.0, 0.5, 4, sizes, 0.05)
     assert lines(planning.report(plan)) == [
         ["4 runs of each build give most for their time."],
@@ -153,18 +150,13 @@ def compared(speedup: float, verdict: Verdict) -> Comparison:
 def over(benchmark: str, speedups: dict[str, float], verdict: Verdict, **fields: Any) -> OverInputs:
     inputs = tuple(
         Input(
-            value,
-            float(value) if value.isdigit() else None,
-            compared(of, Verdict.FASTER if of > 1.05 else verdict),
+            value, float(value) if value.isdigit() else None, compared(of, FASTER if of > 1.05 else verdict)
         )
         for value, of in speedups.items()
     )
     given: dict[str, Any] = {
-        "slope": None,
-        "crossing": None,
-        "between": 0.0,
-        "like_these": Estimate(1.2, 1.1, 1.4, 0.95),
-    }
+        "slope": None, "crossing": None, "between": 0.0, "like_these": Estimate(1.2, 1.1, 1.4, 0.95),
+    }  # fmt: skip
     given |= {"reference": "old", "candidate": "new", **fields}
     return OverInputs(benchmark, "n", "time", alpha=0.05, inputs=inputs, verdict=verdict, **given)
 
@@ -214,16 +206,9 @@ def test_several_benchmarks_over_a_parameter() -> None:
 
 def test_rows_of_a_query() -> None:
     """Numbers at the right, long lists cut, nothing for what is not there."""
-    rows: list[dict[str, Any]] = [
-        {
-            "name": "a",
-            "n": 3,
-            "x": 0.123456789,
-            "some": [1.5, 2.0, 3.0, 4.0],
-            "more": [1.0, 2.0, 3.0, 4.0, 5.0],
-        },
-        {"name": None, "n": 40, "x": 1e9, "some": [], "more": [1, 2, 3, 4, 5, 6]},
-    ]
+    names, few, many = ("name", "n", "x", "some", "more"), [1.5, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0, 5.0]
+    values: Any = ("a", 3, 0.123456789, few, many), (None, 40, 1e9, [], [1, 2, 3, 4, 5, 6])
+    rows = [dict(zip(names, of, strict=True)) for of in values]
     made = table_of(rows, [*rows[0]], 7)
     assert [column.right for column in made.tables[0].columns] == [False, True, True, False, False]
     assert lines(made) == [
@@ -288,19 +273,8 @@ def test_versions_that_pool_what_differs(fields: dict[str, Any], told: list[str]
 
 def test_mixtures_of_a_corpus() -> None:
     several = (("sort", "old", 2, 1.5), ("hash", "new", 3, 1.25))
-    models = CorpusModels(
-        "c",
-        "c/a",
-        12,
-        1,
-        {1: 9, 3: 3},
-        {1: 10, 2: 1, 4: 1},
-        10,
-        1,
-        several,
-        5,
-        tuple(f"{p}: lost" for p in "pqrs"),
-    )
+    lost = tuple(f"{p}: lost" for p in "pqrs")
+    models = CorpusModels("c", "c/a", 12, 1, {1: 9, 3: 3}, {1: 10, 2: 1, 4: 1}, 10, 1, several, 5, lost)
     assert lines(modelled(models, ["old", "new"])) == [
         ["2 of 12 samples have several modes"], *([f"Left out: {p}: lost"] for p in "pqr"),
         ["1 sample cannot be modelled."], ["The fit is rejected at 5 % for 1 of 10 that were tested (10 %)."],
@@ -814,6 +788,14 @@ A = Assumption
      "Only the first 10 values of a process are used in 1 benchmark: some processes hold no more."),
     ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), statistic=0.125)],
      "! Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), ("a", "b"), 0.125)],
+     "! Fewer than 4 runs a side in 2 benchmarks: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_RUNS, "runs", ("old", v), of, 0.125) for v, of in (("x", ("a", "b")), ("y", ("b",)))],
+     "! Fewer than 4 runs a side in some benchmarks: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_SESSIONS, "", ("old", v), of, by)
+      for v, of, by in (("x", ("a", "b"), 2.5), ("y", (), 0.1), ("z", ("b",), 0.2))],
+     "Few sessions of old and 3 others in some benchmarks; those of one version differ by up to 250 %."
+     " Measure four of each version."),
     ([Note(A.SEVERAL_RUNS, "processes", ("old",), statistic=0.25)],
      "! Fewer than 4 processes of old: the risk is up to 25 % unless both vary alike."),
     ([Note(A.NORMALITY, "p = 0.01", benchmarks=("a",))],
