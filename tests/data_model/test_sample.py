@@ -122,8 +122,8 @@ def test_what_differs_between_versions_is_named() -> None:
     (difference,) = different_conditions(suite(*((f"v{i}", {"cpu": f"c{i}"}) for i in range(6))))
     assert difference == "cpu (v0: c0; v1: c1; ...)"
     kinds = ("host", "cpu", "ram", "arch", "os", "kernel")
-    found = suite(*((f"v{i}", {kind: f"{kind} {i} {'and so on ' * 9}" for kind in kinds}) for i in range(2)))
-    (note,) = remarks(found)
+    many = suite(*((f"v{i}", {kind: f"{kind} {i} {'and so on ' * 9}" for kind in kinds}) for i in range(2)))
+    (note,) = remarks(many)
     assert note.endswith(" and 4 more")
     assert len(note) < 320
 

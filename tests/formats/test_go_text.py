@@ -28,7 +28,7 @@ def test_against_naive_reading(files: Path) -> None:
     expected, wrong = line_by_line((files / "go.txt").read_text())
     records = [r for r in read(files / "go.txt") if isinstance(r, Record)]
     found = {(f"{r.benchmark}-2", UNIT.get(r.metric, r.metric)): r for r in records}
-    assert (found.keys(), wrong) == (expected.keys(), 0)
+    assert ({*found}, wrong) == ({*expected}, 0)
     for key, record in found.items():
         # The naive reading divides, and is off by one rounding.
         np.testing.assert_allclose(

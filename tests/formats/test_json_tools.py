@@ -229,11 +229,11 @@ def test_criterion_folder_against_json(files: Path, tmp_path: Path) -> None:
             np.testing.assert_allclose(read_values.pop((name, version)), expected, rtol=1e-15)
     assert not read_values
     assert detect(files / "criterion").name == "criterion"
-    folder = tmp_path / "criterion"
-    shutil.copytree(files / "criterion", folder)
-    (folder / "Fibonacci" / "Iterative" / "new" / "sample.json").write_text('{"iters": [1.0')
-    records, skipped = split(folder)
+    copied = tmp_path / "criterion"
+    shutil.copytree(files / "criterion", copied)
+    (copied / "Fibonacci" / "Iterative" / "new" / "sample.json").write_text('{"iters": [1.0')
+    records, skipped = split(copied)
     assert (len(records), [Path(s.path).parent.name for s in skipped]) == (3, ["new"])
-    (folder / "Fibonacci" / "Iterative" / "base" / "benchmark.json").unlink()
-    names = {r.benchmark for r in split(folder)[0]}
+    (copied / "Fibonacci" / "Iterative" / "base" / "benchmark.json").unlink()
+    names = {r.benchmark for r in split(copied)[0]}
     assert names == {"Iterative", "Fibonacci/Recursive/20"}, "without its name the folder's serves"

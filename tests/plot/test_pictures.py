@@ -407,8 +407,8 @@ def compared(told: list[tuple[Verdict, float, float, float]]) -> list[Comparison
     old, new = (Sample(rng.normal(10, 1, 20), label=v) for v in ("old", "new"))
     one = structs.replace(compare_medians(old, new, Rules(), Key("b")), checks=(), log=None)
     return [
-        structs.replace(one, benchmark=f"b{i}", verdict=verdict, speedup=Estimate(*of, 0.95))
-        for i, (verdict, *of) in enumerate(told)
+        structs.replace(one, benchmark=f"b{i}", verdict=verdict, speedup=Estimate(value, low, high, 0.95))
+        for i, (verdict, value, low, high) in enumerate(told)
     ]
 
 
