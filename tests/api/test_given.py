@@ -113,7 +113,8 @@ def suite() -> sp.Suite:
     (lambda s: sp_.speedup_test(CONFIG, original=True, ks_rule="r422"), "original"),
     (lambda s: sp_.speedup_test(CONFIG, original=True, always_welch=True), "original"),
     (lambda s: sp_.race(len), "two functions"),
-    *((lambda s, names=names: sp_.race(len, sum, names=names), "different names") for names in (["a", "a"], "a")),
+    *((lambda s, names=names: sp_.race(len, sum, names=names), "different names")
+      for names in (["a", "a"], ["a"])),
     (lambda s: sp.mixture.fit(OLD * 100, K_max=1000), "K_max=1000: expected 1 to 32 components"),
     (lambda s: sp.mixture.fit(OLD * 100, components=1000), "^components=1000: expected 1 to 32"),
     (lambda s: sp.mixture.fit(OLD, K_max=0), "K_max=0: expected 1 to 32"),
