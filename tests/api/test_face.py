@@ -289,6 +289,7 @@ def test_few_values_a_component_are_named() -> None:
     clear = sp.mixture.fit(np.concatenate([pair(30)[0], pair(30)[0] + 5]))
     assert (clear.components, clear.overfitted) == (2, False)
     assert not sp.mixture.fit([1.0, 2.0], components=1).overfitted
+    assert sp.mixture.fit(values, K_max=32).K_max == values.size // 3
 
 
 def test_versions_that_beat_each_other_in_a_circle() -> None:
@@ -304,18 +305,15 @@ def test_versions_that_beat_each_other_in_a_circle() -> None:
     assert "No version is fastest: each is proven slower than another" in str(sp.compare_suite(suite))
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        pytest.param(lambda suite: sp.compare(*pair()), id="compare"),
-        pytest.param(lambda suite: sp.compare_suite(suite), id="suite"),
-        pytest.param(lambda suite: sp.hpt(suite), id="hpt"),
-        pytest.param(lambda suite: sp.model(suite, bootstrap=0), id="model"),
-        pytest.param(
-            lambda suite: sp.speedup_test("tests/data/speedup_test_tool/plain.csv"), id="speedup test"
-        ),
-    ],
-)
+@pytest.mark.parametrize("result", [
+    pytest.param(lambda suite: sp.compare(*pair()), id="compare"),
+    pytest.param(lambda suite: sp.compare_suite(suite), id="suite"),
+    pytest.param(lambda suite: sp.hpt(suite), id="hpt"),
+    pytest.param(lambda suite: sp.model(suite, bootstrap=0), id="model"),
+    pytest.param(
+        lambda suite: sp.speedup_test("tests/data/speedup_test_tool/plain.csv"), id="speedup test"
+    ),
+])  # fmt: skip
 def test_a_frame_holds_what_a_csv_holds(result: Callable[[sp.Suite], Any], tmp_path: Path) -> None:
     made = result(sp.read(O2, O3))
     sp.report(made, tmp_path / "out.csv")

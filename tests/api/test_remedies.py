@@ -108,23 +108,6 @@ def test_numpys_scalars_are_numbers() -> None:
         sp_.race(len, sum, max_time=True)
 
 
-def test_an_argument_is_called_by_its_name(suite: sp.Suite) -> None:
-    many = sp.Suite.of_samples({"old": OLD * 20, "new": NEW * 20})
-    for asked, message in (
-        (lambda: sp.mixture.fit(OLD * 100, K_max=1000), "K_max=1000: expected 1 to 32 components"),
-        (lambda: sp.mixture.fit(OLD * 100, components=1000), "^components=1000: expected 1 to 32"),
-        (lambda: sp.mixture.fit(OLD, K_max=0), "K_max=0: expected 1 to 32"),
-        (lambda: sp.rank(many, max_components=1000), "max_components=1000: expected 1 to 32"),
-        (lambda: sp.rank(many, max_components=0), "max_components=0: expected 1 to 32"),
-        (lambda: sp.model(many, max_components=33), "max_components=33: expected 1 to 32"),
-        (lambda: sp.model(many, components=0), "^components=0: expected 1 to 32"),
-        (lambda: sp.rank(suite, resamples=1), "resamples=1: an interval needs at least 10"),
-    ):
-        with pytest.raises(sp.SpeedproofError, match=message):
-            asked()
-    assert sp.mixture.fit(OLD, K_max=32).K_max == len(OLD) // 3
-
-
 def test_a_gate_counts_what_is_missing() -> None:
     samples: dict[str, Any] = {name: {"old": OLD, "new": OLD} for name in ("sort", "hash")}
     assert repr(sp.gate(sp.Suite.of_samples(samples))).endswith(", 2 benchmarks>")
@@ -223,16 +206,6 @@ def test_the_name_of_a_dimension_is_honoured() -> None:
         assert sp.sample(one) == told
     with pytest.raises(sp.SpeedproofError, match=r"dimensions are fork and run: .*'process'"):
         sp.sample(labelled(rows, "", ("fork", "run")))
-
-
-def test_an_array_with_fields_is_a_frame() -> None:
-    fields: Any = np.array([(1.0, 2.0)] * 3, [("a", "f8"), ("b", "f8")])
-    for made in (sp.sample, sp.mixture.fit):
-        with pytest.raises(sp.SpeedproofError, match=r"give one of its columns.*Suite\.from_frame"):
-            made(fields)
-    assert sp.sample(fields["a"]).n == 3
-    with pytest.raises(sp.SpeedproofError, match="real numbers, not of void"):
-        sp.sample(np.zeros(3, "V8"))
 
 
 def test_no_sample_takes_the_place_of_another() -> None:

@@ -28,48 +28,37 @@ def gcc(**more: Any) -> sp.Suite:
 
 
 # The words of a command, and the same question in Python.
+BOTH = " ".join(GCC)
 ASKED: dict[str, Ask] = {
-    f"compare {' '.join(GCC)}": lambda: sp.compare_suite(gcc()),
-    f"compare {' '.join(GCC)} --reference O3 --confidence 99%": lambda: sp.compare_suite(
-        gcc(), reference="O3", confidence=0.99
-    ),
-    f"compare {' '.join(GCC)} --margin 2% --only s*": lambda: sp.compare_suite(gcc(only="s*"), margin="2%"),
-    f"compare {' '.join(GCC)} --protocol median --skip sieve": lambda: sp.compare_suite(
-        gcc(skip="sieve"), protocols="median"
-    ),
-    f"compare {' '.join((*GCC, SESSION))} --metric time": lambda: sp.compare_suite(
-        sp.read(*GCC, SESSION, metric="time")
-    ),
-    f"compare {' '.join(GCC)} --confidence 50%": lambda: sp.compare_suite(gcc(), confidence="50%"),
+    f"compare {BOTH}": lambda: sp.compare_suite(gcc()),
+    f"compare {BOTH} --reference O3 --confidence 99%":
+        lambda: sp.compare_suite(gcc(), reference="O3", confidence=0.99),
+    f"compare {BOTH} --margin 2% --only s*": lambda: sp.compare_suite(gcc(only="s*"), margin="2%"),
+    f"compare {BOTH} --protocol median --skip sieve":
+        lambda: sp.compare_suite(gcc(skip="sieve"), protocols="median"),
+    f"compare {BOTH} {SESSION} --metric time": lambda: sp.compare_suite(sp.read(*GCC, SESSION, metric="time")),
+    f"compare {BOTH} --confidence 50%": lambda: sp.compare_suite(gcc(), confidence="50%"),
     f"compare {SESSION} --metric time": lambda: sp.compare_suite(sp.read(SESSION, metric="time")),
-    f"gate {' '.join(GCC)}": lambda: sp.gate(gcc()),
-    f"gate {' '.join(GCC)} --margin 40% --confidence 99% --multiplicity none": lambda: sp.gate(
-        gcc(), margin=0.4, confidence=0.99, multiplicity="none"
-    ),
-    f"gate {' '.join(GCC)} --policy proven-improvement --protocol mean": lambda: sp.gate(
-        gcc(), policy="proven-improvement", protocol="mean"
-    ),
-    f"gate {' '.join(GCC)} --policy equivalence --margin 5% --skip m*": lambda: sp.gate(
-        gcc(skip="m*"), policy="equivalence", margin=0.05
-    ),
-    f"hpt {' '.join(GCC)}": lambda: sp.hpt(gcc()),
-    f"hpt {' '.join(GCC)} --reference O3 --speedup 1.1 --r 0.9 --rule paper --literal-signs": lambda: sp.hpt(
-        gcc(), reference="O3", speedups=[1.1], confidences=[0.9], rule="paper", literal_signs=True
-    ),
-    f"rank {' '.join(GCC)} --only sieve": lambda: sp.rank(gcc(only="sieve")),
-    f"rank {SESSION} --metric time --only *.py --confidence 90%": lambda: sp.rank(
-        sp.read(SESSION, only="*.py"), metric="time", confidence=0.9
-    ),
-    f"model {GCC[0]} --bootstrap 0 --max-components 3": lambda: sp.model(
-        sp.read(GCC[0]), bootstrap=0, max_components=3
-    ),
-    f"model {GCC[0]} --bootstrap 20 --only sieve --seed 2 --max-components 2": lambda: sp.model(
-        sp.read(GCC[0], only="sieve"), bootstrap=20, seed=2, max_components=2
-    ),
+    f"gate {BOTH}": lambda: sp.gate(gcc()),
+    f"gate {BOTH} --margin 40% --confidence 99% --multiplicity none":
+        lambda: sp.gate(gcc(), margin=0.4, confidence=0.99, multiplicity="none"),
+    f"gate {BOTH} --policy proven-improvement --protocol mean":
+        lambda: sp.gate(gcc(), policy="proven-improvement", protocol="mean"),
+    f"gate {BOTH} --policy equivalence --margin 5% --skip m*":
+        lambda: sp.gate(gcc(skip="m*"), policy="equivalence", margin=0.05),
+    f"hpt {BOTH}": lambda: sp.hpt(gcc()),
+    f"hpt {BOTH} --reference O3 --speedup 1.1 --r 0.9 --rule paper --literal-signs": lambda: sp.hpt(
+        gcc(), reference="O3", speedups=[1.1], confidences=[0.9], rule="paper", literal_signs=True),
+    f"rank {BOTH} --only sieve": lambda: sp.rank(gcc(only="sieve")),
+    f"rank {SESSION} --metric time --only *.py --confidence 90%":
+        lambda: sp.rank(sp.read(SESSION, only="*.py"), metric="time", confidence=0.9),
+    f"model {GCC[0]} --bootstrap 0 --max-components 3":
+        lambda: sp.model(sp.read(GCC[0]), bootstrap=0, max_components=3),
+    f"model {GCC[0]} --bootstrap 20 --only sieve --seed 2 --max-components 2":
+        lambda: sp.model(sp.read(GCC[0], only="sieve"), bootstrap=20, seed=2, max_components=2),
     f"suite {CONFIG}": lambda: sp.speedup_test(CONFIG),
-    f"suite {CONFIG} --confidence 99% --weight equal --precision 10% --always-welch": lambda: sp.speedup_test(
-        CONFIG, confidence=0.99, weighting="equal", precision=0.1, always_welch=True
-    ),
+    f"suite {CONFIG} --confidence 99% --weight equal --precision 10% --always-welch":
+        lambda: sp.speedup_test(CONFIG, confidence=0.99, weighting="equal", precision=0.1, always_welch=True),
 }  # fmt: skip
 
 
@@ -113,15 +102,10 @@ def test_what_a_comparison_says_beside_its_sheet(words: str, key: str, ask: Any)
     argv = words.split()
     found = ask(sp.read(argv[1]))
     code, out, _ = speedproof(*argv, "--all", "--details")
-    rows = [
-        line
-        for of in found.reports(everything=True, details=True)
-        for line in str(of).splitlines()
-        if "   " in line
-    ]
+    told = "\n".join(map(str, found.reports(everything=True, details=True)))
+    rows = [line for line in told.splitlines() if "   " in line]
     assert (code, len(rows) > 3, [row for row in rows if row not in out.splitlines()]) == (0, True, [])
-    told = json.loads(speedproof(*argv, "--json")[1])
-    assert told[key] == json.loads(found.to_json())["results"]
+    assert json.loads(speedproof(*argv, "--json")[1])[key] == json.loads(found.to_json())["results"]
     assert [one.benchmark for one in found] == [found[one.benchmark].benchmark for one in found]
     with pytest.raises(sp.SpeedproofError, match=r"only: command"):
         found["other"]

@@ -48,12 +48,8 @@ def test_names_in_a_message(names: list[str], limit: int, room: int) -> None:
 
 
 def test_what_names_have_in_common() -> None:
-    assert [begin_alike(names) for names in (["abc", "abd"], ["a", "abc"], ["x", "y"], ["ab"])] == [
-        2,
-        1,
-        0,
-        2,
-    ]
+    expected = [2, 1, 0, 2]
+    assert [begin_alike(names) for names in (["abc", "abd"], ["a", "abc"], ["x", "y"], ["ab"])] == expected
     assert nearest_of("srt", ["sort", "hash"]) == "do you mean sort?"
     assert nearest_of("x", list("abcdefg")) == "available: a, b, c, d, e and 2 more"
     assert joined(["n", "kind"], ["10", "x"]) == "n=10/kind=x"

@@ -210,6 +210,7 @@ def test_one_value_a_process_and_a_session(seed: int, location: Literal["mean", 
 MIXED: dict[str, Any] = {"session_names": ("a",), "traits": frozenset({Trait.RANDOM_ORDER})}
 TURNS: dict[str, Any] = {"session_names": ("a",), "traits": frozenset({Trait.IN_TURN})}
 FILE: dict[str, Any] = {"session_names": ("a",), "tool": "go"}
+TWO: dict[str, Any] = FILE | {"session_names": ("a", "b"), "sessions": np.arange(2)}
 
 
 @pytest.mark.parametrize(("x", "y", "order"), [
@@ -224,6 +225,14 @@ FILE: dict[str, Any] = {"session_names": ("a",), "tool": "go"}
     (FILE, {**FILE, "position": 1}, Order.X_FIRST), ({**FILE, "position": 2}, FILE, Order.Y_FIRST),
     (FILE, FILE, Order.APART), (FILE, {**FILE, "session_names": ("b",), "position": 1}, Order.APART),
     (FILE, {**FILE, "tool": "csv", "position": 1}, Order.UNKNOWN),
+    # The runner mixes runs of one sitting; of two it says when each was; tools measure commands in their order.
+    (FILE | MIXED, FILE | {"position": 1}, Order.X_FIRST),
+    (FILE | MIXED, FILE | MIXED | {"session_names": ("b",), "position": 1}, Order.APART),
+    (TWO, TWO | {"position": 1}, Order.APART),
+    (FILE | {"span": (1.0, 2.5)}, FILE | {"span": (2.0, 3.0), "position": 1}, Order.MIXED),
+    (FILE | {"span": (1.0, 3.0)}, FILE | {"span": (1.0, 3.0), "position": 1}, Order.X_FIRST),
+    (FILE | {"span": (1.0, 2.0), "session_names": ("b",)}, FILE | {"position": 1}, Order.APART),
+    (TURNS, FILE | {"position": 1}, Order.UNKNOWN),
 ])  # fmt: skip
 def test_the_order_of_measuring(x: dict[str, Any], y: dict[str, Any], order: Order) -> None:
     """Of sittings, moments, rows in turn and places in one file; of what somebody wrote down nobody knows it."""

@@ -44,7 +44,7 @@ def test_what_a_sample_is_in(unit: str, direction: Any) -> None:
 
 
 def test_the_first_runs() -> None:
-    """As many values in run order; of nested ones every value of as many processes, wherever it stands."""
+    """As many values in run order, where it is known; of nested ones every value of as many processes."""
     plain = Sample(np.array([3.0, 1.0, 2.0]), sessions=np.array([0, 0, 1]), notes=("known",))
     found = plain.first(2)
     assert found.values.tolist() == [3.0, 1.0]
@@ -54,9 +54,6 @@ def test_the_first_runs() -> None:
     found = Sample(np.array([5.0, 4.0, 6.0, 1.0, 7.0]), processes=np.array([7, 2, 7, 9, 2])).first(2)
     assert (found.values.tolist(), found.process_count) == ([5.0, 4.0, 6.0, 7.0], 2)
     assert found.notes == ("the first 2 of 3 processes are used",)
-
-
-def test_the_first_runs_of_nobody_knows_which_order() -> None:
     with pytest.raises(UsageError, match=r"first=2: a\.txt: the values are sorted"):
         Sample(np.arange(9.0), source="a.txt", traits=frozenset({Trait.SORTED})).first(2)
     with pytest.raises(UsageError, match="first=0: expected how many runs"):
@@ -107,6 +104,7 @@ def suite(*rows: tuple[str, dict[str, str]]) -> Suite:
 
 
 def test_what_differs_between_versions_is_named() -> None:
+    """Nothing differs from a version whose files say nothing, nor machines that are themselves the versions."""
     found = different_conditions(
         suite(
             ("old", {"host": "ant", "kernel": "6.1", "compiler": "gcc"}),
@@ -118,21 +116,14 @@ def test_what_differs_between_versions_is_named() -> None:
     hosts = {"a": "ant", "b": "ant", "c": "bee"}
     (host,) = different_conditions(suite(*((name, {"host": of_it}) for name, of_it in hosts.items())))
     assert host == "host (a: ant; c: bee; ...)"
-
-
-def test_unknown_and_chosen_conditions_are_no_difference() -> None:
-    """A version whose files say nothing; and machines that are themselves the versions, as with --by host."""
     assert different_conditions(suite(("old", {"host": "ant"}), ("new", {}))) == ()
     assert different_conditions(suite(("ant", {"host": "ant"}), ("bee", {"host": "bee"}))) == ()
     assert different_conditions(suite(("old", {"host": "ant"}), ("new", {"host": "ant"}))) == ()
-
-
-def test_long_lists_are_cut() -> None:
     (difference,) = different_conditions(suite(*((f"v{i}", {"cpu": f"c{i}"}) for i in range(6))))
     assert difference == "cpu (v0: c0; v1: c1; ...)"
     kinds = ("host", "cpu", "ram", "arch", "os", "kernel")
-    found = suite(*((f"v{i}", {kind: f"{kind} {i} {'and so on ' * 9}" for kind in kinds}) for i in range(2)))
-    (note,) = remarks(found)
+    many = suite(*((f"v{i}", {kind: f"{kind} {i} {'and so on ' * 9}" for kind in kinds}) for i in range(2)))
+    (note,) = remarks(many)
     assert note.endswith(" and 4 more")
     assert len(note) < 320
 

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.command import speedproof as run
+from tests.formats.reading import places
 
 from speedproof.data.session_file import (
     SCHEMA,
@@ -26,14 +28,8 @@ from speedproof.errors import FormatError
 from speedproof.formats import read
 from speedproof.measuring_options import Measuring
 
-PLAN = tuple(
-    PlannedBenchmark(
-        name,
-        tuple(PlannedVersion(v, ("true", "x"), "true x", {"A": "1"}) for v in ("old", "new")),
-        {"n": "1"},
-    )
-    for name in ("b n=1", "c")
-)
+VERSIONS = tuple(PlannedVersion(v, ("true", "x"), "true x", {"A": "1"}) for v in ("old", "new"))
+PLAN = tuple(PlannedBenchmark(name, VERSIONS, {"n": "1"}) for name in ("b n=1", "c"))
 HEAD = SessionLine(
     SCHEMA, "s", "2026-01-01T00:00:00+00:00", 1, PLAN,
     {"score": ("ops/s", "higher"), "cycles": ("cycles", "lower")},
@@ -42,9 +38,7 @@ HEAD = SessionLine(
 )  # fmt: skip
 RUNS = [
     RunLine("s", b.name, v.name, i, p, 0.1 * i, {"time": 1.0 + 0.01 * i + p, "score": 5.0 + p})
-    for b in PLAN
-    for i in range(8)
-    for p, v in enumerate(b.versions)
+    for b, i, (p, v) in product(PLAN, range(8), enumerate(VERSIONS))
 ]
 END = EndLine("s", "8 runs of each version were allowed")
 JUNK: tuple[Any, ...] = (
@@ -57,30 +51,20 @@ def lines(head: bytes) -> bytes:
     return b"\n".join([head, *(msgspec.json.encode(line) for line in (*RUNS, END)), b""])
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of everything in a JSON value."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in items:
-        yield (*path, key)
-        yield from places(item, (*path, key))
-
-
 def damaged() -> Iterator[tuple[str, bytes]]:
     """Every member replaced by every junk, deleted, doubled; and the line cut at many places."""
     sound = msgspec.json.encode(HEAD)
-    for path in places(json.loads(sound)):
+    for number, _ in enumerate(places(json.loads(sound))):
         for junk in (*JUNK, "delete", "double"):
             changed = json.loads(sound)
-            parent: Any = changed
-            for key in path[:-1]:
-                parent = parent[key]
+            here, parent, key = next(islice(places(changed), number, None))
             if junk == "delete":
-                del parent[path[-1]]
+                del parent[key]
             elif junk == "double" and isinstance(parent, list):
-                parent.append(parent[path[-1]])
+                parent.append(parent[key])
             else:
-                parent[path[-1]] = junk
-            yield f"{path}: {junk!r:.20}", json.dumps(changed, separators=(",", ":")).encode()
+                parent[key] = junk
+            yield f"{here}: {junk!r:.20}", json.dumps(changed, separators=(",", ":")).encode()
     for cut in range(1, len(sound), 97):
         yield f"cut at {cut}", sound[:cut]
     yield "deep", sound[:-1] + b',"x":' + b"[" * 100_000 + b"}"
@@ -222,9 +206,7 @@ def test_a_calibration_is_one_command_twice(tmp_path: Path, monkeypatch: pytest.
     assert "one command twice" in err
     Path("s.jsonl").write_bytes(calibration("A", "A again", user=1.0))
     assert speedproof("run", "--review", "s.jsonl")[0] == 2
-
-
-def test_a_plan_for_builds_has_builds(tmp_path: Path) -> None:
+    # A plan for builds has builds.
     head = msgspec.structs.replace(HEAD, options=options_stored(Measuring(plan=True, builds=3, runs=5)))
     (tmp_path / "s.jsonl").write_bytes(lines(msgspec.json.encode(head)))
     code, err = speedproof("run", "--review", str(tmp_path / "s.jsonl"))

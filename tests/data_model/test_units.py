@@ -61,15 +61,12 @@ def test_equal_quantities_in_two_units_are_equal(small: str, shift: int) -> None
     np.testing.assert_array_equal(parse_unit(small).to_base(written_small), written_in_seconds)
 
 
-@pytest.mark.parametrize(
-    ("text", "base"),
-    [
-        ("ns/op", "s"), (" ms ", "s"), ("B/op", "B/op"), ("allocs/op", "allocs/op"), ("MB/s", "B/s"),
-        ("MB/sec", "B/s"), ("ops/min", "ops/s"), ("1/s", "1/s"), ("/s", "1/s"), ("integer", ""), ("none", ""),
-        ("", ""), ("cycles/iter", "cycles/op"), ("text-bytes", "text-bytes"), ("Percent", "Percent"),
-        ("x" + "/op" * 5000, "x" + "/op" * 5000),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "base"), [
+    ("ns/op", "s"), (" ms ", "s"), ("B/op", "B/op"), ("allocs/op", "allocs/op"), ("MB/s", "B/s"),
+    ("MB/sec", "B/s"), ("ops/min", "ops/s"), ("1/s", "1/s"), ("/s", "1/s"), ("integer", ""), ("none", ""),
+    ("", ""), ("cycles/iter", "cycles/op"), ("text-bytes", "text-bytes"), ("Percent", "Percent"),
+    ("x" + "/op" * 5000, "x" + "/op" * 5000),
+])  # fmt: skip
 def test_base_units(text: str, base: str) -> None:
     assert parse_unit(text).base == base
 
@@ -82,10 +79,6 @@ def test_any_text_is_a_unit(text: str) -> None:
     assert parse_unit(unit.base).base == unit.base, "a base unit is its own base"
 
 
-def test_overflow_is_left_to_the_sample() -> None:
-    assert np.isinf(parse_unit("GB/s").to_base(np.array([1e305]))).all()
-
-
 def test_directions_and_metrics() -> None:
     assert direction_of("s") is direction_of("B") is direction_of("") is Direction.LOWER
     assert direction_of("ops/s") is direction_of("B/s") is direction_of("fps") is Direction.HIGHER
@@ -95,6 +88,7 @@ def test_directions_and_metrics() -> None:
     assert [metric_of(b) for b in ("s", "B", "J", "cycles", "", "B/s", "B/op")] == [
         "time", "memory", "energy", "cycles", "time", "throughput", "B/op",
     ]  # fmt: skip
+    assert np.isinf(parse_unit("GB/s").to_base(np.array([1e305]))).all()
 
 
 @given(st.floats(1e-15, 1e18), st.sampled_from(["s", "B", "cycles", "J", "B/s", "ops/s"]))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.formats.reading import FILES
 
-FILES = Path(__file__).parents[1] / "data" / "formats"
 SHARED = Path(__file__).parents[2] / ".." / "shared"
 
 

@@ -3,13 +3,17 @@
 import json
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from speedproof.data.record import Record, Skipped
 from speedproof.formats import read
 from speedproof.formats.source import ReadOptions
+
+# The committed result files; their README says which tool made each.
+FILES = Path(__file__).parents[1] / "data" / "formats"
+NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")
 
 
 def split(
@@ -40,6 +44,15 @@ def changed(source: Path, target: Path, change: Callable[[Any], Any]) -> Path:
     change(content)
     target.write_text(json.dumps(content))
     return target
+
+
+def places(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Every container of a JSON value with each of its keys, and how its place is told."""
+    if isinstance(value, dict | list):
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            here = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
+            yield here, value, key
+            yield from places(value[key], here)
 
 
 def packed(path: Path, files: list[Path], method: int = zipfile.ZIP_STORED) -> Path:

@@ -4,6 +4,7 @@ import csv
 import json
 import pickle
 import shutil
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,8 @@ def test_asv_samples_against_json(asv_samples: Path) -> None:
         "suite.peakmem_list": ("memory", "B"),
         "suite.track_size": ("value", "objects"),
     }
-    assert [(s.benchmark, s.expected) for s in skipped] == [
-        ("suite.Suite.time_sort", True),
-        ("suite.time_fail", False),
-    ]
+    expected = [("suite.Suite.time_sort", True), ("suite.time_fail", False)]
+    assert [(s.benchmark, s.expected) for s in skipped] == expected
     fields = dict(found["suite.time_sum"].fields)
     assert (fields["machine"], fields["cpu"], fields["commit"][:8]) == ("box", "a processor", "067eaa49")
 
@@ -147,16 +146,12 @@ def test_rebench_against_csv(files: Path) -> None:
     records, skipped = split(files / "rebench.data")
     lines = (files / "rebench.data").read_text().splitlines()
     rows = list(csv.DictReader((line for line in lines if not line.startswith("#")), delimiter="\t"))
+    named = itemgetter("benchmark", "executor", "criterion")
     assert len(rows) == 2 * 2 * 2 * 3 * 4
     for record in records:
         criterion = "total" if record.metric == "time" else record.metric
-        own = [
-            row
-            for row in rows
-            if (row["benchmark"], row["executor"], row["criterion"])
-            == (record.benchmark, record.version, criterion)
-            and int(row["iteration"]) > 1
-        ]
+        place = (record.benchmark, record.version, criterion)
+        own = [row for row in rows if named(row) == place and int(row["iteration"]) > 1]
         scale = 1e-3 if criterion == "total" else 1024.0
         np.testing.assert_allclose(record.values, [float(r["value"]) * scale for r in own], rtol=1e-15)
         assert processes(record) == [int(r["invocation"]) - 1 for r in own]

@@ -11,14 +11,14 @@ import random
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.reading import packed
+from tests.formats.reading import FILES, NAMES, packed, places
 
 from speedproof.data.suite import Record, Skipped, Suite
 from speedproof.errors import FormatError, SpeedproofError
@@ -28,9 +28,6 @@ from speedproof.formats.source import open_source
 from speedproof.formats.suites import read as read_suite
 from speedproof.formats.suites import read_files
 from speedproof.reporting.shown import remarks
-
-FILES = Path(__file__).parents[1] / "data" / "formats"
-NAMES = sorted(str(p.relative_to(FILES)) for p in FILES.rglob("*") if p.is_file() and p.suffix != ".md")
 
 TEXTS = [n for n in NAMES if n.endswith((".txt", "v", ".data", "baseline.log"))]
 
@@ -45,15 +42,6 @@ HOSTILE_TOKENS: list[bytes] = [
     b"\x00", b"\x1b[2J", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\t", b"\n", b"\r", b",", b";", b'"', b"'", b"#",
     b"[" * 9999,     b"1e308 1e308", b"-5", b"1,5", "µ".encode(), "٣".encode(), b"Infinity", b"{}", b"null",
 ]  # fmt: skip
-
-
-def places(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Every container of a JSON value with each of its keys, and how its place is told."""
-    if isinstance(value, dict | list):
-        for key in list(value) if isinstance(value, dict) else range(len(value)):
-            here = f"{path}.{key}".lstrip(".") if isinstance(value, dict) else f"{path}[{key}]"
-            yield here, value, key
-            yield from places(value[key], here)
 
 
 def mutated_json(data: bytes, rng: random.Random) -> bytes:

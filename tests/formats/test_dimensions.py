@@ -150,11 +150,8 @@ def test_what_is_asked_of_files(
         rows = ("old,a,1", "old,a,2", "old,a,3", "new,a,4", "new,a,5", "new,b,6")
         Path(name).write_text("\n".join(["version,benchmark,time", *rows]))
     for name, text in (
-        ("d1/t.csv", "a,1"),
-        ("d2/t.csv", "a,2"),
-        ("none.csv", "a,NA"),
-        ("odd.csv", "a,-1,old\na,2,new"),
-    ):
+        ("d1/t.csv", "a,1"), ("d2/t.csv", "a,2"), ("none.csv", "a,NA"), ("odd.csv", "a,-1,old\na,2,new"),
+    ):  # fmt: skip
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(f"benchmark,time{',version' * text.count('old')}\n{text}\n")
     Path("r.txt").write_text("1\n2\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from fractions import Fraction
 from io import BytesIO
@@ -21,28 +20,21 @@ from speedproof.data.units import Direction
 from speedproof.formats import go, read
 from speedproof.formats.source import ReadOptions, source_of
 
-DIVISOR = {"ns/op": 1e9, "MB/s": 1e-6, "B/op": 1.0, "allocs/op": 1.0, "p99-ns": 1e9}
-METRIC = {
-    "ns/op": "time", "MB/s": "throughput", "B/op": "memory", "allocs/op": "allocs/op", "p99-ns": "p99-ns",
-}  # fmt: skip
+UNIT = {"time": "ns/op", "throughput": "MB/s", "memory": "B/op"}
+DIVISOR = {"ns/op": 1e9, "MB/s": 1e-6, "p99-ns": 1e9}
 
 
 def test_against_naive_reading(files: Path) -> None:
-    expected: dict[tuple[str, str], list[float]] = {}
-    for line in (files / "go.txt").read_text().splitlines():
-        if match := re.match(r"Benchmark(\S+)-2\s+\d+\s+(.*)", line):
-            words = match[2].split()
-            for value, unit in zip(words[::2], words[1::2], strict=True):
-                expected.setdefault((match[1], METRIC[unit]), []).append(float(value) / DIVISOR[unit])
+    expected, wrong = line_by_line((files / "go.txt").read_text())
     records = [r for r in read(files / "go.txt") if isinstance(r, Record)]
-    found = {(r.benchmark, r.metric): r.values.tolist() for r in records}
-    assert found.keys() == expected.keys()
-    for key, values in found.items():
-        # 1 / 1e-6 is not exactly 1e6, so the naive reading of MB/s is off by one rounding.
-        assert all(abs(a - b) <= 2e-16 * abs(b) for a, b in zip(values, expected[key], strict=True)), key
-    assert all(
-        dict(r.fields)["gomaxprocs"] == "2" and dict(r.fields)["pkg"] == "example.org/sum" for r in records
-    )
+    found = {(f"{r.benchmark}-2", UNIT.get(r.metric, r.metric)): r for r in records}
+    assert ({*found}, wrong) == ({*expected}, 0)
+    for key, record in found.items():
+        # The naive reading divides, and is off by one rounding.
+        np.testing.assert_allclose(
+            record.values, np.array(expected[key]) / DIVISOR.get(key[1], 1), rtol=2e-16
+        )
+        assert {("gomaxprocs", "2"), ("pkg", "example.org/sum")} <= {*record.fields}
 
 
 @given(
@@ -209,19 +201,17 @@ LINES = st.lists(
 )
 
 
-@given(LINES, st.booleans(), st.integers(1, 3))
+# Each number in a line of its own, too: a double of its decimal, to the bit, or left out.
+ALONE = st.lists(NUMBERS, min_size=1, max_size=9).map(
+    lambda texts: [(f"BenchmarkA{i} 1 {number} x", "\n") for i, number in enumerate(texts)]
+)
+
+
+@given(LINES | ALONE, st.booleans(), st.integers(1, 3))
 def test_the_kernel_reads_as_python_does(lines: list[tuple[str, str]], ended: bool, times: int) -> None:
     """Names, blanks, numbers and line ends of all kinds, good and bad ones."""
     text = "".join(map("".join, lines)) * times
     one, other = read_both_ways(text.encode() if ended else text.rstrip().encode())
-    assert one == other
-
-
-@given(st.lists(NUMBERS, min_size=1, max_size=9))
-def test_numbers_are_rounded_as_python_does(texts: list[str]) -> None:
-    """Each in a line of its own: a double of its decimal, to the bit, or left out."""
-    text = "".join(f"BenchmarkA{i} 1 {number} x\n" for i, number in enumerate(texts))
-    one, other = read_both_ways(text.encode())
     assert one == other
 
 

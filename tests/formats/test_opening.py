@@ -53,8 +53,11 @@ def test_detection_is_by_content(files: Path, tmp_path: Path, name: str) -> None
         assert detect(tmp_path / "result").name == EXPECTED[name]
 
 
-def test_every_format_has_a_file_here() -> None:
+def test_every_format_has_a_file_here_and_a_line_in_the_manual() -> None:
     assert {f.name for f in FORMATS} == set(EXPECTED.values())
+    manual = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    for known in FORMATS:
+        assert f"| `{known.name}` |" in manual
 
 
 def test_detection_when_the_head_does_not_decide(tmp_path: Path) -> None:
@@ -144,12 +147,6 @@ def test_folder_without_results(tmp_path: Path) -> None:
     assert message().split("\n")[4:] == ["  and 3 more"]
     with pytest.raises(FormatError, match="read one by one"):
         detect(tmp_path)
-
-
-def test_the_manual_names_every_format() -> None:
-    manual = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
-    for known in FORMATS:
-        assert f"| `{known.name}` |" in manual
 
 
 DEEP = "[" * 100_000

@@ -3,23 +3,18 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.command import hyperfine
 from tests.protocols.asking import compare_typical
 
 import speedproof as sp
 from speedproof.data.record import Order, order_of_measuring
-from speedproof.data.sample import Sample, Trait
+from speedproof.data.sample import Trait
 from speedproof.data.suite import Key
 from speedproof.formats.suites import read as read_suite
 from speedproof.protocols.results import Verdict
-
-
-def hyperfine(path: Path, *commands: tuple[str, list[float]]) -> Path:
-    path.write_text(json.dumps({"results": [{"command": c, "times": times} for c, times in commands]}))
-    return path
 
 
 def test_metrics_may_be_called_as_other_tools_call_their_fields(tmp_path: Path) -> None:
@@ -60,32 +55,6 @@ def test_processes_are_nested_in_sessions(files: Path, tmp_path: Path) -> None:
     assert each.sessions.tolist() == [0] * count + [1] * count
 
 
-def naive_per_session(s: Sample) -> list[float]:
-    """Loops instead of sorting."""
-    assert s.sessions is not None
-    found = []
-    for session in dict.fromkeys(s.sessions.tolist()):
-        mine = [k for k in range(s.n) if s.sessions[k] == session]
-        if s.processes is None:
-            found.append(float(np.mean(s.values[mine])))
-            continue
-        each = [
-            np.mean([s.values[k] for k in mine if s.processes[k] == process])
-            for process in dict.fromkeys(s.processes[mine].tolist())
-        ]
-        found.append(float(np.mean(each)))
-    return found
-
-
-def test_per_session_against_loops() -> None:
-    rng = np.random.default_rng(3)
-    for nested in (True, False):
-        sessions = np.sort(rng.integers(0, 5, 60))
-        processes = sessions * 10 + rng.integers(0, 3, 60) if nested else None
-        s = Sample(rng.lognormal(0, 1, 60), processes=processes, sessions=sessions)
-        assert s.per_session("mean").values.tolist() == pytest.approx(naive_per_session(s), rel=1e-14)
-
-
 def test_spans_are_those_of_the_files(files: Path) -> None:
     """pyperf: from the begin of the first process with values to the end of the last, as json tells it."""
     moments = []
@@ -99,42 +68,9 @@ def test_spans_are_those_of_the_files(files: Path) -> None:
     assert rebench.span == (datetime.fromisoformat("2026-11-21T18:55:51.603415+00:00").timestamp(),) * 2
 
 
-RANDOM, TURN, SORTED = Trait.RANDOM_ORDER, Trait.IN_TURN, Trait.SORTED
-
-
-@pytest.mark.parametrize(("x", "y", "order"), [
-    # The runner mixes runs of one sitting; of two it says when each was.
-    ({"traits": {RANDOM}}, {"traits": {RANDOM}}, Order.MIXED), ({"traits": {RANDOM}}, {}, Order.X_FIRST),
-    ({"traits": {RANDOM}}, {"traits": {RANDOM}, "of": ("t",)}, Order.APART),
-    ({"traits": {RANDOM}, "of": ("s", "u")}, {"traits": {RANDOM}, "of": ("t", "u")}, Order.MIXED),
-    ({"span": (1.0, 2.0)}, {"span": (2.0, 3.0)}, Order.X_FIRST),
-    ({"span": (2.0, 3.0)}, {"span": (1.0, 2.0)}, Order.Y_FIRST),
-    ({"span": (1.0, 2.5)}, {"span": (2.0, 3.0)}, Order.MIXED),
-    ({"span": (1.0, 3.0)}, {"span": (1.0, 3.0)}, Order.X_FIRST),
-    ({"span": (1.0, 2.0), "of": ("t",)}, {}, Order.APART),
-    # Rows of a table stand one after the other where each version's are together; nobody knows of sorted ones.
-    ({"traits": {TURN}, "tool": "csv"}, {"traits": {TURN}, "tool": "csv"}, Order.X_FIRST),
-    ({"traits": {TURN}, "tool": "csv"}, {"traits": {TURN, SORTED}, "tool": "csv"}, Order.UNKNOWN),
-    ({"traits": {TURN}, "tool": "csv"}, {"tool": "csv"}, Order.UNKNOWN), ({"tool": ""}, {}, Order.UNKNOWN),
-    # Tools measure the commands of one file in its order.
-    ({}, {}, Order.X_FIRST), ({"position": 2}, {}, Order.Y_FIRST), ({"position": 1}, {}, Order.APART),
-    ({"of": ("s", "t")}, {"of": ("s", "t")}, Order.APART), ({}, {"of": ("t",)}, Order.APART),
-])  # fmt: skip
-def test_which_side_was_measured_first(x: dict[str, Any], y: dict[str, Any], order: Order) -> None:
-    """By default both are of one sitting of a tool, x first."""
-    sides = []
-    for position, (own, values) in enumerate(((x, [1.0, 3.0]), (y, [2.0, 4.0]))):
-        told = {"of": ("s",), "traits": set(), "tool": "hyperfine", "position": position, **own}
-        names = told.pop("of")
-        sessions = np.arange(2) if len(names) == 2 else None
-        told["traits"] = frozenset(told["traits"])
-        sides.append(Sample(np.array(values), sessions=sessions, session_names=names, **told))
-    assert order_of_measuring(*sides) is order
-
-
 def test_commands_of_one_file_and_of_two_and_sessions_of_the_runner(files: Path, tmp_path: Path) -> None:
-    path = hyperfine(tmp_path / "h.json", ("a", [1.0, 2.0]), ("b", [1.0, 2.0]))
-    one, two = (hyperfine(tmp_path / f"{n}.json", ("a", [1.0, 2.0])) for n in ("x", "y"))
+    path = hyperfine(tmp_path / "h.json", {"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    one, two = (hyperfine(tmp_path / f"{n}.json", {"a": [1.0, 2.0]}) for n in ("x", "y"))
     (pair,) = read_suite(path).pair("b", "a").pairs
     (apart,) = read_suite(one, two).pair("x", "y").pairs
     (mixed,) = read_suite(files / "speedproof.jsonl", metric="time").pair("gzip", "xz").pairs

@@ -391,23 +391,9 @@ def test_a_header_names_a_quantity_or_a_unit_and_is_noted(
     assert ("names no unit" in note) == (unit is None)
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "inf",
-        "-Infinity",
-        "1O0.2",
-        "FAILED",
-        "ERROR",
-        "x",
-        "5ms",
-        "1_000",
-        "timeout",
-        "12,5",
-        "sample 1",
-        "in",
-    ],
-)
+@pytest.mark.parametrize("word", [
+    "inf", "-Infinity", "1O0.2", "FAILED", "ERROR", "x", "5ms", "1_000", "timeout", "12,5", "sample 1", "in",
+])  # fmt: skip
 def test_what_is_no_header_is_the_same_error_on_every_line(tmp_path: Path, word: str) -> None:
     messages = []
     for line, text in ((1, f"{word}\n1.5\n2.5\n"), (2, f"1.5\n{word}\n2.5\n")):

@@ -12,8 +12,13 @@ import numpy.typing as npt
 from tests.command import git, table
 
 import speedproof as sp
+from speedproof.data.suite import Key
 from speedproof.history.commits import Commit
-from speedproof.history.rows import Measurements
+from speedproof.history.rows import Measurements, StoredSeries
+from speedproof.history.tracks import Track, tracks_of
+
+COMMITS = [Commit(f"{i:02d}{'a' * 38}") for i in range(80)]
+KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
 
 
 class MeasuredCommit(NamedTuple):
@@ -45,6 +50,16 @@ def measurements(rows: Iterable[MeasuredCommit]) -> Measurements:
     place = np.array([commits.index(row.commit) for row in found], dtype=np.int64)
     anchor = np.array([row.anchor for row in found], dtype=np.bool_)
     return Measurements(series, session, machine, place, anchor, location, low, high, sample, commits)
+
+
+def followed(*levels: Sequence[float], commits: Sequence[Commit] = COMMITS) -> tuple[Track, ...]:
+    """A track of each series: the logarithms of its commits, in a session each on one machine."""
+    rows = [
+        MeasuredCommit(s, i, 0, commit, False, math.exp(value), len(commits) * s + i)
+        for s, values in enumerate(levels)
+        for i, (commit, value) in enumerate(zip(commits, values, strict=False))
+    ]
+    return tracks_of(measurements(rows), commits, {0: "ant"})
 
 
 def grown(

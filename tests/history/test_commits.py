@@ -37,7 +37,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str,
 
 
 def test_a_revision_is_what_git_calls_it(repository: tuple[str, dict[str, str]], tmp_path: Path) -> None:
-    """In any spelling, with the first line of its message and its date in UTC; other names are names."""
+    """In any spelling, with the first line of its message and its date in UTC; a name is one, a range is none."""
     folder, at = repository
     merge = Commit(at["merge"], "merge", "2026-03-05T01:30:00+00:00")
     for revision in ("HEAD", "main", at["merge"], at["merge"][:8]):
@@ -56,11 +56,7 @@ def test_a_revision_is_what_git_calls_it(repository: tuple[str, dict[str, str]],
         resolve("HEAD", str(tmp_path))
     with pytest.raises(UsageError, match="'-x' names no commit"):
         resolve("-x", folder)
-
-
-def test_a_range_is_no_commit(repository: tuple[str, dict[str, str]]) -> None:
-    """What git takes for several commits, or for none, is refused: forgetting one of them would be a guess."""
-    folder, _ = repository
+    # What git takes for several commits, or for none: forgetting one of them would be a guess.
     several = int(git(Path(folder), "rev-list", "--count", "HEAD~2..HEAD"))
     for revisions, count in {"HEAD~2..HEAD": several, "HEAD~2...HEAD": several, "^HEAD": "no"}.items():
         with pytest.raises(UsageError, match=f"names {count} commits; name one"):

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from tests.command import git, parse, speedproof
+from tests.command import git, hyperfine, speedproof
 from tests.history.measured import committed, grown
 
 import speedproof as sp
@@ -44,14 +44,8 @@ COMMITS, SLOWER_FROM = 60, 40
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """60 commits, of which those from the 41st are 5 % slower in one of two benchmarks; a store of them all."""
     folder = tmp_path_factory.mktemp("repository")
-    grown(
-        folder,
-        committed(folder, [""] * COMMITS),
-        lambda i: {"parse": np.full(5, 1.0 + 0.05 * (i >= SLOWER_FROM)), "print": np.full(5, 2.0)},
-        noise=0.01,
-        seed=11,
-        repository=folder,
-    )
+    both = lambda i: {"parse": np.full(5, 1.0 + 0.05 * (i >= SLOWER_FROM)), "print": np.full(5, 2.0)}  # noqa: E731
+    grown(folder, committed(folder, [""] * COMMITS), both, noise=0.01, seed=11, repository=folder)
     return folder
 
 
@@ -60,23 +54,6 @@ def run(folder: Path, *words: str, repository: str | Path = "") -> tuple[int, st
     store = ["--store", str(folder / "s.db"), "--repository", str(repository or folder)]
     at = words.index("--") if "--" in words else len(words)
     return speedproof("history", *words[:at], *store, *words[at:])
-
-
-@pytest.mark.slow
-def test_the_slowdown_is_told_in_ten_lines(repository: Path) -> None:
-    """One change, at the planted commit, in the planted benchmark, within 80 columns."""
-    code, out, _ = run(repository)
-    assert code == 0
-    assert out.startswith("1 change in 2 benchmarks over 60 commits")
-    assert len(out.splitlines()) <= 10
-    (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
-    bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
-    assert max(bars[:7]) < min(bars[8:])  # the step is seen, two thirds along the line
-    (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
-    near = git(repository, "rev-list", "--reverse", "HEAD").split()
-    assert near.index(change["earliest"]) <= SLOWER_FROM <= near.index(change["latest"])
-    assert change["low"] < 1.05 < change["high"]
-    assert (change["slower"], change["benchmark"]) == (True, "parse")
 
 
 def suspected(folder: Path, monkeypatch: pytest.MonkeyPatch, metric: str, newest: str = "0.05") -> sp.History:
@@ -134,7 +111,8 @@ def test_an_alarm_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (code, alarm["bad"], alarm["state"]) == (1, sha, "confirmed")
     assert len(history.query(commit=sha)) == 2  # nothing of the metrics that nobody follows
     assert len(history.store.machines()) == 1  # also where nobody knows which it is
-    assert run(tmp_path, "confirm", "--", "true")[0] == 2  # nothing is left to confirm
+    code, _, err = run(tmp_path, "confirm", "--", "true")
+    assert (code, "error: there is no unconfirmed alarm: see" in err) == (2, True)
 
 
 def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,13 +122,6 @@ def test_an_alarm_of_what_no_run_measures_is_refused(tmp_path: Path, monkeypatch
     code, out, err = run(tmp_path, "confirm", "--build", "touch x", "--", "sh", "nap", "1")
     assert (code, out, "--decide-by heat: no such metric; available: time, " in err) == (2, "", True)
     assert "building" not in err
-
-
-def test_the_newest_commits_are_named(tmp_path: Path) -> None:
-    """Those that were added last, where one is not there."""
-    grown(tmp_path, range(6), lambda i: i + 1)
-    code, _, err = run(tmp_path, "bless", "deadbeef", repository="/")
-    assert (code, "no commit deadbeef; added last: c05, c04, c03, c02" in err) == (2, True), err
 
 
 @pytest.mark.parametrize("later", [0, 1])
@@ -206,11 +177,8 @@ def test_measuring_again_has_the_last_word(tmp_path: Path, monkeypatch: pytest.M
     (alarm,) = history.alarms().alarms
     ends = [commit.sha for commit in alarm.compared]
     for times, shown in (
-        ((10.0, 10.0), False),
-        ((10.0, 15.0), True),
-        ((10.0, 9.9), False),
-        ((10.0, 49.0), True),
-    ):
+        ((10.0, 10.0), False), ((10.0, 15.0), True), ((10.0, 9.9), False), ((10.0, 49.0), True),
+    ):  # fmt: skip
         file = again(tmp_path, "nap", ends, times)
         assert history.confirm(alarm, file, machine="ant") is shown
         now = history.alarms()
@@ -323,15 +291,6 @@ def test_what_is_measured_again_is_held_against_the_store(
     np.testing.assert_allclose(np.exp(found.track.level[-2:]), expected)
 
 
-def test_commits_without_a_value_do_not_count(tmp_path: Path) -> None:
-    """Of 41 commits five are noise: history and watch count 36."""
-    history = grown(tmp_path, range(41), lambda _: 10, started="2026-01-01T00:00:00+00:00")
-    for i in range(10, 15):
-        history.decide(f"c{i}", "invalid")
-    assert "in 1 benchmark over 36 commits\n" in run(tmp_path, repository="/")[1]
-    assert "in 1 benchmark, last 30 commits of 36\n" in run(tmp_path, "watch", repository="/")[1]
-
-
 def test_what_one_session_alone_shows_asks_for_a_measurement(tmp_path: Path) -> None:
     """Eight commits in a session at 1.3 times: no change, but an alarm; a change when it was measured again."""
     rng, history = np.random.default_rng(2), sp.History(tmp_path / "s.db", "/")
@@ -437,6 +396,8 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
     history = grown(tmp_path, range(40), lambda i: 10 + (i >= 30), repository=tmp_path, started=day)
     out = "c30 is invalid: its measurements so far are left out\n"
     assert run(tmp_path, "invalid", "c30", "noisy")[1] == out
+    assert "in 1 benchmark over 39 commits\n" in run(tmp_path)[1]
+    assert "in 1 benchmark, last 30 commits of 39\n" in run(tmp_path, "watch")[1]
     assert [(a.bad.sha, a.decision) for a in history.alarms().undecided] == [("c31", None)]
     grown(tmp_path, range(30, 31), lambda _: 11, repository=tmp_path, session="again", started=other)
     assert [a.bad.sha for a in history.alarms().undecided] == ["c30"]
@@ -454,13 +415,8 @@ def test_what_is_noise_decides_nothing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_decisions_are_taken_back(tmp_path: Path) -> None:
     """The newest one holds: of one benchmark, or all; what was noise counts again, nobody looks after it."""
-    history = grown(
-        tmp_path,
-        range(40),
-        lambda i: dict.fromkeys(("parse", "print"), 10 + (i >= 30)),
-        repository=tmp_path,
-        started="2026-01-01T00:00:00+00:00",
-    )
+    both = lambda i: dict.fromkeys(("parse", "print"), 10 + (i >= 30))  # noqa: E731
+    history = grown(tmp_path, range(40), both, repository=tmp_path, started="2026-01-01T00:00:00+00:00")
 
     def decide(*words: str) -> list[tuple[str, str | None, str | None]]:
         assert run(tmp_path, *words)[0] == 0
@@ -544,8 +500,8 @@ def triage(triaged: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(triaged, tmp_path / "triage"))
 
 
-def test_one_row_a_commit(triage: Path) -> None:
-    """Those that stand come first, then the newest; a commit alone has a row each benchmark."""
+def test_changes_by_commit_metric_state_and_machine(triage: Path) -> None:
+    """A row a commit, those that stand first, then the newest; alone it has a row each benchmark."""
     code, out, err = run(triage)
     assert (code, "others with --metric: instructions, or all" in err) == (0, True)
     assert out.startswith("8 changes in 6 benchmarks over 40 commits")
@@ -557,29 +513,13 @@ def test_one_row_a_commit(triage: Path) -> None:
     one = run(triage, "--commit", shas[30])[1]
     assert all(f"{name} " in one for name in ("b4", "b5"))
     assert f"{shas[30][:9]} Change 30 (t)" in one
-
-
-def test_metrics_that_do_not_decide_stand_apart(triage: Path) -> None:
-    """A counter is neither shown nor alarms unless it is asked for."""
-    (time,) = json.loads(run(triage, "--json")[1])["results"]
-    (every,) = json.loads(run(triage, "--json", "--metric", "all")[1])["results"]
-    (counter,) = json.loads(run(triage, "--json", "--metric", "instructions")[1])["results"]
-    assert {change["metric"] for change in time["changes"]} == {"time"}
+    usual, every, counter = (
+        json.loads(run(triage, "--json", *more)[1])["results"][0]
+        for more in ((), ("--metric", "all"), ("--metric", "instructions"))
+    )
+    assert {change["metric"] for change in usual["changes"]} == {"time"}
     assert [change["benchmark"] for change in counter["changes"]] == ["b5"]
-    assert (time["benchmarks"], counter["benchmarks"], every["benchmarks"]) == (6, 6, 12)
-
-
-def test_all_metrics_that_decide_are_named(tmp_path: Path) -> None:
-    """A benchmark without times is followed by its first metric."""
-    rows = ("in,time,1,s", "in,cpu,1,s", "out,heat,1,J")
-    (tmp_path / "r.csv").write_text("\n".join(["benchmark,metric,value,unit", *rows, ""]))
-    sp.History(tmp_path / "s.db", "/").add(tmp_path / "r.csv", commit="c1")
-    told = "time, heat are shown; others with --metric: cpu, or all\n"
-    assert run(tmp_path, "watch", repository="/")[2] == f"speedproof: {told}"
-
-
-def test_changes_are_chosen_by_state_and_machine(triage: Path) -> None:
-    """Of how many is said, each is in one state; no such machine is an error that names those there are."""
+    assert [of["benchmarks"] for of in (usual, counter, every)] == [6, 6, 12]
     chosen: dict[str, int] = {}
     for state in ("stands", "undone", "blessed", "fixed"):
         (kept,) = json.loads(run(triage, "--json", "--state", state)[1])["results"]
@@ -591,6 +531,15 @@ def test_changes_are_chosen_by_state_and_machine(triage: Path) -> None:
     assert run(triage, "--machine", "*")[1] == run(triage)[1]
     code, _, err = run(triage, "--machine", "Cray*")
     assert (code, "holds no machine Cray*; it has " in err) == (2, True)
+
+
+def test_all_metrics_that_decide_are_named(tmp_path: Path) -> None:
+    """A benchmark without times is followed by its first metric."""
+    rows = ("in,time,1,s", "in,cpu,1,s", "out,heat,1,J")
+    (tmp_path / "r.csv").write_text("\n".join(["benchmark,metric,value,unit", *rows, ""]))
+    sp.History(tmp_path / "s.db", "/").add(tmp_path / "r.csv", commit="c1")
+    told = "time, heat are shown; others with --metric: cpu, or all\n"
+    assert run(tmp_path, "watch", repository="/")[2] == f"speedproof: {told}"
 
 
 def test_what_was_undone_fails_nothing(triage: Path, tmp_path: Path) -> None:
@@ -767,22 +716,16 @@ def test_an_alarm_names_the_command_that_confirms_it(repository: Path) -> None:
     assert (code, "Confirm" in out) == (1, False)
     assert run(repository, "watch", "--last", "3")[0] == 0
     assert run(repository, "watch", "--last", "0")[0] == 2
-
-
-def test_the_pipelines_of_the_manual() -> None:
-    """Both examples are YAML, and every speedproof command in them is one."""
-    yaml = pytest.importorskip("yaml")
-    page = (Path(__file__).parents[2] / "docs" / "history.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```yaml\n(.*?)```", page, re.S)
-    github, gitlab = (yaml.safe_load(block) for block in blocks)
-    steps = [step["run"] for step in github["jobs"]["history"]["steps"] if "run" in step]
-    lines = [line for text in (*steps, *gitlab["pages"]["script"]) for line in text.splitlines()]
-    commands = [line.split()[1:] for line in lines if line.startswith("speedproof")]
-    assert len(commands) == 6
-    for words in commands:
-        assert words[0] == "history"
-        assert words[1] in {"add", "page", "watch"}
-        assert parse(words).store
+    code, out, _ = run(repository)
+    assert (code, len(out.splitlines()) <= 10) == (0, True), out
+    assert out.startswith("1 change in 2 benchmarks over 60 commits")
+    (line,) = (line for line in run(repository, "--benchmark", "parse")[1].splitlines() if "slower" in line)
+    bars = [ch for ch in line if "\u2581" <= ch <= "\u2588"]
+    assert max(bars[:7]) < min(bars[8:])  # the step is seen, two thirds along the line
+    (change,) = json.loads(run(repository, "--json")[1])["results"][0]["changes"]
+    assert shas.index(change["earliest"]) <= SLOWER_FROM <= shas.index(change["latest"])
+    assert change["low"] < 1.05 < change["high"]
+    assert (change["slower"], change["benchmark"]) == (True, "parse")
 
 
 def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
@@ -791,11 +734,8 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     assert "... 50 earlier commits: --all" in whole
     assert all(f"Change {i}\n" in run(repository, "show", "parse", "--all")[1] for i in (0, 59))
     for action, part in (
-        ("show", "pars"),
-        ("show", "*se"),
-        ("watch --benchmark", "pars"),
-        ("--benchmark", "p*se"),
-    ):
+        ("show", "pars"), ("show", "*se"), ("watch --benchmark", "pars"), ("--benchmark", "p*se"),
+    ):  # fmt: skip
         _, out, err = run(repository, *action.split(), part)
         assert (out, err) == (run(repository, *action.split(), "parse")[1], "")
     rows = [run(repository, "query", *words)[1] for words in (["parse"], ["pars"])]
@@ -805,30 +745,27 @@ def test_a_benchmark_is_named_by_a_part_or_a_pattern(repository: Path) -> None:
     assert run(repository, "fixed", first, "--benchmark", "par")[1] == f"{first[:9]} is fixed\n{told}"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["add"], "missing argument 'FILE...'"),
-        (["add", "nowhere.json"], "no such file"),
-        (["add", "nowhere.json", "--machine", ""], "invalid value for '--machine': '' is no name"),
-        (["bless"], "missing argument 'COMMIT'"),
-        (["page"], "missing option '-o'"),
-        (["forget", "0000000"], "holds no commit 0000000; added last: HEAD, "),
-        (["show", "unknown"], "holds no benchmark unknown; "),
-        (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
-        (["query", "x*"], "holds no benchmark x*; available: parse, print"),
-        (["show", "p"], "holds several benchmarks p: parse, print"),
-        (["show"], "missing argument 'BENCHMARK'"),
-        (
-            ["add", str(Path(__file__).parents[1] / "data/formats/hyperfine.json"), "--commit", ""],
-            "'' names no commit",
-        ),
-        (["dance"], "no such action; choose one of add, "),
-        (["wacth"], "no such action; did you mean watch?"),
-        (["--branch", "main", "show", "parse"], "name the action first: speedproof history show"),
-        (["--fdr", "show", "parse"], "got unexpected extra arguments (show parse)"),
-    ],
-)
+@pytest.mark.parametrize(("words", "told"), [
+    (["add"], "missing argument 'FILE...'"),
+    (["add", "nowhere.json"], "no such file"),
+    (["add", "nowhere.json", "--machine", ""], "invalid value for '--machine': '' is no name"),
+    (["bless"], "missing argument 'COMMIT'"),
+    (["page"], "missing option '-o'"),
+    (["forget", "0000000"], "holds no commit 0000000; added last: HEAD, "),
+    (["show", "unknown"], "holds no benchmark unknown; "),
+    (["query", "parse", "prnt"], "holds no benchmark prnt; do you mean print?"),
+    (["query", "x*"], "holds no benchmark x*; available: parse, print"),
+    (["show", "p"], "holds several benchmarks p: parse, print"),
+    (["show"], "missing argument 'BENCHMARK'"),
+    (
+        ["add", str(Path(__file__).parents[1] / "data/formats/hyperfine.json"), "--commit", ""],
+        "'' names no commit",
+    ),
+    (["dance"], "no such action; choose one of add, "),
+    (["wacth"], "no such action; did you mean watch?"),
+    (["--branch", "main", "show", "parse"], "name the action first: speedproof history show"),
+    (["--fdr", "show", "parse"], "got unexpected extra arguments (show parse)"),
+])  # fmt: skip
 def test_errors_in_words(repository: Path, words: list[str], told: str) -> None:
     """Exit code 2 and what to do."""
     code, _, err = run(repository, *words)
@@ -870,10 +807,8 @@ def test_a_file_that_names_two_commits_is_refused(tmp_path: Path) -> None:
     assert (code, err.endswith(told)) == (2, True), err
     assert run(tmp_path, "add", str(tmp_path / "r.csv"), "--commit", "ccc", repository="/")[0] == 0
     header, row = run(tmp_path, "query", repository="/")[1].splitlines()[2:4]
-    assert (header.split()[:3], row.split()[:4]) == (
-        ["commit", "benchmark", "median"],
-        ["ccc", "in", "10", "ms"],
-    )
+    expected = (["commit", "benchmark", "median"], ["ccc", "in", "10", "ms"])
+    assert (header.split()[:3], row.split()[:4]) == expected
     whole, other = str(tmp_path / "all.jsonl.gz"), ("--store", str(tmp_path / "other.db"))
     assert run(tmp_path, "export", whole)[:2] == (0, f"{whole}: 1 sample\n")
     assert speedproof("history", "import", whole, *other)[:2] == (0, f"1 new sample from {whole}\n")
@@ -898,8 +833,7 @@ def test_what_was_added_is_named_and_a_slip_is_told(tmp_path: Path) -> None:
 def test_what_of_a_file_cannot_be_used_is_told_and_the_rest_is_added(tmp_path: Path) -> None:
     """By the names of its commands, of which one has no number at all and another some that are none."""
     timed = {"parse": [1.0, math.nan], "sum": [math.nan, math.nan], "print": [-1.0, 1.0]}
-    file = tmp_path / "r.json"
-    file.write_text(json.dumps({"results": [{"command": c, "times": t} for c, t in timed.items()]}))
+    file = hyperfine(tmp_path / "r.json", timed)
     code, out, err = run(tmp_path, "add", f"c1={file}", repository="/")
     assert (code, out) == (0, f"c1={file}: 1 sample of c1\n")
     assert [line.split(": ")[4] for line in err.splitlines()] == ["parse", "sum", "print"]
@@ -930,13 +864,10 @@ def test_what_a_growing_file_brings_is_told(tmp_path: Path) -> None:
 def asv_result(file: Path, commit: str, day: int) -> None:
     """A result of asv: one benchmark, and the commit with its date in milliseconds."""
     content = {
-        "commit_hash": commit,
-        "date": (1_500_000_000 + 86_400 * day) * 1000,
-        "params": {"machine": "box", "cpu": "c"},
-        "requirements": {},
-        "results": {"suite.time_it": 1.0 + day / 100},
-        "version": 1,
-    }
+        "commit_hash": commit, "date": (1_500_000_000 + 86_400 * day) * 1000,
+        "params": {"machine": "box", "cpu": "c"}, "requirements": {},
+        "results": {"suite.time_it": 1.0 + day / 100}, "version": 1,
+    }  # fmt: skip
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(content))
 
@@ -969,10 +900,8 @@ def test_a_session_is_of_its_command(repository: Path, tmp_path: Path) -> None:
         for path in added:
             history.add(path)
         rows = history.query(metric="time")
-        assert sorted((row.benchmark, row.commit) for row in rows) == [
-            ("echo insert", head),
-            ("echo query", head),
-        ]
+        expected = [("echo insert", head), ("echo query", head)]
+        assert sorted((row.benchmark, row.commit) for row in rows) == expected
     assert history.add(folder).known
 
 
@@ -1019,8 +948,7 @@ def test_a_decision_names_its_commit_and_a_row_all_directions(tmp_path: Path) ->
 
 def test_a_command_of_a_file_is_the_same_alone(repository: Path, tmp_path: Path) -> None:
     """FILE:VERSION of commands is a benchmark of the same commit, and was there; equal values of a file, too."""
-    results = [{"command": f"./minidb {word}", "times": [1.0, 1.0]} for word in ("insert", "query")]
-    (tmp_path / "both.json").write_text(json.dumps({"results": results}))
+    hyperfine(tmp_path / "both.json", {f"./minidb {word}": [1.0, 1.0] for word in ("insert", "query")})
     rows = [f"{version},b,{value}" for version in ("v1", "v2") for value in (3, 3)]
     (tmp_path / "v.csv").write_text("\n".join(["version,benchmark,value", *rows, ""]))
     for file, part, whole in (
@@ -1056,11 +984,8 @@ def test_a_commit_that_was_mistyped_is_refused(repository: Path, tmp_path: Path,
 
 def test_zeros_are_stored_with_a_word(tmp_path: Path) -> None:
     """Changes are ratios, so a median of 0 is not followed: that is said when it is added, and asked for."""
-    results = [
-        {"command": name, "times": times} for name, times in (("idle", [0.0] * 3), ("busy", [1.0, 2.0, 3.0]))
-    ]
-    (tmp_path / "r.json").write_text(json.dumps({"results": results}))
-    code, _, err = run(tmp_path, "add", f"one={tmp_path / 'r.json'}")
+    file = hyperfine(tmp_path / "r.json", {"idle": [0.0] * 3, "busy": [1.0, 2.0, 3.0]})
+    code, _, err = run(tmp_path, "add", f"one={file}")
     assert (code, err.count("idle: stored, but not followed"), err.count("\n")) == (0, 1, 1)
     code, _, err = run(tmp_path, "show", "idle")
     assert (code, "no median is above 0" in err) == (2, True)
@@ -1085,14 +1010,6 @@ def test_versions_that_git_does_not_know_are_added_with_a_remark(repository: Pat
     assert [commit.sha for commit in found.changes().commits] == [
         "v1.2"
     ]  # of no branch, and followed by date
-
-
-def test_no_alarm_is_measured_again(repository: Path, tmp_path: Path) -> None:
-    """Where there is none that is told, before anything is measured."""
-    (tmp_path / "v.txt").write_text("1\n2\n3\n")
-    run(tmp_path, "add", str(tmp_path / "v.txt"), "--unit", "s", repository=repository)
-    told = run(tmp_path, "confirm", "--", "./v", repository=repository)
-    assert (told[0], "error: there is no unconfirmed alarm: see" in told[2]) == (2, True)
 
 
 def test_reading_makes_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1122,6 +1039,8 @@ def test_what_is_left_out_and_what_is_too_short_is_told(tmp_path: Path) -> None:
     assert "So few commits of a benchmark on a machine show nothing: measure 8 or more," in short
     assert "... 2 earlier commits: --all" in shown
     assert ("c01" in shown, "c01" in every) == (False, True)
+    code, _, err = run(tmp_path, "bless", "deadbeef", repository="/")
+    assert (code, "no commit deadbeef; added last: c11, c10, c09, c08" in err) == (2, True), err
 
 
 def test_the_columns_of_a_csv_are_chosen(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_one_pair_of_samples_takes_a_store(folder: Path) -> None:
 FLOOR = NoiseFloor("s.db", {Key("b"): SessionSpread(4e-4, 12.0, 1e-6, 9)})
 
 
-def test_turns_in_one_session_need_no_floor() -> None:
+def test_turns_in_one_session_need_no_floor_and_a_margin_holds_against_it() -> None:
     """Sides mixed at random in one sitting share what a session does to them; so do four sessions a side."""
     values = np.linspace(1.0, 1.001, 8)
 
@@ -117,10 +117,7 @@ def test_turns_in_one_session_need_no_floor() -> None:
     assert verdicts() == "undecided"
     four = {"sessions": np.arange(8) // 2, "session_names": tuple("abcd")}
     assert verdicts(**four) == "faster"
-
-
-def test_a_margin_holds_against_the_floor() -> None:
-    """Equal medians are equivalent within 10 %, and not within 2 %, when sessions differ by 2 %."""
+    # Equal medians are equivalent within 10 %, and not within 2 %, when sessions differ by 2 %.
     values = np.linspace(1.0, 1.001, 12)
     for margin, told in ((0.02, "undecided"), (0.1, "equivalent")):
         prepared = PreparedPairs(

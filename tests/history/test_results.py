@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats
-from tests.history.measured import MeasuredCommit, measurements
+from tests.history.measured import COMMITS, KNOWN, followed
 
 import speedproof as sp
 from speedproof.corpus.changes import CorpusChange
@@ -22,26 +22,12 @@ from speedproof.history.alarms import HistoryAlarm, beyond_changes, find_alarms,
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit, Followed
 from speedproof.history.rows import Announced, StoredSeries, Triage
-from speedproof.history.tracks import Track, tracks_of
+from speedproof.history.tracks import Track
 from speedproof.reporting.history import alarm_report, at_least, overview, today_of, track_report
 from speedproof.reporting.history_results import AlarmResult, HistoryResult, by_commit
 from speedproof.reporting.text import render
 
-ALL = tuple(f"{i:02d}{'a' * 38}" for i in range(80))
-KNOWN = {0: StoredSeries(0, Key("sort"), "s", False)}
-
-
-COMMITS = [Commit(sha) for sha in ALL]
-
-
-def followed(*levels: list[float], commits: Sequence[Commit] = COMMITS) -> tuple[Track, ...]:
-    """A track of each series: the logarithms of its commits, in a session each on one machine."""
-    rows = [
-        MeasuredCommit(s, i, 0, commit, False, math.exp(value), len(commits) * s + i)
-        for s, values in enumerate(levels)
-        for i, (commit, value) in enumerate(zip(commits, values, strict=False))
-    ]
-    return tracks_of(measurements(rows), commits, {0: "ant"})
+ALL = tuple(commit.sha for commit in COMMITS)
 
 
 def noisy(seed: int, size: float, at: int, *, noise: float = 0.01, n: int = 80) -> list[float]:
@@ -215,10 +201,8 @@ def test_an_alarm_is_undone_by_what_is_confirmed(at: int, undone: Commit | None)
     level = np.array(noisy(6, 0.0, 0))
     level[30:at] += 0.05
     back, slower = alarms_of(followed(level.tolist()), last=60)
-    assert [(a.bad, a.confirmed) for a in (back, slower)] == [
-        (COMMITS[at], undone is not None),
-        (COMMITS[30], True),
-    ]
+    expected = [(COMMITS[at], undone is not None), (COMMITS[30], True)]
+    assert [(a.bad, a.confirmed) for a in (back, slower)] == expected
     assert (back.undone, slower.undone) == (None, undone)
 
 
@@ -231,13 +215,9 @@ def test_benchmarks_share_the_rate_of_false_alarms() -> None:
         tracks = followed(*series[:count], commits=COMMITS[:52])
         found = find_alarms(tracks, known, (), every=1000.0, last=10)
         assert [(a.track.series, a.bad, a.confirmed) for a in found] == [(0, COMMITS[50], confirmed)]
-
-
-def test_the_newest_values_may_not_be_the_first_of_their_level() -> None:
-    """Of three of about 6 % more the last two lie beyond the first, too: the level began with that."""
+    # Of three of about 6 % more the last two lie beyond the first, too: the level began with that.
     series = [noisy(20 + s, 0.0, 0, n=53) for s in range(20)]
     series[0][50:] = [0.055, 0.065, 0.07]
-    known = {s: StoredSeries(s, Key(f"b{s}", "time"), "s", False) for s in range(20)}
     found = find_alarms(followed(*series, commits=COMMITS[:53]), known, (), every=1000.0, last=10)
     assert [(a.track.series, a.good, a.bad) for a in found] == [(0, COMMITS[49], COMMITS[50])]
 
@@ -298,21 +278,18 @@ def test_what_the_watch_says_of_a_step_that_is_undone_and_of_a_drift() -> None:
     assert times <= 8 * 5
 
 
-@pytest.mark.parametrize(
-    ("told", "new"),
-    [
-        ({}, False),
-        ({"commit": ALL[58]}, False),
-        ({"commit": ALL[57]}, True),
-        ({"basis": "bee"}, True),
-        ({"series": 1}, True),
-        ({"confirmed": False}, True),
-        ({"factor": 1.06}, False),
-        ({"factor": 1.04}, True),
-        ({"factor": 1.0}, True),
-        ({"factor": 1 / 1.1}, True),
-    ],
-)
+@pytest.mark.parametrize(("told", "new"), [
+    ({}, False),
+    ({"commit": ALL[58]}, False),
+    ({"commit": ALL[57]}, True),
+    ({"basis": "bee"}, True),
+    ({"series": 1}, True),
+    ({"confirmed": False}, True),
+    ({"factor": 1.06}, False),
+    ({"factor": 1.04}, True),
+    ({"factor": 1.0}, True),
+    ({"factor": 1 / 1.1}, True),
+])  # fmt: skip
 def test_what_is_news(told: dict[str, object], new: bool) -> None:
     """Announced of another place, machine, benchmark or direction, less surely, or of less than half as much."""
     (alarm,) = alarms_of(followed(noisy(9, 0.1, 60)))
@@ -481,12 +458,9 @@ def test_a_drift_is_undone_by_what_takes_it_back_whole() -> None:
 def test_a_change_is_proven_beyond_one_only() -> None:
     """A bound on the other side of 1 proves no size; the sentence says whose risk it is."""
     for factor, low, high, least in (
-        (1.25, 1.125, 1.5, "1.12x"),
-        (1.25, 1.0, 1.5, ""),
-        (0.75, 0.625, 0.875, "1.14x"),
-        (0.75, 0.625, 1.125, ""),
-        (1.25, math.nan, math.nan, ""),
-    ):
+        (1.25, 1.125, 1.5, "1.12x"), (1.25, 1.0, 1.5, ""), (0.75, 0.625, 0.875, "1.14x"),
+        (0.75, 0.625, 1.125, ""), (1.25, math.nan, math.nan, ""),
+    ):  # fmt: skip
         change = CorpusChange("sort", "ant", "v2", "v2", "v2", factor, low, high, 0.01, factor > 1.0, False)
         assert at_least(change) == least
     for benchmarks, told in (

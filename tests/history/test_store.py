@@ -1,4 +1,4 @@
-"""The store: everything comes back, once, whoever writes and whatever happens meanwhile."""
+"""The store: everything comes back, once, whoever writes and whatever happens meanwhile; older ones, too."""
 
 from __future__ import annotations
 
@@ -15,26 +15,34 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import speedproof as sp
 from speedproof.api.history import History
 from speedproof.data.suite import Key, Record, Suite
 from speedproof.errors import SpeedproofError, UsageError
+from speedproof.history import database
 from speedproof.history.commits import Commit
+from speedproof.history.database import Connection, Database
 from speedproof.history.store import HistoryStore
 from speedproof.history.transfer import export_store
 
-WRITER = """
-import sys
+OPENED = """
+import resource, sys
 import numpy as np
 from speedproof.data.suite import Record, Suite
 from speedproof.history.commits import Commit
 from speedproof.history.store import HistoryStore
 store = HistoryStore(sys.argv[1])
+"""
+WRITER = (
+    OPENED
+    + """
 for i in range(int(sys.argv[3])):
     name = f"{sys.argv[2]}-{i}"
     suite = Suite.from_records([(name, Record(f"bench{k}", np.arange(1.0, 50.0))) for k in range(20)])
     store.add(suite, {name: Commit(name)}, path=name, digest=name)
     print(name, flush=True)
 """
+)
 
 
 def shas(store: HistoryStore) -> list[str]:
@@ -133,11 +141,13 @@ def test_a_newer_store_is_refused_in_words(tmp_path: Path) -> None:
         connection.execute("UPDATE meta SET value = '99'")
     with pytest.raises(SpeedproofError, match="newer speedproof"):
         HistoryStore(str(where))
-    for no_number in ("", "²", "x"):
+    for no_number in ("", "²", "x", "3"):  # no function leads from a store of 3 to the present
         with closing(sqlite3.connect(where)) as connection, connection:
             connection.execute("UPDATE meta SET value = ?", (no_number,))
         with pytest.raises(SpeedproofError, match="no history that"):
             HistoryStore(str(where))
+    with closing(sqlite3.connect(where)) as connection:
+        assert connection.execute("SELECT value FROM meta").fetchall() == [("3",)]
 
 
 def test_files_that_are_no_store(tmp_path: Path) -> None:
@@ -164,18 +174,15 @@ def test_places_that_cannot_be_opened_are_told(where: str) -> None:
         HistoryStore(where)
 
 
-FULL = """
-import resource, sys
-import numpy as np
-from speedproof.data.suite import Record, Suite
-from speedproof.history.commits import Commit
-from speedproof.history.store import HistoryStore
-store = HistoryStore(sys.argv[1])
+FULL = (
+    OPENED
+    + """
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 rng = np.random.default_rng(1)
 records = [(("big", Record(f"bench{k}", rng.random(5000)))) for k in range(20)]
 store.add(Suite.from_records(records), {"big": Commit("big")}, path="f", digest="big")
 """
+)
 
 
 @pytest.mark.slow
@@ -289,3 +296,64 @@ def test_many_samples_come_back_as_they_were_asked_for(tmp_path: Path) -> None:
     store.add(suite, {"v": Commit("a")}, path="f", digest="1")
     numbers = np.random.default_rng(2).permutation(1001) + 1
     assert [sample.values[0] + 1 for sample in store.samples(numbers.tolist())] == numbers.tolist()
+
+
+def version_of(where: str) -> int:
+    """What a store says of its schema."""
+    with Database(where).transaction() as connection:
+        return int(connection.rows("SELECT value FROM meta WHERE name = 'schema'")[0][0])
+
+
+def widen(connection: Connection) -> None:
+    """As a next release might: a column more."""
+    connection.rows("ALTER TABLE machine ADD COLUMN place TEXT NOT NULL DEFAULT 'here'")
+
+
+@pytest.fixture
+def newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program whose schema is two versions newer."""
+    monkeypatch.setitem(database.MIGRATIONS, database.SCHEMA, widen)
+    monkeypatch.setitem(database.MIGRATIONS, database.SCHEMA + 1, lambda _: None)
+    monkeypatch.setattr(database, "SCHEMA", database.SCHEMA + 2)
+
+
+def filled(where: str, folder: Path) -> list[list[float]]:
+    """A store of this program, and the values that it holds."""
+    (folder / "r.txt").write_text("1.5 2.5 0.1")
+    sp.History(where, folder).add(folder / "r.txt", commit="abc", unit="s")
+    return [[1.5, 2.5, 0.1]]
+
+
+def test_an_older_store_is_brought_forward_once(
+    where: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Its values are there, in the tables of the newer schema, however often it is opened."""
+    values, before = filled(where, tmp_path), database.SCHEMA
+    request.getfixturevalue("newer")
+    for _ in range(2):
+        store = HistoryStore(where)
+        samples = store.samples(store.measurements().sample.tolist())
+        assert [sample.values.tolist() for sample in samples] == values
+        assert version_of(where) == before + 2
+    with store.transaction() as connection:
+        assert connection.rows("SELECT place FROM machine") == [("here",)]
+
+
+def test_a_migration_that_fails_leaves_the_old_store(
+    where: str, tmp_path: Path, newer: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it or nothing: after an error in the last step the first is undone, too."""
+
+    def fails(_: Connection) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "SCHEMA", database.SCHEMA - 2)
+        values = filled(where, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setitem(database.MIGRATIONS, database.SCHEMA - 1, fails)
+        with pytest.raises(RuntimeError):
+            HistoryStore(where)
+    assert version_of(where) == database.SCHEMA - 2
+    store = HistoryStore(where)  # which would not add the column twice
+    assert [s.values.tolist() for s in store.samples(store.measurements().sample.tolist())] == values

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy import stats
-from tests.history.measured import MeasuredCommit, measurements
+from tests.history.measured import KNOWN, MeasuredCommit, followed, measurements
 
 from speedproof.data.suite import Key
 from speedproof.errors import UsageError
@@ -18,12 +19,11 @@ from speedproof.history.alarms import find_alarms
 from speedproof.history.changes import find_history_changes
 from speedproof.history.commits import Commit
 from speedproof.history.floor import noise_floor
-from speedproof.history.rows import Measurements, StoredSeries, Triage
+from speedproof.history.rows import Measurements, Triage
 from speedproof.history.tracks import Track, tracks_of
 from speedproof.stats.alarms import alarms
 from speedproof.stats.change_points import change_pvalues
 from speedproof.stats.ratio_medians import ratio_of_medians
-from speedproof.stats.session_spread import SessionSpread
 
 MACHINES = {0: "ant", 1: "bee", 2: "cow"}
 COMMITS = [Commit(f"c{i:03d}") for i in range(200)]
@@ -67,24 +67,21 @@ def measured_in(sessions: Sequence[range], level: Callable[[int, int], float], s
 ALONE = [range(i, i + 1) for i in range(60)]
 
 
-@pytest.mark.parametrize(
-    ("sessions", "slow", "at"),
-    [
-        ([*ALONE[:50], range(50, 60)], 50, 40),  # the newest, that no other session measured
-        ([*ALONE[:40], range(40, 50), *ALONE[50:]], 40, 30),  # in the middle
-        ([*ALONE[:51], range(50, 60)], 51, 40),  # one of them alone, too: its error is that of all
-        ([*ALONE[:40], range(40, 50), range(40, 50), *ALONE[50:]], 40, 30),  # measured again
-        ([range(max(i - 1, 0), i + 1) for i in range(60)], 50, 40),  # each with the one before
-        ([range(i, i + 10) for i in range(0, 52, 8)], 4, 37),  # several with those before
-        ([range(i, i + 3) for i in range(0, 60, 3)], 10, 30),  # every night its own
-        ([*ALONE[:40], range(40, 42), *ALONE[42:]], 40, 43),  # two, beside a change
-        ([range(40), *ALONE[40:]], 0, 20),  # in the session itself, too
-        ([range(35), range(19, 21)], 1, 20),  # two of one session of all, measured again
-    ],
-)
+@pytest.mark.parametrize(("sessions", "slow", "at"), [
+    ([*ALONE[:50], range(50, 60)], 50, 40),  # the newest, that no other session measured
+    ([*ALONE[:40], range(40, 50), *ALONE[50:]], 40, 30),  # in the middle
+    ([*ALONE[:51], range(50, 60)], 51, 40),  # one of them alone, too: its error is that of all
+    ([*ALONE[:40], range(40, 50), range(40, 50), *ALONE[50:]], 40, 30),  # measured again
+    ([range(max(i - 1, 0), i + 1) for i in range(60)], 50, 40),  # each with the one before
+    ([range(i, i + 10) for i in range(0, 52, 8)], 4, 37),  # several with those before
+    ([range(i, i + 3) for i in range(0, 60, 3)], 10, 30),  # every night its own
+    ([*ALONE[:40], range(40, 42), *ALONE[42:]], 40, 43),  # two, beside a change
+    ([range(40), *ALONE[40:]], 0, 20),  # in the session itself, too
+    ([range(35), range(19, 21)], 1, 20),  # two of one session of all, measured again
+])  # fmt: skip
 def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow: int, at: int) -> None:
     """20 % in one session are no change, nor confirmed, more often than stated; those at a commit are one."""
-    known, shown, confirmed = {0: StoredSeries(0, Key("b"), "s", False)}, 0, 0
+    shown = confirmed = 0
 
     def changed(track: Track) -> list[Commit]:
         changes = find_history_changes([track])
@@ -92,7 +89,7 @@ def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow:
 
     for seed in range(10):
         track = measured_in(sessions, lambda s, _: 1.2 if s == slow else 1.0, seed)
-        found = find_alarms([track], known, (), every=1000.0, last=60)
+        found = find_alarms([track], KNOWN, (), every=1000.0, last=60)
         confirmed += any(alarm.confirmed and abs(alarm.factor - 1.0) > 0.05 for alarm in found)
         shown += bool(changed(track))
         track = measured_in(sessions, lambda _, i: 1.2 if i >= at else 1.0, seed)
@@ -103,7 +100,7 @@ def test_a_slow_day_of_several_commits_is_no_change(sessions: list[range], slow:
 @pytest.mark.slow
 def test_sessions_of_several_commits_share_the_error_of_their_anchor() -> None:
     """An anchor of 1 % of noise: changes come no more often than stated, and a large one comes."""
-    known, shown, confirmed = {0: StoredSeries(0, Key("b"), "s", False)}, 0, 0
+    shown = confirmed = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
         rows = [
@@ -113,7 +110,7 @@ def test_sessions_of_several_commits_share_the_error_of_their_anchor() -> None:
         ]
         track = tracks_of(measurements(rows), COMMITS[:140], MACHINES)[0]
         shown += any(change.shown_by_sessions for change in find_history_changes([track]))
-        confirmed += any(alarm.confirmed for alarm in find_alarms([track], known, (), every=1e3, last=140))
+        confirmed += any(alarm.confirmed for alarm in find_alarms([track], KNOWN, (), every=1e3, last=140))
         slower = [
             row._replace(location=row.location * (1.2 if row.session >= 7 and not row.anchor else 1.0))
             for row in rows
@@ -142,12 +139,6 @@ def test_a_step_of_one_percent_is_found_along_a_chain() -> None:
     assert held >= 17
 
 
-def spread_of(rows: list[MeasuredCommit]) -> SessionSpread:
-    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
-    assert floor is not None
-    return floor.spreads[Key("sort")]
-
-
 def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
     """The variance of a median from its bounds at 95 %, as if it were normal, on average."""
     errors = np.array([0.01, 0.02, 0.03, 0.04])
@@ -156,17 +147,13 @@ def test_what_the_runs_of_a_session_explain_of_the_floor() -> None:
         MeasuredCommit(0, i, 0, COMMITS[i // 2], False, 1.0 + 0.01 * i, i, low, high)
         for i, (low, high) in enumerate(ends)
     ]
-    assert spread_of(rows).within == pytest.approx(np.mean(errors**2))
-
-
-def test_one_session_on_each_of_two_machines_tells_no_floor() -> None:
-    """However commits and machines are numbered."""
+    floor = noise_floor(measurements(rows), {0: Key("sort")}, "s.db")
+    assert floor is not None
+    assert floor.spreads[Key("sort")].within == pytest.approx(np.mean(errors**2))
+    # One session on each of two machines tells none, however commits and machines are numbered.
     rows = [
-        MeasuredCommit(
-            0, 2 * i + machine, machine, COMMITS[i], False, 1.0 + 0.1 * i + machine, 2 * i + machine
-        )
-        for i in range(3)
-        for machine in range(2)
+        MeasuredCommit(0, 2 * i + of, of, COMMITS[i], False, 1.0 + 0.1 * i + of, 2 * i + of)
+        for i, of in product(range(3), range(2))
     ]
     assert noise_floor(measurements(rows), {0: Key("sort")}, "s.db") is None
 
@@ -185,8 +172,7 @@ def test_a_change_of_the_anchor_raises_no_alarm() -> None:
     """A step on the very day is a change; the watch begins anew there."""
     tracks = tracks_of(history(np.random.default_rng(3), anchored=True, step=1.0, at=100), COMMITS, MACHINES)
     assert [change.commit for change in find_history_changes(tracks)] == [COMMITS[100]]
-    known = {0: StoredSeries(0, Key("sort"), "s", False)}
-    assert find_alarms(tracks, known, (), every=1000.0, last=120) == ()
+    assert find_alarms(tracks, KNOWN, (), every=1000.0, last=120) == ()
 
 
 def naive_levels(rows: list[tuple[int, int, float]]) -> tuple[list[float], list[bool], list[int]]:
@@ -290,19 +276,13 @@ def test_tracks_are_those_of_a_naive_twin(seed: int) -> None:
 
 def test_changes_of_many_tracks_are_corrected_as_asked() -> None:
     """Twelve tracks whose p-values lie between the first steps of Holm and of Benjamini and Hochberg."""
-    commits, step = COMMITS[:40], 0.012 * (np.arange(40) >= 20)
-    levels: list[np.ndarray] = []
+    step, levels = 0.012 * (np.arange(40) >= 20), list[list[float]]()
     rng = np.random.default_rng(7)
     while len(levels) < 12:
         level = step + 0.01 * rng.standard_normal(40)
         if 0.05 / 12 < change_pvalues(level[None])[0] <= 0.02:
-            levels.append(level)
-    rows = [
-        MeasuredCommit(k, i, 0, commit, False, math.exp(level[i]), 40 * k + i)
-        for k, level in enumerate(levels)
-        for i, commit in enumerate(commits)
-    ]
-    tracks = tracks_of(measurements(rows), commits, MACHINES)
+            levels.append(level.tolist())
+    tracks = followed(*levels, commits=COMMITS[:40])
     assert len(tracks) == 12
     assert find_history_changes(tracks) == find_history_changes(tracks, correction="holm") == ()
     changed = {change.track.series for change in find_history_changes(tracks, correction="bh")}
@@ -377,13 +357,11 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
     level = np.where(np.arange(40) < 25, 1.0, 1.5) * np.exp(
         0.01 * np.random.default_rng(2).standard_normal(40)
     )
-    rows = [MeasuredCommit(0, i, 0, COMMITS[i], False, float(v), i) for i, v in enumerate(level)]
-    tracks = tracks_of(measurements(rows), COMMITS[:40], MACHINES)
-    known = {0: StoredSeries(0, Key("sort"), "s", False)}
+    tracks = followed(np.log(level).tolist(), commits=COMMITS[:40])
     (expected,) = alarms(tracks[0].level, 200.0)
     assert expected.since == 25
     for last in (1, 40 - expected.raised - 1, 40 - expected.raised, 40):
-        found = find_alarms(tracks, known, (), every=200.0, last=last)
+        found = find_alarms(tracks, KNOWN, (), every=200.0, last=last)
         assert len(found) == (last >= 40 - expected.raised)
     (alarm,) = found
     assert (alarm.good, alarm.bad, alarm.raised) == (COMMITS[24], COMMITS[25], COMMITS[expected.raised])
@@ -393,7 +371,7 @@ def test_an_alarm_names_its_commits_and_what_was_decided() -> None:
         Triage(COMMITS[k].sha, of, "fixed", "", "", "")
         for k, of in ((25, ""), (25, "sort"), (25, "parse"), (20, ""))
     ]
-    assert find_alarms(tracks, known, said, every=200.0, last=40)[0].decision == said[1]
+    assert find_alarms(tracks, KNOWN, said, every=200.0, last=40)[0].decision == said[1]
     for every, last in ((0.0, 1), (math.inf, 1), (200.0, 0)):
         with pytest.raises(UsageError, match="expected a"):
-            find_alarms(tracks, known, (), every=every, last=last)
+            find_alarms(tracks, KNOWN, (), every=every, last=last)

@@ -189,17 +189,11 @@ def test_rows_in_every_format(store: str, tmp_path: Path) -> None:
 def test_a_data_js_is_a_history(tmp_path: Path) -> None:
     """github-action-benchmark: each entry a commit with its subject and date, values in base units."""
     entries = [
-        {
-            "commit": {"id": sha, "message": f"Do {sha}\n\nmore", "timestamp": "2026-01-02T03:04:05+02:00"},
-            "date": 1767312245000,
-            "tool": "cargo",
-            "benches": [
-                {"name": "fib", "value": value, "unit": "ns/iter"},
-                {"name": "io", "value": 5, "unit": "ops/sec"},
-            ],
-        }
-        for sha, value in (("a1", 20.0), ("b2", 40.0))
-    ]
+        {"commit": {"id": sha, "message": f"Do {sha}\n\nmore", "timestamp": "2026-01-02T03:04:05+02:00"},
+         "date": 1767312245000, "tool": "cargo", "benches": [
+            {"name": "fib", "value": value, "unit": "ns/iter"}, {"name": "io", "value": 5, "unit": "ops/sec"},
+        ]} for sha, value in (("a1", 20.0), ("b2", 40.0))
+    ]  # fmt: skip
     told = {"lastUpdate": 1, "repoUrl": "", "entries": {"Rust": entries}}
     (tmp_path / "data.js").write_text("window.BENCHMARK_DATA = " + json.dumps(told))
     history = sp.History(tmp_path / "s.db", "/")
@@ -449,15 +443,11 @@ def test_go_benchseries_are_a_history_of_ratios(tmp_path: Path) -> None:
     assert (added.known, len(added.problems)) == (False, 0)
     assert history.add(file).known
     result = history.changes(metric="all")
-    assert {(t.basis, t.anchored, len(t)) for t in result.tracks} == {
-        ("b" * 40, True, 10),
-        ("b" * 40, True, 9),
-    }
+    expected = {("b" * 40, True, 10), ("b" * 40, True, 9)}
+    assert {(t.basis, t.anchored, len(t)) for t in result.tracks} == expected
     assert {s.key.benchmark for s in result.series.values()} == {"Parse-8", "Print-8"}
-    assert {(s.key.metric, s.higher_is_better) for s in result.series.values()} == {
-        ("ratio of sec/op", False),
-        ("ratio of B/s", True),
-    }
+    wanted = {("ratio of sec/op", False), ("ratio of B/s", True)}
+    assert {(s.key.metric, s.higher_is_better) for s in result.series.values()} == wanted
     assert {(c.commit.sha, round(c.factor, 2), result.slower(c)) for c in result.changes} == {
         (f"{5:040x}", 1.47, True),
         (f"{5:040x}", 1.47, False),
@@ -466,11 +456,8 @@ def test_go_benchseries_are_a_history_of_ratios(tmp_path: Path) -> None:
     assert np.exp([point.low, point.value, point.high]) == pytest.approx([1.01, 1.02, 1.03], abs=2e-4)
     assert result.commits[0].date == "2024-01-01T00:00:00+00:00"
     assert result.noise is None  # ones are no second session
-
-
-def test_go_benchseries_of_two_machines_stay_apart(tmp_path: Path) -> None:
-    """A ratio on one architecture says nothing of the other."""
-    history = sp.History(tmp_path / "s.db", tmp_path)
+    # A ratio on one architecture says nothing of the other.
+    history = sp.History(tmp_path / "two.db", tmp_path)
     history.add(benchseries(tmp_path, ["sec/op amd64 linux", "sec/op arm64 linux"]))
     names = {s.key.benchmark for s in history.store.all_series()}
     assert names == {f"{arch} linux/{name}-8" for arch in ("amd64", "arm64") for name in ("Parse", "Print")}

@@ -237,6 +237,7 @@ def sides(*names: str) -> list[PlannedVersion]:
 
 
 def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
+    """One benchmark a side needs no common name."""
     found = {"A": {"a": 1.0, "b": 1.0, "c": 1.0}, "B": {"a": 1.0, "d": 1.0}, "C": {"a": 1.0, "b": 1.0}}
     plan, aliases, absent = planned(sides("A", "B", "C"), found)
     assert {b.name: [v.name for v in b.versions] for b in plan} == {"a": ["A", "B", "C"], "b": ["A", "C"]}
@@ -248,6 +249,11 @@ def test_what_is_absent_at_one_side_is_named_and_the_others_go_on() -> None:
     many = {"A": dict.fromkeys("abcd", 1.0), "B": dict.fromkeys("efgh", 1.0)}
     with pytest.raises(UsageError, match=r": a: not in B; .*; f: not in A, the reference$"):
         planned(sides("A", "B"), many)
+    plan, aliases, absent = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./new": 1.0}})
+    assert ([b.name for b in plan], absent) == (["command"], {})
+    assert aliases == {"A": {"command": "./old"}, "B": {"command": "./new"}}
+    plan, aliases, _ = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./old": 1.0}})
+    assert ([b.name for b in plan], aliases) == (["./old"], {})
 
 
 @pytest.mark.slow
@@ -269,14 +275,6 @@ def test_a_gate_does_not_pass_what_the_candidate_lacks() -> None:
     assert out.startswith(again)
     code, out, err = speedproof("gate", "--skip", "b", *asked)
     assert (code, "left out: b" in err) == (0, False), out + err
-
-
-def test_one_benchmark_a_side_needs_no_common_name() -> None:
-    plan, aliases, absent = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./new": 1.0}})
-    assert ([b.name for b in plan], absent) == (["command"], {})
-    assert aliases == {"A": {"command": "./old"}, "B": {"command": "./new"}}
-    plan, aliases, _ = planned(sides("A", "B"), {"A": {"./old": 1.0}, "B": {"./old": 1.0}})
-    assert ([b.name for b in plan], aliases) == (["./old"], {})
 
 
 @pytest.mark.parametrize(("words", "message"), [
@@ -400,10 +398,8 @@ def test_what_is_called_differently_at_each_side_is_asked_for_by_its_own_name() 
 
     tool = scripted("google-benchmark", does, aliases={"v": {"command": "./v"}})
     tool.discover(ASKED)
-    assert tool.measure_all(ASKED, ["command", "other"], ["command"]) == {
-        "command": Run({"time": 4.0}),
-        "other": Run({"time": 5.0}),
-    }
+    expected = {"command": Run({"time": 4.0}), "other": Run({"time": 5.0})}
+    assert tool.measure_all(ASKED, ["command", "other"], ["command"]) == expected
 
 
 def test_a_tools_versions_are_set_up_and_cleaned_up() -> None:

@@ -16,16 +16,6 @@ from speedproof.api.run_start import pin
 from speedproof.errors import UsageError
 from speedproof.measuring import system
 from speedproof.measuring.execute import Job, execute
-from speedproof.measuring.system import (
-    busy,
-    bytes_of_peak,
-    differences,
-    ended_within,
-    listed_processes,
-    memory_file,
-    snapshot,
-    usable_cpus,
-)
 
 
 @pytest.fixture
@@ -48,7 +38,7 @@ def tree(tmp_path: Path) -> Path:
 
 def test_facts_are_read(tree: Path) -> None:
     """Of files, and of the running system as Python tells them."""
-    facts = snapshot(tree)
+    facts = system.snapshot(tree)
     expected = {
         "cpu": "Fast CPU: 3 GHz", "memory": "1000 kB", "governor": "performance, powersave", "turbo": "on",
         "smt": "1", "aslr": "2", "power": "battery", "virtual": "yes", "clock source": "hpet", "load": "7.50",
@@ -69,16 +59,14 @@ def test_the_load_of_the_session_itself_is_not_told(monkeypatch: pytest.MonkeyPa
     ):  # fmt: skip
         monkeypatch.setattr(os, "cpu_count", lambda cpus=cpus: cpus)
         monkeypatch.setattr(os, "getloadavg", lambda now=now: (now, 5.0, 5.0))
-        assert (told in busy(*loads)) if told else busy(*loads) == ""
+        assert (told in system.busy(*loads)) if told else system.busy(*loads) == ""
 
 
 def test_a_load_is_no_difference() -> None:
     """Two sessions on one machine differ by their load and by nothing else."""
-    assert differences({"load": "1", "cpu": "A"}, {"load": "2", "cpu": "A"}) == ()
-    assert differences({"cpu": "A"}, {"load": "2", "cpu": "B", "turbo": "on"}) == (
-        "cpu: 'A' and 'B'",
-        "turbo: '' and 'on'",
-    )
+    assert system.differences({"load": "1", "cpu": "A"}, {"load": "2", "cpu": "A"}) == ()
+    expected = ("cpu: 'A' and 'B'", "turbo: '' and 'on'")
+    assert system.differences({"cpu": "A"}, {"load": "2", "cpu": "B", "turbo": "on"}) == expected
 
 
 class Queue:
@@ -129,7 +117,7 @@ def macos(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("macos")
 def test_a_run_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Output, errors, exit code, time and processor time; a time-out ends the group."""
+    """Output, errors, exit code, times; a time-out ends the group; a file in place of memory has no name."""
     run = execute(Job(("sh", "-c", "echo out; echo err >&2; exit 3"), capture=True))
     assert (run.stdout, run.stderr, run.exit) == (b"out\n", b"err\n", 3)
     assert {"time", "user", "system", "cpu"} <= run.metrics.keys()
@@ -138,32 +126,24 @@ def test_a_run_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (late.timed_out, late.exit) == (True, -9)
     # kqueue knows no process that is gone: the error is the answer.
     monkeypatch.setattr(Queue, "missing", True)
-    assert ended_within(1, 60.0, lambda: None)
+    assert system.ended_within(1, 60.0, lambda: None)
     assert Queue.open == 0
-
-
-@pytest.mark.usefixtures("macos")
-def test_a_file_in_place_of_memory_has_no_name() -> None:
-    descriptor = memory_file("output")
+    descriptor = system.memory_file("output")
     try:
         os.write(descriptor, b"text")
         assert os.pread(descriptor, 9, 0) == b"text"
         assert os.fstat(descriptor).st_nlink == 0
     finally:
         os.close(descriptor)
-
-
-@pytest.mark.usefixtures("macos")
-def test_what_a_system_lacks_is_said() -> None:
-    assert usable_cpus() == []
-    assert "affinity" not in snapshot()
+    assert system.usable_cpus() == []
+    assert "affinity" not in system.snapshot()
     with pytest.raises(UsageError, match="--cpu 1: this system does not let a process choose its CPUs"):
         pin("1")
 
 
 def test_a_peak_is_in_bytes_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
     """getrusage(2): kilobytes on Linux, bytes on macOS."""
-    assert (bytes_of_peak("linux"), bytes_of_peak("darwin")) == (1024.0, 1.0)
+    assert (system.bytes_of_peak("linux"), system.bytes_of_peak("darwin")) == (1024.0, 1.0)
     monkeypatch.setattr("speedproof.measuring.execute.COMPILED", None)
     usage = resource.struct_rusage((0.0, 0.0, 5000, *[0] * 13))
     wait = os.wait4
@@ -176,4 +156,4 @@ def test_ps_lists_what_proc_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """BSD's states have further letters behind the first."""
     done = subprocess.CompletedProcess(["ps"], 0, "    1     0 Ss\n  400     1 R+\n  401   400 Z\n", "")
     monkeypatch.setattr(subprocess, "run", lambda words, **_: done)
-    assert listed_processes() == {1: (0, "S"), 400: (1, "R"), 401: (400, "Z")}
+    assert system.listed_processes() == {1: (0, "S"), 400: (1, "R"), 401: (400, "Z")}

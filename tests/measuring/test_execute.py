@@ -16,18 +16,7 @@ import pytest
 from tests.measuring.waiting import gone, wait_for
 
 import speedproof.measuring.execute as execute_module
-from speedproof.measuring.execute import (
-    Ended,
-    Job,
-    Run,
-    RunError,
-    environment_of,
-    execute,
-    execute_some,
-    find_program,
-    run_of,
-    shell_command,
-)
+from speedproof.measuring.execute import Ended, Job, Run, RunError, execute, run_of
 from speedproof.measuring.system import children, left_behind, watched
 
 
@@ -69,17 +58,14 @@ def test_memory_against_a_known_allocation() -> None:
     assert "memory" not in execute(Job(("true",))).metrics
 
 
-def test_exit_codes_and_signals() -> None:
-    runs = [execute(Job(("sh", "-c", command))) for command in ("exit 7", "kill -9 $$", "kill -TERM $$")]
-    assert [(run.exit, run.failed) for run in runs] == [(7, True), (-9, True), (-15, True)]
-
-
-def test_failure_shows_the_output() -> None:
+def test_failure_shows_the_output_and_the_exit_code() -> None:
     """However large it is."""
     run = execute(Job(("sh", "-c", "yes | head -n 1500000; echo trouble >&2; exit 1"), capture=True))
     assert run.stdout == b"y\n" * 1_500_000
     assert "trouble" in run.describe_failure()
     assert execute(Job(("sh", "-c", "echo out"))).stdout == b""
+    runs = [execute(Job(("sh", "-c", command))) for command in ("exit 7", "kill -9 $$", "kill -TERM $$")]
+    assert [(run.exit, run.failed) for run in runs] == [(7, True), (-9, True), (-15, True)]
 
 
 def test_working_directory_environment_and_input(tmp_path: Path) -> None:
@@ -140,10 +126,10 @@ def test_program_is_found_on_the_path_that_it_sees(tmp_path: Path) -> None:
         tool.chmod(0o755)
         job = Job(("speedproof-tool",), env={"PATH": f"{tool.parent}:{os.environ['PATH']}"}, capture=True)
         assert execute(job).stdout.decode() == f"{name}\n"
-        assert find_program("speedproof-tool", {"PATH": str(tool.parent)}) == str(tool)
-    assert find_program("sh", {}) == shutil.which("sh", path=os.defpath)
-    assert find_program("sh", {"PATH": "/nowhere"}) is None
-    assert find_program("./gone", {}) == "./gone"
+        assert execute_module.find_program("speedproof-tool", {"PATH": str(tool.parent)}) == str(tool)
+    assert execute_module.find_program("sh", {}) == shutil.which("sh", path=os.defpath)
+    assert execute_module.find_program("sh", {"PATH": "/nowhere"}) is None
+    assert execute_module.find_program("./gone", {}) == "./gone"
 
 
 def test_script_without_an_interpreter_is_named(tmp_path: Path) -> None:
@@ -336,7 +322,7 @@ def test_variables_made_before_are_those_made_for_a_run(
     wanted = {**os.environ, **added}
     for job in (
         Job(("env", "-0"), added, capture=True),
-        Job(("env", "-0"), capture=True, environment=environment_of(added)),
+        Job(("env", "-0"), capture=True, environment=execute_module.environment_of(added)),
     ):
         lines = execute(job).stdout.removesuffix(b"\0").split(b"\0")
         assert dict(line.split(b"=", 1) for line in lines) == {
@@ -348,9 +334,9 @@ def test_a_shell_is_the_runners(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     """By its path, with the options that it is given; one that is not there stays as it is called."""
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "sh").symlink_to("/bin/sh")
-    assert shell_command("a | b") == (str(tmp_path / "sh"), "-c", "a | b")
-    assert shell_command("a", "sh -e 'x y'") == (str(tmp_path / "sh"), "-e", "x y", "-c", "a")
-    assert shell_command("a", "gone -e") == ("gone", "-e", "-c", "a")
+    assert execute_module.shell_command("a | b") == (str(tmp_path / "sh"), "-c", "a | b")
+    assert execute_module.shell_command("a", "sh -e 'x y'") == (str(tmp_path / "sh"), "-e", "x y", "-c", "a")
+    assert execute_module.shell_command("a", "gone -e") == ("gone", "-e", "-c", "a")
 
 
 def test_a_text_with_a_zero_byte_is_refused() -> None:
@@ -411,7 +397,7 @@ def test_commands_in_one_go_are_those_one_by_one(way: str, tmp_path: Path) -> No
     ended: list[Run] = []
     while len(ended) < 5:
         ends: list[Ended] = []
-        start, finish, last = execute_some([*order, failing, *order][len(ended) :], 1e3, ends)
+        start, finish, last = execute_module.execute_some([*order, failing, *order][len(ended) :], 1e3, ends)
         times = [time for end in ends for time in end[:2]] + [start, finish]
         assert times == sorted(times)
         assert last.metrics["time"] == (finish - start) / 1e9
@@ -421,7 +407,7 @@ def test_commands_in_one_go_are_those_one_by_one(way: str, tmp_path: Path) -> No
     assert ended[-1].stderr == b"no\n"
     assert all(run.metrics.keys() >= {"time", "cpu", "involuntary-switches"} for run in ended)
     ends = []
-    execute_some(order, 0.0, ends)
+    execute_module.execute_some(order, 0.0, ends)
     assert not ends
 
 

@@ -95,15 +95,12 @@ def test_processor_time_in_whole_ticks_is_known(seconds: tuple[float, float], wh
     assert whole_ticks(resource.struct_rusage((*seconds, *[0] * 14))) == whole
 
 
-def test_perf_wraps_the_command(tmp_path: Path) -> None:
+def test_perf_wraps_the_command_and_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = f"perf stat -x ; -o {tmp_path}/p -e duration_time,a,b -- true x"
     job = PerfStat(("a", "b"), tmp_path / "p").wrap(Job(("true", "x"), timeout=3))
     assert job == Job(tuple(words.split()), timeout=3)
     own = PerfStat((), tmp_path / "p", "/bin/perf").wrap(Job(("true",)))
     assert (own.command[0], own.command[-4:]) == ("/bin/perf", ("-e", "duration_time", "--", "true"))
-
-
-def test_absent_perf_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert perf_counters(["instructions"], tmp_path / "p") == (None, "perf is not installed: no counters")
 
@@ -244,6 +241,13 @@ def test_executor_hooks_and_extras(tmp_path: Path) -> None:
     executor.finish(version)
     assert log.read_text().split() == ["setup", "prepare", "run", "conclude", "cleanup"]
     assert (run.metrics["score"], run.metrics["energy"]) == (5.0, 0.0)
+    # What it printed before it failed is not its result; what concludes is carried out all the same.
+    version = PlannedVersion(
+        "v", ("sh", "-c", "echo score 5; exit 1"), "v", conclude=f"touch {tmp_path}/done"
+    )
+    run = CommandExecutor(capture=True, output_metrics=(parse_metric(r"score=score (\d)"),)).measure(version)
+    assert (run.exit, "score" in run.metrics, "time" in run.metrics) == (1, False, True)
+    assert (tmp_path / "done").exists()
 
 
 @pytest.mark.parametrize("hook", ["prepare", "conclude", ""])
@@ -278,16 +282,6 @@ def test_hooks_fail_with_their_output(hook: str, late: bool, tmp_path: Path) -> 
     how = "took longer than its time-out" if late else f"exited with code 4.*{tmp_path}\nno-it"
     with pytest.raises(RunError, match=f"(?s){hook} command {re.escape(repr(text))} {how}"):
         carry_out()
-
-
-def test_a_failed_run_has_no_metric_of_its_own(tmp_path: Path) -> None:
-    """What it printed before it failed is not its result; what concludes is carried out all the same."""
-    version = PlannedVersion(
-        "v", ("sh", "-c", "echo score 5; exit 1"), "v", conclude=f"touch {tmp_path}/done"
-    )
-    run = CommandExecutor(capture=True, output_metrics=(parse_metric(r"score=score (\d)"),)).measure(version)
-    assert (run.exit, "score" in run.metrics, "time" in run.metrics) == (1, False, True)
-    assert (tmp_path / "done").exists()
 
 
 def test_the_start_of_a_shell_is_the_median_of_twenty(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,19 +187,13 @@ def test_parameters_that_change_nothing_are_found() -> None:
     """Used in the command, the environment or a hook it is used; n matters to x for k = a alone."""
     both = {"n": ["1", "2"], "k": ["a", "b"]}
     plan = plan_commands(["x {n} {k}", "y {n}", "z 1 a"], ["x", "y", "z"], both, Hooks())
-    assert {name: list(found) for name, found in idle_parameters(plan).items()} == {
-        "n": ["z"],
-        "k": ["y", "z"],
-    }
+    expected = {"n": ["z"], "k": ["y", "z"]}
+    assert {name: list(found) for name, found in idle_parameters(plan).items()} == expected
     for values, hooks in (({"n": ["1", "2"]}, Hooks(env={"N": "{n}"})), ({"n": ["1"]}, Hooks())):
         assert idle_parameters(plan_commands(["x {n}", "y"], ["x", "y"], values, hooks)) == {}
     plan = plan_commands(["x {n} {k}", "y {n}"], ["x", "y"], both, Hooks())
-    same = [
-        structs.replace(b, versions=(structs.replace(b.versions[0], command=("x",), text="x"), b.versions[1]))
-        if b.parameters["k"] == "b"
-        else b
-        for b in plan
-    ]
+    x = structs.replace(plan[0].versions[0], command=("x",), text="x")
+    same = [structs.replace(b, versions=(x, b.versions[1])) if b.parameters["k"] == "b" else b for b in plan]
     assert {name: list(found) for name, found in idle_parameters(same).items()} == {"n": ["x"], "k": ["y"]}
 
 

@@ -21,16 +21,7 @@ from speedproof.errors import UsageError
 from speedproof.measuring import programs
 from speedproof.measuring.execute import shell_command
 from speedproof.measuring.plan import Hooks, plan_trees
-from speedproof.measuring.programs import (
-    fingerprints,
-    lacks,
-    not_found,
-    other_executables,
-    ran_until,
-    refuse_one_file,
-    replaced,
-    was_changed,
-)
+from speedproof.measuring.programs import fingerprints, was_changed
 
 STARTED = 1_767_225_600.0  # 2026-01-01 UTC
 
@@ -125,7 +116,7 @@ def test_a_program_that_was_built_anew_is_named_whatever_its_date(monkeypatch: p
     path.write_text("#!/bin/sh\nexit 1\n")
     os.utime(path, (STARTED - 1000, STARTED - 1000))
     now = fingerprints(benchmarks)
-    assert replaced(benchmarks, before, now) == [("b", "v0", str(path))]
+    assert programs.replaced(benchmarks, before, now) == [("b", "v0", str(path))]
     assert was_changed(session(benchmarks, before), now) == [str(path)]
     path.unlink()
     assert was_changed(session(benchmarks, before), fingerprints(benchmarks)) == [str(path)]
@@ -143,11 +134,8 @@ def test_an_input_counts_when_it_changed_after_the_last_run(seconds: float | Non
     times = [(3.0, 1.0), (4.0, 20.0), (21.0, 0.0), (22.0, 1.0)]
     runs = [RunLine("s", "b", "v0", 0, 0, at, {"time": time} if time else {}) for at, time in times]
     stored = replace(session(benchmarks, before), runs=tuple(runs))
-    assert [ran_until(replace(stored, runs=tuple(of))) - STARTED for of in (runs, runs[2:3], ())] == [
-        24.0,
-        21.0,
-        0.0,
-    ]
+    for some, ended in ((runs, 24.0), (runs[2:3], 21.0), ([], 0.0)):
+        assert programs.ran_until(replace(stored, runs=tuple(some))) - STARTED == ended
     assert was_changed(stored, before) == []
     assert was_changed(stored, {}) == [str(Path.cwd() / "tool")]
     data.unlink()
@@ -167,10 +155,10 @@ def test_a_program_is_there_where_its_version_runs() -> None:
         (["./tool"], {"cwd": "sub", "setup": "make"}, ""), (["tool"], {}, "tool"), (["tool"], {"env": path}, ""),
         (["./sub/tool a", "./gone a b"], {}, "./gone"),
     ):  # fmt: skip
-        assert not_found(plan(*commands, **more)) == missing
-    assert lacks("a", "x", "make") == "a: PATH has no x; a file of the tree is named as ./x"
-    assert lacks("a", "./x", "make") == "a: has no ./x after its build"
-    assert lacks("a", "./x", "") == "a: has no ./x; if it has to be built, give --build CMD"
+        assert programs.not_found(plan(*commands, **more)) == missing
+    assert programs.lacks("a", "x", "make") == "a: PATH has no x; a file of the tree is named as ./x"
+    assert programs.lacks("a", "./x", "make") == "a: has no ./x after its build"
+    assert programs.lacks("a", "./x", "") == "a: has no ./x; if it has to be built, give --build CMD"
 
 
 def test_executables_that_a_shell_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,10 +169,10 @@ def test_executables_that_a_shell_starts(monkeypatch: pytest.MonkeyPatch) -> Non
         benchmarks = tuple(
             replace(b, versions=tuple(replace(v, env={"PATH": ""}) for v in b.versions)) for b in benchmarks
         )
-        found = other_executables(benchmarks, fingerprints(benchmarks))
+        found = programs.other_executables(benchmarks, fingerprints(benchmarks))
         assert found == ({"b": others} if others else {}), texts
     monkeypatch.setattr(Path, "open", lambda path, mode: (_ for _ in ()).throw(PermissionError))
-    assert other_executables(benchmarks, {}) == {}
+    assert programs.other_executables(benchmarks, {}) == {}
 
 
 @pytest.mark.parametrize(("command", "refused"), [
@@ -204,6 +192,6 @@ def test_one_file_for_all_commits_is_not_compared_with_itself(
     plan = plan_trees(text.split() if split else text, tree, {}, Hooks(shell))
     if refused:
         with pytest.raises(UsageError, match="is one file for all commits; name one of their trees, as"):
-            refuse_one_file(plan, tmp_path, tmp_path)
+            programs.refuse_one_file(plan, tmp_path, tmp_path)
     else:
-        refuse_one_file(plan, tmp_path, tmp_path)
+        programs.refuse_one_file(plan, tmp_path, tmp_path)

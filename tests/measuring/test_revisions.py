@@ -96,11 +96,6 @@ def test_a_range_goes_by_first_parents(repo: Path) -> None:
     assert names(repo, "main~1..main") == ["Repair", "Merge"]
 
 
-def test_outside_of_a_repository(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not in a git repository"):
-        repository(tmp_path)
-
-
 def seen(folder: Path) -> dict[str, tuple[bool, bytes]]:
     """What git does not ignore: where each link leads, or the content of a file, and the right to execute it."""
     found = {}
@@ -238,6 +233,8 @@ def test_git_is_asked_of_this_repository_alone(repo: Path, monkeypatch: pytest.M
     for variable in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"):
         monkeypatch.setenv(variable, "/nowhere")
     assert repository(repo / "part") == repo
+    with pytest.raises(UsageError, match="is not in a git repository"):
+        repository(repo.parent)
     found, _ = resolve(repo, ["HEAD", "HEAD~1"])
     with pytest.raises(UsageError, match=f"^git clone in {repo}: fatal: destination path"):
         check_out(repo, found, repo)

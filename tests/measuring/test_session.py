@@ -214,18 +214,6 @@ def test_one_round_warms_up_again_whatever_was_measured_before() -> None:
     assert [(key, len([*some])) for key, some in itertools.groupby(runs)] == turns
 
 
-def test_every_order_is_as_likely() -> None:
-    """Chi-square over the six orders of three versions, and over the pairs of successive ones."""
-    blocks = [block_order("XYZ", seed=5, benchmark=0, block=b) for b in range(4000)]
-    orders = [*itertools.permutations("XYZ")]
-    for seen, possible in (
-        (blocks, orders),
-        (itertools.pairwise(blocks), itertools.product(orders, repeat=2)),
-    ):
-        counts = Counter(seen)
-        assert stats.chisquare([counts[one] for one in possible]).pvalue > 0.001
-
-
 def test_every_build_has_one_turn_after_the_other() -> None:
     """Against counts: a block that lacks a build, or has one out of turn or of a longer plan, is not taken."""
     counts = {"X": 3, "Y": 5, "Z": 0}
@@ -253,10 +241,18 @@ def drawn(n: int, *place: int) -> list[int]:
 
 
 def test_an_order_is_that_of_digests() -> None:
-    """Of seed, benchmark, block and place: a stored session is gone on with in the same sequence, anywhere."""
+    """Of seed, benchmark, block and place, anywhere; by chi-square all orders and pairs of them are as likely."""
     for seed, benchmark, block, names in ((5, 0, 0, "XY"), (0, 2, 1, "XYZ"), (2**32 - 1, 1, 3, "ABCDE")):
         order = block_order(names, seed=seed, benchmark=benchmark, block=block)
         assert order == tuple(names[i] for i in drawn(len(names), seed, benchmark, block))
+    blocks = [block_order("XYZ", seed=5, benchmark=0, block=b) for b in range(4000)]
+    orders = [*itertools.permutations("XYZ")]
+    for seen, possible in (
+        (blocks, orders),
+        (itertools.pairwise(blocks), itertools.product(orders, repeat=2)),
+    ):
+        counts = Counter(seen)
+        assert stats.chisquare([counts[one] for one in possible]).pvalue > 0.001
 
 
 def test_a_seed_is_any_number_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,12 +306,8 @@ def test_runs_kept_together_are_those_kept_one_by_one(
 def test_runs_of_some_time_are_told_together() -> None:
     """Told and stored after each where that is asked for, else when the first has waited so long; at the end."""
     for patience, expected in (
-        (0.0, [1] * 10),
-        (1.0, [1] * 10),
-        (1.5, [2] * 5),
-        (3.0, [3, 3, 3, 1]),
-        (math.inf, [10]),
-    ):
+        (0.0, [1] * 10), (1.0, [1] * 10), (1.5, [2] * 5), (3.0, [3, 3, 3, 1]), (math.inf, [10]),
+    ):  # fmt: skip
         executor = Alone(lambda name: {"time": 1.0})
         found, lines = session(plan("b"), executor, {"b": Certain("XY", 5)})
         stored: list[int] = []

@@ -56,7 +56,7 @@ def test_a_line_that_was_cut_costs_only_itself(
     assert [run.block for run in session.runs] == kept
 
 
-def test_what_is_no_session_is_named(tmp_path: Path) -> None:
+def test_what_holds_no_session_or_can_hold_none_is_named(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text("{}\n")
     with pytest.raises(FormatError, match=r"holds no session of 'speedproof run'"):
@@ -70,6 +70,11 @@ def test_what_is_no_session_is_named(tmp_path: Path) -> None:
         store.append(head("s", schema=99))
     with pytest.raises(FormatError, match="line 1: schema 99 is newer"):
         read_sessions(newer)
+    for path in (tmp_path, Path(os.devnull)):
+        with pytest.raises(FormatError, match="is not a file that can be read again"):
+            ResultsFile(path)
+    with pytest.raises(FormatError, match="cannot be read: No such file or directory"):
+        read_sessions(tmp_path / "none")
 
 
 def test_a_killed_runner_loses_at_most_the_last_runs(tmp_path: Path) -> None:
@@ -109,14 +114,6 @@ def test_two_at_a_time_and_full_disks_are_named(tmp_path: Path, monkeypatch: pyt
 
 def full(descriptor: int, data: bytes) -> int:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_what_is_no_file_holds_no_results(tmp_path: Path) -> None:
-    for path in (tmp_path, Path(os.devnull)):
-        with pytest.raises(FormatError, match="is not a file that can be read again"):
-            ResultsFile(path)
-    with pytest.raises(FormatError, match="cannot be read: No such file or directory"):
-        read_sessions(tmp_path / "none")
 
 
 @pytest.fixture(autouse=True)

@@ -159,14 +159,11 @@ def test_empty_class_and_constant_row_are_not_estimable() -> None:
     assert np.isnan(distances[1])
 
 
-def test_too_many_components_are_refused() -> None:
-    rows = three_peaks(1, 10, seed=8)
+def test_too_many_components_and_sizes_whose_product_wraps_are_refused() -> None:
+    row = three_peaks(1, 10, seed=8)
     with pytest.raises(UsageError, match=r"K must lie in 1\.\.32"):
-        em.search(rows, em.quantile_starts(rows, 2), 33, em.REPLICATE)
-
-
-def test_sizes_whose_product_wraps_are_refused() -> None:
-    """8 rows n bytes are, modulo 2^64, the 172 doubles of x: x is refused, and before anything is read."""
+        em.search(row, em.quantile_starts(row, 2), 33, em.REPLICATE)
+    # 8 rows n bytes are, modulo 2^64, the 172 doubles of x: x is refused, and before anything is read.
     compiled = pytest.importorskip("speedproof.mixture._em")
     rows, n, x, few = 1_086_613_298, 2_122_045_638, np.zeros(172), np.zeros(8)
     rules, plain = (1e-5, 0.0, 1e-16, 50, 1, 0, 0, 0), len(compiled.kernels()) - 1

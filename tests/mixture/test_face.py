@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from tests.mixture.conftest import given
 
 import speedproof as sp
 from speedproof.errors import DataError, UsageError
@@ -81,27 +80,6 @@ def test_every_distance_keeps_its_level_and_sees_a_misfit(distance: Any) -> None
     assert bimodal.goodness(60, 1, distance=distance).pvalue <= 0.05
 
 
-def test_metrics_of_any_set_of_versions(metrics: dict[str, Any]) -> None:
-    """Both forms against R: every pair, and I3 of all."""
-    for group in metrics["groups"]:
-        samples = [m["x"] for m in group["members"]]
-        models = [given(m["mixture"]) for m in group["members"]]
-        counted, modelled = sp.mixture.compare(samples), sp.mixture.compare(models)
-        np.testing.assert_allclose(
-            counted.least, [i["nonparametric"]["strict"] for i in group["i3"]], atol=1e-12
-        )
-        np.testing.assert_allclose(modelled.least, [i["parametric"] for i in group["i3"]], atol=1e-10)
-        np.testing.assert_allclose(counted.gaps, counted.gaps.T, rtol=1e-12)
-        if "pair" in group:
-            assert counted.gaps[0, 1] == pytest.approx(group["pair"]["i1"]["nonparametric"])
-            assert modelled.gaps[0, 1] == pytest.approx(group["pair"]["i1"]["parametric"])
-            for i2 in group["pair"]["i2"]:
-                found = sp.mixture.compare(models, delta=i2["delta"]).below[0, 1]
-                assert found == pytest.approx(i2["parametric"], abs=1e-10)
-        assert counted.modes is None
-        assert modelled.modes == tuple(m.modes().count for m in models)
-
-
 def test_wrong_arguments_are_refused_in_words() -> None:
     m = sp.mixture.fit(TRUTH.rvs(20, 1))
     wrong: list[tuple[Any, str]] = [
@@ -111,13 +89,14 @@ def test_wrong_arguments_are_refused_in_words() -> None:
         (lambda: sp.mixture.compare([[1.0], [2.0]], ties="none"), "'strict', 'half', 'equal'"),  # type: ignore[arg-type]
         (lambda: sp.mixture.compare([[1.0], [2.0]], delta=float("nan")), "2 versions, delta=nan: expected"),
         (lambda: sp.mixture.compare([]), "0 versions, delta=0: expected one or more"),
+        (
+            lambda: sp.mixture.fit([1.0, 2.0, 4.0], compatible=True, fast=True),
+            r"mclust's rules .* fit all values",
+        ),
     ]
     for call, text in wrong:
         with pytest.raises(UsageError, match=text):
             call()
-
-
-def test_samples_and_mixtures_do_not_mix() -> None:
     with pytest.raises(UsageError, match="not both"):
         sp.mixture.compare([[1.0, 2.0], TRUTH])
     assert sp.mixture.compare([TRUTH]).least.tolist() == [1.0]

@@ -30,28 +30,36 @@ from speedproof.mixture.metrics import (
 from speedproof.mixture.model import MixtureModel
 from speedproof.mixture.results import Questions
 
+compare = sp.mixture.compare
 TIES: dict[Ties, str] = {"strict": "strict", "half": "ties_half", "equal": "or_equal"}
 
 
-def test_pairs_against_r(metrics: dict[str, Any]) -> None:
+def test_pairs_and_the_least_against_r(metrics: dict[str, Any]) -> None:
+    """Both forms: every pair, and I3 of all; with I3 and modes of any number of versions."""
     for group in metrics["groups"]:
+        samples = [np.array(m["x"], dtype=float) for m in group["members"]]
+        models = [given(m["mixture"]) for m in group["members"]]
+        counted, modelled = compare(samples), compare(models)
+        least = [i["nonparametric"]["strict"] for i in group["i3"]]
+        np.testing.assert_allclose(counted.least, least, atol=1e-12)
+        np.testing.assert_allclose(modelled.least, [i["parametric"] for i in group["i3"]], atol=1e-10)
+        np.testing.assert_allclose(counted.gaps, counted.gaps.T, rtol=1e-12)
+        assert (counted.modes, modelled.modes) == (None, tuple(m.modes().count for m in models))
         if "pair" not in group:
             continue
-        x, y = (np.array(m["x"], dtype=float) for m in group["members"])
-        a, b = (given(m["mixture"]) for m in group["members"])
         i1 = group["pair"]["i1"]
-        assert expected_gap(x, y) == pytest.approx(i1["nonparametric"], rel=1e-12)
-        assert mixture_gap(a, b) == pytest.approx(i1["parametric"], rel=1e-10)
+        assert counted.gaps[0, 1] == pytest.approx(i1["nonparametric"], rel=1e-12)
+        assert modelled.gaps[0, 1] == pytest.approx(i1["parametric"], rel=1e-10)
         for i2 in group["pair"]["i2"]:
-            below, within = (probability_below(x, y, delta=i2["delta"], ties=t) for t in ("strict", "equal"))
+            chances = {t: compare(samples, delta=i2["delta"], ties=t).below[0, 1] for t in TIES}
+            below, within = chances["strict"], chances["equal"]
             for ties, name in TIES.items():
                 theirs = i2["nonparametric"][name]
                 # R adds the delta in doubles: what ties but for rounding falls on either side.
                 assert below - 1e-12 <= theirs <= within + 1e-12
                 if i2["delta"] == 0.0 or below == within:
-                    share = probability_below(x, y, delta=i2["delta"], ties=ties)
-                    assert share == pytest.approx(theirs, abs=1e-12)
-            chance = mixture_probability_below(a, b, delta=i2["delta"])
+                    assert chances[ties] == pytest.approx(theirs, abs=1e-12)
+            chance = compare(models, delta=i2["delta"]).below[0, 1]
             assert chance == pytest.approx(i2["parametric"], abs=1e-10)
 
 

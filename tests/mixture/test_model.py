@@ -125,6 +125,7 @@ def test_two_equal_components_split_at_two_deviations() -> None:
 
 
 def test_shallow_dips_are_joined_the_shallowest_first() -> None:
+    """Any of four modes are parted by the lowest valley between, by a loop over the valleys."""
     modes = Modes(
         np.array([0.0, 1.0, 2.0]), np.array([-1.0, -2.0, -1.5]), np.array([0.5, 1.5]), np.array([0.1, 3.0])
     )
@@ -133,10 +134,6 @@ def test_shallow_dips_are_joined_the_shallowest_first() -> None:
     assert joined.dips.tolist() == [3.5]
     assert modes.deeper_than(100.0).places.tolist() == [0.0]
     assert modes.deeper_than(0.0).count == 3
-
-
-def test_some_of_the_modes_are_parted_by_the_lowest_valley_between() -> None:
-    """Of every choice of four modes, by a loop over the valleys."""
     heights, floors = np.array([-1.0, -2.0, -1.5, -0.5]), np.array([-3.0, -2.5, -4.0])
     dips = np.minimum(heights[:-1], heights[1:]) - floors
     modes = Modes(np.arange(4.0), heights, np.arange(3.0) + 0.5, dips)
@@ -149,13 +146,10 @@ def test_some_of_the_modes_are_parted_by_the_lowest_valley_between() -> None:
         assert found.dips.tolist() == [min(heights[a], heights[b]) - floors[at] for (a, b), at in ends]
 
 
-@pytest.mark.parametrize(
-    ("w", "mu", "s"),
-    [
-        ([], [], []), ([1.0], [0.0, 1.0], [1.0]), ([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]),
-        ([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]), ([1.0], [0.0], [0.0]), ([1.0], [np.nan], [1.0]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("w", "mu", "s"), [
+    ([], [], []), ([1.0], [0.0, 1.0], [1.0]), ([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]),
+    ([0.0, 1.0], [0.0, 1.0], [1.0, 1.0]), ([1.0], [0.0], [0.0]), ([1.0], [np.nan], [1.0]),
+])  # fmt: skip
 def test_impossible_mixtures_are_refused(w: list[float], mu: list[float], s: list[float]) -> None:
     with pytest.raises(DataError, match="mixture"):
         MixtureModel(w, mu, s)

@@ -225,17 +225,13 @@ def test_two_metrics_make_four_states_of_five_runs_or_more(n: int) -> None:
 
 
 def test_time_tells_states_of_a_noisy_count() -> None:
-    """A count whose states overlap has them where the time of its runs tells them apart, and alone has none."""
+    """Where they overlap it has them by the time of its runs; one that has nothing to do with time has none."""
     rng = np.random.default_rng(4)
     state = (rng.random(200) < 0.4).astype(int)
     count, time = 100.0 + 20.0 * state + rng.normal(0.0, 10.0, 200), 1.0 + state + rng.normal(0.0, 0.05, 200)
     found = joint_states(np.column_stack((count, time)), (0.0, 0.0), by_version=(False, True))
     np.testing.assert_array_equal(found, state)
     assert states_of(count).max() == 0
-
-
-def test_states_of_time_alone_are_no_states_of_a_count() -> None:
-    """Else a count that has nothing to do with time would be held responsible for its states."""
     state, time, _ = runs(3)
     count = np.random.default_rng(1).normal(50.0, 5.0, state.size)
     assert joint_states(np.column_stack((count, time)), (0.0, 0.0), by_version=(False, True)).max() == 0

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from studies.mixture_best_fits import best_of_random_starts, large_samples, samples
 
-from speedproof.errors import DataError, UsageError
+from speedproof.errors import DataError
 from speedproof.mixture import em, search
 from speedproof.mixture.fitting import MixtureFit, fit, standardise
 from speedproof.mixture.model import MixtureModel
@@ -212,11 +212,6 @@ def test_a_fast_fit_invents_no_values_between_distant_ones(n: int, far: int) -> 
 
 def loglik(f: MixtureFit, x: Floats) -> float:
     return float(np.log(stats.norm.pdf(x[:, None], f.means, f.sds) @ f.weights).sum())
-
-
-def test_mclusts_rules_are_not_fast() -> None:
-    with pytest.raises(UsageError, match=r"mclust's rules .* fit all values"):
-        fit([1.0, 2.0, 4.0], compatible=True, fast=True)
 
 
 @pytest.mark.slow

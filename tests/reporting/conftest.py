@@ -17,8 +17,6 @@ from speedproof.protocols.pair import Rules
 from speedproof.protocols.suite import SuiteComparison, compare_suite
 
 # Browsers are driven in development only: environments with other dependencies go without.
-
-# Browsers are driven in development only: environments with other dependencies go without.
 collect_ignore = [] if find_spec("selenium") else ["test_browser.py"]
 
 HOSTILE = (

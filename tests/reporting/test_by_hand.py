@@ -62,11 +62,8 @@ def lines(report: Report, *, sections: bool = False) -> list[list[str]]:
 
 
 def test_a_plan() -> None:
-    sizes = (
-        PlannedSize(1.1, 8, 100.0, 7199.0),
-        PlannedSize(1.01, 900, 7200.0, 40.0),
-        PlannedSize(1.001, 0, 0.0, 0.0),
-    )
+    of = (1.1, 8, 100.0, 7199.0), (1.01, 900, 7200.0, 40.0), (1.001, 0, 0.0, 0.0)
+    sizes = tuple(PlannedSize(*size) for size in of)
     plan = RunPlan(3, 1, 0.02, 0.125, 120.0, 0.5, 4, sizes, 0.05)
     assert lines(planning.report(plan)) == [
         ["4 runs of each build give most for their time."],
@@ -153,18 +150,13 @@ def compared(speedup: float, verdict: Verdict) -> Comparison:
 def over(benchmark: str, speedups: dict[str, float], verdict: Verdict, **fields: Any) -> OverInputs:
     inputs = tuple(
         Input(
-            value,
-            float(value) if value.isdigit() else None,
-            compared(of, Verdict.FASTER if of > 1.05 else verdict),
+            value, float(value) if value.isdigit() else None, compared(of, FASTER if of > 1.05 else verdict)
         )
         for value, of in speedups.items()
     )
     given: dict[str, Any] = {
-        "slope": None,
-        "crossing": None,
-        "between": 0.0,
-        "like_these": Estimate(1.2, 1.1, 1.4, 0.95),
-    }
+        "slope": None, "crossing": None, "between": 0.0, "like_these": Estimate(1.2, 1.1, 1.4, 0.95),
+    }  # fmt: skip
     given |= {"reference": "old", "candidate": "new", **fields}
     return OverInputs(benchmark, "n", "time", alpha=0.05, inputs=inputs, verdict=verdict, **given)
 
@@ -205,10 +197,8 @@ def test_several_benchmarks_over_a_parameter() -> None:
     assert told[:2] == ["Over n: new against old: 1.20x faster at n = 1, 1.30x faster at n = 2",
                         "No trend is shown: 1.00x [0.79x, 1.26x] for each tenfold n."]  # fmt: skip
     two = [replace(flat, benchmark=b, candidate=c) for b, c in (("sort", "new"), ("sort", "newer"))]
-    assert [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]] == [
-        "new",
-        "newer",
-    ]
+    expected = ["new", "newer"]
+    assert [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]] == expected
     two = [replace(one, benchmark=b) for one, b in zip(two, ("sort", "hash"), strict=True)]
     names = [row[0] for row in lines(over_report(two, everything=False, details=False))[2:]]
     assert names == ["sort (new)", "hash (newer)"]
@@ -216,16 +206,9 @@ def test_several_benchmarks_over_a_parameter() -> None:
 
 def test_rows_of_a_query() -> None:
     """Numbers at the right, long lists cut, nothing for what is not there."""
-    rows: list[dict[str, Any]] = [
-        {
-            "name": "a",
-            "n": 3,
-            "x": 0.123456789,
-            "some": [1.5, 2.0, 3.0, 4.0],
-            "more": [1.0, 2.0, 3.0, 4.0, 5.0],
-        },
-        {"name": None, "n": 40, "x": 1e9, "some": [], "more": [1, 2, 3, 4, 5, 6]},
-    ]
+    names, few, many = ("name", "n", "x", "some", "more"), [1.5, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0, 5.0]
+    values: Any = ("a", 3, 0.123456789, few, many), (None, 40, 1e9, [], [1, 2, 3, 4, 5, 6])
+    rows = [dict(zip(names, of, strict=True)) for of in values]
     made = table_of(rows, [*rows[0]], 7)
     assert [column.right for column in made.tables[0].columns] == [False, True, True, False, False]
     assert lines(made) == [
@@ -290,19 +273,8 @@ def test_versions_that_pool_what_differs(fields: dict[str, Any], told: list[str]
 
 def test_mixtures_of_a_corpus() -> None:
     several = (("sort", "old", 2, 1.5), ("hash", "new", 3, 1.25))
-    models = CorpusModels(
-        "c",
-        "c/a",
-        12,
-        1,
-        {1: 9, 3: 3},
-        {1: 10, 2: 1, 4: 1},
-        10,
-        1,
-        several,
-        5,
-        tuple(f"{p}: lost" for p in "pqrs"),
-    )
+    lost = tuple(f"{p}: lost" for p in "pqrs")
+    models = CorpusModels("c", "c/a", 12, 1, {1: 9, 3: 3}, {1: 10, 2: 1, 4: 1}, 10, 1, several, 5, lost)
     assert lines(modelled(models, ["old", "new"])) == [
         ["2 of 12 samples have several modes"], *([f"Left out: {p}: lost"] for p in "pqr"),
         ["1 sample cannot be modelled."], ["The fit is rejected at 5 % for 1 of 10 that were tested (10 %)."],
@@ -483,12 +455,8 @@ def test_the_worst_of_a_gate_stands_first() -> None:
     assert [row.name for row in table.rows if row.folded] == ["passed"]
     assert "limit" in [column.title for column in table.columns]
     limits = {row.name: row.cells[6].text for row in table.rows}
-    assert [limits[name] for name in ("far", "allowed", "gain", "other")] == [
-        "+2 %",
-        "+70 %",
-        "faster",
-        "±2 %",
-    ]
+    expected = ["+2 %", "+70 %", "faster", "±2 %"]
+    assert [limits[name] for name in ("far", "allowed", "gain", "other")] == expected
     many = [judged(f"b{i}", OPEN, REGRESSION, (0.6, 0.99 - i / 100, 1.2)) for i in range(14)]
     table = gate_report(decided(*many)).tables[0]
     assert [row.name for row in table.rows if not row.folded] == [f"b{i}" for i in range(13, 1, -1)]
@@ -566,11 +534,8 @@ def test_reasons_that_leave_a_gate_open() -> None:
     known = replace(TWO, comparison=replace(TWO.comparison, benchmark="e", needed=Needed(9, 9, "more")))
     made = gate_report(decided(*some, known, rules=replace(RULES, look=1, looks=2, alpha=0.025)))
     notes = [text.text for text in made.notes]
-    assert notes[:3] == [
-        "a, c: noise.",
-        "b: drift.",
-        "Look 1 of 2: measure what is open again, with more runs.",
-    ]
+    expected = ["a, c: noise.", "b: drift.", "Look 1 of 2: measure what is open again, with more runs."]
+    assert notes[:3] == expected
     last = gate_report(decided(*some, rules=replace(RULES, look=2, looks=2, alpha=0.025)))
     assert "Look 2 of 2." in [text.text for text in last.notes]
     titles = [column.title for column in made.tables[0].columns]
@@ -823,6 +788,14 @@ A = Assumption
      "Only the first 10 values of a process are used in 1 benchmark: some processes hold no more."),
     ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), statistic=0.125)],
      "! Fewer than 4 runs a side: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_RUNS, "runs", ("old", "new"), ("a", "b"), 0.125)],
+     "! Fewer than 4 runs a side in 2 benchmarks: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_RUNS, "runs", ("old", v), of, 0.125) for v, of in (("x", ("a", "b")), ("y", ("b",)))],
+     "! Fewer than 4 runs a side in some benchmarks: the risk is up to 12.5 % unless both vary alike."),
+    ([Note(A.SEVERAL_SESSIONS, "", ("old", v), of, by)
+      for v, of, by in (("x", ("a", "b"), 2.5), ("y", (), 0.1), ("z", ("b",), 0.2))],
+     "Few sessions of old and 3 others in some benchmarks; those of one version differ by up to 250 %."
+     " Measure four of each version."),
     ([Note(A.SEVERAL_RUNS, "processes", ("old",), statistic=0.25)],
      "! Fewer than 4 processes of old: the risk is up to 25 % unless both vary alike."),
     ([Note(A.NORMALITY, "p = 0.01", benchmarks=("a",))],
@@ -883,10 +856,8 @@ def test_a_bisection_that_is_open_lists_the_commits(varied: bool | None, said: s
     ]  # fmt: skip
     many = replace(may, credible=(*range(1, 12),), skipped=())
     (report,) = replace(found, finding=many, commits=tuple(f"c{i}" for i in range(13))).reports()
-    assert [text.text.strip() for text in report.headline[2:-1]] == [
-        *(f"c{i}" for i in range(1, 9)),
-        "... 3 more",
-    ]
+    expected = [*(f"c{i}" for i in range(1, 9)), "... 3 more"]
+    assert [text.text.strip() for text in report.headline[2:-1]] == expected
 
 
 @pytest.mark.parametrize(("good", "failures"), [(None, 0), (True, 0), (False, 1)])

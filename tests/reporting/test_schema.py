@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 from tests.command import git, speedproof
+from tests.formats.reading import places
 
 from speedproof.cli.main import every_command
 from speedproof.data.suite import Suite
@@ -39,14 +40,9 @@ CALLS = [*map(shlex.split, (
 def _strict(schema: Any) -> Any:
     """The schema that forbids what it does not name, to see that everything printed is documented."""
     schema = copy.deepcopy(schema)
-
-    def walk(node: Any) -> None:
-        for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-            walk(child)
-        if isinstance(node, dict) and "properties" in node and node.get("type") == "object":
+    for _, node, key in [*places(schema)]:
+        if key == "properties" and node.get("type") == "object":
             node["additionalProperties"] = False
-
-    walk(schema)
     return schema
 
 
@@ -143,18 +139,9 @@ def test_every_wrong_field_is_refused(mixed: Made) -> None:
     small = document["results"][0]
     small["comparisons"] = small["comparisons"][:1]
     document["suite"]["samples"] = document["suite"]["samples"][:1]
-    places: list[tuple[Any, Any]] = []
-
-    def walk(value: Any) -> None:
-        for key in (
-            [*value] if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-        ):
-            places.append((value, key))
-            walk(value[key])
-
-    walk(document)
+    every = [*places(document)]
     wrongs: tuple[object, ...] = ({"x": 1}, [[]], "text", -1.5, None)
-    for (holder, key), wrong in product(places[:: max(1, len(places) // 40)], wrongs):
+    for (_, holder, key), wrong in product(every[:: max(1, len(every) // 40)], wrongs):
         before, holder[key] = holder[key], wrong
         with suppress(FormatError):
             read_document(json.dumps(document).encode(), "r.json")

@@ -15,12 +15,11 @@ from tests.reporting.test_every_command import check
 
 import speedproof as sp
 from speedproof import options
-from speedproof.data.notes import Assumption, Note
+from speedproof.data.notes import Assumption
 from speedproof.data.suite import Key, Suite
 from speedproof.protocols.suite import SuiteComparison
 from speedproof.reporting import sheet
 from speedproof.reporting.model import FORMATS, Reported
-from speedproof.reporting.notes import caveats
 from speedproof.reporting.text import render
 
 Made = tuple[SuiteComparison, Suite]
@@ -232,10 +231,8 @@ def test_what_was_left_out_is_told_and_listed(
     parts = {part.title: [text.text.strip() for text in part.headline] for part in made.sections}
     assert parts["Left out"] == ["e: only in new", *problems]
     assert "Without a ratio, left out: z, y." in parts["The whole suite"]
-    assert (len(gains) > 1, any(line.startswith("Total of") for line in parts["The whole suite"])) == (
-        True,
-        False,
-    )
+    expected = (True, False)
+    assert (len(gains) > 1, any(line.startswith("Total of") for line in parts["The whole suite"])) == expected
     told = sheet.report(replace(result, comparisons=tuple(without)), details=True).sections
     assert not any(line.text.startswith("Geometric mean") for part in told for line in part.headline)
     chance = sp.compare_suite(
@@ -244,24 +241,6 @@ def test_what_was_left_out_is_told_and_listed(
     assert str(chance).startswith("A run of new beats a run of old in 100 % of cases")
     (nothing,) = sheet.reports([replace(result, comparisons=(), candidate=name) for name in ("one", "two")])
     assert [text.text for text in nothing.headline] == ["No benchmark was measured with two of the versions."]
-
-
-def test_what_several_versions_lack_is_said_once() -> None:
-    """Whichever their benchmarks are."""
-    lacking = {"new": ("a", "b"), "other": (), "third": ("b",)}
-    found = [
-        Note(Assumption.SEVERAL_RUNS, "runs", ("old", version), where, 0.125)
-        for version, where in lacking.items()
-    ]
-    (said,) = caveats(found, ["old", *lacking])
-    assert said.text.startswith("! Fewer than 4 runs a side in some benchmarks: ")
-    apart = zip(found, (2.5, 0.1, 0.2), strict=True)
-    sessions = [replace(f, kind=Assumption.SEVERAL_SESSIONS, statistic=by) for f, by in apart]
-    (said,) = caveats(sessions, ["old", *lacking])
-    assert said.text.startswith("Few sessions of old and 3 others in some benchmarks; ")
-    assert "differ by up to 250 %" in said.text
-    (said,) = caveats(found[:1], ["old", "new"])
-    assert said.text.startswith("! Fewer than 4 runs a side in 2 benchmarks: ")
 
 
 @pytest.mark.parametrize(("margin", "verdict"), [(0.05, "equivalent"), (None, "undecided")])

@@ -79,13 +79,8 @@ def test_the_index_tells_tracks_of_a_series_and_what_was_said(tmp_path: Path) ->
     (at,) = {change.commit for change in main.changes}
     said = Triage(at.sha, "parse", "blessed", "as planned", "me", "2026-02-03T04:05:06")
     result = replace(main, tracks=(*main.tracks, *twins), changes=changes, decisions=(said,))
-    write_site(
-        [result],
-        tmp_path / "site",
-        made="today",
-        link="https://x/",
-        tags={at.sha: "v2", "0" * 39 + "z": "v0"},
-    )
+    tags = {at.sha: "v2", "0" * 39 + "z": "v0"}
+    write_site([result], tmp_path / "site", made="today", link="https://x/", tags=tags)
     index = told(tmp_path / "site" / "data" / "index.js")
     assert [(change["s"], change["t"]) for change in index["changes"]] == [(0, 0), (1, 0), (0, 1), (1, 1)]
     place = [commit.sha for commit in main.commits].index(at.sha)
@@ -111,6 +106,7 @@ def test_a_thousand_by_a_thousand_is_small() -> None:
 
 
 def test_a_value_without_an_interval_has_none_in_the_pages() -> None:
+    """Commits without a value are left out: runs of places that follow each other, by their first and length."""
     values = np.linspace(0.0, 0.05, 6)
     low, high = values - 0.01, values + 0.01
     low[3] = high[3] = math.nan
@@ -118,10 +114,6 @@ def test_a_value_without_an_interval_has_none_in_the_pages() -> None:
     encoded = encode_track(track, track.order)
     for which in "lh":
         assert [(i, steps) for i, steps in enumerate(encoded[which]) if steps < 0] == [(3, -1)]
-
-
-def test_commits_without_a_value_are_left_out() -> None:
-    """Runs of places that follow each other, each by its first and its length."""
     none, at = np.zeros(6), np.array([0, 1, 4, 5, 6, 9])
     track = Track(0, "m", False, [Commit(str(i)) for i in range(10)], at, none, none, none, at, at * 0)
     assert encode_track(track, track.order)["k"] == [[0, 2], [4, 3], [9, 1]]
