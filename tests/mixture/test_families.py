@@ -44,6 +44,15 @@ def test_against_scipy(spread: float, unit: float) -> None:
         assert family.bic == pytest.approx(2 * family.loglik - 2 * np.log(60))
 
 
+def test_no_unit_is_too_large_or_too_small() -> None:
+    """Values near either end of the doubles rank as others do; values at both ends have no family."""
+    x = np.random.default_rng(1).lognormal(0.0, 0.1, 60)
+    names = [family.name for family in families(x)]
+    for unit in (2.0**1022, 2.0**-1000):
+        assert [family.name for family in families(unit * x, N=5)] == names
+    assert families(np.repeat([1e-300, 1e300], 5)) == ()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "draw"), [
     ("log-normal", lambda rng: rng.lognormal(0, 0.8, 300)), ("gamma", lambda rng: rng.gamma(2.0, size=300)),
