@@ -10,10 +10,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
 
+from speedproof.stats import permutation
 from speedproof.stats.permutation import Spread, null_distribution, studentised
 from speedproof.stats.ranks import rank_sum
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test
@@ -56,6 +58,17 @@ UNLIKE: dict[str, tuple[Draw, Draw]] = {
     "normal, sd 3, and bimodal": (_wide, _bimodal),
 }
 """Distributions of the two sides, shifted so that an X exceeds a Y as often as not."""
+
+
+LIMITS: dict[str, dict[str, float]] = {
+    "nothing": {},
+    "the floor": {"_FLOOR": 1e-9},
+    "the share of degrees": {"_DEGREES": 1.0},
+    "both": {"_FLOOR": 1e-9, "_DEGREES": 1.0},
+    "three times": {"_TIMES": 1000},
+    "separation below four": {"PROVING": 2},
+}
+"""What few runs are limited by, and the values of its constants without it."""
 
 
 def size_of_equals(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
@@ -107,6 +120,21 @@ def power_under_spikes(pairs: int, seed: int, most: int) -> Iterator[tuple[str, 
         )
         ranks = float(np.mean(rank_sum(1.1 * x, y).pvalue <= ALPHA))
         yield str(n), _percent(_reject(1.1 * x, y)), _percent(ranks)
+
+
+def without_limits(pairs: int, seed: int) -> Iterator[tuple[str, ...]]:
+    """A row a limit that is left out: the worst errors of unlike and of scattered runs, and power under spikes."""
+    for name, constants in LIMITS.items():
+        null_distribution.cache_clear()
+        with patch.dict(vars(permutation), constants):
+            unlike = [
+                max(float(share) for row in size_of_unlike(pairs, seed, (sizes,)) for share in row[3:5])
+                for sizes in ((3, 10), (4, 30), (4, 100), (5, 100))
+            ]
+            scattered = [row[2] for row in size_of_scattered(pairs, seed, ((6, 30), (9, 9)))]
+            spikes = [row[1] for row in power_under_spikes(pairs, seed, 8)]
+            yield name, *map(str, unlike), *scattered, *spikes
+    null_distribution.cache_clear()
 
 
 def coverage(pairs: int, seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[str, ...]]:
@@ -188,7 +216,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--table",
-        choices=("equal", "unlike", "scattered", "coverage", "power", "spikes", "tails"),
+        choices=("equal", "unlike", "scattered", "coverage", "power", "spikes", "without", "tails"),
         help="only this one",
     )
     args = parser.parse_args()
@@ -239,13 +267,18 @@ def main() -> None:
             ("runs a side", "typical", "rank sum"),
             lambda: power_under_spikes(args.pairs, args.seed, 10),
         ),
+        "without": (
+            "Without a limit: % of pairs that err (unlike, then scattered), or find 1.10x under spikes",
+            ("without", "3 + 10", "4 + 30", "4 + 100", "5 + 100", "6 + 30", "9 + 9", *map(str, range(3, 9))),
+            lambda: without_limits(args.pairs, args.seed),
+        ),
         "tails": (
             "Random permutations with p-values up to 5, 1, 0.1, 0.01 %, in %",
             ("n", "m", "5", "1", "0.1", "0.01"),
             lambda: tails(
                 20 * args.pairs,
                 args.seed,
-                ((9, 30), (11, 11), (15, 15), (20, 20), (20, 100), (30, 30), (100, 100)),
+                ((7, 20), (9, 30), (11, 11), (15, 15), (20, 20), (20, 100), (30, 30), (100, 100)),
             ),
         ),
     }

@@ -199,7 +199,8 @@ def test_how_much_few_sessions_differ() -> None:
 
 
 def decided(n: int, m: int, **fields: Any) -> Any:
-    usual = {"protocol": "typical", "paired": False, "repeated": "run", "alpha": 0.05, "benchmark": "b"}
+    usual: dict[str, Any] = {"quantiles": None, "difference": None, "paired": False}
+    usual |= {"repeated": "run", "alpha": 0.05, "benchmark": "b"}
     made = SimpleNamespace(
         reference=SimpleNamespace(n=n), candidate=SimpleNamespace(n=m), **{**usual, **fields}
     )
@@ -219,7 +220,7 @@ def test_fewer_than_four_runs_that_prove_something() -> None:
     """One side's or both sides', with the risk of k runs that scatter widely, where it is more than stated."""
     assert (
         few(decided(4, 4))
-        == few(decided(3, 9, protocol="touati2009"))
+        == few(decided(3, 9, difference=0.1))
         == few(decided(3, 9, paired=True))
         == []
     )

@@ -119,13 +119,13 @@ def test_tied_pvalues_are_shares_of_the_orders(groups: tuple[int, ...]) -> None:
     ("sizes", "enumerated"),
     [
         ((10, 10), (10, 10)), ((9, 10), (9, 10)), ((9, 12), None), ((10, 11), None), ((11, 11), None),
-        ((8, 12), (8, 12)), ((8, 13), (8, 12)), ((40, 8), (8, 12)), ((4, 12), (4, 12)), ((500, 4), (4, 12)),
-        ((3, 3000), (3, 9)), ((6, 18), (6, 18)), ((6, 19), (6, 18)), ((10**6, 2), (2, 6)), ((600, 700), None),
-        ((9, 10**5), None),
+        ((8, 12), (8, 12)), ((8, 13), None), ((40, 8), None), ((7, 15), (7, 15)), ((7, 16), None),
+        ((4, 12), (4, 12)), ((500, 4), (4, 12)), ((3, 3000), (3, 9)), ((6, 18), (6, 18)), ((6, 19), (6, 18)),
+        ((10**6, 2), (2, 6)), ((600, 700), None), ((9, 10**5), None),
     ],
 )  # fmt: skip
 def test_which_sizes_are_enumerated(sizes: tuple[int, int], enumerated: tuple[int, int] | None) -> None:
-    """At most 200,000 orders; beside eight runs or fewer the other side is cut to that, and to thrice them."""
+    """At most 200,000 orders, the larger side cut to thrice the smaller one."""
     found = null_distribution(*sizes, True)
     assert (found.n, found.m) == sizes
     assert not null_distribution(*sizes, False).exact
@@ -133,15 +133,11 @@ def test_which_sizes_are_enumerated(sizes: tuple[int, int], enumerated: tuple[in
     if enumerated:
         small, large = enumerated
         assert math.comb(small + large, small) <= 200_000
-        assert sizes == enumerated or large == 3 * small or math.comb(small + large + 1, small) > 200_000
+        assert sizes == enumerated or large == 3 * small
         other = null_distribution(small, large, True)
         assert found.scores is not None
-        assert found.plain is not None
         assert other.scores is not None
-        assert other.plain is not None
-        for one, two in ((found.scores, other.scores), (found.plain, other.plain)):
-            np.testing.assert_array_equal(one[0], two[0])
-            np.testing.assert_array_equal(one[1], two[1])
+        np.testing.assert_array_equal(found.scores, other.scores)
 
 
 @pytest.mark.parametrize("smaller", [None, 1.0, 1.5, 4.0, 30.0])
@@ -162,6 +158,8 @@ def test_approximated_scores_and_quantiles(smaller: float | None) -> None:
         expected_t = special.stdtrit(free, special.ndtr(quantile))
         np.testing.assert_allclose(null.quantile(alpha, free, smaller), expected_t, rtol=1e-9, atol=1e-15)
         assert null.critical(alpha) == pytest.approx(z, rel=1e-9, abs=1e-15)
+    of_few = [Null(9, n).quantile(0.05, np.array([2.0]))[0] for n in (2, 3, 4)]
+    assert np.isfinite(of_few).tolist() == [False, False, True]
     scores = np.array([-3.0, 0.0, 2.0, 9.0, np.inf])
     least = 1 / math.comb(25, 11)
     expected = [*stats.norm.sf(scores[:3]), least, least]

@@ -32,8 +32,9 @@ from speedproof.errors import DataError
 from speedproof.options import HEADLINE, quantile_of
 from speedproof.protocols.pair import DEFAULT, PreparedPairs, Rules
 from speedproof.protocols.questions import QUESTIONS, Question, answers
-from speedproof.protocols.results import Verdict, few_separate
+from speedproof.protocols.results import Verdict
 from speedproof.stats.dependence import drift, lag1
+from speedproof.stats.permutation import few_separate
 from speedproof.stats.power import repetitions, variance_components
 from speedproof.stats.scaling import NORMAL_DEVIATION, coarse_step
 from speedproof.stats.sequential import blocks_needed, smallest_provable

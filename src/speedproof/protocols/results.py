@@ -12,7 +12,7 @@ from msgspec.structs import force_setattr
 from speedproof.data.notes import UNDERMINING, Assumption, Note
 from speedproof.protocols.units import Summary, outermost
 from speedproof.stats.estimate import Estimate
-from speedproof.stats.permutation import PROVING
+from speedproof.stats.permutation import PROVING, few_separate
 
 # The name of the test that may be looked at at any time.
 SEQUENTIAL = "sequential test of blocks"
@@ -70,11 +70,6 @@ class Step(Struct, frozen=True):
 
 # The assumptions that the figures of the articles decide by.
 _STEPS = frozenset({Assumption.NORMALITY, Assumption.EQUAL_VARIANCES, Assumption.SHIFT, Assumption.TIES})
-
-
-def few_separate(n: int, alpha: float) -> bool:
-    """Whether so few runs of a side are only shown to differ, if all lie on one side of the others."""
-    return n < PROVING and 0.5**n > alpha
 
 
 _FEW = "{} runs lie all on one side in {:g} % of cases where they scatter widely"

@@ -24,11 +24,11 @@ from speedproof.data.record import Order, order_of_measuring
 from speedproof.data.sample import Sample, Trait
 from speedproof.protocols.figures import at_margins, compared, fewest, forecasts, lists, log_speedups
 from speedproof.protocols.pair import Batch, PreparedPairs, Rules, Sides, in_batches
-from speedproof.protocols.results import Comparison, Needed, few_separate
+from speedproof.protocols.results import Comparison, Needed
 from speedproof.protocols.units import paired_units, summarise_all, typical_units
 from speedproof.stats.dependence import drifting, variance_inflation, walk_inflation
 from speedproof.stats.estimate import Estimate, OneSided
-from speedproof.stats.permutation import one_order
+from speedproof.stats.permutation import few_separate, one_order
 from speedproof.stats.power import runs_needed_ranks, typical_error
 from speedproof.stats.scaling import coarse_steps, middle, with_headroom
 from speedproof.stats.superiority import typical_ratio, typical_ratio_test, typical_ratio_tests

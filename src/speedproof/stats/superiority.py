@@ -26,6 +26,7 @@ from speedproof.stats.permutation import (
     Spread,
     bounded,
     extremes,
+    few_separate,
     most_single,
     studentised,
     tied_pvalue,
@@ -76,8 +77,8 @@ def typical_ratio(
 ) -> TypicalRatio:
     """The median of X / Y over pairs of runs, with the bounds and p-values of one test.
 
-    Bounds of the chance take the quantile of the permutation distribution (M. Pauly, T. Asendorf, F. Konietschke,
-    "Permutation-based inference for the AUC", Biometrical Journal 58(6), 2016). Rows of both may come pooled.
+    Bounds of the chance take Student's quantile, corrected as the p-values of many runs. Rows of both may come
+    pooled.
     """
     pairs = pairs_of(x, y, steps, inflation)
     return TypicalRatio(*(part.reshape(pairs.shape) for part in _solve(pairs, alpha, order)))
@@ -237,7 +238,7 @@ def _solve(pairs: Pairs, alpha: float, order: PooledOrder | None) -> tuple[Float
     estimate, low, high = (np.where(meant, v, np.nan) for v in (estimate, held.low, held.high))
     separation = alpha ** (1.0 / (np.array([n, m]) / pairs.inflation).min(axis=1))
     # A typical ratio above 1 is a chance above one half: what proves the one proves the other.
-    enough = min(n, m) >= min(PROVING, fewest_for_chance(alpha))
+    enough = not few_separate(min(n, m), alpha)
     chances = chance_bounds(*of_chance, separation, faster & enough, slower & enough)
     return pvalue, pvalue_less, estimate, low, high, of_chance[0], chances.low, chances.high
 
